@@ -1,0 +1,1 @@
+"""Online kernel learning: nonlinear models that learn one example at a time."""

@@ -1,0 +1,32 @@
+/* Which instruction set the compiled kernels use, chosen once at import: one build serves every processor.
+
+   A kernel lives in NAME_body.h, written against NAME(x) for its function names and V for the vector width, and is
+   included once per instruction set by NAME_kernel.h (see ldl_kernel.h).  Other compilers and processors get the
+   baseline.  NYSTREAM_ISA=base|avx2|avx512 lowers the choice (never raises it); the tests use it to compare paths. */
+#ifndef NYSTREAM_ISA_H
+#define NYSTREAM_ISA_H
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__)) && !defined(NYSTREAM_NO_DISPATCH)
+#define ISA_X86 1
+#else
+#define ISA_X86 0
+#endif
+
+enum { ISA_BASE = 0, ISA_AVX2 = 1, ISA_AVX512 = 2 };
+
+static inline int isa_level(void) {
+  int level = ISA_BASE;
+#if ISA_X86
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) level = ISA_AVX2;
+  if (level == ISA_AVX2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
+      && __builtin_cpu_supports("avx512vl")) level = ISA_AVX512;
+#endif
+  const char *want = getenv("NYSTREAM_ISA");
+  if (want && !strcmp(want, "base")) level = ISA_BASE;
+  if (want && !strcmp(want, "avx2") && level > ISA_AVX2) level = ISA_AVX2;
+  return level;
+}
+#endif

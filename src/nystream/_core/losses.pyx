@@ -1,0 +1,1 @@
+"""Compiled part, to come."""

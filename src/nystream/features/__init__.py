@@ -1,0 +1,1 @@
+"""Feature maps: finite-dimensional stand-ins for a kernel's feature space."""

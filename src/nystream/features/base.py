@@ -1,0 +1,107 @@
+"""What every feature map shares: start, block transform, and scikit-learn's transformer verbs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Self
+
+import numpy as np
+
+from nystream.inputs import as_block
+from nystream.params import Params
+from nystream.types import Array, Change
+
+__all__ = ["FeatureMap", "Identity"]
+
+
+class FeatureMap(Params):
+    """x -> z(x) in R^dim, a finite-dimensional stand-in for a kernel's feature space.
+
+    A map is `start`ed when the number of columns d is known. `transform` is pure. `observe` may move the map before
+    the label is known; fixed maps return None there and never move.
+    Subclasses give `start`, `dim` and `_map(X, out)`; `row` only where one row can be faster than a block of one.
+    """
+
+    d_: int = 0
+
+    def start(self, d: int) -> None:
+        """Fix the number of columns and draw or compute what the map needs. Sets `d_`."""
+        self.d_ = d
+
+    @property
+    def dim(self) -> int:
+        """Number of features."""
+        raise NotImplementedError
+
+    def _map(self, X: Array, out: Array) -> None:
+        """Features of clean rows X (n, d) into out (n, dim), both C-ordered."""
+        raise NotImplementedError
+
+    def transform(self, X: Any, out: Array | None = None) -> Array:
+        """(n, d) -> (n, dim). `out`, if given, is a C-ordered (n, dim) array to write into."""
+        if not self.d_:
+            raise ValueError(f"this {type(self).__name__} has seen no data yet; call fit, partial_fit or start(d) first")
+        X = as_block(X, self.d_)
+        if out is None:
+            out = np.empty((len(X), self.dim))
+        self._map(X, out)
+        return out
+
+    def row(self, x: Array) -> Array:
+        """Features of one clean row, (dim,)."""
+        z = np.empty((1, self.dim))
+        self._map(x[None], z)
+        return z[0]
+
+    def observe(self, x: Array) -> Change | None:
+        """See x before its label: move the map if it is one that moves."""
+        return None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that the map holds."""
+        return sum(v.nbytes for v in self._state().values() if isinstance(v, np.ndarray))
+
+    # scikit-learn's transformer verbs
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Start anew on X and observe its rows."""
+        for name in list(self._state()):
+            delattr(self, name)
+        return self.partial_fit(X, y)
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Observe more rows; the first call fixes the number of columns."""
+        X = as_block(X, self.d_ or None)
+        if not self.d_:
+            self.start(X.shape[1])
+        for x in X:
+            self.observe(x)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """fit(X), then transform(X)."""
+        return self.fit(X, y).transform(X)
+
+    def __sklearn_tags__(self) -> Any:
+        """Asked for by scikit-learn alone, which is therefore loaded already: the core does not depend on it."""
+        sk = sys.modules["sklearn.utils"]
+        return sk.Tags(
+            estimator_type=None,
+            target_tags=sk.TargetTags(required=False),
+            transformer_tags=sk.TransformerTags(),
+            input_tags=sk.InputTags(),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return bool(self.d_)
+
+
+class Identity(FeatureMap):
+    """z(x) = x: a linear model."""
+
+    @property
+    def dim(self) -> int:
+        return self.d_
+
+    def _map(self, X: Array, out: Array) -> None:
+        out[:] = X

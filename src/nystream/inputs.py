@@ -1,0 +1,101 @@
+"""What users pass in becomes contiguous, finite float64 here, or one clear error; inner loops check nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nystream._core.inputs import all_finite, is_clean_row
+from nystream.types import Array, LabelKind
+
+__all__ = ["as_block", "as_labels", "as_row", "as_weights"]
+
+
+def as_block(X: Any, d: int | None = None, name: str = "X") -> Array:
+    """(n, d) block, C-ordered float64 (a copy only where the input is not that already)."""
+    block = _numbers(X, name)
+    if block.ndim == 1:
+        raise ValueError(f"{name} must be two-dimensional (rows, columns), got one dimension; for one row pass {name}[None]")
+    if block.ndim != 2:
+        raise ValueError(f"{name} must be two-dimensional (rows, columns), got shape {block.shape}")
+    if block.shape[1] == 0:
+        raise ValueError(f"{name} has 0 columns; at least one feature is needed")
+    if d is not None and block.shape[1] != d:
+        raise ValueError(f"{name} has {block.shape[1]} columns, but the learner was started with {d}")
+    if not all_finite(block):
+        row, column = np.argwhere(~np.isfinite(block))[0]
+        raise ValueError(
+            f"{name} has {block[row, column]} at row {row}, column {column}; remove or impute missing values first"
+        )
+    return block
+
+
+def as_row(x: Any, d: int | None = None, name: str = "x") -> Array:
+    """(d,) row; passes a clean row through without a copy."""
+    if d is not None and is_clean_row(x, d):
+        return x  # type: ignore[no-any-return]
+    row = _numbers(x, name)
+    if row.ndim != 1:
+        raise ValueError(f"{name} must be one row of numbers, got shape {row.shape}; for many rows use run")
+    return as_block(row[None], d, name)[0]
+
+
+def as_labels(Y: Any, kind: LabelKind, n: int, classes: int | None = None, name: str = "y") -> Array:
+    """Labels of n rows as (n, K) float64: K = 1 except for several real targets."""
+    if kind == "none":
+        return np.zeros((n, 1))
+    if Y is None:
+        raise ValueError(f"{name} is missing: this learner needs labels")
+    labels = _numbers(Y, name)
+    if labels.ndim == 0 or labels.ndim > 2 or labels.shape[0] != n:
+        raise ValueError(f"{name} must have one label for each of the {n} rows, got shape {labels.shape}")
+    if labels.ndim == 1:
+        labels = labels[:, None]
+    elif labels.shape[1] == 0:
+        raise ValueError(f"{name} has 0 columns")
+    elif kind != "real" and labels.shape[1] != 1:
+        raise ValueError(f"{name} must be one column of labels for this loss, got {labels.shape[1]} columns")
+    if not all_finite(labels):
+        row = int(np.argwhere(~np.isfinite(labels))[0, 0])
+        raise ValueError(f"{name} has {labels[row].tolist()} at row {row}; labels must be finite")
+    if kind == "sign":
+        _refuse(labels, np.abs(labels) != 1, name, "-1 or +1", "the facades in nystream.sklearn and nystream.river map other labels")
+    elif kind == "class":
+        bad = (labels < 0) | (labels != np.floor(labels))
+        _refuse(labels, bad, name, "a class number 0, 1, 2, ...", "the facades in nystream.sklearn and nystream.river map other labels")
+        if classes is not None:
+            _refuse(labels, labels >= classes, name, f"below the loss's {classes} classes", "give the loss more classes")
+    return labels
+
+
+def as_weights(weights: Any, n: int) -> Array | None:
+    """(n,) weights >= 0, or None for all ones."""
+    if weights is None:
+        return None
+    w = _numbers(weights, "weights")
+    if w.shape != (n,):
+        raise ValueError(f"weights must have one number for each of the {n} rows, got shape {w.shape}")
+    if not all_finite(w) or bool((w < 0).any()):
+        raise ValueError("weights must be finite and at least 0")
+    return w
+
+
+def _numbers(value: Any, name: str) -> Array:
+    try:
+        array = np.asarray(value)
+        if array.dtype == object and any(v is None for v in array.flat):
+            raise ValueError(f"{name} has missing values (None); remove or impute them first")
+        if array.dtype.kind in "cV" or (array.dtype.kind in "US"):
+            raise TypeError(f"{name} must hold real numbers, got {array.dtype}")
+        return np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if name in str(error):
+            raise ValueError(str(error)) from None
+        raise ValueError(f"{name} must be an array of numbers with rows of equal length: {error}") from None
+
+
+def _refuse(labels: Array, bad: np.typing.NDArray[np.bool_], name: str, wanted: str, remedy: str) -> None:
+    if bad.any():
+        row = int(np.argwhere(bad)[0, 0])
+        raise ValueError(f"{name} must be {wanted}; got {labels[row, 0]:g} at row {row} ({remedy})")

@@ -1,0 +1,168 @@
+"""The learner: predict, step, run, and what all of them share (checks, outputs, persistence, refusals)."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from nystream import persist
+from nystream.inputs import as_block, as_labels, as_row, as_weights
+from nystream.params import Params
+from nystream.types import Array, LabelKind
+
+__all__ = ["Learner"]
+
+
+class Learner(Params):
+    """An online learner: receives x, predicts, receives y, learns.
+
+    Subclasses implement, on clean float64 input:
+      `_start(d, outputs)`         allocate; called once, when the first example arrives
+      `_predict(X) -> (n, K)`      pure
+      `_run(X, Y, weights) -> (n, K)`  rounds in order; Y is (n, K) real targets or (n, 1) labels
+      `_step(x, y, weight) -> (K,)`    only where one round can be cheaper than a block of one
+    and the properties `size` and `nbytes`.
+    """
+
+    multi_output: ClassVar[bool] = False
+    """Whether a two-dimensional Y (several real targets) is understood."""
+    weighted: ClassVar[bool] = False
+    """Whether sample weights are understood."""
+
+    d_: int = 0
+    outputs_: int = 1
+    n_seen_: int = 0
+
+    # -- what users call -------------------------------------------------------------------------------------------
+    def predict(self, X: Any) -> Array:
+        """Predictions for the rows of X: (n,), or (n, K) with K > 1 outputs. Changes nothing."""
+        X = as_block(X, self.d_ or None)
+        return self._outward(self._predict(X) if self.d_ else np.zeros((len(X), self.outputs_)))
+
+    def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
+        """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs."""
+        x = as_row(x, self.d_ or None)
+        Y = self._labels_of_one(y)
+        if weight != 1.0:
+            self._check_weights(as_weights([weight], 1))
+        self._prepare(x.shape[0], Y)
+        p = self._step(x, Y[0], float(weight))
+        self.n_seen_ += 1
+        return float(p[0]) if self._scalar else p
+
+    def run(self, X: Any, Y: Any = None, weights: Any = None) -> Array:
+        """`step` over the rows of X in order, as one block: the same predictions and the same model after it."""
+        X = as_block(X, self.d_ or None)
+        Y = as_labels(Y, self.labels, len(X), self.classes)
+        weights = as_weights(weights, len(X))
+        self._check_weights(weights)
+        if len(X) == 0:
+            return np.zeros(0) if self._scalar else np.zeros((0, self.outputs_))
+        parts, row = [], 0
+        while row < len(X):  # one part, unless a class appears that has no output yet
+            stop = self._next_new_class(Y, row)
+            self._prepare(X.shape[1], Y[row:stop])
+            parts.append(self._run(X[row:stop], Y[row:stop], None if weights is None else weights[row:stop]))
+            self.n_seen_ += stop - row
+            row = stop
+        return self._outward(parts[0] if len(parts) == 1 else np.vstack([_widened(p, self.outputs_) for p in parts]))
+
+    @property
+    def n_seen(self) -> int:
+        """Rounds learnt from."""
+        return self.n_seen_
+
+    @property
+    def size(self) -> int:
+        """Stored points or features."""
+        raise NotImplementedError
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that the model holds."""
+        raise NotImplementedError
+
+    def merge(self, other: Self) -> Self:
+        """Become the model of both streams, where the algorithm allows it."""
+        raise TypeError(f"{type(self).__name__} cannot merge: its state depends on the order of the examples")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""
+        persist.save(self, path)
+
+    def to_bytes(self) -> bytes:
+        """The model in the format of `save`; `nystream.from_bytes` reads it."""
+        return persist.to_bytes(self)
+
+    # -- what subclasses implement ---------------------------------------------------------------------------------
+    @property
+    def labels(self) -> LabelKind:
+        """What a label may be."""
+        return "real"
+
+    @property
+    def classes(self) -> int | None:
+        """Classes fixed by a multi-class loss; None where they grow with the labels or do not apply."""
+        return None
+
+    def _start(self, d: int, outputs: int) -> None:
+        raise NotImplementedError
+
+    def _predict(self, X: Array) -> Array:
+        raise NotImplementedError
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        raise NotImplementedError
+
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
+
+    def _grow(self, outputs: int) -> None:
+        """Make room for classes that appear late."""
+        raise TypeError(f"{type(self).__name__} has a fixed number of outputs")
+
+    # -- shared machinery ------------------------------------------------------------------------------------------
+    @property
+    def _scalar(self) -> bool:
+        return self.outputs_ == 1 and self.labels != "class"
+
+    def _outward(self, P: Array) -> Array:
+        return P[:, 0] if self._scalar else P
+
+    def _labels_of_one(self, y: Any) -> Array:
+        if self.labels == "real" and type(y) is float and y - y == 0.0 and self.outputs_ == 1:
+            return np.array([[y]])  # the common case, without the general checks
+        return as_labels(None if y is None else np.asarray(y)[None], self.labels, 1, self.classes)
+
+    def _check_weights(self, weights: Array | None) -> None:
+        if weights is not None and not self.weighted:
+            raise ValueError(f"{type(self).__name__} does not take weights; the least-squares learners do")
+
+    def _prepare(self, d: int, Y: Array) -> None:
+        """Start at the first example; refuse a change of outputs; make room for a late class."""
+        wanted = Y.shape[1] if self.labels != "class" else self.classes or max(2, int(Y.max()) + 1)
+        if not self.d_:
+            if wanted > 1 and self.labels == "real" and not self.multi_output:
+                raise ValueError(f"{type(self).__name__} has one output; y has {wanted} columns")
+            self._start(d, wanted)
+            self.d_, self.outputs_ = d, wanted
+        elif self.labels == "class":
+            if wanted > self.outputs_:
+                self._grow(wanted)
+                self.outputs_ = wanted
+        elif wanted != self.outputs_:
+            raise ValueError(f"y has {wanted} columns, but the learner was started with {self.outputs_}")
+
+    def _next_new_class(self, Y: Array, row: int) -> int:
+        """End of the part that starts at `row` and brings no class beyond those known after its first row."""
+        if self.labels != "class" or self.classes is not None:
+            return len(Y)
+        known = max(self.outputs_ if self.d_ else 2, int(Y[row, 0]) + 1)
+        later = np.flatnonzero(Y[row:, 0] >= known)
+        return row + int(later[0]) if len(later) else len(Y)
+
+
+def _widened(P: Array, outputs: int) -> Array:
+    return P if P.shape[1] == outputs else np.hstack([P, np.zeros((len(P), outputs - P.shape[1]))])

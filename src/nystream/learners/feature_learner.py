@@ -1,0 +1,84 @@
+"""Learners that are a feature map and a linear solver: one method serves the whole family."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nystream.features.base import FeatureMap
+from nystream.learners.base import Learner
+from nystream.solvers.base import Solver
+from nystream.types import Array, LabelKind
+
+__all__ = ["FeatureLearner"]
+
+BLOCK = 512
+"""Rows whose features are computed by one product and held in one buffer."""
+
+
+class FeatureLearner(Learner):
+    """features + solver. Subclasses build the two parts from their parameters in `_parts`."""
+
+    features_: FeatureMap
+    solver_: Solver
+
+    def _parts(self) -> tuple[FeatureMap, Solver]:
+        """A fresh feature map and a fresh solver, neither started."""
+        raise NotImplementedError
+
+    @property
+    def labels(self) -> LabelKind:
+        return self._solver.labels
+
+    @property
+    def classes(self) -> int | None:
+        return self._solver.classes
+
+    @property
+    def _solver(self) -> Solver:
+        """The solver, or before the start one that answers for it."""
+        if "solver_" in self.__dict__:
+            return self.solver_
+        if "_template" not in self.__dict__:
+            self._template = self._parts()[1]
+        return self._template
+
+    def _start(self, d: int, outputs: int) -> None:
+        features, solver = self._parts()
+        features.start(d)
+        solver.start(features.dim, outputs)
+        self.features_, self.solver_ = features, solver
+
+    def _predict(self, X: Array) -> Array:
+        P = np.empty((len(X), self.outputs_))
+        for i in range(0, len(X), BLOCK):
+            P[i : i + BLOCK] = self.solver_.predict(self.features_.transform(X[i : i + BLOCK]))
+        return P
+
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        change = self.features_.observe(x)  # x is known before y: the map may move now
+        if change is not None:
+            self.solver_.rebase(change, self.features_.dim)
+        return self.solver_.step(self.features_.row(x), y, weight)
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        """Blocks for a map that never moves; a map that does overrides this or is stepped row by row."""
+        P = np.empty((len(X), self.outputs_))
+        buffer = np.empty((min(BLOCK, len(X)), self.features_.dim))
+        for i in range(0, len(X), BLOCK):
+            x = X[i : i + BLOCK]
+            Z = buffer[: len(x)]
+            self.features_._map(x, Z)
+            P[i : i + BLOCK] = self.solver_.run(Z, Y[i : i + BLOCK], None if weights is None else weights[i : i + BLOCK])
+        return P
+
+    def _grow(self, outputs: int) -> None:
+        self.solver_.grow(outputs)
+
+    @property
+    def size(self) -> int:
+        """Number of features (0 before the first example)."""
+        return self.features_.dim if self.d_ else 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.features_.nbytes + self.solver_.nbytes if self.d_ else 0

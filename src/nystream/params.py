@@ -1,0 +1,132 @@
+"""Parameters from the constructor's signature; state in attributes that end in an underscore."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from typing import Any, Self
+
+import numpy as np
+
+__all__ = ["Params", "at_least", "one_of", "positive"]
+
+
+class Params:
+    """Base of everything that has parameters: kernels, losses, feature maps, solvers, learners.
+
+    `__init__` stores its arguments unchanged under their own names (and refuses bad values there). What is learnt
+    is created later, in attributes whose names end in `_`; those, and nothing else, are the state.
+    """
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        signature = inspect.signature(cls.__init__)
+        skip = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        return [name for name, p in signature.parameters.items() if name != "self" and p.kind not in skip]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with `deep`, those of parts as `part__name` too."""
+        params: dict[str, Any] = {}
+        for name in self._names():
+            value = getattr(self, name)
+            params[name] = value
+            if deep and isinstance(value, Params):
+                params.update({f"{name}__{k}": v for k, v in value.get_params().items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters (`kernel__sigma=2.0` reaches into a part). Whatever was learnt is dropped."""
+        own = self.get_params(deep=False)
+        nested: dict[str, dict[str, Any]] = {}
+        for key, value in params.items():
+            name, _, rest = key.partition("__")
+            if name not in own:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(own) or 'none'}")
+            if rest:
+                nested.setdefault(name, {})[rest] = value
+            else:
+                own[name] = value
+        for name, inner in nested.items():
+            if not isinstance(own[name], Params):
+                raise ValueError(f"{name}={own[name]!r} has no parameters of its own to set")
+            own[name] = own[name].clone().set_params(**inner)
+        fresh = type(self)(**own)
+        self.__dict__.clear()
+        self.__dict__.update(fresh.__dict__)
+        return self
+
+    def clone(self) -> Self:
+        """A fresh object with equal parameters that shares no memory with this one and has learnt nothing."""
+        return type(self)(**{name: _copied(value) for name, value in self.get_params(deep=False).items()})
+
+    def _state(self) -> dict[str, Any]:
+        """What was learnt: arrays, numbers, strings, generators, other `Params`, and lists or dicts of those."""
+        return {name: value for name, value in self.__dict__.items() if name.endswith("_")}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Put back what `_state` gave. Override both where the state lives in a compiled object."""
+        self.__dict__.update(state)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = self.clone()
+        memo[id(self)] = twin
+        twin._restore(copy.deepcopy(self._state(), memo))
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"params": self.get_params(deep=False), "state": self._state()}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__init__(**saved["params"])  # type: ignore[misc]
+        self._restore(saved["state"])
+
+    def __repr__(self) -> str:
+        parts = []
+        for name, p in inspect.signature(type(self).__init__).parameters.items():
+            if name == "self":
+                continue
+            value = getattr(self, name)
+            if p.default is inspect.Parameter.empty:
+                parts.append(repr(value))
+            elif not _same(value, p.default):
+                parts.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Params):
+        return value.clone()
+    if isinstance(value, (list, tuple)):
+        return type(value)(_copied(v) for v in value)
+    return copy.deepcopy(value) if isinstance(value, (np.ndarray, np.random.Generator, dict)) else value
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return a is b
+    return type(a) is type(b) and bool(a == b)
+
+
+def positive(name: str, value: Any, *, zero: bool = False, below: float = math.inf) -> Any:
+    """The value itself, or a ValueError that names it: a finite number > 0 (>= 0 with `zero`), and < `below`."""
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value < 0 or (value == 0 and not zero) or value >= below:
+        wanted = ("at least 0" if zero else "greater than 0") + (f" and less than {below:g}" if below < math.inf else "")
+        raise ValueError(f"{name} must be a number {wanted}, got {value!r}")
+    return value
+
+
+def at_least(name: str, value: Any, low: int) -> Any:
+    """The value itself, or a ValueError that names it: a whole number >= low."""
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < low:
+        raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
+    return value
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
+    """The value itself, or a ValueError that lists the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+    return value

@@ -16,7 +16,9 @@ def as_block(X: Any, d: int | None = None, name: str = "X") -> Array:
     """(n, d) block, C-ordered float64 (a copy only where the input is not that already)."""
     block = _numbers(X, name)
     if block.ndim == 1:
-        raise ValueError(f"{name} must be two-dimensional (rows, columns), got one dimension; for one row pass {name}[None]")
+        raise ValueError(
+            f"{name} must be two-dimensional (rows, columns), got one dimension; for one row pass {name}[None]"
+        )
     if block.ndim != 2:
         raise ValueError(f"{name} must be two-dimensional (rows, columns), got shape {block.shape}")
     if block.shape[1] == 0:
@@ -60,12 +62,26 @@ def as_labels(Y: Any, kind: LabelKind, n: int, classes: int | None = None, name:
         row = int(np.argwhere(~np.isfinite(labels))[0, 0])
         raise ValueError(f"{name} has {labels[row].tolist()} at row {row}; labels must be finite")
     if kind == "sign":
-        _refuse(labels, np.abs(labels) != 1, name, "-1 or +1", "the facades in nystream.sklearn and nystream.river map other labels")
+        _refuse(
+            labels,
+            np.abs(labels) != 1,
+            name,
+            "-1 or +1",
+            "the facades in nystream.sklearn and nystream.river map other labels",
+        )
     elif kind == "class":
         bad = (labels < 0) | (labels != np.floor(labels))
-        _refuse(labels, bad, name, "a class number 0, 1, 2, ...", "the facades in nystream.sklearn and nystream.river map other labels")
+        _refuse(
+            labels,
+            bad,
+            name,
+            "a class number 0, 1, 2, ...",
+            "the facades in nystream.sklearn and nystream.river map other labels",
+        )
         if classes is not None:
-            _refuse(labels, labels >= classes, name, f"below the loss's {classes} classes", "give the loss more classes")
+            _refuse(
+                labels, labels >= classes, name, f"below the loss's {classes} classes", "give the loss more classes"
+            )
     return labels
 
 

@@ -82,14 +82,12 @@ class Params:
         self._restore(saved["state"])
 
     def __repr__(self) -> str:
-        parts = []
-        for name, p in inspect.signature(type(self).__init__).parameters.items():
-            if name == "self":
-                continue
-            value = getattr(self, name)
-            if p.default is inspect.Parameter.empty:
+        parts, parameters = [], inspect.signature(type(self).__init__).parameters
+        for name in self._names():
+            value, default = getattr(self, name), parameters[name].default
+            if default is inspect.Parameter.empty:
                 parts.append(repr(value))
-            elif not _same(value, p.default):
+            elif not _same(value, default):
                 parts.append(f"{name}={value!r}")
         return f"{type(self).__name__}({', '.join(parts)})"
 

@@ -118,8 +118,15 @@ def _pack(value: Any, where: str, tensors: dict[str, np.ndarray[Any, Any]]) -> A
         items = [_pack(v, f"{where}.{i}", tensors) for i, v in enumerate(value)]
         return items if isinstance(value, list) else {"$tuple": items}
     if isinstance(value, dict):
-        return {"$dict": [[_pack(k, f"{where}.key{i}", tensors), _pack(v, f"{where}.{i}", tensors)] for i, (k, v) in enumerate(value.items())]}
-    raise ValueError(f"cannot save {where.removeprefix('model.')}: {value!r} ({type(value).__name__}) has no safe file form")
+        return {
+            "$dict": [
+                [_pack(k, f"{where}.key{i}", tensors), _pack(v, f"{where}.{i}", tensors)]
+                for i, (k, v) in enumerate(value.items())
+            ]
+        }
+    raise ValueError(
+        f"cannot save {where.removeprefix('model.')}: {value!r} ({type(value).__name__}) has no safe file form"
+    )
 
 
 def _unpack(tree: Any, tensors: dict[str, np.ndarray[Any, Any]], trust: bool | frozenset[str]) -> Any:

@@ -1,1 +1,335 @@
-"""Compiled part, to come."""
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Taylor, Fourier and Fastfood features of blocks and of single rows: the same bits either way, the GIL released."""
+from libc.math cimport lgamma, sqrt
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc
+from math import comb
+
+cimport numpy as cnp
+import numpy as np
+
+cnp.import_array()
+
+cdef extern from "taylor_kernel.h" nogil:
+    enum:
+        TAYLOR_TILE
+        TAYLOR_PAD
+    ctypedef struct taylor_op:
+        int32_t target, source, variable
+    ctypedef struct taylor_plan:
+        Py_ssize_t d, r
+        double inverse, root
+        const double* centre
+        const double* coef
+        const taylor_op* ops
+        Py_ssize_t n_vector, n_single
+    ctypedef struct taylor_isa:
+        int width
+        void (*map)(const taylor_plan*, Py_ssize_t, const double*, double*, double*) noexcept nogil
+    taylor_isa taylor_pick() noexcept
+    double taylor_tail(double q, int M, double log_factorial) noexcept
+
+cdef extern from "fourier_kernel.h" nogil:
+    enum:
+        FOURIER_SLACK
+        FOURIER_LANES
+    const double FOURIER_FAR
+    ctypedef struct fourier_ops:
+        void (*project)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const double*, double*) noexcept nogil
+        void (*sincos)(Py_ssize_t, const double*, double, double*, double*) noexcept nogil
+        void (*hadamard)(Py_ssize_t, Py_ssize_t, double*) noexcept nogil
+        void (*gather)(Py_ssize_t, const int32_t*, const double*, const double*, double*) noexcept nogil
+    fourier_ops fourier_pick() noexcept
+    void fourier_far(Py_ssize_t, const double*, double, double*, double*) noexcept
+    double fourier_square(Py_ssize_t, const double*) noexcept
+
+cdef enum:
+    ROWS = 64  # a block is cut into tiles of this many rows
+    STRIP = 96  # and directions: the strip of W stays in the cache while the rows pass, and so do the angles
+
+cdef taylor_isa taylor = taylor_pick()
+cdef fourier_ops fourier = fourier_pick()
+
+
+cdef double* _data(object array, Py_ssize_t columns, Py_ssize_t* rows) except NULL:
+    """The numbers of a C-ordered float64 block (n, columns), or of one row (columns,)."""
+    if not isinstance(array, cnp.ndarray):
+        raise TypeError("expected a NumPy array")
+    cdef cnp.ndarray a = <cnp.ndarray> array
+    cdef int ndim = cnp.PyArray_NDIM(a)
+    if (cnp.PyArray_TYPE(a) != cnp.NPY_FLOAT64 or not cnp.PyArray_IS_C_CONTIGUOUS(a)
+            or not cnp.PyArray_ISBEHAVED_RO(a) or ndim < 1 or ndim > 2 or cnp.PyArray_DIM(a, ndim - 1) != columns):
+        raise ValueError(f"expected C-ordered float64 rows of {columns} numbers")
+    rows[0] = cnp.PyArray_DIM(a, 0) if ndim == 2 else 1
+    return <double*> cnp.PyArray_DATA(a)
+
+
+cdef double* _target(object array, Py_ssize_t rows, Py_ssize_t columns) except NULL:
+    cdef Py_ssize_t n = 0
+    cdef double* z = _data(array, columns, &n)
+    if n != rows or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray> array):
+        raise ValueError(f"out must be a writable array of shape ({rows}, {columns})")
+    return z
+
+
+cdef double* _scratch(Py_ssize_t size) except NULL:
+    cdef double* memory = <double*> malloc(size*sizeof(double))
+    if memory == NULL:
+        raise MemoryError()
+    return memory
+
+
+cdef cnp.ndarray _empty(Py_ssize_t size):
+    cdef cnp.npy_intp shape = size
+    return cnp.PyArray_EMPTY(1, &shape, cnp.NPY_FLOAT64, 0)
+
+
+cdef class TaylorFeatures:
+    """The plan of taylor_kernel.h for d columns and one degree; dim = C(d + degree, degree)."""
+    cdef readonly Py_ssize_t d, dim
+    cdef readonly int degree
+    cdef readonly object centre, coef, ops
+    cdef taylor_plan plan
+    cdef double log_factorial
+
+    def __init__(self, Py_ssize_t d, int degree, double sigma, double factor, cnp.ndarray centre):
+        cdef Py_ssize_t rows = 0
+        self.d, self.degree, self.dim = d, degree, comb(d + degree, degree)
+        self.centre = centre.copy()
+        self.plan.d, self.plan.r = d, self.dim
+        self.plan.inverse, self.plan.root = 1/sigma, sqrt(factor)
+        self.plan.centre = _data(self.centre, d, &rows)
+        self.log_factorial = lgamma(degree + 2.0)
+        self._cut()
+
+    def _cut(self):
+        """Runs of monomials into pieces of one vector; coefficients from the exponents of the first variables."""
+        cdef int width = taylor.width
+        cdef Py_ssize_t d = self.d, r = self.dim, position = 1 + d, used = 0, end, m, own, i, j
+        cdef int32_t[::1] lead = np.ones(r, np.int32)
+        cdef double[::1] coef = np.ones(r + TAYLOR_PAD)
+        cdef int32_t[:, ::1] ops = np.empty((r, 3), np.int32)
+        cdef Py_ssize_t[::1] count = np.arange(d, 0, -1, dtype=np.intp)  # of degree n - 1, first variable >= j
+        self.plan.n_vector = self.plan.n_single = 0
+        for _ in range(2, self.degree + 1):
+            end = position
+            for j in range(d):
+                m = count[j]
+                own = m - (count[j + 1] if j + 1 < d else 0)  # those that hold variable j already
+                for i in range(m):
+                    if i < own:
+                        lead[position + i] = lead[end - m + i] + 1
+                    coef[position + i] = 1/sqrt(<double> lead[position + i])
+                i = 0
+                while i < m:
+                    ops[used, 0], ops[used, 1], ops[used, 2] = position + i, end - m + i, j
+                    used += 1
+                    if position + i + width <= r:
+                        self.plan.n_vector += 1
+                        i += width
+                    else:
+                        self.plan.n_single += 1
+                        i += 1
+                position += m
+            for j in range(d - 2, -1, -1):
+                count[j] += count[j + 1]
+        self.coef, self.ops = np.asarray(coef), np.asarray(ops[:used]).copy()
+        self.plan.coef = <const double*> cnp.PyArray_DATA(self.coef)
+        self.plan.ops = <const taylor_op*> cnp.PyArray_DATA(self.ops)
+
+    cdef int _map(self, Py_ssize_t n, const double* x, double* z) except -1:
+        cdef Py_ssize_t width = (self.d + TAYLOR_PAD - 1)//TAYLOR_PAD*TAYLOR_PAD
+        cdef double* scratch = _scratch(min(n, <Py_ssize_t> TAYLOR_TILE)*width + 1)
+        if n == 1:  # shorter than taking the GIL back
+            taylor.map(&self.plan, 1, x, scratch, z)
+        else:
+            with nogil:
+                taylor.map(&self.plan, n, x, scratch, z)
+        free(scratch)
+        return 0
+
+    def map(self, X, out):
+        """Features of X (n, d) into out (n, dim)."""
+        cdef Py_ssize_t n = 0
+        cdef const double* x = _data(X, self.d, &n)
+        self._map(n, x, _target(out, n, self.dim))
+
+    def row(self, x):
+        """Features of one row, (dim,)."""
+        cdef Py_ssize_t n = 0
+        cdef const double* data = _data(x, self.d, &n)
+        cdef cnp.ndarray z = _empty(self.dim)
+        if n != 1:
+            raise ValueError("row takes one row")
+        self._map(1, data, <double*> cnp.PyArray_DATA(z))
+        return z
+
+    def tail(self, X, double total):
+        """total + sum over rows of k(x, x) - |z(x)|^2, added one by one: blocks of any size give the same bits."""
+        cdef Py_ssize_t n = 0, t, i
+        cdef const double* x = _data(X, self.d, &n)
+        cdef double q, u
+        with nogil:
+            for t in range(n):
+                q = 0
+                for i in range(self.d):
+                    u = (x[t*self.d + i] - self.plan.centre[i])*self.plan.inverse
+                    q += u*u
+                total += self.plan.root*self.plan.root*taylor_tail(q, self.degree, self.log_factorial)
+        return total
+
+    @property
+    def nbytes(self):
+        return self.centre.nbytes + self.coef.nbytes + self.ops.nbytes
+
+
+cdef class _Angles:
+    """What Fourier and Fastfood share: angles u (m directions) -> gain [cos u, sin u]."""
+    cdef readonly Py_ssize_t d, m
+    cdef readonly double gain
+    cdef double far  # a row with |x|^2 above this may have an angle too large for the vector sine
+
+    cdef void _limit(self, double longest):
+        self.far = (FOURIER_FAR/longest)**2 if longest > 0 else 0
+
+    cdef void _wave(self, Py_ssize_t n, Py_ssize_t m, const double* square, const double* u, Py_ssize_t ld,
+                    double* z) noexcept nogil:
+        """m angles of n rows whose squared lengths are known; the cosine of the first goes to z."""
+        cdef Py_ssize_t t
+        cdef double* c = z
+        for t in range(n):
+            if square[t] <= self.far:
+                fourier.sincos(m, u + t*ld, self.gain, c, c + self.m)
+            else:
+                fourier_far(m, u + t*ld, self.gain, c, c + self.m)
+            c += 2*self.m
+
+    cdef Py_ssize_t _need(self, Py_ssize_t n) noexcept nogil:
+        """Doubles of scratch that _block asks for."""
+        return 0
+
+    cdef void _block(self, Py_ssize_t n, const double* x, double* scratch, double* z) noexcept nogil:
+        pass
+
+    cdef int _map(self, Py_ssize_t n, const double* x, double* z) except -1:
+        cdef double* scratch = _scratch(self._need(n))
+        with nogil:
+            self._block(n, x, scratch, z)
+        free(scratch)
+        return 0
+
+    def map(self, X, out):
+        """Features of X (n, d) into out (n, 2 m)."""
+        cdef Py_ssize_t n = 0
+        cdef const double* x = _data(X, self.d, &n)
+        self._map(n, x, _target(out, n, 2*self.m))
+
+    def row(self, x):
+        """Features of one row, (2 m,)."""
+        cdef Py_ssize_t n = 0
+        cdef const double* data = _data(x, self.d, &n)
+        cdef cnp.ndarray z = _empty(2*self.m)
+        if n != 1:
+            raise ValueError("row takes one row")
+        self._map(1, data, <double*> cnp.PyArray_DATA(z))
+        return z
+
+
+cdef class FourierFeatures(_Angles):
+    """Angles u = x W for directions W (d, m), the columns of W."""
+    cdef readonly object W
+    cdef const double* w
+
+    def __init__(self, cnp.ndarray W, double gain):
+        cdef Py_ssize_t d = W.shape[0], m = W.shape[1]
+        memory = np.zeros(d*m + FOURIER_SLACK)
+        self.W = memory[:d*m].reshape(d, m)
+        self.W[:] = W
+        self.w = <const double*> cnp.PyArray_DATA(self.W)
+        self.d, self.m, self.gain = d, m, gain
+        self._limit(float(np.sqrt((self.W**2).sum(axis=0).max())))
+
+    cdef Py_ssize_t _need(self, Py_ssize_t n) noexcept nogil:
+        return min(n, <Py_ssize_t> ROWS)*(STRIP + FOURIER_SLACK) + 1
+
+    cdef void _block(self, Py_ssize_t n, const double* x, double* u, double* z) noexcept nogil:
+        cdef Py_ssize_t t = 0, i, j, rows, columns
+        cdef double square[ROWS]
+        while t < n:
+            rows = min(n - t, <Py_ssize_t> ROWS)
+            for i in range(rows):
+                square[i] = fourier_square(self.d, x + (t + i)*self.d)
+            j = 0
+            while j < self.m:
+                columns = min(self.m - j, <Py_ssize_t> STRIP)
+                fourier.project(rows, self.d, columns, self.m, x + t*self.d, self.w + j, u)
+                self._wave(rows, columns, square, u, columns + FOURIER_SLACK, z + 2*t*self.m + j)
+                j += columns
+            t += rows
+
+
+cdef class FastfoodFeatures(_Angles):
+    """Angles u = scale * H (gauss * (H (signs * x))[order]) in blocks of `size` directions, the first m of them."""
+    cdef const double[:, ::1] signs, gauss, scale
+    cdef const int32_t[:, ::1] order
+
+    def __init__(self, Py_ssize_t d, Py_ssize_t m, double gain, signs, order, gauss, scale):
+        self.d, self.m, self.gain = d, m, gain
+        self.signs, self.order, self.gauss, self.scale = signs, order, gauss, scale
+        size = signs.shape[1]  # the direction of row i is as long as scale_i |gauss| sqrt(size)
+        self._limit(float((scale.max(axis=1)*np.linalg.norm(gauss, axis=1)).max())*size**0.5)
+
+    cdef Py_ssize_t _need(self, Py_ssize_t n) noexcept nogil:
+        return FOURIER_LANES*(3*self.signs.shape[1] + self.m)
+
+    cdef void _block(self, Py_ssize_t n, const double* x, double* scratch, double* z) noexcept nogil:
+        cdef Py_ssize_t size = self.signs.shape[1], t = 0, rows, lane, b, i
+        cdef double square[FOURIER_LANES]
+        cdef double* columns = scratch  # (size, lanes): the rows of x, side by side, filled up with zeros
+        cdef double* first = columns + size*FOURIER_LANES
+        cdef double* second = first + size*FOURIER_LANES
+        cdef double* u = second + size*FOURIER_LANES
+        for i in range(size*FOURIER_LANES):
+            columns[i] = 0
+        while t < n:
+            rows = min(n - t, <Py_ssize_t> FOURIER_LANES)
+            for lane in range(rows):
+                square[lane] = fourier_square(self.d, x + (t + lane)*self.d)
+                for i in range(self.d):
+                    columns[i*FOURIER_LANES + lane] = x[(t + lane)*self.d + i]
+            for b in range(self.signs.shape[0]):
+                self._directions(b, rows, columns, first, second, u + b*size)
+            self._wave(rows, self.m, square, u, self.m, z + 2*t*self.m)
+            t += rows
+
+    cdef void _directions(self, Py_ssize_t b, Py_ssize_t rows, const double* columns, double* first, double* second,
+                          double* u) noexcept nogil:
+        """Angles of block b for every lane; u holds rows m apart."""
+        cdef Py_ssize_t size = self.signs.shape[1], count = min(size, self.m - b*size), lane, i
+        for i in range(size):
+            for lane in range(FOURIER_LANES):
+                first[i*FOURIER_LANES + lane] = self.signs[b, i]*columns[i*FOURIER_LANES + lane]
+        fourier.hadamard(size, FOURIER_LANES, first)
+        fourier.gather(size, &self.order[b, 0], &self.gauss[b, 0], first, second)
+        fourier.hadamard(size, FOURIER_LANES, second)
+        for lane in range(rows):
+            for i in range(count):
+                u[lane*self.m + i] = second[i*FOURIER_LANES + lane]*self.scale[b, i]
+
+
+def hadamard(double[:, ::1] A):
+    """A <- H A in place; the number of rows of A must be a power of two."""
+    cdef Py_ssize_t size = A.shape[0], lanes = A.shape[1]
+    if size < 1 or size & (size - 1) or lanes < 1:
+        raise ValueError(f"the number of rows must be a power of two, got {size}")
+    with nogil:
+        fourier.hadamard(size, lanes, &A[0, 0])
+
+
+def sincos(const double[::1] u):
+    """(cos u, sin u) by the vector routine, for |u| <= 1e6."""
+    c, s = np.empty(u.shape[0]), np.empty(u.shape[0])
+    cdef double[::1] cosine = c, sine = s
+    if u.shape[0]:
+        fourier.sincos(u.shape[0], &u[0], 1.0, &cosine[0], &sine[0])
+    return c, s

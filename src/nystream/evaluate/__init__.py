@@ -1,1 +1,9 @@
+"""The evaluation loop, its results, and comparisons."""
 
+from nystream.evaluate.compare import compare
+from nystream.evaluate.comparison import Comparison
+from nystream.evaluate.prequential import prequential
+from nystream.evaluate.result import Result
+from nystream.evaluate.trial import Snapshot
+
+__all__ = ["prequential", "compare", "Result", "Comparison", "Snapshot"]

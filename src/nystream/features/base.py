@@ -57,6 +57,10 @@ class FeatureMap(Params):
         """See x before its label: move the map if it is one that moves."""
         return None
 
+    def widen(self, d: int) -> None:
+        """Rows have d columns from now on, the new ones 0 in every row so far, whose features stay as they were."""
+        raise TypeError(f"{type(self).__name__} cannot take more columns once it has started; declare them beforehand")
+
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that the map holds."""

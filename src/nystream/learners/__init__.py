@@ -1,1 +1,1 @@
-
+"""The learners: one published algorithm, one file."""

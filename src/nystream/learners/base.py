@@ -47,13 +47,19 @@ class Learner(Params):
         Y = self._labels_of_one(y)
         if weight != 1.0:
             self._check_weights(as_weights([weight], 1))
-        self._prepare(x.shape[0], Y)
+        known = self._prepare(x.shape[0], Y)
         p = self._step(x, Y[0], float(weight))
         self.n_seen_ += 1
-        return float(p[0]) if self._scalar else p
+        if self._scalar:
+            return float(p[0])
+        p[known:] = -np.inf
+        return p
 
     def run(self, X: Any, Y: Any = None, weights: Any = None) -> Array:
-        """`step` over the rows of X in order, as one block: the same predictions and the same model after it."""
+        """`step` over the rows of X in order, as one block: the same predictions and the same model after it.
+
+        With a multi-class loss that does not fix its classes, the score of a class not known yet is -inf.
+        """
         X = as_block(X, self.d_ or None)
         Y = as_labels(Y, self.labels, len(X), self.classes)
         weights = as_weights(weights, len(X))
@@ -63,8 +69,9 @@ class Learner(Params):
         parts, row = [], 0
         while row < len(X):  # one part, unless a class appears that has no output yet
             stop = self._next_new_class(Y, row)
-            self._prepare(X.shape[1], Y[row:stop])
+            known = self._prepare(X.shape[1], Y[row:stop])
             parts.append(self._run(X[row:stop], Y[row:stop], None if weights is None else weights[row:stop]))
+            parts[-1][0, known:] = -np.inf
             self.n_seen_ += stop - row
             row = stop
         return self._outward(parts[0] if len(parts) == 1 else np.vstack([_widened(p, self.outputs_) for p in parts]))
@@ -140,20 +147,38 @@ class Learner(Params):
         if weights is not None and not self.weighted:
             raise ValueError(f"{type(self).__name__} does not take weights; the least-squares learners do")
 
-    def _prepare(self, d: int, Y: Array) -> None:
-        """Start at the first example; refuse a change of outputs; make room for a late class."""
+    def reserve(self, d: int, outputs: int) -> None:
+        """Start for d columns, or make room, so that there are at least `outputs` classes before any was seen."""
+        if not self.d_:
+            self._start(d, outputs)
+            self.d_, self.outputs_ = d, outputs
+        elif outputs > self.outputs_:
+            self._grow(outputs)
+            self.outputs_ = outputs
+
+    def widen(self, d: int) -> None:
+        """From now on rows have d columns; the new ones count as 0 in every row seen so far."""
+        if self.d_:
+            self._widen(d)
+            self.d_ = d
+
+    def _widen(self, d: int) -> None:
+        raise TypeError(f"{type(self).__name__} cannot take more columns once it has started; declare them beforehand")
+
+    def _prepare(self, d: int, Y: Array) -> int:
+        """Start at the first example; refuse a change of outputs; make room for a late class. Outputs known before."""
         wanted = Y.shape[1] if self.labels != "class" else self.classes or max(2, int(Y.max()) + 1)
         if not self.d_:
             if wanted > 1 and self.labels == "real" and not self.multi_output:
                 raise ValueError(f"{type(self).__name__} has one output; y has {wanted} columns")
-            self._start(d, wanted)
-            self.d_, self.outputs_ = d, wanted
-        elif self.labels == "class":
-            if wanted > self.outputs_:
-                self._grow(wanted)
-                self.outputs_ = wanted
-        elif wanted != self.outputs_:
-            raise ValueError(f"y has {wanted} columns, but the learner was started with {self.outputs_}")
+            self.reserve(d, wanted)
+            return wanted if self.labels != "class" else self.classes or 2
+        known = self.outputs_
+        if self.labels == "class":
+            self.reserve(d, wanted)
+        elif wanted != known:
+            raise ValueError(f"y has {wanted} columns, but the learner was started with {known}")
+        return known
 
     def _next_new_class(self, Y: Array, row: int) -> int:
         """End of the part that starts at `row` and brings no class beyond those known after its first row."""
@@ -165,4 +190,4 @@ class Learner(Params):
 
 
 def _widened(P: Array, outputs: int) -> Array:
-    return P if P.shape[1] == outputs else np.hstack([P, np.zeros((len(P), outputs - P.shape[1]))])
+    return P if P.shape[1] == outputs else np.hstack([P, np.full((len(P), outputs - P.shape[1]), -np.inf)])

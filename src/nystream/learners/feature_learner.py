@@ -68,11 +68,16 @@ class FeatureLearner(Learner):
             x = X[i : i + BLOCK]
             Z = buffer[: len(x)]
             self.features_._map(x, Z)
-            P[i : i + BLOCK] = self.solver_.run(Z, Y[i : i + BLOCK], None if weights is None else weights[i : i + BLOCK])
+            P[i : i + BLOCK] = self.solver_.run(
+                Z, Y[i : i + BLOCK], None if weights is None else weights[i : i + BLOCK]
+            )
         return P
 
     def _grow(self, outputs: int) -> None:
         self.solver_.grow(outputs)
+
+    def _widen(self, d: int) -> None:
+        self.features_.widen(d)
 
     @property
     def size(self) -> int:

@@ -1,0 +1,45 @@
+# Every target sets up what it needs: a virtual environment in .venv, the build, the package with its extras.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.build
+BUILD_TOOLS := meson-python meson ninja Cython 'numpy>=2.0' 'scipy>=1.13'
+
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: demo test check lint bench install clean
+
+install: $(VENV)/installed
+
+$(VENV)/tools:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet $(BUILD_TOOLS)
+	touch $@
+
+# Not editable: what is tested is what a user installs. The build folder is kept, so that a change recompiles only itself.
+$(VENV)/installed: $(VENV)/tools $(SOURCES)
+	$(BIN)/python -m pip install --quiet --no-build-isolation -Cbuild-dir=build '.[dev]'
+	touch $@
+
+demo: install
+	$(BIN)/nystream race --demo --out out/demo
+
+test: install
+	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest --doctest-modules --pyargs nystream -p no:cacheprovider
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/cython-lint src/nystream/_core
+
+check: lint test
+
+bench: install
+	$(BIN)/nystream bench
+
+clean:
+	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

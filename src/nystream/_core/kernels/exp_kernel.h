@@ -1,0 +1,57 @@
+/* Vector exp and the radial functions of the kernels, one copy per instruction set, chosen once (isa.h). */
+#ifndef NYSTREAM_EXP_KERNEL_H
+#define NYSTREAM_EXP_KERNEL_H
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "isa.h"
+
+#define EXP_ROUND 6755399441055744.0 /* 1.5 * 2^52 */
+#define EXP_FAR 800.0
+#define EXP_PIECE 128
+
+typedef struct {
+  void (*exp)(double *, ptrdiff_t, double);
+  void (*matern12)(double *, ptrdiff_t, double);
+  void (*matern32)(double *, ptrdiff_t, double);
+  void (*matern52)(double *, ptrdiff_t, double);
+  void (*power)(double *, ptrdiff_t, double, double, int);
+} exp_ops;
+
+#define EXP_OPS(isa) {exp_exp_##isa, exp_matern12_##isa, exp_matern32_##isa, exp_matern52_##isa, exp_power_##isa}
+
+#define EXP(x) exp_##x##_base
+#define FUSED 0
+#include "exp_body.h"
+#undef FUSED
+#undef EXP
+
+#if ISA_X86
+#define FUSED 1
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#define EXP(x) exp_##x##_avx2
+#include "exp_body.h"
+#undef EXP
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,avx512f,avx512dq,avx512vl,prefer-vector-width=512")
+#define EXP(x) exp_##x##_avx512
+#include "exp_body.h"
+#undef EXP
+#pragma GCC pop_options
+#undef FUSED
+#endif
+
+static inline exp_ops exp_pick(void) {
+  const exp_ops base = EXP_OPS(base);
+#if ISA_X86
+  const exp_ops avx2 = EXP_OPS(avx2), avx512 = EXP_OPS(avx512);
+  const int level = isa_level();
+  if (level == ISA_AVX512) return avx512;
+  if (level == ISA_AVX2) return avx2;
+#endif
+  return base;
+}
+#endif

@@ -1,0 +1,120 @@
+/* The vector work of random Fourier features, for one instruction set.  Included by fourier_kernel.h with FOURIER(x)
+   naming the functions, V the number of doubles in a vector (1: plain C) and FUSED telling whether a fused multiply-add
+   is one instruction; no include guard.
+
+   Every element sees the same operations in the same order wherever it stands: equal rows give equal bits. */
+#if V > 1
+typedef double FOURIER(loose) __attribute__((vector_size(8 * V), aligned(8), may_alias));
+typedef double FOURIER(vec) __attribute__((vector_size(8 * V)));
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+typedef double FOURIER(loose);
+typedef double FOURIER(vec);
+#define ALWAYS_INLINE static inline
+#endif
+#define LOAD(p) (*(const FOURIER(loose) *)(p))
+#define STORE(p, v) (*(FOURIER(loose) *)(p) = (v))
+#if FUSED
+#define FMA(a, b, c) __builtin_fma(a, b, c)
+#else
+#define FMA(a, b, c) ((a) * (b) + (c))
+#endif
+
+/* U[t, j] = sum_i X[t, i] W[i, j] for FOURIER_ROWS rows and the columns of `vectors` vectors, in the order of i */
+ALWAYS_INLINE void FOURIER(tile)(const int vectors, ptrdiff_t d, ptrdiff_t ldw, ptrdiff_t ldu, const double *X,
+                                 const double *W, double *U) {
+  FOURIER(vec) sum[FOURIER_ROWS][3] = {{{0}}};
+  for (ptrdiff_t i = 0; i < d; i++, W += ldw)
+    for (int v = 0; v < vectors; v++) {
+      const FOURIER(vec) w = LOAD(W + v * V);
+      for (int t = 0; t < FOURIER_ROWS; t++) sum[t][v] += X[t * d + i] * w;
+    }
+  for (int t = 0; t < FOURIER_ROWS; t++)
+    for (int v = 0; v < vectors; v++) STORE(U + t * ldu + v * V, sum[t][v]);
+}
+
+/* u = x W for one row, in the same order */
+static void FOURIER(single)(ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const double *x, const double *restrict W,
+                            double *restrict u) {
+  ptrdiff_t i = 0;
+  memset(u, 0, m * sizeof(double));
+  for (; i + 4 <= d; i += 4, W += 4 * ldw) {
+    const double a = x[i], b = x[i + 1], c = x[i + 2], e = x[i + 3];
+    for (ptrdiff_t j = 0; j < m; j++)
+      u[j] = FMA(e, W[3 * ldw + j], FMA(c, W[2 * ldw + j], FMA(b, W[ldw + j], FMA(a, W[j], u[j]))));
+  }
+  for (; i < d; i++, W += ldw)
+    for (ptrdiff_t j = 0; j < m; j++) u[j] = FMA(x[i], W[j], u[j]);
+}
+
+/* U = X W for X (n, d) and m columns of W; rows of W are ldw, rows of U m + FOURIER_SLACK apart.  The last vector of a
+   row may reach into the slack of U and, on the last row of W, into the slack behind W. */
+static void FOURIER(project)(ptrdiff_t n, ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const double *X, const double *W,
+                             double *U) {
+  const ptrdiff_t ldu = m + FOURIER_SLACK, together = n - n % FOURIER_ROWS;
+  ptrdiff_t j = 0;
+  for (; j + 3 * V <= m; j += 3 * V)
+    for (ptrdiff_t t = 0; t < together; t += FOURIER_ROWS)
+      FOURIER(tile)(3, d, ldw, ldu, X + t * d, W + j, U + t * ldu + j);
+  for (; j < m; j += V)
+    for (ptrdiff_t t = 0; t < together; t += FOURIER_ROWS)
+      FOURIER(tile)(1, d, ldw, ldu, X + t * d, W + j, U + t * ldu + j);
+  for (ptrdiff_t t = together; t < n; t++) FOURIER(single)(d, m, ldw, X + t * d, W, U + t * ldu);
+}
+
+/* c = gain cos(u), s = gain sin(u) for |u| <= FOURIER_FAR.
+
+   u = k pi/2 + r, k = round(2 u / pi), |r| <= pi/4: adding FOURIER_ROUND rounds and leaves k in the low bits.  pi/2 is
+   the sum of three numbers of which the first two have 33 bits, so that k times them is exact for k < 2^20.  Then
+   sin r = r + r^3 S(r^2) and cos r = 1 - r^2/2 + r^4 C(r^2); S and C interpolate at 6 Chebyshev nodes of [0, (pi/4)^2],
+   error of the polynomials below 1e-17, of the results about 2e-16.  Odd k swaps the two, bit 1 of k and of k + 1 is
+   the sign of the sine and of the cosine. */
+static void FOURIER(sincos)(ptrdiff_t n, const double *restrict u, double gain, double *restrict c, double *restrict s) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const double t = FMA(u[i], 0.6366197723675814, FOURIER_ROUND), k = t - FOURIER_ROUND;
+    double r = FMA(k, -1.5707963267341256, u[i]);
+    r = FMA(k, -6.077100506303966e-11, r);
+    r = FMA(k, -2.0222662487959506e-21, r);
+    const double q = r * r;
+    double a = 1.5918115263265974e-10, b = -1.1382623647474604e-11;
+    a = FMA(a, q, -2.505113165023518e-08), b = FMA(b, q, 2.087614614655861e-09);
+    a = FMA(a, q, 2.7557316101617874e-06), b = FMA(b, q, -2.7557317271145144e-07);
+    a = FMA(a, q, -0.00019841269836756774), b = FMA(b, q, 2.480158729876456e-05);
+    a = FMA(a, q, 0.008333333333330948), b = FMA(b, q, -0.0013888888888887398);
+    a = FMA(a, q, -0.16666666666666666), b = FMA(b, q, 0.041666666666666664);
+    a = FMA(a * q, r, r), b = FMA(b * q, q, FMA(q, -0.5, 1.0));
+    uint64_t bits, sine, cosine;
+    memcpy(&bits, &t, 8), memcpy(&sine, &a, 8), memcpy(&cosine, &b, 8);
+    const uint64_t swap = (0 - (bits & 1)) & (sine ^ cosine);
+    sine = sine ^ swap ^ (bits & 2) << 62;
+    cosine = cosine ^ swap ^ ((bits + 1) & 2) << 62;
+    memcpy(&a, &sine, 8), memcpy(&b, &cosine, 8);
+    c[i] = gain * b, s[i] = gain * a;
+  }
+}
+
+/* A <- H A for A (size, lanes), H the Walsh-Hadamard matrix in natural order, entries +-1; size is a power of two */
+static void FOURIER(hadamard)(ptrdiff_t size, ptrdiff_t lanes, double *A) {
+  for (ptrdiff_t half = lanes; half < size * lanes; half *= 2)
+    for (double *a = A; a < A + size * lanes; a += 2 * half) {
+      double *restrict low = a, *restrict high = a + half;
+      for (ptrdiff_t i = 0; i < half; i++) {
+        const double x = low[i], y = high[i];
+        low[i] = x + y;
+        high[i] = x - y;
+      }
+    }
+}
+
+/* B[i] = gain[i] A[from[i]] for rows of FOURIER_LANES */
+static void FOURIER(gather)(ptrdiff_t size, const int32_t *from, const double *gain, const double *A, double *B) {
+  for (ptrdiff_t i = 0; i < size; i++) {
+    const double *a = A + (ptrdiff_t)from[i] * FOURIER_LANES;
+    double *b = B + i * FOURIER_LANES;
+    for (int l = 0; l < FOURIER_LANES; l += V) STORE(b + l, LOAD(a + l) * gain[i]);
+  }
+}
+#undef LOAD
+#undef STORE
+#undef FMA
+#undef ALWAYS_INLINE

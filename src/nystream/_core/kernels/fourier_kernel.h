@@ -1,0 +1,85 @@
+/* Random Fourier features: projections, sines and cosines, Walsh-Hadamard transform; one copy per instruction set,
+   chosen once (isa.h). */
+#ifndef NYSTREAM_FOURIER_KERNEL_H
+#define NYSTREAM_FOURIER_KERNEL_H
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "isa.h"
+
+#define FOURIER_ROWS 4     /* rows that share one pass over the directions */
+#define FOURIER_SLACK 8    /* readable doubles behind the matrix of directions */
+#define FOURIER_LANES 8    /* rows that pass through the Hadamard transform together */
+#define FOURIER_FAR 1e6    /* largest angle of the vector sine and cosine: below 2^20 pi / 2 */
+#define FOURIER_ROUND 6755399441055744.0 /* 1.5 * 2^52 */
+
+typedef struct {
+  void (*project)(ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, const double *, const double *, double *);
+  void (*sincos)(ptrdiff_t, const double *, double, double *, double *);
+  void (*hadamard)(ptrdiff_t, ptrdiff_t, double *);
+  void (*gather)(ptrdiff_t, const int32_t *, const double *, const double *, double *);
+} fourier_ops;
+
+#define FOURIER_OPS(isa) {fourier_project_##isa, fourier_sincos_##isa, fourier_hadamard_##isa, fourier_gather_##isa}
+
+#if defined(__GNUC__) || defined(__clang__)
+#define V 2
+#else
+#define V 1
+#endif
+#define FUSED 0
+#define FOURIER(x) fourier_##x##_base
+#include "fourier_body.h"
+#undef FOURIER
+#undef FUSED
+#undef V
+
+#if ISA_X86
+#define FUSED 1
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#define V 4
+#define FOURIER(x) fourier_##x##_avx2
+#include "fourier_body.h"
+#undef FOURIER
+#undef V
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,avx512f,avx512dq,avx512vl,prefer-vector-width=512")
+#define V 8
+#define FOURIER(x) fourier_##x##_avx512
+#include "fourier_body.h"
+#undef FOURIER
+#undef V
+#pragma GCC pop_options
+#undef FUSED
+#endif
+
+static inline fourier_ops fourier_pick(void) {
+  const fourier_ops base = FOURIER_OPS(base);
+#if ISA_X86
+  const fourier_ops avx2 = FOURIER_OPS(avx2), avx512 = FOURIER_OPS(avx512);
+  const int level = isa_level();
+  if (level == ISA_AVX512) return avx512;
+  if (level == ISA_AVX2) return avx2;
+#endif
+  return base;
+}
+
+/* Sines and cosines of any angle, one at a time; an angle that overflowed counts as 0, so that |z| stays 1. */
+static inline void fourier_far(ptrdiff_t n, const double *u, double gain, double *c, double *s) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const double angle = isfinite(u[i]) ? u[i] : 0.0;
+    c[i] = gain * cos(angle);
+    s[i] = gain * sin(angle);
+  }
+}
+
+/* |x|^2 in plain order: decides, for a row alone or in a block alike, whether the vector sine may be used */
+static inline double fourier_square(ptrdiff_t d, const double *x) {
+  double sum = 0;
+  for (ptrdiff_t i = 0; i < d; i++) sum += x[i] * x[i];
+  return sum;
+}
+#endif

@@ -1,0 +1,74 @@
+/* The vector work of a linear model, for one instruction set.  Included by linear_kernel.h with LINEAR(x) naming the
+   functions and V the number of doubles in a vector; no include guard. */
+
+/* Four chains of sums hide the latency of the additions; their order is fixed, so equal inputs give equal bits. */
+static double LINEAR(dot)(ptrdiff_t n, const double *restrict w, const double *restrict z) {
+  ptrdiff_t i = 0;
+  double sum = 0;
+#if defined(__GNUC__) || defined(__clang__)
+  typedef double vec __attribute__((vector_size(8 * V), aligned(8), may_alias));
+  vec a = {0}, b = {0}, c = {0}, d = {0};
+  for (; i + 4 * V <= n; i += 4 * V) {
+    a += *(const vec *)(w + i) * *(const vec *)(z + i);
+    b += *(const vec *)(w + i + V) * *(const vec *)(z + i + V);
+    c += *(const vec *)(w + i + 2 * V) * *(const vec *)(z + i + 2 * V);
+    d += *(const vec *)(w + i + 3 * V) * *(const vec *)(z + i + 3 * V);
+  }
+  for (; i + V <= n; i += V) a += *(const vec *)(w + i) * *(const vec *)(z + i);
+  a = (a + b) + (c + d);
+  for (int j = 0; j < V; j++) sum += a[j];
+#endif
+  for (; i < n; i++) sum += w[i] * z[i];
+  return sum;
+}
+
+/* total += w */
+static void LINEAR(add)(ptrdiff_t n, double *restrict total, const double *restrict w) {
+  for (ptrdiff_t i = 0; i < n; i++) total[i] += w[i];
+}
+
+/* w <- decay w + step z */
+static void LINEAR(mix)(ptrdiff_t n, double decay, double *restrict w, double step, const double *restrict z) {
+  for (ptrdiff_t i = 0; i < n; i++) w[i] = decay * w[i] + step * z[i];
+}
+
+/* g = dl z + lam w;  h += g^2;  w -= eta g / (sqrt(h) + tiny) */
+static void LINEAR(adagrad)(ptrdiff_t n, double eta, double lam, double dl, const double *restrict z,
+                            double *restrict w, double *restrict h) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const double g = dl * z[i] + lam * w[i];
+    h[i] += g * g;
+    w[i] -= eta * g / (sqrt(h[i]) + LINEAR_TINY);
+  }
+}
+
+/* m, v = running means of g and g^2;  w -= eta (m / bias1) / (sqrt(v / bias2) + tiny) */
+static void LINEAR(adam)(ptrdiff_t n, double eta, double lam, double dl, double bias1, double bias2,
+                         const double *restrict z, double *restrict w, double *restrict m, double *restrict v) {
+  const double step = eta / bias1, shrink = 1 / bias2;  /* outside the loop: divisions are what it waits for */
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const double g = dl * z[i] + lam * w[i];
+    m[i] = LINEAR_BETA1 * m[i] + (1 - LINEAR_BETA1) * g;
+    v[i] = LINEAR_BETA2 * v[i] + (1 - LINEAR_BETA2) * (g * g);
+    w[i] -= step * m[i] / (sqrt(shrink * v[i]) + LINEAR_TINY);
+  }
+}
+
+/* The m rounds of one ONS block in the m x m matrix G = Z P Z' (second-order updates seen from the block's own rows).
+   After round j, with col = G[:, j]:  f -= kap col,  G -= rho col col',  T[i] -= rho col_i T[j]  for the rows i > j that
+   are still to come.  G is m x m with leading dimension ld, and so is T (unit lower triangular); nothing above the
+   diagonal of T is touched. */
+static void LINEAR(downdate)(int m, int ld, int j, double kap, double rho, double *restrict f, double *restrict G,
+                             double *restrict T, double *restrict col) {
+  const double *restrict Tj = T + (ptrdiff_t)j * ld;
+  for (int i = j + 1; i < m; i++) col[i] = G[(ptrdiff_t)j * ld + i];
+  for (int i = j + 1; i < m; i++) f[i] -= kap * col[i];
+  if (rho == 0) return;
+  for (int i = j + 1; i < m; i++) {
+    double *restrict Gi = G + (ptrdiff_t)i * ld;
+    double *restrict Ti = T + (ptrdiff_t)i * ld;
+    const double c = rho * col[i];
+    for (int k = i; k < m; k++) Gi[k] -= c * col[k];
+    for (int k = 0; k <= j; k++) Ti[k] -= c * Tj[k];
+  }
+}

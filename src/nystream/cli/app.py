@@ -1,0 +1,68 @@
+"""The commands, and how their failures are told."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import click
+import typer
+
+import nystream
+from nystream.cli.bench import bench
+from nystream.cli.listing import show
+from nystream.cli.main import silence_stdout
+from nystream.cli.race import race
+from nystream.cli.run import run
+
+__all__ = ["app", "call"]
+
+app = typer.Typer(
+    name="nystream",
+    help="Online kernel learning: models that learn one example at a time.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run)
+app.command("race")(race)
+app.command("list")(show)
+app.command("bench")(bench)
+
+
+@app.callback(invoke_without_command=True)
+def about(version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+    if version:
+        print(f"nystream {nystream.__version__}")
+        raise typer.Exit
+
+
+def call(arguments: list[str]) -> int:
+    """Run one command line; the exit code."""
+    try:
+        code = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
+        return int(code or 0)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.UsageError as error:
+        return _refuse(error.format_message(), hint=f"{error.ctx.command_path} --help" if error.ctx else None)
+    except BrokenPipeError:
+        silence_stdout()
+        return 0
+    except (KeyboardInterrupt, click.Abort):
+        return _refuse("stopped", code=0)
+    except (ValueError, OSError) as error:
+        return _refuse(_one_line(error))
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(str(error).split())
+
+
+def _refuse(message: str, hint: str | None = None, code: int = 2) -> int:
+    print(f"nystream: {message}" + (f" (see {hint})" if hint else ""), file=sys.stderr)
+    return code

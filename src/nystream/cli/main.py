@@ -1,0 +1,30 @@
+"""The `nystream` command: exit code 0 is good, 2 wrong usage or bad input, 1 a fault of ours."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; one clear line and exit code 2 for what the user can mend."""
+    try:
+        app = importlib.import_module("nystream.cli.app")
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich", "click"):
+            raise
+        print("nystream: the command line needs two more packages: pip install 'nystream[cli]'", file=sys.stderr)
+        sys.exit(2)
+    sys.exit(app.call(sys.argv[1:]))
+
+
+def silence_stdout() -> None:
+    """After a broken pipe: nobody reads any more, and the interpreter's last flush must not complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

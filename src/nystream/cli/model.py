@@ -1,0 +1,98 @@
+"""What `nystream run` saves: a learner, and what it takes to feed it again."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from nystream import persist
+from nystream.inputs import as_block
+from nystream.learners import CATALOGUE, Baseline, Classifier, Learner
+from nystream.learners.catalogue import find
+from nystream.params import Params
+from nystream.types import Array
+
+__all__ = ["Model", "build", "read"]
+
+
+class Model(Params):
+    """A learner with the task it was trained for, the names of its columns and of its classes.
+
+    Parameters
+    ----------
+    learner : Learner
+        The pattern; `learner_` is the trained copy.
+    task : "regression" or "classification"
+    columns : list of str or None
+        Names of the input columns, where the file had names.
+    """
+
+    learner_: Learner
+    names_: list[Any]
+
+    def __init__(self, learner: Learner, task: str, columns: list[str] | None = None) -> None:
+        self.learner = learner
+        self.task = task
+        self.columns = columns
+
+    def start(self) -> None:
+        self.learner_ = self.learner.clone()
+        self.names_ = []
+
+    def predict(self, X: Any) -> Any:
+        """Numbers, or for classes their names."""
+        P = self.learner_.predict(as_block(X, self.learner_.d_ or None))
+        return [self.names_[k] for k in P.argmax(axis=1)] if self.task == "classification" else P
+
+    def said(self, P: Array) -> list[str]:
+        """Predictions as text, one line each."""
+        if self.task == "classification":
+            return [str(self.names_[k]) if k < len(self.names_) else "?" for k in P.argmax(axis=1)]
+        return [f"{p:.10g}" if P.ndim == 1 else ",".join(f"{v:.10g}" for v in p) for p in P]
+
+
+def build(
+    name: str | None, task: str, columns: list[str] | None, sigma: float, seed: int, settings: dict[str, Any]
+) -> Model:
+    """A fresh model from a learner's name and `--set` values."""
+    if name is None:
+        learner: Learner = Baseline(**{"seed": seed, **_known(Baseline, settings)})
+    else:
+        entry = find(name)
+        nested = {k: v for k, v in settings.items() if "__" in k}
+        learner = entry.build(sigma, seed=seed, **{k: v for k, v in settings.items() if k not in nested})
+        learner.set_params(**nested)
+        if task == "regression" and learner.labels != "real":
+            if "loss" in settings or "loss" not in learner.get_params(deep=False):
+                raise ValueError(
+                    f"{entry.name} learns classes, and the target is a number; use another learner or --task"
+                )
+            learner.set_params(loss="squared")
+    model = Model(Classifier(learner) if task == "classification" else learner, task, columns)
+    model.start()
+    return model
+
+
+def read(path: str | os.PathLike[str]) -> Model:
+    """A model saved by `nystream run`, or a regression learner saved from Python."""
+    found = persist.load(path)
+    if isinstance(found, Model):
+        return found
+    if isinstance(found, Learner) and found.labels == "real":
+        model = Model(found.clone(), "regression")
+        model.learner_, model.names_ = found, []
+        return model
+    kinds = ", ".join(CATALOGUE)
+    raise ValueError(
+        f"{os.fspath(path)} holds a {type(found).__name__}, which `nystream run` cannot go on with; it takes {kinds}"
+    )
+
+
+def _known(cls: type[Params], settings: dict[str, Any]) -> dict[str, Any]:
+    names = cls._names()
+    for key in settings:
+        if key.partition("__")[0] not in names:
+            raise ValueError(
+                f"the default learner has no parameter {key!r}; it has {', '.join(names)}; choose one with --learner"
+            )
+    return settings

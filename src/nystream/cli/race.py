@@ -1,0 +1,165 @@
+"""`nystream race`: many learners, one stream; a bar for each while they run, then a table and a chart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from nystream.cli.demo import demo_races
+from nystream.cli.source import Source, median_distance, opened
+from nystream.evaluate import Comparison, compare
+from nystream.learners import Classifier, Learner
+from nystream.learners.catalogue import Entry, find
+from nystream.plot import race_chart
+from nystream.types import Array
+
+__all__ = ["race"]
+
+FIELD = "baseline,pkawv,pkrr,ons,fogd"
+"""Who races when nobody is named: one of each family that runs in bounded memory."""
+TITLES = {"rows_per_second": "rows/s", "bytes": "bytes", "size": "size", "regret": "regret"}
+
+
+def race(
+    source: Annotated[
+        str | None, typer.Argument(help="A file, - for standard input, or a generator such as friedman.")
+    ] = None,
+    learners: Annotated[str, typer.Option("--learners", "-l", help="Names of `nystream list`, with commas.")] = FIELD,
+    target: Annotated[
+        str | None, typer.Option("--target", "-y", help="Target column: a name or a position (default: the last).")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="regression or classification; found from the first rows if not given.")
+    ] = None,
+    rows: Annotated[int | None, typer.Option(help="Stop after this many rows.")] = None,
+    shuffle: Annotated[int | None, typer.Option(help="Shuffle the rows with this seed.")] = None,
+    sigma: Annotated[
+        float | None, typer.Option(help="Kernel width; default: the median distance between the first rows.")
+    ] = None,
+    dim: Annotated[int, typer.Option(help="Random features of the learners that use them.")] = 400,
+    seed: Annotated[int, typer.Option(help="Seed of the learners.")] = 0,
+    every: Annotated[int, typer.Option(help="Rows between readings.")] = 250,
+    out: Annotated[Path, typer.Option(help="Folder for the chart and the readings.")] = Path("out/race"),
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="Race on two built-in streams: a function that changes, and handwritten digits."),
+    ] = False,
+) -> None:
+    """Race learners on one stream, each row predicted before its label is used."""
+    console = Console()
+    if demo:
+        for name, stream, rivals in demo_races():
+            _race(console, name, Source.of(stream), rivals, None, dim, seed, every, out)
+        return
+    if source is None:
+        raise ValueError("name a file, - for standard input, a generator such as friedman, or --demo")
+    options: dict[str, Any] = {}
+    if target is not None:
+        options["target"] = int(target) if target.lstrip("-").isdigit() else target
+    data = opened(source, task=task, rows=rows, shuffle=shuffle, standardize=True, **options)
+    _race(console, Path(source).name or "race", data, learners.split(","), sigma, dim, seed, every, out)
+
+
+def _race(
+    console: Console,
+    name: str,
+    data: Source,
+    rivals: list[str],
+    sigma: float | None,
+    dim: int,
+    seed: int,
+    every: int,
+    out: Path,
+) -> None:
+    entries = [find(rival.strip()) for rival in rivals]
+    assert data.first is not None
+    width = sigma if sigma is not None else median_distance(data.first[0])
+    field: dict[str, Learner] = {e.name: _entrant(e, data.task, width, dim, seed) for e in entries}
+    metric = "accuracy" if data.task == "classification" else "mse"
+    stream = data if data.task == "classification" else _Scaled(data)
+    rows = f"{data.total:,} rows" if data.total else "rows as they come"
+    console.print(f"\n[bold]{name}[/]: {data.task}, {rows}, {data.first[0].shape[1]} columns, kernel width {width:.3g}")
+    comparison = _watched(console, stream, field, metric, every, data.total)
+    console.print(_table(comparison, metric))
+    out.mkdir(parents=True, exist_ok=True)
+    stem = "".join(c if c.isalnum() else "-" for c in Path(name).stem)
+    comparison.save(out / f"{stem}.json")
+    for path in (out / f"{stem}.png", out / f"{stem}.svg"):
+        race_chart(comparison, path, metric=metric, title=name)
+    console.print(f"chart: {out / f'{stem}.png'} (and .svg), readings: {out / f'{stem}.json'}", highlight=False)
+
+
+def _entrant(entry: Entry, task: str, width: float, dim: int, seed: int) -> Learner:
+    """The learner as it starts: squared loss and a wider clip for numbers (targets are scaled), classes wrapped."""
+    params: dict[str, Any] = {}
+    names = entry.cls._names()
+    if task == "regression":
+        if "loss" in names:
+            params["loss"] = "squared"
+        if "clip" in names and entry.example.get_params(deep=False)["clip"] is not None:
+            params["clip"] = 3.0
+    learner = entry.build(width, dim=dim, seed=seed, **params)
+    return Classifier(learner) if task == "classification" else learner
+
+
+class _Scaled:
+    """Targets minus the mean, over the deviation, of the first rows: an mse of 1 is the mean's own error."""
+
+    def __init__(self, data: Source) -> None:
+        assert data.first is not None
+        Y = data.first[1]
+        self._data, self._mean, self._scale = data, Y.mean(axis=0), Y.std(axis=0)
+        if not bool((self._scale > 0).all()):
+            self._scale = 1.0
+
+    def blocks(self, size: int) -> Iterator[tuple[Array, Array]]:
+        for X, Y in self._data.blocks(size):
+            yield X, (Y - self._mean) / self._scale
+
+
+def _watched(
+    console: Console, stream: Any, field: dict[str, Learner], metric: str, every: int, total: int | None
+) -> Comparison:
+    """The race itself, with one bar per learner."""
+    columns = (
+        TextColumn("{task.description:<14}"),
+        BarColumn(bar_width=32),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[speed]:>12} rows/s"),
+        TextColumn(metric + " {task.fields[error]:.4g}"),
+    )
+    with Progress(*columns, console=console) as progress:
+        bars = {name: progress.add_task(name, total=total, speed="-", error=math.nan) for name in field}
+
+        def moved(snapshot: Any) -> None:
+            speed = f"{snapshot.n / snapshot.seconds:,.0f}" if snapshot.seconds else "-"
+            progress.update(bars[snapshot.name], completed=snapshot.n, speed=speed, error=snapshot.values[metric])
+
+        metrics = [metric, f"{metric}@{4 * every}", "regret", "size", "bytes", "rows_per_second"]
+        return compare(stream, field, metrics, every=every, block=every, progress=moved)
+
+
+def _table(comparison: Comparison, metric: str) -> Table:
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    table.add_column("learner")
+    shown = [metric, *TITLES]
+    for column in shown:
+        table.add_column(TITLES.get(column, column), justify="right")
+    best = comparison.best(metric)
+    for result in comparison:
+        cells = [_cell(result.final[column], column) for column in shown]
+        table.add_row(result.name, *cells, style="bold green" if result.name == best else "")
+    return table
+
+
+def _cell(value: float, column: str) -> str:
+    if math.isnan(value):
+        return "-"
+    return f"{value:,.0f}" if column in ("size", "bytes", "rows_per_second") else f"{value:.4g}"

@@ -1,0 +1,125 @@
+"""Where the rows come from: a file, standard input or a generator, and what kind of labels they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from nystream.streams import Stream, open_stream
+from nystream.types import Array
+
+__all__ = ["Source", "median_distance", "opened"]
+
+PEEK = 1000
+"""Rows looked at before learning starts, to tell classes from numbers and to choose a kernel width."""
+MOST_CLASSES = 20
+"""Whole-number targets with more values than this among the first rows are taken for regression."""
+
+
+@dataclass
+class Source:
+    """A stream whose first rows were looked at; `blocks` gives all of them, labels as numbers a learner takes."""
+
+    stream: Stream
+    task: str
+    names: list[Any] = field(default_factory=list)
+    first: tuple[Array, Array] | None = None
+    rest: Iterator[tuple[Array, Array]] | None = None
+
+    def blocks(self, size: int) -> Iterator[tuple[Array, Array]]:
+        """One pass, in blocks of at most `size` rows. A source is read once."""
+        assert self.first is not None
+        assert self.rest is not None
+        for X, Y in chain([self.first], self.rest):
+            for i in range(0, len(X), size):
+                yield X[i : i + size], self._numbered(Y[i : i + size])
+
+    @classmethod
+    def of(cls, stream: Stream, task: str | None = None, names: list[Any] | None = None, block: int = 256) -> Source:
+        """Look at a stream's first rows."""
+        pieces = stream.blocks(block)
+        X, Y = _first_rows(pieces)
+        if not len(X):
+            raise ValueError(f"{stream.name} has no rows")
+        task = task or stream.task or _guess(Y)
+        if task == "classification" and Y.ndim == 2:
+            raise ValueError(f"several targets are regression; {stream.name} has {Y.shape[1]}")
+        return cls(stream, task, names if names is not None else [], (X, Y), pieces)
+
+    @property
+    def total(self) -> int | None:
+        """Rows, where the source knows."""
+        return self.stream.n
+
+    def _numbered(self, Y: Array) -> Array:
+        """Class values as their places in `names`, which grows as new ones appear."""
+        if self.task != "classification":
+            return Y
+        labels = self.stream.labels
+        values = [labels[int(y)] for y in Y] if labels is not None else [_plain(y) for y in Y.tolist()]
+        place = {name: k for k, name in enumerate(self.names)}
+        for value in values:
+            if value not in place:
+                place[value] = len(self.names)
+                self.names.append(value)
+        return np.array([place[value] for value in values], dtype=np.float64)
+
+
+def opened(
+    spec: str,
+    *,
+    task: str | None,
+    names: list[Any] | None = None,
+    rows: int | None = None,
+    shuffle: int | None = None,
+    block: int = 256,
+    standardize: bool = False,
+    **options: Any,
+) -> Source:
+    """Open a stream and look at its first rows."""
+    stream = open_stream(spec, **options)
+    if shuffle is not None:
+        stream = stream.shuffle(shuffle)
+    if rows is not None:
+        stream = stream.take(rows)
+    elif stream.endless:
+        raise ValueError(f"{stream.name} is endless; say how many rows to take with --rows")
+    return Source.of(stream.standardize() if standardize else stream, task, names, block)
+
+
+def median_distance(X: Array) -> float:
+    """Median of the non-zero distances between at most 400 rows: a kernel width on the scale of the data."""
+    X = X[:400]
+    squares = np.maximum((X * X).sum(1)[:, None] + (X * X).sum(1) - 2 * X @ X.T, 0)
+    apart = squares[np.triu_indices(len(X), 1)]
+    apart = apart[apart > 1e-12 * max(float(squares.max()), 1e-300)]
+    return float(np.sqrt(np.median(apart))) if len(apart) else 1.0
+
+
+def _first_rows(pieces: Iterator[tuple[Array, Array]]) -> tuple[Array, Array]:
+    blocks: list[tuple[Array, Array]] = []
+    for X, Y in pieces:
+        blocks.append((X, Y))
+        if sum(len(X) for X, _ in blocks) >= PEEK:
+            break
+    if not blocks:
+        return np.empty((0, 1)), np.empty(0)
+    return np.concatenate([X for X, _ in blocks]), np.concatenate([Y for _, Y in blocks])
+
+
+def _guess(Y: Array) -> str:
+    """Two values, or a few whole numbers, are classes."""
+    if Y.ndim == 2:
+        return "regression"
+    values = np.unique(Y)
+    whole = bool((values == np.floor(values)).all())
+    return "classification" if len(values) <= 2 or (whole and len(values) <= MOST_CLASSES) else "regression"
+
+
+def _plain(y: float) -> Any:
+    """3.0 is shown, and kept, as 3."""
+    return int(y) if float(y).is_integer() else y

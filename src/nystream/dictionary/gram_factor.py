@@ -1,0 +1,121 @@
+"""The growing Cholesky factor of a regularised Gram matrix: leverage scores and solves while points arrive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nystream._core.cholesky import Triangle, floored_cholesky
+from nystream.dictionary.rows import Rows
+from nystream.kernels.base import Kernel
+from nystream.params import Params, positive
+from nystream.types import Array
+
+__all__ = ["GramFactor"]
+
+
+class GramFactor(Params):
+    """L L' = S K S + ridge I over stored points x_i with scales s_i, psi_i = s_i phi_i.
+
+    A query x gives l = L^-1 (s_i k(x_i, x))_i and, without forming an inverse,
+    phi' (sum psi psi' + ridge I)^-1 phi = (k(x, x) - l.l) / ridge. Appending s phi borders L with the row
+    (s l, sqrt(ridge (1 + s^2 leverage))): the pivot is at least sqrt(ridge), so duplicates are harmless.
+    O(m^2) time and memory for m points; blocks of rows run as one triangular solve with many right-hand sides.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    ridge : float
+        The multiple of the identity, > 0.
+    """
+
+    def __init__(self, kernel: Kernel, ridge: float) -> None:
+        self.kernel = kernel
+        self.ridge = positive("ridge", ridge)
+
+    def start(self, d: int) -> None:
+        self.points_ = Rows(d)
+        self.scale_ = Rows(1)
+        self.trace_ = 0.0  # sum s_i^2 k(x_i, x_i): gives the floor of the leverage
+        self._factor = Triangle()
+
+    @property
+    def n(self) -> int:
+        """Stored points."""
+        return self._factor.n
+
+    @property
+    def points(self) -> Array:
+        return self.points_.view
+
+    @property
+    def scale(self) -> Array:
+        return self.scale_.view[:, 0]
+
+    @property
+    def matrix(self) -> Array:
+        """A copy of L."""
+        return self._factor.matrix
+
+    @property
+    def log_det(self) -> float:
+        """log det(I + S K S / ridge)."""
+        return float(2 * np.log(self._factor.diagonal).sum() - self.n * np.log(self.ridge))
+
+    @property
+    def effective_dimension(self) -> float:
+        """tr K (K + ridge I)^-1 = n - ridge |L^-1|_F^2; O(n^3), computed when asked for."""
+        inverse = self._factor.solve(np.eye(self.n))
+        return float(self.n - self.ridge * np.vdot(inverse, inverse))
+
+    @property
+    def nbytes(self) -> int:
+        return self.points_.nbytes + self.scale_.nbytes + self._factor.nbytes
+
+    def whiten(self, X: Array) -> Array:
+        """l = L^-1 (s_i k(x_i, x)) for every row x, (n, m)."""
+        rows = self.kernel(X, self.points) if self.n else np.zeros((len(X), 0))
+        return self._factor.solve(np.ascontiguousarray(rows * self.scale))
+
+    def solve_transposed(self, rows: Array) -> Array:
+        """L^-T l for every row l, in place."""
+        return self._factor.solve(rows, transposed=True)
+
+    def leverage(self, X: Array, T: Array | None = None) -> Array:
+        """phi' (sum psi psi' + ridge I)^-1 phi of every row, never below its provable floor."""
+        if T is None:
+            T = self.whiten(X)
+        k = self.kernel.diag(X)
+        s = (k - np.einsum("ij,ij->i", T, T)) / self.ridge
+        # |sum psi psi'| <= trace bounds it from below; this undoes the cancellation in k - l.l
+        return np.maximum(s, k / (self.ridge + self.trace_))
+
+    def border(self, X: Array, T: Array, scale: Array) -> Array:
+        """Append the rows of X with their scales; T is `whiten(X)`. Returns C, the new diagonal block of L."""
+        K = self.kernel(X, X)
+        T = scale[:, None] * T
+        C = np.ascontiguousarray(scale[:, None] * K * scale - T @ T.T)
+        C.flat[:: len(C) + 1] += self.ridge
+        floored_cholesky(C, self.ridge)
+        self._factor.append(np.ascontiguousarray(T), C)
+        self.points_.extend(X)
+        self.scale_.extend(scale[:, None])
+        self.trace_ += float(scale**2 @ K.diagonal())
+        return C
+
+    def widen(self, d: int) -> None:
+        """Stored points get columns of zeros; for kernels of differences or products no value changes."""
+        points = Rows(d)
+        points.extend(np.hstack([self.points, np.zeros((self.n, d - self.points.shape[1]))]))
+        self.points_ = points
+
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
+        return {**state, "factor_": self._factor.matrix} if state else state
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        if "factor_" in state:
+            self._factor = Triangle(state.pop("factor_"))
+        super()._restore(state)

@@ -1,0 +1,114 @@
+"""A matrix that grows one row at a time by doubling its memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nystream.params import Params, at_least
+from nystream.types import Array
+
+__all__ = ["Rows"]
+
+FIRST = 16
+"""Rows reserved at the start."""
+
+
+class Rows(Params):
+    """An (n, d) float64 matrix with cheap `append` and `remove`.
+
+    Capacity doubles when it is full, so that n appends cost O(n d) together; `view` is a window on the stored rows,
+    never a copy. The order of rows is the order of arrival until the first `remove`, which moves the last row.
+
+    Parameters
+    ----------
+    d : int
+        Columns, at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.dictionary import Rows
+    >>> rows = Rows(2)
+    >>> rows.extend(np.arange(6.0).reshape(3, 2))
+    >>> rows.remove(0)
+    >>> rows.view.tolist()
+    [[4.0, 5.0], [2.0, 3.0]]
+    """
+
+    def __init__(self, d: int) -> None:
+        self.d = at_least("d", d, 1)
+        self._hold(np.empty((FIRST, d)), 0)
+
+    @property
+    def n(self) -> int:
+        """Rows stored."""
+        return self._n
+
+    @property
+    def capacity(self) -> int:
+        """Rows that fit before memory is doubled."""
+        return len(self._store)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes reserved."""
+        return self._store.nbytes
+
+    @property
+    def view(self) -> Array:
+        """The stored rows, (n, d), C-ordered, without a copy; writing to it writes here.
+
+        A view that was taken before the matrix grew may show memory that is no longer in use: take it again.
+        """
+        return self._view
+
+    def __len__(self) -> int:
+        return self._n
+
+    def append(self, x: Array) -> None:
+        """Add one row (d,); amortised O(d)."""
+        n = self._n
+        if n == len(self._store):
+            self._reserve(n + 1)
+        self._store[n] = x
+        self._n = n + 1
+        self._view = self._store[: n + 1]
+
+    def extend(self, X: Array) -> None:
+        """Add the rows of X (m, d)."""
+        if X.ndim != 2 or X.shape[1] != self.d:
+            raise ValueError(f"rows of {self.d} numbers are stored here, got an array of shape {X.shape}")
+        n = self._n + len(X)
+        self._reserve(n)
+        self._store[self._n : n] = X
+        self._hold(self._store, n)
+
+    def remove(self, i: int) -> None:
+        """Drop row i; the last row takes its place, O(d)."""
+        if not 0 <= i < self._n:
+            raise IndexError(f"no row {i} to remove: {self._n} are stored")
+        last = self._n - 1
+        self._store[i] = self._store[last]
+        self._hold(self._store, last)
+
+    def _reserve(self, n: int) -> None:
+        capacity = len(self._store)
+        if n <= capacity:
+            return
+        while capacity < n:
+            capacity *= 2
+        store = np.empty((capacity, self.d))
+        store[: self._n] = self._view
+        self._hold(store, self._n)
+
+    def _hold(self, store: Array, n: int) -> None:
+        self._store, self._n, self._view = store, n, store[:n]
+
+    def _state(self) -> dict[str, Any]:
+        return {"rows_": self._view}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self._hold(np.empty((FIRST, self.d)), 0)
+        self.extend(state["rows_"])

@@ -1,0 +1,66 @@
+"""Several learners on one stream, in one pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from nystream.evaluate.comparison import Comparison
+from nystream.evaluate.prequential import Every, MetricsLike, evaluate
+from nystream.evaluate.trial import Snapshot, Trial
+from nystream.learners.base import Learner
+from nystream.metrics.names import as_metrics
+from nystream.params import at_least
+from nystream.types import Stream
+
+__all__ = ["compare"]
+
+
+def compare(
+    stream: Stream | tuple[Any, Any],
+    learners: Mapping[str, Learner] | Iterable[Learner],
+    metrics: MetricsLike,
+    *,
+    every: Every = 1000,
+    block: int = 256,
+    delay: int = 0,
+    limit: int | None = None,
+    progress: Callable[[Snapshot], None] | None = None,
+) -> Comparison:
+    """Evaluate learners side by side, as `prequential` does each of them.
+
+    The stream is read once and each block is given to every learner, so that a pipe or a sensor can be raced on too.
+    The learners are trained in place: afterwards each has seen all rows.
+
+    Parameters
+    ----------
+    learners : dict of name to learner, or list of learners
+        A list is named by class, with a number added where classes repeat.
+    stream, metrics, every, block, delay, limit, progress
+        As in `prequential`; `progress` is called for each learner at every reading.
+
+    Returns
+    -------
+    Comparison
+        `print` it, take one result with `comparison["FOGD"]`, save it, or hand it to `nystream.plot.curves`.
+    """
+    named = dict(learners) if isinstance(learners, Mapping) else _named(list(learners))
+    if not named:
+        raise ValueError("learners is empty; give at least one")
+    if len({id(learner) for learner in named.values()}) < len(named):
+        raise ValueError("one learner object is given twice and would learn every row twice; give learner.clone()")
+    at_least("delay", delay, 0)
+    trials = [Trial(name, learner, as_metrics(metrics), delay) for name, learner in named.items()]
+    return Comparison(evaluate(stream, trials, every=every, block=block, limit=limit, progress=progress))
+
+
+def _named(learners: list[Learner]) -> dict[str, Learner]:
+    totals = Counter(type(learner).__name__ for learner in learners)
+    seen: Counter[str] = Counter()
+    named = {}
+    for learner in learners:
+        name = type(learner).__name__
+        seen[name] += 1
+        named[f"{name} {seen[name]}" if totals[name] > 1 else name] = learner
+    return named

@@ -1,0 +1,163 @@
+"""The evaluation loop: every row is predicted before its label is used, then learnt from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from nystream.evaluate.result import Result
+from nystream.evaluate.trial import Snapshot, Trial
+from nystream.learners.base import Learner
+from nystream.metrics.base import Metric
+from nystream.metrics.meters import Meter
+from nystream.metrics.names import as_metrics
+from nystream.params import at_least
+from nystream.types import Stream
+
+__all__ = ["Every", "MetricsLike", "evaluate", "prequential"]
+
+Every: TypeAlias = "int | Literal['doubling']"
+MetricsLike: TypeAlias = "str | Metric | Meter | Iterable[str | Metric | Meter]"
+
+
+def prequential(
+    stream: Stream | tuple[Any, Any],
+    learner: Learner,
+    metrics: MetricsLike,
+    *,
+    every: Every = 1000,
+    block: int = 256,
+    delay: int = 0,
+    limit: int | None = None,
+    progress: Callable[[Snapshot], None] | None = None,
+    name: str | None = None,
+) -> Result:
+    """Test, then train, over a stream; read the metrics every so many rows.
+
+    Each row is predicted before its label is used. Readings are taken at the same rows, and have the same bits,
+    whatever `block` is. Time is measured around the learner alone. The learner is trained by this, in place; give
+    `learner.clone()` to keep it fresh. Ctrl-C stops cleanly: the result holds what was measured, and says so in
+    `interrupted`.
+
+    Parameters
+    ----------
+    stream : Stream or (X, Y)
+        Anything with `blocks(size)`, or a pair of arrays.
+    learner : Learner
+        Trained in place.
+    metrics : str, Metric, Meter or several of them
+        Names are those of `nystream.metrics.METRICS`; "mse@1000" is the metric over the last 1000 rows.
+    every : int or "doubling", default 1000
+        Rows between readings; "doubling" reads at rows 1, 2, 4, 8, ... The last row is always read.
+    block : int, default 256
+        Rows handed to the learner at once. Larger is faster, up to a point; nothing else changes.
+    delay : int, default 0
+        The label of a row arrives only after that many further rows were predicted. A row then counts in the metrics
+        when it is predicted. Labels still on their way when the stream ends are learnt after the last reading. Rows go
+        one by one: slower than `delay=0`.
+    limit : int, optional
+        Stop after that many rows.
+    progress : callable, optional
+        Called at every reading with a `Snapshot` (name, n, seconds, values).
+    name : str, optional
+        Name in tables and plots; the learner's class otherwise.
+
+    References
+    ----------
+    Dawid. Present position and potential developments: some personal views; statistical theory; the prequential
+    approach. Journal of the Royal Statistical Society A 147(2), 1984.
+    Gama, Sebastiao, Rodrigues. On evaluating stream learning algorithms. Machine Learning 90(3), 2013 (windows).
+    """
+    trial = Trial(name or type(learner).__name__, learner, as_metrics(metrics), at_least("delay", delay, 0))
+    return evaluate(stream, [trial], every=every, block=block, limit=limit, progress=progress)[0]
+
+
+def evaluate(
+    stream: Stream | tuple[Any, Any],
+    trials: Sequence[Trial],
+    *,
+    every: Every,
+    block: int,
+    limit: int | None,
+    progress: Callable[[Snapshot], None] | None,
+) -> list[Result]:
+    """One pass over the stream for all trials: a block is read once and given to each of them in turn."""
+    if every != "doubling":
+        at_least("every", every, 1)
+    at_least("block", block, 1)
+    rows, interrupted = 0, False
+    try:
+        for X, Y in _cut(_blocks(stream, block), every, limit):
+            for trial in trials:
+                _feed(trial, X, Y)
+            rows += len(X)
+            if rows == _next_reading(rows - 1, every):
+                _read(trials, progress)
+        if rows == 0:
+            raise ValueError("the stream gave no rows")
+        _read([trial for trial in trials if not trial.is_read], progress)
+        for trial in trials:
+            trial.finish()
+    except KeyboardInterrupt:
+        interrupted = True
+        _read([trial for trial in trials if not trial.is_read], None)
+    return [trial.result(every=every, block=block, interrupted=interrupted) for trial in trials]
+
+
+def _read(trials: Sequence[Trial], progress: Callable[[Snapshot], None] | None) -> None:
+    for trial in trials:
+        snapshot = trial.read()
+        if progress is not None:
+            progress(snapshot)
+
+
+def _feed(trial: Trial, X: Any, Y: Any) -> None:
+    try:
+        trial.feed(X, Y)
+    except ValueError as error:
+        where = f"in the block that starts at row {trial.n} of the stream"
+        raise ValueError(f"{trial.name}: {error} ({where})") from error
+
+
+def _next_reading(n: int, every: Every) -> int:
+    """The first row count after n at which metrics are read."""
+    return 1 << n.bit_length() if every == "doubling" else (n // every + 1) * every
+
+
+def _cut(blocks: Iterable[tuple[Any, Any]], every: Every, limit: int | None) -> Iterator[tuple[Any, Any]]:
+    """The blocks, cut where metrics are read and ended at `limit`; no block is asked for beyond that."""
+    n, end = 0, at_least("limit", limit, 1) if limit is not None else None
+    for X, Y in blocks:
+        start = 0
+        while start < len(X):
+            stop = start + _next_reading(n, every) - n
+            stop = min(stop, len(X)) if end is None else min(stop, len(X), start + end - n)
+            yield X[start:stop], None if Y is None else Y[start:stop]
+            n += stop - start
+            if n == end:
+                return
+            start = stop
+
+
+def _blocks(stream: Stream | tuple[Any, Any], size: int) -> Iterator[tuple[Any, Any]]:
+    """Blocks of at most `size` rows, converted once for all learners where that is plain (they check the rest)."""
+    if isinstance(stream, tuple) and len(stream) == 2:
+        pairs: Iterable[tuple[Any, Any]] = _slices(np.asarray(stream[0]), stream[1], size)
+    elif hasattr(stream, "blocks"):
+        pairs = stream.blocks(size)
+    else:
+        raise TypeError(f"a stream has blocks(size), or is a pair of arrays (X, Y); got {type(stream).__name__}")
+    for X, Y in pairs:
+        X, Y = np.asarray(X), None if Y is None else np.asarray(Y)
+        yield np.ascontiguousarray(X, dtype=np.float64) if X.dtype.kind in "fiu" else X, Y
+
+
+def _slices(X: Any, Y: Any, size: int) -> Iterator[tuple[Any, Any]]:
+    y = None if Y is None else np.asarray(Y)
+    if X.ndim != 2 or (y is not None and len(y) != len(X)):
+        shapes = f"{X.shape} and {None if y is None else y.shape}"
+        raise ValueError(f"a stream (X, Y) is a matrix and one label for each of its rows, got shapes {shapes}")
+    for i in range(0, len(X), size):
+        yield X[i : i + size], None if y is None else y[i : i + size]

@@ -1,0 +1,182 @@
+"""What an evaluation gives back: columns of readings, where they came from, and their forms as file and table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from nystream.evaluate.table import aligned, figures
+from nystream.metrics.base import Direction
+from nystream.types import Array
+
+__all__ = ["Result", "dumps", "loads", "write"]
+
+SHOWN = 20
+"""Rows of a printed table: readings are left out evenly beyond this, never the last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One learner's evaluation.
+
+    Attributes
+    ----------
+    name : str
+        The name given, else that of the learner's class.
+    learner : str
+        The learner's constructor call (its repr).
+    columns : dict of str to array
+        `n`, the number of rows at each reading, then a column for each metric.
+    directions : dict of str to "lower" or "higher"
+        Which values are better, for each metric.
+    meta : dict
+        `rows`, `seconds` (inside the learner), `interrupted`, `every`, `block`, `delay`, `seed`, `versions`.
+    """
+
+    name: str
+    learner: str
+    columns: dict[str, Array]
+    directions: dict[str, Direction] = field(default_factory=dict)
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, column: str) -> Array:
+        if column not in self.columns:
+            raise KeyError(f"{column!r} was not measured; {self.name} has {', '.join(self.columns)}")
+        return self.columns[column]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The columns without `n`."""
+        return [column for column in self.columns if column != "n"]
+
+    @property
+    def final(self) -> dict[str, float]:
+        """The last reading of each metric; NaN if there was none."""
+        return {m: float(self.columns[m][-1]) if len(self.columns[m]) else math.nan for m in self.metrics}
+
+    @property
+    def rows(self) -> int:
+        """Rows evaluated."""
+        return int(self.meta["rows"])
+
+    @property
+    def seconds(self) -> float:
+        """Seconds spent inside the learner."""
+        return float(self.meta["seconds"])
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the evaluation was stopped from the keyboard."""
+        return bool(self.meta.get("interrupted", False))
+
+    def table(self, rows: int = SHOWN) -> str:
+        """The readings as aligned text: at most about `rows` of them, evenly spaced, the last always."""
+        n = len(self.columns["n"])
+        step = max(1, math.ceil(n / max(1, rows)))
+        kept = sorted(range(n - 1, -1, -step))
+        return aligned(list(self.columns), [figures(column[kept]) for column in self.columns.values()])
+
+    def __str__(self) -> str:
+        stopped = ", interrupted" if self.interrupted else ""
+        return f"{self.name}: {self.rows} rows, {self.seconds:.3g} s{stopped}\n{self.table()}"
+
+    def __repr__(self) -> str:
+        last = ", ".join(f"{k}={v:.5g}" for k, v in self.final.items())
+        return f"<Result {self.name}: n={self.rows}{', ' + last if last else ''}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings."""
+        columns: dict[str, list[float]] = {name: values.tolist() for name, values in self.columns.items()}
+        columns["n"] = [int(n) for n in columns["n"]]
+        return {
+            "name": self.name,
+            "learner": self.learner,
+            "columns": columns,
+            "directions": dict(self.directions),
+            "meta": self.meta,
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """What `to_dict` gave."""
+        try:
+            columns = {k: np.array([_float(x) for x in v], dtype=np.float64) for k, v in content["columns"].items()}
+            if len({len(column) for column in columns.values()}) != 1 or "n" not in columns:
+                raise ValueError("columns must be of one length, and 'n' one of them")
+            return cls(content["name"], content["learner"], columns, content["directions"], content["meta"])
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"not a result of an evaluation: {error!r}") from None
+
+    def to_json(self) -> str:
+        """Standard JSON: NaN is written as null, infinities as the strings "inf" and "-inf"."""
+        return dumps(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """What `to_json` wrote."""
+        return cls.from_dict(loads(text))
+
+    def to_csv(self) -> str:
+        """A header and one line a reading, numbers in full precision; name, learner and meta are left out."""
+        lines = io.StringIO()
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(self.lines())
+        return lines.getvalue()
+
+    def lines(self) -> list[list[str]]:
+        """Readings as text that reads back to the same numbers."""
+        return [[_number(v) for v in row] for row in zip(*self.columns.values(), strict=True)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file; the extension chooses: .json holds everything, .csv the columns."""
+        write(path, {".json": self.to_json, ".csv": self.to_csv})
+
+
+def write(path: str | os.PathLike[str], forms: Mapping[str, Any]) -> None:
+    """Write what the form of the path's extension gives."""
+    extension = Path(path).suffix.lower()
+    if extension not in forms:
+        raise ValueError(f"cannot tell the format of {os.fspath(path)!r}; end it with {' or '.join(forms)}")
+    Path(path).write_text(forms[extension](), encoding="utf-8", newline="\n")
+
+
+def dumps(content: Any) -> str:
+    """JSON that every reader accepts."""
+    return json.dumps(_plain(content), allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def loads(text: str) -> Any:
+    """What `dumps` wrote."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    if isinstance(value, Mapping):
+        return {k: _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def _float(value: Any) -> float:
+    """A number of a column; null stands for NaN, the strings "inf" and "-inf" for infinities."""
+    return math.nan if value is None else float(value)
+
+
+def _number(value: float) -> str:
+    """The shortest text that reads back to the same number, without a decimal point where none is needed."""
+    whole = math.isfinite(value) and value == math.floor(value) and abs(value) < 2**53
+    return str(int(value)) if whole else repr(float(value))

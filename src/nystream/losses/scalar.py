@@ -1,0 +1,71 @@
+"""The losses of one prediction: NumPy forms for arrays, compiled forms of the same formulas for plain numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nystream._core import losses as _core
+from nystream.losses.base import Loss
+from nystream.types import Array
+
+__all__ = ["ScalarLoss"]
+
+NUMBER = (float, int)
+
+
+class ScalarLoss(Loss):
+    """A loss with one constant at most, known to the compiled loops.
+
+    The NumPy forms `_value`, `_grad`, `_second`, `_implicit` are the definition. Python numbers (and NumPy float
+    scalars) go through the compiled twins in `_core.losses`, which cost a function call instead of a dozen ufuncs.
+    """
+
+    def __init__(self) -> None:
+        self._form = (_core.CODES[self.name], 0.0)
+
+    def value(self, y: Any, p: Any) -> Any:
+        if isinstance(p, NUMBER) and isinstance(y, NUMBER):
+            return _core.value(*self._form, y, p)
+        return self._value(_array(y), _array(p))
+
+    def grad(self, y: Any, p: Any) -> Any:
+        if isinstance(p, NUMBER) and isinstance(y, NUMBER):
+            return _core.grad(*self._form, y, p)
+        return self._grad(_array(y), _array(p))
+
+    def second(self, y: Any, p: Any) -> Any:
+        if isinstance(p, NUMBER) and isinstance(y, NUMBER):
+            return _core.second(*self._form, y, p)
+        return self._second(_array(y), _array(p))
+
+    def implicit(self, y: Any, p: Any, s: Any, c: Any) -> Any:
+        if isinstance(p, NUMBER) and isinstance(y, NUMBER) and isinstance(s, NUMBER) and isinstance(c, NUMBER):
+            return _core.implicit(*self._form, y, p, s, c)
+        s, c = _array(s), _array(c)
+        live = (s > 0) & (c > 0)
+        with np.errstate(over="ignore"):  # r/s for a vanishing s is infinite before it is clipped
+            alpha = self._implicit(_array(y), _array(p), np.where(live, s, 1.0), np.where(live, c, 1.0))
+        return np.where(live, alpha, 0.0)[()]
+
+    @property
+    def compiled(self) -> tuple[int, float, float]:
+        return (*self._form, 0.0)
+
+    def _value(self, y: Array, p: Array) -> Any:
+        raise NotImplementedError
+
+    def _grad(self, y: Array, p: Array) -> Any:
+        raise NotImplementedError
+
+    def _second(self, y: Array, p: Array) -> Any:
+        return np.zeros(np.broadcast_shapes(y.shape, p.shape))[()]
+
+    def _implicit(self, y: Array, p: Array, s: Array, c: Array) -> Any:
+        """The step for s > 0 and c > 0."""
+        raise NotImplementedError
+
+
+def _array(v: Any) -> Array:
+    return np.asarray(v, dtype=np.float64)

@@ -1,0 +1,93 @@
+"""Meters: numbers read off the learner or off the evaluation loop rather than computed from predictions."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from nystream.metrics.base import Direction
+from nystream.params import Params
+
+__all__ = ["Bytes", "Meter", "Progress", "Regret", "RowsPerSecond", "Seconds", "Size"]
+
+
+class Progress(NamedTuple):
+    """Where an evaluation stands: rows so far, seconds spent inside the learner, and the learner."""
+
+    n: int
+    seconds: float
+    learner: Any
+
+
+class Meter(Params):
+    """A number that is read, not accumulated."""
+
+    name: ClassVar[str]
+
+    def __init__(self) -> None:
+        """Meters have no parameters."""
+
+    @property
+    def direction(self) -> Direction:
+        """Whether lower or higher values are better."""
+        return "lower"
+
+    @property
+    def column(self) -> str:
+        """Name in tables and files."""
+        return self.name
+
+    def read(self, progress: Progress) -> float:
+        """The number now."""
+        raise NotImplementedError
+
+
+class Regret(Meter):
+    """Cumulative loss minus that of the best regularised function in hindsight; NaN where it is not known.
+
+    It is the learner's own, `learner.regret()`: of the rows it has learnt, as predicted just before it learnt them.
+    """
+
+    name = "regret"
+
+    def read(self, progress: Progress) -> float:
+        regret = getattr(progress.learner, "regret", None)
+        if regret is None:
+            return float("nan")
+        return float(regret()) if progress.learner.n_seen else 0.0
+
+
+class Seconds(Meter):
+    """Seconds spent inside the learner; reading the stream and computing metrics are not counted."""
+
+    name = "seconds"
+
+    def read(self, progress: Progress) -> float:
+        return progress.seconds
+
+
+class RowsPerSecond(Meter):
+    """Rows per second spent inside the learner."""
+
+    name = "rows_per_second"
+    direction: Direction = "higher"
+
+    def read(self, progress: Progress) -> float:
+        return progress.n / progress.seconds if progress.seconds > 0 else float("nan")
+
+
+class Size(Meter):
+    """Points or features that the learner stores."""
+
+    name = "size"
+
+    def read(self, progress: Progress) -> float:
+        return float(progress.learner.size)
+
+
+class Bytes(Meter):
+    """Bytes of the arrays that the learner holds."""
+
+    name = "bytes"
+
+    def read(self, progress: Progress) -> float:
+        return float(progress.learner.nbytes)

@@ -1,0 +1,264 @@
+"""river estimators: dictionaries of named features in, one row at a time or a frame at a time, for any learner."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from nystream._core.inputs import all_finite
+from nystream.inputs import as_block
+from nystream.learners.base import Learner
+from nystream.learners.baseline import Baseline
+from nystream.learners.classes import ClassLearner, class_learner
+from nystream.types import Array
+
+try:
+    from river.base import MiniBatchClassifier, MiniBatchRegressor
+    from river.utils import dataframe as frames
+except ImportError as error:
+    raise ImportError("nystream.river needs river 0.26 or newer: pip install 'nystream[river]'") from error
+
+__all__ = ["KernelClassifier", "KernelRegressor"]
+
+Features = Mapping[Hashable, Any]
+
+
+class _Columns:
+    """Names of features -> columns of the learner, in order of appearance (within a row: by name).
+
+    A feature that is absent, None or NaN counts as 0, and so does, in every earlier row, a feature that appears late.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[Hashable, int] = {}
+
+    def width(self, new: int = 0) -> int:
+        """Columns of a row once `new` names are added; one column of zeros while there is no name."""
+        return max(1, len(self.places) + new)
+
+    def new(self, names: Iterable[Hashable]) -> list[Hashable]:
+        """The names without a column, in an order that does not depend on the order given."""
+        return sorted((n for n in names if n not in self.places), key=lambda n: (type(n).__name__, str(n)))
+
+    def add(self, names: list[Hashable]) -> None:
+        for name in names:
+            self.places[name] = len(self.places)
+
+    def row(self, x: Features) -> Array:
+        """The numbers of x in their columns; names without a column are left out."""
+        if x.keys() == self.places.keys():
+            try:
+                row = np.frombuffer(array("d", map(x.__getitem__, self.places)))
+            except TypeError:
+                row = np.array([math.nan])  # a None or a string among them: the loop below tells which
+            if len(row) and all_finite(row):
+                return row
+        row = np.zeros(self.width())
+        for name, value in x.items():
+            number = _number(name, value)
+            if name in self.places:
+                row[self.places[name]] = number
+        return row
+
+    def block(self, X: Array, names: list[Hashable]) -> Array:
+        """The columns of X, which have these names, in their places."""
+        block = np.zeros((len(X), self.width()))
+        for name, column in zip(names, X.T, strict=True):
+            if name in self.places:
+                block[:, self.places[name]] = column
+        return block
+
+
+class _Named:
+    """What both estimators share: from named features to the learner's rows."""
+
+    _columns: _Columns
+    _model: Learner | ClassLearner
+
+    def _row(self, x: Features) -> Array:
+        """x as a row to learn from: names never seen before get columns."""
+        if x.keys() != self._columns.places.keys() and (new := self._columns.new(x)):
+            for name, value in x.items():
+                _number(name, value)  # refuse before anything changes
+            self._admit(new)
+        return self._columns.row(x)
+
+    def _block(self, X: Any, learn: bool) -> Array:
+        """The rows of a frame; to learn from, if asked: names never seen before get columns."""
+        frame = frames.into_frame(X)
+        names = list(frame.columns)
+        try:
+            numbers = frames.to_numpy(frame)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"X must hold numbers in every column: {error}; encode strings beforehand") from None
+        numbers = np.where(np.isnan(numbers), 0.0, numbers)
+        if names:
+            as_block(numbers)  # refuse before anything changes
+        if learn and (new := self._columns.new(names)):
+            self._admit(new)
+        return self._columns.block(numbers, names)
+
+    def _admit(self, new: list[Hashable]) -> None:
+        self._model.widen(self._columns.width(len(new)))
+        self._columns.add(new)
+
+
+class KernelRegressor(_Named, MiniBatchRegressor):  # type: ignore[misc]
+    """Any nystream learner of real targets as a river regressor.
+
+    Features may appear, vanish and change their order: one that is absent, None or NaN counts as 0, also in all rows
+    before it first appeared. For the built-in kernels and the features made from them a column of zeros changes no
+    value, so this is exact; a learner whose width cannot grow says so when a new feature arrives.
+    `learn_many` equals `learn_one` over its rows. Both take weights `w` where the learner does (least squares).
+
+    Parameters
+    ----------
+    learner
+        The algorithm; it is cloned, never changed. None: `nystream.learners.baseline.Baseline()`, which needs no
+        parameter.
+
+    Examples
+    --------
+    >>> from nystream.river import KernelRegressor
+    >>> from river import datasets, evaluate, metrics
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), KernelRegressor(), metrics.MAE())
+    MAE: 0.4
+    """
+
+    def __init__(self, learner: Learner | None = None) -> None:
+        self.learner = learner
+        self._model = _fresh(learner)
+        if self._model.labels != "real":
+            raise ValueError(f"learner={learner!r} learns classes, not real targets; use KernelClassifier")
+        self._columns = _Columns()
+
+    def learn_one(self, x: Features, y: float, w: float = 1.0) -> None:
+        """Learn one row with target y and weight w."""
+        target = _number("y", y, missing=None)
+        self._model.step(self._row(x), target, w)
+
+    def predict_one(self, x: Features) -> float:
+        """The prediction; features never seen in learning are ignored. 0 before the first row."""
+        return float(self._model.predict(self._columns.row(x)[None])[0])
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn the rows of a frame with targets y, exactly as `learn_one` row by row."""
+        targets = as_block(frames.into_series(y).to_numpy()[:, None], name="y")
+        self._model.run(self._block(X, learn=True), targets, w)
+
+    def predict_many(self, X: Any) -> Any:
+        """Predictions for the rows of a frame, as a series of the same library."""
+        P = self._model.predict(self._block(X, learn=False))
+        return frames.to_native_series(P, name=None, like=frames.into_frame(X))
+
+
+class KernelClassifier(_Named, MiniBatchClassifier):  # type: ignore[misc]
+    """Any nystream learner as a river classifier, for any number of classes.
+
+    Labels may be anything hashable and new ones may appear at any time: exact for least squares, from scratch for the
+    other losses. How classes reach the learner and how scores become probabilities: `nystream.learners.classes` and
+    `nystream.learners.probabilities`. Features and weights as in `KernelRegressor`.
+
+    Parameters
+    ----------
+    learner
+        The algorithm; it is cloned, never changed. None: `nystream.learners.baseline.Baseline()`, which needs no
+        parameter.
+
+    Examples
+    --------
+    >>> from nystream.river import KernelClassifier
+    >>> from river import datasets, evaluate, metrics
+    >>> evaluate.progressive_val_score(datasets.Phishing(), KernelClassifier(), metrics.Accuracy())
+    Accuracy: 90.00%
+    """
+
+    def __init__(self, learner: Learner | None = None) -> None:
+        self.learner = learner
+        self._model = class_learner(_fresh(learner))
+        self._columns = _Columns()
+        self._labels: dict[Hashable, int] = {}
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def learn_one(self, x: Features, y: Hashable, w: float = 1.0) -> None:
+        """Learn one row with label y and weight w."""
+        numbers = self._numbers([y])
+        weights = None if w == 1.0 else np.array([_number("w", w)])
+        self._model.run(self._row(x)[None], np.array([numbers[y]]), weights)
+        self._labels = numbers
+
+    def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Hashable, float]:
+        """Probability of every label seen so far; empty before the first."""
+        P = self._model.probabilities(self._columns.row(x)[None])[0]
+        return dict(zip(self._labels, P.tolist(), strict=True))
+
+    def predict_one(self, x: Features, **kwargs: Any) -> Hashable | None:
+        """The label with the largest score; None before the first row."""
+        if not self._labels:
+            return None
+        best = int(self._model.scores(self._columns.row(x)[None])[0].argmax())
+        return list(self._labels)[best]
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn the rows of a frame with labels y, exactly as `learn_one` row by row."""
+        labels = frames.into_series(y).to_list()
+        numbers = self._numbers(labels)
+        block = self._block(X, learn=True)
+        if len(labels) != len(block):
+            raise ValueError(f"y has {len(labels)} labels for the {len(block)} rows of X")
+        if labels:
+            self._model.run(block, np.array([numbers[label] for label in labels]), w)
+            self._labels = numbers
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Probabilities as a frame of the same library, one column per label."""
+        P = self._model.probabilities(self._block(X, learn=False))
+        return frames.to_native_frame(P, columns=list(self._labels), like=frames.into_frame(X))
+
+    def predict_many(self, X: Any) -> Any:
+        """Labels as a series of the same library."""
+        F = self._model.scores(self._block(X, learn=False))
+        labels = list(self._labels)
+        chosen = [labels[i] for i in F.argmax(axis=1)] if labels else [None] * len(F)
+        return frames.to_native_series(chosen, name=None, like=frames.into_frame(X))
+
+    def _numbers(self, labels: list[Hashable]) -> dict[Hashable, int]:
+        """Numbers of the labels known, those given included; unchanged if there is no new one."""
+        if all(label in self._labels for label in labels):
+            return self._labels
+        if any(label is None for label in labels):
+            raise ValueError("y has a missing label (None)")
+        numbers = dict(self._labels)
+        for label in labels:
+            numbers.setdefault(label, len(numbers))
+        self._model.check(len(numbers))
+        return numbers
+
+
+def _fresh(learner: Learner | None) -> Learner:
+    if learner is None:
+        return Baseline()
+    if not isinstance(learner, Learner):
+        raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
+    return learner.clone()
+
+
+def _number(name: Hashable, value: Any, missing: float | None = 0.0) -> float:
+    """A finite number, or what a missing value counts as; strings and infinities are refused by name."""
+    if value is None or value != value:
+        if missing is None:
+            raise ValueError(f"{name} is missing ({value!r})")
+        return missing
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise ValueError(f"{name!r} must be a number, got {value!r}; encode it beforehand, e.g. with river's OneHotEncoder")
+    number = float(value)
+    if math.isinf(number):
+        raise ValueError(f"{name!r} is {value!r}; numbers must be finite")
+    return number

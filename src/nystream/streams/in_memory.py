@@ -1,0 +1,175 @@
+"""Streams over arrays and data frames that are in memory already (or mapped into it)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from nystream.streams.base import Stream, Task
+from nystream.streams.cutting import Block
+from nystream.streams.labels import Labels
+from nystream.types import Array
+
+__all__ = ["ArrayStream", "arrays", "as_stream"]
+
+
+def arrays(
+    X: Any,
+    y: Any = None,
+    *,
+    columns: Iterable[str] | None = None,
+    labels: Iterable[Any] | None = None,
+    task: Task | None = None,
+) -> ArrayStream:
+    """A stream over arrays, or over a pandas or polars frame.
+
+    Parameters
+    ----------
+    X : (n, d) array of numbers, or a data frame
+        A frame gives the names of the columns; a column of text is an error that names it.
+    y : (n,) or (n, K) array, a series, the name of a column of the frame X, or None
+        Text gives classes: Y holds 0..K-1 in order of appearance and `stream.labels` the names. None: Y is nan.
+    columns : iterable of str or None
+        Names for the columns of an array.
+    labels : iterable or None
+        The classes in order, where y holds classes.
+    task : "regression", "classification" or None
+        A hint for those who read the stream.
+
+    Examples
+    --------
+    >>> stream = arrays([[0.0, 1.0], [2.0, 3.0]], ["no", "yes"])
+    >>> X, y = stream
+    >>> y.tolist(), stream.labels
+    ([0.0, 1.0], ('no', 'yes'))
+    """
+    if _is_frame(X):
+        if isinstance(y, str):
+            X, y = _without(X, y)
+        names = tuple(str(name) for name in X.columns)
+        return ArrayStream(_frame_values(X), y, columns=columns or names, labels=labels, task=task)
+    if isinstance(y, str):
+        raise ValueError(f"y={y!r} names a column, but X is no data frame; pass the values of y")
+    if hasattr(X, "toarray"):
+        raise ValueError("X is a sparse matrix; pass X.toarray(), or write it to a LIBSVM file and stream that")
+    return ArrayStream(X, y, columns=columns, labels=labels, task=task)
+
+
+def as_stream(source: Any) -> Stream:
+    """A stream itself, any object with `blocks(size)`, or a pair (X, y), as a `Stream`."""
+    if isinstance(source, Stream):
+        return source
+    if callable(getattr(source, "blocks", None)):
+        return _Foreign(source)
+    if isinstance(source, tuple) and len(source) == 2:
+        return arrays(*source)
+    raise ValueError(f"a stream, an object with blocks(size), or a pair (X, y) is needed, got {type(source).__name__}")
+
+
+class ArrayStream(Stream):
+    """A stream over X (n, d) and y; blocks are converted to float64 one at a time, views where nothing is to convert.
+
+    Parameters as `arrays`.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        columns: Iterable[str] | None = None,
+        labels: Iterable[Any] | None = None,
+        task: Task | None = None,
+        name: str = "arrays",
+    ) -> None:
+        values = _checked(X, "X")
+        if values.ndim != 2 or values.shape[1] == 0:
+            raise ValueError(f"X must have rows and columns, got shape {values.shape}")
+        names = None if columns is None else tuple(columns)
+        if names is not None and len(names) != values.shape[1]:
+            raise ValueError(f"columns has {len(names)} names for the {values.shape[1]} columns of X")
+        coder, targets = _targets(y, len(values), labels)
+        self.X = values
+        self.y = targets
+        super().__init__(name, columns=names, d=values.shape[1], n=len(values), task=task, labels=coder)
+
+    def _chunks(self, rows: int) -> Iterator[Block]:
+        for start in range(0, len(self.X), rows):
+            part = slice(start, start + rows)
+            yield _floats(self.X[part]), _floats(self.y[part])
+
+    def load(self) -> Block:
+        """The arrays as float64, without a copy where they are that already."""
+        return _floats(self.X), _floats(self.y)
+
+    def _arrays(self) -> tuple[Any, Any]:
+        return self.X, self.y
+
+
+class _Foreign(Stream):
+    """Another object with `blocks(size)`."""
+
+    def __init__(self, source: Any) -> None:
+        super().__init__(type(source).__name__)
+        self._source = source
+
+    def _chunks(self, rows: int) -> Iterator[Block]:
+        for X, Y in self._source.blocks(rows):
+            yield _floats(X), _floats(Y)
+
+
+def _targets(y: Any, n: int, labels: Iterable[Any] | None) -> tuple[Labels | None, Any]:
+    """How y was coded, and y as numbers."""
+    if y is None:
+        return None, np.full(n, np.nan)
+    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if values.ndim not in (1, 2) or len(values) != n:
+        raise ValueError(f"y must have one target for each of the {n} rows of X, got shape {values.shape}")
+    text = values.dtype.kind in "OUS" and any(isinstance(value, (str, bytes)) for value in values.flat)
+    if not text and labels is None:
+        return None, _checked(values, "y")
+    coder = Labels(labels)
+    return coder, coder.encode(values, "y")
+
+
+def _checked(value: Any, name: str) -> Any:
+    """The array, of any real dtype; what is not numbers is an error now, not in the middle of a pass."""
+    array = np.asanyarray(value)
+    if array.dtype.kind in "biuf":
+        return array
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}: {error}") from None
+
+
+def _floats(values: Any) -> Array:
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _is_frame(X: Any) -> bool:
+    return hasattr(X, "columns") and hasattr(X, "to_numpy")
+
+
+def _without(frame: Any, name: str) -> tuple[Any, Any]:
+    """The frame without one column, and that column."""
+    names = list(frame.columns)
+    if name not in names:
+        raise ValueError(f"y={name!r} is not a column of X; it has {', '.join(map(str, names))}")
+    return frame[[other for other in names if other != name]], frame[name]
+
+
+def _frame_values(frame: Any) -> Any:
+    """(n, d) numbers of a frame. Mixed columns come one by one, so that an error can name the column."""
+    values = frame.to_numpy()
+    if values.dtype.kind in "biuf":
+        return values
+    parts = []
+    for name in frame.columns:
+        try:
+            parts.append(np.asarray(frame[name].to_numpy(), dtype=np.float64))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"column {name!r} of X does not hold numbers ({error}); drop or encode it") from None
+    return np.column_stack(parts)

@@ -1,0 +1,199 @@
+"""Lines of a table become numbers: NumPy's C parser for clean chunks, field by field where something is doubtful."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from nystream.params import one_of
+from nystream.streams.columns import Choice
+from nystream.streams.cutting import Block
+from nystream.streams.labels import Labels, is_missing
+from nystream.types import Array
+
+__all__ = ["Fields", "Split", "SplitError", "Table", "is_number"]
+
+
+class Fields(NamedTuple):
+    """The fields of one row and the line on which it ends (counted from 1 within what was split)."""
+
+    line: int
+    fields: list[str]
+
+
+class SplitError(ValueError):
+    """A row that cannot be cut into fields; the table knows on which line it starts."""
+
+
+Split: TypeAlias = Callable[[Iterator[str]], Iterator[Fields]]
+
+_LINES = 4096  # lines parsed at once: enough to hide the cost of a call (measured: 1024 lines reach the same speed)
+_VALUES = 2**18  # but not more values than this, 2 MB, for wide tables
+
+
+def is_number(text: str) -> bool:
+    """Whether a field is a number, as NumPy's parser sees it ("1_000" is one for Python's float only)."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
+class Table:
+    """How the lines of one table become X and Y.
+
+    Parameters
+    ----------
+    source : str
+        Name of the file, for messages.
+    names : sequence of str
+        All columns.
+    choice : Choice
+        Which of them are features and targets.
+    coders : dict of int to Labels
+        Columns that hold names.
+    delimiter : str or None
+        None: any white space.
+    split : function
+        Lines to fields, exactly; called where the fast parser does not do.
+    quotes : str
+        Characters that may quote a field.
+    comment : str or None
+        What starts a line that is no row.
+    missing : "error" or "nan"
+        What an absent feature becomes.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        names: Sequence[str],
+        choice: Choice,
+        coders: dict[int, Labels],
+        delimiter: str | None,
+        split: Split,
+        *,
+        quotes: str = '"',
+        comment: str | None = None,
+        missing: str = "error",
+    ) -> None:
+        one_of("missing", missing, ("error", "nan"))
+        self.source = source
+        self.names = names
+        self.choice = choice
+        self.coders = coders
+        self.delimiter = delimiter
+        self.split = split
+        self.special = quotes if comment is None else quotes + comment
+        self.missing = missing
+        self._whole = choice.used == tuple(range(len(names)))
+
+    def chunks(self, lines: Iterator[str], line: int, rows: int, live: bool = False) -> Iterator[Block]:
+        """Blocks of the table whose first row follows line number `line`; a live source is not read ahead."""
+        rows = rows if live else max(rows, min(_LINES, _VALUES // len(self.names) + 1))
+        found = False
+        while chunk := list(itertools.islice(lines, rows)):
+            block = self._fast(chunk)
+            if block is None:
+                block, used = self._exact(chunk, lines, line)
+                line += used
+            else:
+                line += len(chunk)
+            if len(block):
+                found = True
+                yield self._cut(block)
+        if not found:
+            raise ValueError(f"{self.source} has no rows")
+
+    def _cut(self, block: Array) -> Block:
+        width = len(self.choice.features)
+        X = np.ascontiguousarray(block[:, :width])
+        if not self.choice.targets:
+            return X, np.full(len(X), math.nan)
+        return X, np.ascontiguousarray(block[:, width] if self.choice.single else block[:, width:])
+
+    # -- the fast way ----------------------------------------------------------------------------------------------
+    def _fast(self, chunk: list[str]) -> Array | None:
+        """Features, then targets; None where anything at all is doubtful, for `_exact` to settle."""
+        text = "".join(chunk)
+        if any(mark in text for mark in self.special) or text.isspace():
+            return None
+        if not self._whole and not self._even(chunk):
+            return None  # with usecols, loadtxt would not notice a row of another length
+        try:
+            block: Array = np.loadtxt(
+                chunk,
+                delimiter=self.delimiter,
+                comments=None,
+                usecols=None if self._whole else self.choice.used,
+                converters={j: coder.number for j, coder in self.coders.items()} or None,
+                encoding=None,
+                ndmin=2,
+            )
+        except ValueError:
+            return None
+        if block.shape[1] != len(self.choice.used):
+            return None
+        features, targets = np.split(block, [len(self.choice.features)], axis=1)
+        clean = not np.isinf(features).any() if self.missing == "nan" else bool(np.isfinite(features).all())
+        return block if clean and bool(np.isfinite(targets).all()) else None
+
+    def _even(self, chunk: list[str]) -> bool:
+        width = len(self.names)
+        if self.delimiter is None:
+            return all(len(line.split()) == width for line in chunk)
+        return all(line.count(self.delimiter) == width - 1 for line in chunk)
+
+    # -- the exact way ---------------------------------------------------------------------------------------------
+    def _exact(self, chunk: list[str], more: Iterator[str], line: int) -> tuple[Array, int]:
+        """The same, field by field, and the lines used: a quoted field may run on beyond the chunk."""
+        rows = []
+        used = 0
+        try:
+            for used, fields in self.split(itertools.chain(chunk, more)):
+                if fields:
+                    rows.append(self._row(fields, line + used))
+                if used >= len(chunk):
+                    break
+        except SplitError as error:
+            raise ValueError(f"{self.source}:{line + used + 1}: {error}") from None
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(self.choice.used)), used
+
+    def _row(self, fields: list[str], line: int) -> list[float]:
+        if len(fields) != len(self.names):
+            raise ValueError(f"{self.source}:{line}: has {len(fields)} fields, expected {len(self.names)}")
+        row = []
+        for j in self.choice.used:
+            coder = self.coders.get(j)
+            try:
+                value = float(fields[j]) if coder is None else coder.number(fields[j])
+                if not math.isfinite(value) or (coder is None and "_" in fields[j]):
+                    value = self._doubtful(j, fields[j], line)
+            except ValueError as error:
+                value = self._doubtful(j, fields[j], line, None if coder is None else str(error))
+            row.append(value)
+        return row
+
+    def _doubtful(self, j: int, text: str, line: int, reason: str | None = None) -> float:
+        """nan for an absent feature that may be absent; else the error."""
+        target = j in self.choice.targets
+        place = f"{self.source}:{line}: {'target' if target else 'column'} {self.names[j]!r}"
+        if is_missing(text):
+            if self.missing == "nan" and not target:
+                return math.nan
+            if target:
+                raise ValueError(f"{place} is missing ({text.strip()!r}); remove the row")
+            raise ValueError(
+                f"{place} is missing ({text.strip()!r}); remove or fill such rows, drop the column, "
+                f'or pass missing="nan" to a learner that takes nan'
+            )
+        if reason is not None:
+            raise ValueError(f"{place}: {reason}")
+        if target:
+            raise ValueError(f"{place} is {text.strip()!r}, not a finite number; pass labels=[...] if targets are classes")
+        raise ValueError(f"{place} is {text.strip()!r}, not a finite number; drop the column or encode it as numbers")

@@ -1,0 +1,31 @@
+"""The steps of a stream as functions, for streams of any kind and for pairs (X, y)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nystream.streams.base import Stream
+from nystream.streams.in_memory import as_stream
+from nystream.types import Seed
+
+__all__ = ["shuffle", "skip", "standardize", "take"]
+
+
+def shuffle(stream: Any, seed: Seed = None, buffer: int | None = None) -> Stream:
+    """The rows in random order; see `Stream.shuffle`."""
+    return as_stream(stream).shuffle(seed, buffer)
+
+
+def standardize(stream: Any) -> Stream:
+    """Features minus their running mean, over their running deviation; see `Stream.standardize`."""
+    return as_stream(stream).standardize()
+
+
+def take(stream: Any, n: int) -> Stream:
+    """The first n rows."""
+    return as_stream(stream).take(n)
+
+
+def skip(stream: Any, n: int) -> Stream:
+    """All but the first n rows."""
+    return as_stream(stream).skip(n)

@@ -1,0 +1,23 @@
+import numpy as np
+import pytest
+
+from nystream.metrics import Bytes, Progress, Regret, RowsPerSecond, Seconds, Size
+from oracles_evaluate import Linear, Ridge, regression_stream, sign_stream
+
+
+def test_meters_read_the_learner_and_the_clock():
+    learner = Ridge()
+    learner.run(*regression_stream(20))
+    progress = Progress(20, 0.5, learner)
+    assert Seconds().read(progress) == 0.5
+    assert RowsPerSecond().read(progress) == 40.0
+    assert Size().read(progress) == 3.0
+    assert Bytes().read(progress) == learner.nbytes
+    assert Regret().read(progress) == pytest.approx(learner.regret())
+
+
+def test_what_is_not_known_is_nan():
+    learner = Linear()
+    learner.run(*sign_stream(5))
+    assert np.isnan(Regret().read(Progress(5, 0.1, learner)))
+    assert np.isnan(RowsPerSecond().read(Progress(0, 0.0, learner)))

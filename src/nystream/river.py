@@ -220,7 +220,7 @@ class KernelClassifier(_Named, MiniBatchClassifier):  # type: ignore[misc]
     def predict_proba_many(self, X: Any) -> Any:
         """Probabilities as a frame of the same library, one column per label."""
         P = self._model.probabilities(self._block(X, learn=False))
-        return frames.to_native_frame(P, columns=list(self._labels), like=frames.into_frame(X))
+        return frames.to_native_frame(dict(zip(self._labels, P.T, strict=True)), like=frames.into_frame(X))
 
     def predict_many(self, X: Any) -> Any:
         """Labels as a series of the same library."""

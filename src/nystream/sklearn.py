@@ -115,7 +115,8 @@ class OnlineKernelRegressor(RegressorMixin, _Online):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Predictions (n,), or (n, targets)."""
-        return self.learner_.predict(self._clean(X, "learner_"))
+        X = self._clean(X, "learner_")
+        return self.learner_.predict(X)
 
     def _real(self) -> Learner:
         learner = self._fresh()
@@ -207,18 +208,21 @@ class OnlineKernelClassifier(ClassifierMixin, _Online):  # type: ignore[misc]
 
     def decision_function(self, X: Any) -> Array:
         """Scores: (n,) for two classes, positive where the second is predicted; else (n, classes)."""
-        F = self.coding_.scores(self._clean(X, "coding_"))[:, self.numbers_]
+        X = self._clean(X, "coding_")
+        F = self.coding_.scores(X)[:, self.numbers_]
         if F.shape[1] == 2:
             return (F[:, 1] - F[:, 0]) / 2  # the scores are opposite; so the sign agrees with `predict` to the last bit
         return F if F.shape[1] > 2 else F[:, 0]
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities (n, classes) in the order of `classes_`."""
-        return self.coding_.probabilities(self._clean(X, "coding_"))[:, self.numbers_]
+        X = self._clean(X, "coding_")
+        return self.coding_.probabilities(X)[:, self.numbers_]
 
     def predict(self, X: Any) -> Any:
         """Labels (n,)."""
-        return self._chosen(self.coding_.scores(self._clean(X, "coding_")))
+        X = self._clean(X, "coding_")
+        return self._chosen(self.coding_.scores(X))
 
     @property
     def learners_(self) -> list[Learner]:

@@ -99,6 +99,26 @@ def test_probabilities_are_made_from_log_odds_where_the_loss_allows():
     assert prequential((X, y), Linear("softmax"), "logloss").final["logloss"] == LogLoss().over(y, P)
 
 
+class Asked(Linear):
+    """A learner whose predictions are not log odds by name of its loss, but that gives probabilities when asked."""
+
+    @property
+    def labels(self):
+        return "class"
+
+    def probabilities(self, X):
+        return softmax(self.predict(X), axis=1)
+
+
+@pytest.mark.parametrize("delay", [0, 7])
+def test_a_learner_asked_for_probabilities_gives_them_before_each_label(delay):
+    X, y = class_stream(80)
+    told = prequential((X, y), Linear("softmax"), ["logloss", "f1"], every=30, delay=delay)
+    asked = prequential((X, y), Asked(loss="other"), ["logloss", "f1"], every=30, delay=delay)
+    assert_array_equal(told["f1"], asked["f1"])
+    assert asked["logloss"].tolist() == pytest.approx(told["logloss"].tolist(), rel=1e-12)
+
+
 def test_a_late_class_cannot_win_before_it_appeared():
     X, y = np.ones((4, 1)), np.array([0.0, 1.0, 0.0, 3.0])
     learner = Linear("softmax", eta=1.0)
@@ -248,14 +268,14 @@ class TestRefusals:
         X, y = regression_stream(10)
         with pytest.raises(ValueError, match="the stream gave no rows"):
             prequential((X[:0], y[:0]), Ridge(), "mse")
-        with pytest.raises(ValueError, match=r"one label for each of its rows, got shapes \(10, 3\) and \(9,\)"):
+        with pytest.raises(ValueError, match=r"one target for each of the 10 rows of X, got shape \(9,\)"):
             prequential((X, y[:9]), Ridge(), "mse")
-        with pytest.raises(TypeError, match="a stream has blocks"):
+        with pytest.raises(ValueError, match=r"a stream, an object with blocks\(size\), or a pair"):
             prequential([1, 2, 3], Ridge(), "mse")
         with pytest.raises(TypeError, match="a learner has predict, step and run"):
             prequential((X, y), Ridge, "mse")
         with pytest.raises(ValueError, match="auc needs labels, and there are none"):
-            prequential((X, None), NoLabels(), "auc")
+            prequential(Blocks(X, None), NoLabels(), "auc")
         with pytest.raises(ValueError, match=r"mse cannot be read off NoLabels.*such as auc"):
             prequential((X, y), NoLabels(), "mse")
 

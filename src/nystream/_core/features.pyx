@@ -239,11 +239,12 @@ cdef class FourierFeatures(_Angles):
     """Angles u = x W for directions W (d, m), the columns of W."""
     cdef readonly object W
     cdef const double* w
+    cdef Py_ssize_t ld  # rows of W are an odd number of cache lines apart: no two of them compete for one place
 
     def __init__(self, cnp.ndarray W, double gain):
         cdef Py_ssize_t d = W.shape[0], m = W.shape[1]
-        memory = np.zeros(d*m + FOURIER_SLACK)
-        self.W = memory[:d*m].reshape(d, m)
+        self.ld = ((m + FOURIER_SLACK - 1)//FOURIER_SLACK | 1)*FOURIER_SLACK
+        self.W = np.zeros((d, self.ld))[:, :m]
         self.W[:] = W
         self.w = <const double*> cnp.PyArray_DATA(self.W)
         self.d, self.m, self.gain = d, m, gain
@@ -262,7 +263,7 @@ cdef class FourierFeatures(_Angles):
             j = 0
             while j < self.m:
                 columns = min(self.m - j, <Py_ssize_t> STRIP)
-                fourier.project(rows, self.d, columns, self.m, x + t*self.d, self.w + j, u)
+                fourier.project(rows, self.d, columns, self.ld, x + t*self.d, self.w + j, u)
                 self._wave(rows, columns, square, u, columns + FOURIER_SLACK, z + 2*t*self.m + j)
                 j += columns
             t += rows

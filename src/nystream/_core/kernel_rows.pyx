@@ -1,1 +1,156 @@
-"""Compiled part, to come."""
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Blocks and rows of the built-in kernels: a sum over columns for every pair of rows, then a function of that sum."""
+import numpy as np
+cimport numpy as cnp
+
+cnp.import_array()
+
+cdef extern from "pairs_kernel.h" nogil:
+    enum:
+        PAIRS_DOT
+        PAIRS_SQUARED
+        PAIRS_ABSOLUTE
+    ctypedef void (*pairs_finish)(double*, Py_ssize_t, const void*) noexcept nogil
+    ctypedef struct pairs_ops:
+        const char* name
+    pairs_ops pairs_pick()
+    void pairs_block(const pairs_ops*, int, const double*, Py_ssize_t, const double*, Py_ssize_t, Py_ssize_t, double*,
+                     Py_ssize_t, pairs_finish, const void*)
+
+cdef extern from "exp_kernel.h" nogil:
+    ctypedef struct exp_ops:
+        void (*exp)(double*, Py_ssize_t, double) noexcept nogil
+        void (*matern12)(double*, Py_ssize_t, double) noexcept nogil
+        void (*matern32)(double*, Py_ssize_t, double) noexcept nogil
+        void (*matern52)(double*, Py_ssize_t, double) noexcept nogil
+        void (*power)(double*, Py_ssize_t, double, double, int) noexcept nogil
+    exp_ops exp_pick()
+
+cdef pairs_ops PAIRS = pairs_pick()
+cdef exp_ops EXPS = exp_pick()
+cdef enum: AS_IS, EXP, MATERN12, MATERN32, MATERN52, POWER
+
+_FORMS = {
+    "linear": (PAIRS_DOT, AS_IS),
+    "polynomial": (PAIRS_DOT, POWER),
+    "gaussian": (PAIRS_SQUARED, EXP),
+    "laplacian": (PAIRS_ABSOLUTE, EXP),
+    "matern12": (PAIRS_SQUARED, MATERN12),
+    "matern32": (PAIRS_SQUARED, MATERN32),
+    "matern52": (PAIRS_SQUARED, MATERN52),
+}
+cdef Py_ssize_t WORTH_RELEASING = 1 << 16   # multiplications; below, giving up the interpreter's lock costs more
+
+
+cdef struct Finish:
+    int map
+    int degree
+    double a
+    double b
+
+
+cdef void finish(double* v, Py_ssize_t n, const void* how) noexcept nogil:
+    cdef const Finish* f = <const Finish*> how
+    if f.map == EXP:
+        EXPS.exp(v, n, f.a)
+    elif f.map == MATERN12:
+        EXPS.matern12(v, n, f.a)
+    elif f.map == MATERN32:
+        EXPS.matern32(v, n, f.a)
+    elif f.map == MATERN52:
+        EXPS.matern52(v, n, f.a)
+    else:
+        EXPS.power(v, n, f.a, f.b, f.degree)
+
+
+cdef class KernelRows:
+    """One kernel with its numbers filled in.
+
+    `form` and its function of t = <x, y>, |x - y|^2 or |x - y|_1: linear t; polynomial (a t + b)^degree; gaussian and
+    laplacian exp(a t), a < 0; matern12, 32, 52 of u = a sqrt(t).
+    The value of a pair does not depend on the rows that are computed with it: blocks, rows and transposed blocks agree
+    bit for bit.
+    """
+
+    def __init__(self, str form, double a=1.0, double b=0.0, int degree=1):
+        self._op, self._map = _FORMS[form]
+        self._a, self._b, self._degree = a, b, degree
+
+    cdef void fill(self, const double* X, Py_ssize_t n, const double* Y, Py_ssize_t m, Py_ssize_t d, double* out,
+                   Py_ssize_t ldo) noexcept nogil:
+        """Values between the n rows of X and the m rows of Y, d columns each, to rows of `out` that are ldo apart."""
+        cdef Finish how = Finish(self._map, self._degree, self._a, self._b)
+        pairs_block(&PAIRS, self._op, X, n, Y, m, d, out, ldo, NULL if self._map == AS_IS else &finish, &how)
+
+    def block(self, X, Y):
+        """(n, m) values between the rows of X (n, d) and of Y (m, d)."""
+        cdef cnp.ndarray A = clean(X, 2, "X"), B = clean(Y, 2, "Y")
+        cdef cnp.npy_intp[2] shape
+        cdef cnp.npy_intp d = cnp.PyArray_DIM(A, 1)
+        if cnp.PyArray_DIM(B, 1) != d:
+            raise ValueError(f"X has {d} columns and Y has {cnp.PyArray_DIM(B, 1)}; a kernel compares rows of equal length")
+        shape[0], shape[1] = cnp.PyArray_DIM(A, 0), cnp.PyArray_DIM(B, 0)
+        return filled(self, A, shape[0], B, shape[1], d, cnp.PyArray_EMPTY(2, shape, cnp.NPY_FLOAT64, 0))
+
+    def row(self, X, x):
+        """(m,) values between every row of X (m, d) and x (d,)."""
+        cdef cnp.ndarray A = clean(X, 2, "X"), b = clean(x, 1, "x")
+        cdef cnp.npy_intp m = cnp.PyArray_DIM(A, 0), d = cnp.PyArray_DIM(A, 1)
+        if cnp.PyArray_DIM(b, 0) != d:
+            raise ValueError(f"X has {d} columns and x has {cnp.PyArray_DIM(b, 0)}; a kernel compares rows of equal length")
+        return filled(self, b, 1, A, m, d, cnp.PyArray_EMPTY(1, &m, cnp.NPY_FLOAT64, 0))
+
+    def diag(self, X):
+        """(n,) values between every row of X and itself, as `block(X, X)` has them on its diagonal."""
+        cdef cnp.ndarray A = clean(X, 2, "X")
+        cdef cnp.npy_intp n = cnp.PyArray_DIM(A, 0), d = cnp.PyArray_DIM(A, 1), i
+        cdef cnp.ndarray out = cnp.PyArray_EMPTY(1, &n, cnp.NPY_FLOAT64, 0)
+        cdef const double* a = <const double*> cnp.PyArray_DATA(A)
+        cdef double* o = <double*> cnp.PyArray_DATA(out)
+        with nogil:
+            for i in range(n):
+                self.fill(a + i*d, 1, a + i*d, 1, d, o + i, 1)
+        return out
+
+
+cdef cnp.ndarray filled(KernelRows form, cnp.ndarray X, Py_ssize_t n, cnp.ndarray Y, Py_ssize_t m, Py_ssize_t d,
+                        cnp.ndarray out):
+    cdef const double* x = <const double*> cnp.PyArray_DATA(X)
+    cdef const double* y = <const double*> cnp.PyArray_DATA(Y)
+    cdef double* o = <double*> cnp.PyArray_DATA(out)
+    if n*m*d < WORTH_RELEASING:
+        form.fill(x, n, y, m, d, o, m)
+    else:
+        with nogil:
+            form.fill(x, n, y, m, d, o, m)
+    return out
+
+
+cdef cnp.ndarray clean(object value, int ndim, str name):
+    """C-ordered float64 of the wanted dimension; a copy only where the input is not that already."""
+    cdef cnp.ndarray a
+    if isinstance(value, cnp.ndarray):
+        a = <cnp.ndarray> value
+        if (cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT64 and cnp.PyArray_NDIM(a) == ndim and cnp.PyArray_IS_C_CONTIGUOUS(a)
+                and cnp.PyArray_ISBEHAVED_RO(a)):
+            return a
+    a = np.ascontiguousarray(value, dtype=np.float64)
+    if cnp.PyArray_NDIM(a) != ndim:
+        wanted = "two-dimensional (rows, columns)" if ndim == 2 else "one row"
+        raise ValueError(f"{name} must be {wanted}, got shape {(<object> a).shape}")
+    return a
+
+
+def exp(v):
+    """exp of every element, (n,): the vector exponential behind the kernels, for tests."""
+    cdef cnp.ndarray out = np.array(v, dtype=np.float64, order="C")
+    cdef double* o = <double*> cnp.PyArray_DATA(out)
+    cdef Py_ssize_t n = cnp.PyArray_SIZE(out)
+    with nogil:
+        EXPS.exp(o, n, 1.0)
+    return out
+
+
+def isa():
+    """The instruction set in use: "plain", "base", "avx2" or "avx512"."""
+    return PAIRS.name.decode()

@@ -13,6 +13,8 @@ __all__ = ["Rows"]
 
 FIRST = 16
 """Rows reserved at the start."""
+LINE = 64
+"""Bytes of a cache line: where the memory starts, so that vector loads of long rows do not straddle two lines."""
 
 
 class Rows(Params):
@@ -37,9 +39,13 @@ class Rows(Params):
     [[4.0, 5.0], [2.0, 3.0]]
     """
 
+    _store: Array
+    _n: int
+    _view: Array
+
     def __init__(self, d: int) -> None:
         self.d = at_least("d", d, 1)
-        self._hold(np.empty((FIRST, d)), 0)
+        self._hold(_aligned(FIRST, d), 0)
 
     @property
     def n(self) -> int:
@@ -73,8 +79,7 @@ class Rows(Params):
         if n == len(self._store):
             self._reserve(n + 1)
         self._store[n] = x
-        self._n = n + 1
-        self._view = self._store[: n + 1]
+        self._hold(self._store, n + 1)
 
     def extend(self, X: Array) -> None:
         """Add the rows of X (m, d)."""
@@ -99,16 +104,24 @@ class Rows(Params):
             return
         while capacity < n:
             capacity *= 2
-        store = np.empty((capacity, self.d))
+        store = _aligned(capacity, self.d)
         store[: self._n] = self._view
         self._hold(store, self._n)
 
     def _hold(self, store: Array, n: int) -> None:
-        self._store, self._n, self._view = store, n, store[:n]
+        self._store = store
+        self._n = n
+        self._view = store[:n]
 
     def _state(self) -> dict[str, Any]:
         return {"rows_": self._view}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self._hold(np.empty((FIRST, self.d)), 0)
+        self._hold(_aligned(FIRST, self.d), 0)
         self.extend(state["rows_"])
+
+
+def _aligned(rows: int, d: int) -> Array:
+    store = np.empty(rows * d + LINE // 8)
+    start = -store.ctypes.data % LINE // 8
+    return store[start : start + rows * d].reshape(rows, d)

@@ -14,6 +14,7 @@ from nystream.metrics.base import Metric
 from nystream.metrics.meters import Meter
 from nystream.metrics.names import as_metrics
 from nystream.params import at_least
+from nystream.streams.in_memory import as_stream
 from nystream.types import Stream
 
 __all__ = ["Every", "MetricsLike", "evaluate", "prequential"]
@@ -142,22 +143,12 @@ def _cut(blocks: Iterable[tuple[Any, Any]], every: Every, limit: int | None) -> 
 
 
 def _blocks(stream: Stream | tuple[Any, Any], size: int) -> Iterator[tuple[Any, Any]]:
-    """Blocks of at most `size` rows, converted once for all learners where that is plain (they check the rest)."""
-    if isinstance(stream, tuple) and len(stream) == 2:
-        pairs: Iterable[tuple[Any, Any]] = _slices(np.asarray(stream[0]), stream[1], size)
-    elif hasattr(stream, "blocks"):
-        pairs = stream.blocks(size)
-    else:
-        raise TypeError(f"a stream has blocks(size), or is a pair of arrays (X, Y); got {type(stream).__name__}")
-    for X, Y in pairs:
+    """Blocks of at most `size` rows, converted once for all learners where that is plain (they check the rest).
+
+    A stream's own blocks are taken as they come, however short: rows that have arrived are never held back.
+    """
+    if isinstance(stream, tuple) or not callable(getattr(stream, "blocks", None)):
+        stream = as_stream(stream)
+    for X, Y in stream.blocks(size):
         X, Y = np.asarray(X), None if Y is None else np.asarray(Y)
         yield np.ascontiguousarray(X, dtype=np.float64) if X.dtype.kind in "fiu" else X, Y
-
-
-def _slices(X: Any, Y: Any, size: int) -> Iterator[tuple[Any, Any]]:
-    y = None if Y is None else np.asarray(Y)
-    if X.ndim != 2 or (y is not None and len(y) != len(X)):
-        shapes = f"{X.shape} and {None if y is None else y.shape}"
-        raise ValueError(f"a stream (X, Y) is a matrix and one label for each of its rows, got shapes {shapes}")
-    for i in range(0, len(X), size):
-        yield X[i : i + size], None if y is None else y[i : i + size]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -38,6 +38,9 @@ class Trial:
 
     With `delay` = k > 0, the label of row t arrives after row t + k was predicted: each row is predicted on arrival
     (`predict`), and the row k before it is learnt afterwards (`step`).
+
+    Metrics of probabilities get them from the raw predictions where the loss makes those log odds, else from the
+    learner's own `probabilities(X)`, asked row by row before each label; learners with neither are refused.
     """
 
     def __init__(self, name: str, learner: Learner, metrics: Sequence[Metric | Meter], delay: int = 0) -> None:
@@ -50,25 +53,28 @@ class Trial:
         self.readings: list[list[float]] = []
         self._read_at = 0
         self._pending: deque[tuple[Array, Any]] = deque()
-        self._classes = 2
-        self._probabilities = _check(name, learner, metrics)
+        _check(name, learner, metrics)
+        wanted = any(isinstance(m, Metric) and m.takes == "probability" for m in metrics)
+        self._odds = PROBABILITIES.get(_loss(learner)) if wanted else None
+        self._ask: Callable[[Array], Array] | None = None
+        if wanted and self._odds is None:
+            self._ask = getattr(learner, "probabilities", None)
 
     def feed(self, X: Array, Y: Any) -> None:
         """Rows in order: predicted before their labels are used, then learnt (at once, or `delay` rows later)."""
-        for start, stop in self._parts(Y, len(X)):
-            y = None if Y is None else Y[start:stop]
-            P = self._delayed(X[start:stop], y) if self.delay else self._timed(X[start:stop], y)
-            for metric in self.metrics:
-                if isinstance(metric, Metric):
-                    metric.update(y, P if metric.takes == "prediction" else self._probabilities(P))
-            self.n += stop - start
+        together = not self.delay and self._ask is None
+        P, Q = (self._timed(self.learner.run, X, Y), None) if together else self._one_by_one(X, Y)
+        if self._odds is not None:
+            Q = self._odds(P)
+        for metric in self.metrics:
+            if isinstance(metric, Metric):
+                metric.update(Y, P if metric.takes == "prediction" else Q)
+        self.n += len(X)
 
     def finish(self) -> None:
         """Learn the rows whose labels were still on their way; they were predicted and scored already."""
         while self._pending:
-            began = perf_counter()
-            self.learner.step(*self._pending.popleft())
-            self.seconds += perf_counter() - began
+            self._timed(self.learner.step, *self._pending.popleft())
 
     def read(self) -> Snapshot:
         """Note the metrics at this row."""
@@ -98,71 +104,70 @@ class Trial:
     def _columns(self) -> list[str]:
         return [metric.column for metric in self.metrics]
 
-    def _timed(self, X: Array, Y: Any) -> Array:
+    def _timed(self, act: Callable[..., Any], *arguments: Any) -> Any:
         began = perf_counter()
-        P = self.learner.run(X, Y)
+        answer = act(*arguments)
         self.seconds += perf_counter() - began
-        return P
+        return answer
 
-    def _delayed(self, X: Array, Y: Any) -> Array:
-        parts = []
-        for i, x in enumerate(X):
-            y: Any = None if Y is None else Y[i]
-            began = perf_counter()
-            p = self.learner.predict(x[None])
-            self.seconds += perf_counter() - began
-            parts.append(p if self.learner.n_seen else self._blank(p, y))
-            self._pending.append((x.copy(), y if y is None or np.ndim(y) else float(y)))
-            if len(self._pending) > self.delay:
-                row, label = self._pending.popleft()
-                began = perf_counter()
-                self.learner.step(row, label)
-                self.seconds += perf_counter() - began
-        return _stacked(parts)
+    def _one_by_one(self, X: Array, Y: Any) -> tuple[Array, Array | None]:
+        """Predictions, and probabilities where the learner is to be asked, of rows that cannot go as one block."""
+        P, Q = [], []
+        for i in range(len(X)):
+            x, y = X[i : i + 1], None if Y is None else Y[i : i + 1]
+            if self._ask is not None:
+                Q.append(self._timed(self._ask, x) if self.learner.n_seen else self._even())
+            P.append(self._delayed(x, y) if self.delay else self._timed(self.learner.run, x, y))
+        return _stacked(P, -np.inf), _stacked(Q, 0.0) if Q else None
+
+    def _delayed(self, x: Array, y: Any) -> Array:
+        p: Array = self._timed(self.learner.predict, x)
+        if not self.learner.n_seen:
+            p = self._blank(p, y)
+        self._pending.append((x[0].copy(), None if y is None else y[0] if np.ndim(y) > 1 else float(y[0])))
+        if len(self._pending) > self.delay:
+            self._timed(self.learner.step, *self._pending.popleft())
+        return p
 
     def _blank(self, p: Array, y: Any) -> Array:
         """Predictions of a learner that saw no label and cannot know yet how many outputs it will have."""
         if self.learner.labels == "class":
             return np.zeros((1, self.learner.classes or 2))
-        return np.zeros((1, len(y))) if self.learner.labels == "real" and np.ndim(y) == 1 else p
+        return np.zeros(y.shape) if self.learner.labels == "real" and np.ndim(y) == 2 else p
 
-    def _parts(self, Y: Any, n: int) -> Iterator[tuple[int, int]]:
-        """One part, cut where a class appears for the first time: before it, there is no score that it could have."""
-        start = 0
-        if self.learner.labels == "class" and self.learner.classes is None and Y is not None:
-            y = np.asarray(Y, dtype=np.float64).reshape(n, -1)[:, 0]
-            while len(late := np.flatnonzero((y[start:] >= self._classes) & np.isfinite(y[start:]))):
-                row = start + int(late[0])
-                if row > start:
-                    yield start, row
-                start, self._classes = row, int(y[row]) + 1
-        yield start, n
+    def _even(self) -> Array:
+        """Probabilities before any label: all alike."""
+        k = self.learner.classes or 2
+        return np.full((1, k), 1.0 / k) if self.learner.labels == "class" else np.array([0.5])
 
 
-def _stacked(parts: list[Array]) -> Array:
-    """Predictions of single rows as one block; a class without a score yet cannot win, so its score is -inf."""
+def _stacked(parts: list[Array], missing: float) -> Array:
+    """Predictions of single rows as one block; `missing` stands for classes that had no output yet."""
     if parts[0].ndim == 1:
         return np.concatenate(parts)
-    width = max(p.shape[1] for p in parts)
-    block = np.full((len(parts), width), -np.inf)
+    block = np.full((len(parts), max(p.shape[1] for p in parts)), missing)
     for row, p in zip(block, parts, strict=True):
         row[: p.shape[1]] = p[0]
     return block
 
 
-def _check(name: str, learner: Learner, metrics: Sequence[Metric | Meter]) -> Callable[[Array], Array]:
-    """Refuse a metric that cannot read this learner; else give what turns its predictions into probabilities."""
+def _loss(learner: Learner) -> str:
+    loss = getattr(learner, "loss", "")
+    return loss if isinstance(loss, str) else str(getattr(loss, "name", ""))
+
+
+def _check(name: str, learner: Learner, metrics: Sequence[Metric | Meter]) -> None:
+    """Refuse a metric that cannot read this learner."""
     if isinstance(learner, type) or not callable(getattr(learner, "run", None)):
         raise TypeError(f"{name}: a learner has predict, step and run; got {learner!r}")
-    loss = getattr(learner, "loss", None)
-    loss = loss if isinstance(loss, str) else getattr(loss, "name", None)
     for metric in metrics:
         if not isinstance(metric, Metric):
             continue
-        if metric.takes == "probability" and loss not in PROBABILITIES:
+        sure = metric.takes == "prediction" or _loss(learner) in PROBABILITIES or hasattr(learner, "probabilities")
+        if not sure:
             raise ValueError(
                 f"{name}: {metric.column} needs probabilities, and the predictions of {type(learner).__name__} are not "
-                f"log odds; use a learner with loss='logistic' or loss='softmax', or another metric such as accuracy"
+                f"log odds; use loss='logistic' or loss='softmax', wrap the learner in Classifier, or use accuracy"
             )
         if learner.labels not in metric.labels:
             other = {"class": "accuracy", "none": "auc"}.get(learner.labels, "mse")
@@ -170,7 +175,6 @@ def _check(name: str, learner: Learner, metrics: Sequence[Metric | Meter]) -> Ca
                 f"{name}: {metric.column} cannot be read off {type(learner).__name__}, whose labels are of kind "
                 f"{learner.labels!r}; use another metric such as {other}"
             )
-    return PROBABILITIES.get(loss or "", lambda P: P)
 
 
 def _versions() -> dict[str, str]:

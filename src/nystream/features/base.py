@@ -40,7 +40,9 @@ class FeatureMap(Params):
     def transform(self, X: Any, out: Array | None = None) -> Array:
         """(n, d) -> (n, dim). `out`, if given, is a C-ordered (n, dim) array to write into."""
         if not self.d_:
-            raise ValueError(f"this {type(self).__name__} has seen no data yet; call fit, partial_fit or start(d) first")
+            raise ValueError(
+                f"this {type(self).__name__} has seen no data yet; call fit, partial_fit or start(d) first"
+            )
         X = as_block(X, self.d_)
         if out is None:
             out = np.empty((len(X), self.dim))
@@ -56,6 +58,9 @@ class FeatureMap(Params):
     def observe(self, x: Array) -> Change | None:
         """See x before its label: move the map if it is one that moves."""
         return None
+
+    def note(self, X: Array) -> None:
+        """One clean row (d,) or a block (n, d) was learnt from: count what the map misses. Changes no feature."""
 
     def widen(self, d: int) -> None:
         """Rows have d columns from now on, the new ones 0 in every row so far, whose features stay as they were."""
@@ -80,6 +85,7 @@ class FeatureMap(Params):
             self.start(X.shape[1])
         for x in X:
             self.observe(x)
+        self.note(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:

@@ -1,1 +1,21 @@
 """Kernels and their algebra."""
+
+from nystream.kernels.base import Kernel, Normalized, Product, Scaled, Sum
+from nystream.kernels.gaussian import Gaussian
+from nystream.kernels.laplacian import Laplacian
+from nystream.kernels.linear import Linear
+from nystream.kernels.matern import Matern
+from nystream.kernels.polynomial import Polynomial
+
+__all__ = [
+    "Gaussian",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Normalized",
+    "Polynomial",
+    "Product",
+    "Scaled",
+    "Sum",
+]

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from nystream._core.kernel_rows import KernelRows
 from nystream.params import Params, positive
 from nystream.types import Array
 
 __all__ = ["Kernel", "Normalized", "Pair", "Product", "Scaled", "Sum"]
 
+Sampler: TypeAlias = Callable[[int, int, np.random.Generator], Array]
+"""(n, d, rng) -> n frequencies in R^d, drawn from the Fourier transform of a shift-invariant kernel."""
+
 
 class Kernel(Params):
     """A positive definite function. A kernel of your own needs one method, `__call__(X, Y)`.
+
+    Kernels compare equal when their classes and parameters do; `repr` is the expression that builds them. Those that
+    depend on x - y alone also have `spectral_sample(n, d, rng)`, which random Fourier features ask for.
 
     Examples
     --------
@@ -26,7 +34,11 @@ class Kernel(Params):
     >>> k = 0.5 * Tanimoto() + Gaussian(2.0)
     >>> k(np.eye(2), np.eye(2)).round(3).tolist()
     [[1.5, 0.779], [0.779, 1.5]]
+    >>> k
+    0.5 * Tanimoto() + Gaussian(sigma=2.0)
     """
+
+    __array_ufunc__ = None  # np.float64(2.0) * kernel is a kernel, not an array of objects
 
     def __call__(self, X: Array, Y: Array) -> Array:
         """(n, m) block of values between the rows of X (n, d) and of Y (m, d)."""
@@ -40,29 +52,40 @@ class Kernel(Params):
         """k(x_i, x) for every stored row x_i of X, (m,)."""
         return self(X, x[None])[:, 0]
 
+    @property
+    def compiled(self) -> KernelRows | None:
+        """The kernel as compiled loops call it, or None where only Python can evaluate it."""
+        return None
+
     def __add__(self, other: Any) -> Kernel:
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: Any) -> Kernel:
         if isinstance(other, Kernel):
             return Product(self, other)
-        return Scaled(self, other) if isinstance(other, (int, float, np.number)) else NotImplemented
+        if isinstance(other, np.number):
+            other = other.item()
+        return Scaled(self, other) if isinstance(other, (int, float)) else NotImplemented
 
     __rmul__ = __mul__
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and repr(self) == repr(other)
+        if type(self) is not type(other):
+            return False
+        assert isinstance(other, Kernel)
+        theirs = other.get_params(deep=False)
+        return all(_same(value, theirs[name]) for name, value in self.get_params(deep=False).items())
 
     def __hash__(self) -> int:
-        return hash(repr(self))
+        return hash(type(self).__qualname__)  # parameters may be arrays, or 1 in one place and 1.0 in another
 
 
 class Pair(Kernel):
     """Two kernels under one operation."""
 
     def __init__(self, a: Kernel, b: Kernel) -> None:
-        self.a = a
-        self.b = b
+        self.a = _kernel("a", a)
+        self.b = _kernel("b", b)
 
 
 class Sum(Pair):
@@ -71,11 +94,26 @@ class Sum(Pair):
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.a(X, Y) + self.b(X, Y)
 
+    def row(self, X: Array, x: Array) -> Array:
+        return self.a.row(X, x) + self.b.row(X, x)
+
     def diag(self, X: Array) -> Array:
         return self.a.diag(X) + self.b.diag(X)
 
+    @property
+    def spectral_sample(self) -> Sampler:
+        """Each frequency comes from one part, chosen in proportion to its amplitude. Both parts must have one."""
+        a, b = _sampler(self.a), _sampler(self.b)
+
+        def sample(n: int, d: int, rng: np.random.Generator) -> Array:
+            origin = np.zeros((1, d))
+            first = rng.random(n) * float(self.diag(origin)[0]) < float(self.a.diag(origin)[0])
+            return np.where(first[:, None], a(n, d, rng), b(n, d, rng))
+
+        return sample
+
     def __repr__(self) -> str:
-        return f"{self.a!r} + {self.b!r}"
+        return f"{self.a!r} + {_wrapped(self.b, Sum)}"
 
 
 class Product(Pair):
@@ -84,40 +122,98 @@ class Product(Pair):
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.a(X, Y) * self.b(X, Y)
 
+    def row(self, X: Array, x: Array) -> Array:
+        return self.a.row(X, x) * self.b.row(X, x)
+
     def diag(self, X: Array) -> Array:
         return self.a.diag(X) * self.b.diag(X)
 
+    @property
+    def spectral_sample(self) -> Sampler:
+        """The Fourier transform of a product is a convolution: frequencies add. Both parts must have one."""
+        a, b = _sampler(self.a), _sampler(self.b)
+        return lambda n, d, rng: a(n, d, rng) + b(n, d, rng)
+
     def __repr__(self) -> str:
-        return " * ".join(f"({k!r})" if isinstance(k, Sum) else repr(k) for k in (self.a, self.b))
+        return f"{_wrapped(self.a, Sum)} * {_wrapped(self.b, Sum, Product, Scaled)}"
 
 
 class Scaled(Kernel):
     """k(x, y) = factor kernel(x, y), factor > 0."""
 
     def __init__(self, kernel: Kernel, factor: float) -> None:
-        self.kernel = kernel
+        self.kernel = _kernel("kernel", kernel)
         self.factor = positive("factor of a kernel", factor)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.factor * self.kernel(X, Y)
 
+    def row(self, X: Array, x: Array) -> Array:
+        return self.factor * self.kernel.row(X, x)
+
     def diag(self, X: Array) -> Array:
         return self.factor * self.kernel.diag(X)
 
+    @property
+    def spectral_sample(self) -> Sampler:
+        """That of the kernel, if it has one; the amplitude is `diag`."""
+        return _sampler(self.kernel)
+
     def __repr__(self) -> str:
-        inner = f"({self.kernel!r})" if isinstance(self.kernel, Sum) else repr(self.kernel)
-        return f"{self.factor!r} * {inner}"
+        return f"{self.factor!r} * {_wrapped(self.kernel, Sum, Product, Scaled)}"
 
 
 class Normalized(Kernel):
-    """k(x, y) = kernel(x, y) / sqrt(kernel(x, x) kernel(y, y)): unit diagonal; 0 where a diagonal is 0."""
+    """k(x, y) = kernel(x, y) / sqrt(kernel(x, x) kernel(y, y)): unit diagonal; 0 where a diagonal is 0.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any kernel, e.g. `Polynomial(9)`, whose values on raw images would span many orders of magnitude.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
+        self.kernel = _kernel("kernel", kernel)
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        scale = np.sqrt(np.outer(self.kernel.diag(X), self.kernel.diag(Y)))
-        return np.divide(self.kernel(X, Y), scale, out=np.zeros_like(scale), where=scale > 0)
+        return _divided(self.kernel(X, Y), self.kernel.diag(X)[:, None], self.kernel.diag(Y))
+
+    def row(self, X: Array, x: Array) -> Array:
+        return _divided(self.kernel.row(X, x), self.kernel.diag(X), self.kernel.diag(x[None]))
 
     def diag(self, X: Array) -> Array:
         return (self.kernel.diag(X) > 0).astype(np.float64)
+
+    @property
+    def spectral_sample(self) -> Sampler:
+        """That of the kernel, if it has one: only the amplitude changes."""
+        return _sampler(self.kernel)
+
+
+def _kernel(name: str, value: Any) -> Kernel:
+    """The value itself, or a ValueError that names it."""
+    if not isinstance(value, Kernel):
+        raise ValueError(f"{name} must be a kernel such as Gaussian(1.0), got {value!r}")
+    return value
+
+
+def _same(a: Any, b: Any) -> bool:
+    arrays = isinstance(a, np.ndarray) or isinstance(b, np.ndarray)
+    return bool(np.array_equal(a, b) if arrays else a == b)
+
+
+def _sampler(kernel: Any) -> Sampler:
+    """An AttributeError here is how `hasattr` learns that a combination is not shift-invariant."""
+    return kernel.spectral_sample
+
+
+def _wrapped(kernel: Kernel, *kinds: type[Kernel]) -> str:
+    return f"({kernel!r})" if isinstance(kernel, kinds) else repr(kernel)
+
+
+def _divided(K: Array, a: Array, b: Array) -> Array:
+    """K / sqrt(a b), 0 where a or b is 0. Exponents are halved apart: a b may overflow, and a = b gives exactly a."""
+    (fraction_a, power_a), (fraction_b, power_b) = np.frexp(a), np.frexp(b)
+    power = power_a + power_b
+    scale = np.ldexp(np.sqrt(np.ldexp(fraction_a * fraction_b, power & 1)), power >> 1)
+    return np.divide(K, scale, out=np.zeros_like(scale), where=(a > 0) & (b > 0))

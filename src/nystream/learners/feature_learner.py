@@ -58,7 +58,9 @@ class FeatureLearner(Learner):
         change = self.features_.observe(x)  # x is known before y: the map may move now
         if change is not None:
             self.solver_.rebase(change, self.features_.dim)
-        return self.solver_.step(self.features_.row(x), y, weight)
+        p = self.solver_.step(self.features_.row(x), y, weight)
+        self.features_.note(x)
+        return p
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         """Blocks for a map that never moves; a map that does overrides this or is stepped row by row."""
@@ -71,6 +73,7 @@ class FeatureLearner(Learner):
             P[i : i + BLOCK] = self.solver_.run(
                 Z, Y[i : i + BLOCK], None if weights is None else weights[i : i + BLOCK]
             )
+            self.features_.note(x)
         return P
 
     def _grow(self, outputs: int) -> None:

@@ -53,7 +53,7 @@ class ONS(FeatureLearner):
     >>> model = ONS()
     >>> p = model.run(np.ones((200, 1)), y)
     >>> round(float(((p - y) ** 2).sum() - 200), 6), round(model.regret_bound(norm2=0.0), 6)
-    (16.072607, 16.197607)
+    (16.072607, 17.009407)
     """
 
     def __init__(

@@ -102,8 +102,9 @@ class Temperature(Softmax):
         a, t = self.a_, self.t_
         for i, f in enumerate(F):
             t += 1
-            f = f - f[classes[i]]
-            down = float(softmax(a * f) @ f)  # derivative of -log p_y in A, with f_y moved to 0
+            f = f - f.mean()
+            down = float(softmax(a * f) @ f - f[classes[i]])  # derivative of -log p_y in A
+            # the divisor knows f only, not y: the steps stay right on average where the odds are
             a = max(a - _rate(t, weights, i) * down / (1 + float(f @ f)), SMALLEST)
         self.a_, self.t_ = a, t
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -148,8 +148,8 @@ class _Forward:
         self.path = path
         self.member = member
         self.name = os.path.basename(path)
-        with ExitStack() as files:
-            self.shape, fortran, self.dtype = _npy_header(self._open(files), self.name)
+        with self._open() as content:
+            self.shape, fortran, self.dtype = _npy_header(content, self.name)
         if self.dtype.hasobject:
             raise ValueError(f"{self.name} holds Python objects, which are not read; save numbers or text")
         if fortran and len(self.shape) > 1:
@@ -157,8 +157,7 @@ class _Forward:
 
     def read(self, rows: int) -> Iterator[Any]:
         """`rows` rows at a time."""
-        with ExitStack() as files:
-            content = self._open(files)
+        with self._open() as content:
             _npy_header(content, self.name)
             width = int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
             for start in range(0, self.shape[0], rows):
@@ -168,11 +167,14 @@ class _Forward:
                     raise ValueError(f"{self.name} is cut off after {start + len(data) // max(width, 1)} rows")
                 yield np.frombuffer(data, self.dtype).reshape(count, *self.shape[1:])
 
-    def _open(self, files: ExitStack) -> IO[bytes]:
-        raw = files.enter_context(open(self.path, "rb"))
+    @contextmanager
+    def _open(self) -> Iterator[IO[bytes]]:
         if self.member is None:
-            return files.enter_context(unpacked(raw, self.name))
-        return files.enter_context(files.enter_context(zipfile.ZipFile(raw)).open(self.member))
+            with open(self.path, "rb") as raw, unpacked(raw, self.name) as content:
+                yield content
+        else:
+            with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as content:
+                yield content
 
 
 def _members(path: str) -> dict[str, _Rows]:

@@ -32,8 +32,8 @@ def parquet(
 ) -> ParquetStream:
     """A Parquet file as a stream: batches of rows are decoded one after the other, only the columns in use.
 
-    Needs pyarrow, ``pip install nystream[parquet]``. Parameters as `csv`. A target of text (or of a dictionary type) gives
-    classes in order of appearance; features must be numbers or booleans.
+    Needs pyarrow, ``pip install nystream[parquet]``. Parameters as `csv`. A target of text (or of a dictionary type)
+    gives classes in order of appearance; features must be numbers or booleans.
     """
     return ParquetStream(path, target, drop=drop, columns=columns, labels=labels, missing=missing)
 

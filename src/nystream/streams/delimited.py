@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv as csv_module
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -19,6 +20,7 @@ from nystream.streams.text import Pipe, TextFile
 __all__ = ["DelimitedStream", "csv"]
 
 _DELIMITERS = ("\t", ";", "|", ",")
+_MOST_LINES = 1000  # that a quoted field in the first two rows may span
 
 
 def csv(
@@ -93,12 +95,12 @@ class DelimitedStream(Stream):
             raise ValueError(f'header must be "auto", True or False, got {header!r}')
         if flush_lines is not None:
             at_least("flush_lines", flush_lines, 1)
-        head = source.head(2)
+        head = _head(source)
         if not any(map(str.strip, head)):
             raise ValueError(f"{source.name} is empty")
         mark = _delimiter(head) if delimiter == "auto" else _checked(delimiter)
         split = partial(_split, delimiter=mark)
-        rows = [row for row in split(iter(head)) if row.fields]
+        rows = _two_rows(head, mark, source.name)
         named = bool(header) if header != "auto" else not any(map(is_number, rows[0].fields))
         if named and len(rows) == 1:
             raise ValueError(f"{source.name} has a header but no rows")
@@ -143,15 +145,37 @@ def _coders(
     return {} if is_number(text) or is_missing(text) else {targets[0]: Labels()}
 
 
+def _head(source: TextFile | Pipe) -> list[str]:
+    """Lines that hold the first two rows: two, unless a quoted field in them runs on."""
+    count = 2
+    head = source.head(count)
+    while "".join(head).count('"') % 2 and count < _MOST_LINES:
+        count *= 2
+        head = source.head(count)
+    return head
+
+
+def _two_rows(head: list[str], delimiter: str | None, source: str) -> list[Fields]:
+    rows: list[Fields] = []
+    try:
+        rows.extend(itertools.islice((row for row in _split(iter(head), delimiter) if row.fields), 2))
+    except SplitError as error:
+        raise ValueError(f"{source}:{rows[-1].line + 1 if rows else 1}: {error}") from None
+    return rows
+
+
 def _delimiter(head: list[str]) -> str | None:
-    """The mark that cuts the first two lines into equally many fields, more than one; white space else."""
+    """The mark that cuts the first two rows into equally many fields, more than one; white space else."""
     for mark in _DELIMITERS:
-        widths = {len(row.fields) for row in _split(iter(head), mark) if row.fields}
-        if len(widths) == 1 and widths.pop() > 1:
+        try:
+            widths = [len(row.fields) for row in _two_rows(head, mark, "")]
+        except ValueError:
+            continue  # with this mark, quotes stand where they may not
+        if len(set(widths)) == 1 and widths[0] > 1:
             return mark
-    if any(mark in head[-1] for mark in _DELIMITERS):  # lines of unequal length: let the table say which
-        return max(_DELIMITERS, key=head[-1].count)
-    return None
+    text = "".join(head)
+    # Rows of unequal length: take the most frequent mark, and let the table say which row is wrong.
+    return max(_DELIMITERS, key=text.count) if any(mark in text for mark in _DELIMITERS) else None
 
 
 def _checked(delimiter: str) -> str | None:

@@ -57,7 +57,7 @@ def drifting_gaussians(
             component = rng.integers(0, 2, len(t))
             angle = 2.0 * np.pi * turns * t / rounds + (label + 2 * component) * (np.pi / 2.0)
             X = 2.0 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.7 * rng.standard_normal((len(t), 2))
-            return X, 1.0 - 2.0 * label
+            return X, np.where(label == 0, 1.0, -1.0)
 
         return draw
 

@@ -22,6 +22,7 @@ __all__ = ["SvmlightStream", "libsvm"]
 _LINES = 2048  # lines parsed at once
 _VALUES = 2**18  # but not more dense values than this, 2 MB, for wide rows
 _SPACE, _COLON, _END = b" :\n"
+_RANKING = "has {}: ranking data is not supported; remove the qid tokens"
 
 
 def libsvm(
@@ -179,12 +180,12 @@ def _pairs(text: str) -> np.typing.NDArray[np.intp] | None:
 def _exact(chunk: list[str], layout: _Layout, source: str, line: int) -> Block:
     rows, y = [], []
     for number, text in enumerate(chunk, line + 1):
-        label, *tokens = text.partition("#")[0].split() or [None]
-        if label is None:
+        tokens = text.partition("#")[0].split()
+        if not tokens:
             continue
         try:
-            y.append(_finite(label, "the label"))
-            rows.append(_dense(tokens, layout))
+            y.append(_finite(tokens[0], "the label"))
+            rows.append(_dense(tokens[1:], layout))
         except ValueError as error:
             raise ValueError(f"{source}:{number}: {error}") from None
     return np.array(rows).reshape(len(rows), layout.d), np.array(y)
@@ -203,13 +204,13 @@ def _coded(y: Array, labels: Labels, chunk: list[str], source: str, line: int) -
     return coded
 
 
-def _dense(tokens: list[Any], layout: _Layout) -> Array:
+def _dense(tokens: list[str], layout: _Layout) -> Array:
     x = np.zeros(layout.d)
     last = layout.base - 1
     for token in tokens:
         key, colon, value = token.partition(":")
         if key == "qid":
-            raise ValueError(f"has {token}: ranking data is not supported; remove the qid tokens")
+            raise ValueError(_RANKING.format(token))
         if not colon or not key.isdecimal():
             raise ValueError(f"{token!r} is not index:value")
         index = int(key)
@@ -249,7 +250,7 @@ def _extremes(lines: Iterator[str], source: str) -> tuple[int, int]:
             continue
         start = tokens[1].partition(":")[0]
         if start == "qid":
-            raise ValueError(f"{source}:{number}: has {tokens[1]}: ranking data is not supported; remove the qid tokens")
+            raise ValueError(f"{source}:{number}: {_RANKING.format(tokens[1])}")
         end = tokens[-1].rsplit(maxsplit=1)[-1].partition(":")[0]
         if not start.isdecimal() or not end.isdecimal():
             bad = tokens[-1].split()[-1] if start.isdecimal() else tokens[1]

@@ -194,6 +194,5 @@ class Table:
             )
         if reason is not None:
             raise ValueError(f"{place}: {reason}")
-        if target:
-            raise ValueError(f"{place} is {text.strip()!r}, not a finite number; pass labels=[...] if targets are classes")
-        raise ValueError(f"{place} is {text.strip()!r}, not a finite number; drop the column or encode it as numbers")
+        remedy = "pass labels=[...] if targets are classes" if target else "drop the column or encode it as numbers"
+        raise ValueError(f"{place} is {text.strip()!r}, not a finite number; {remedy}")

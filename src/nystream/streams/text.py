@@ -60,7 +60,7 @@ class Pipe:
 
     def __init__(self, file: Any = None) -> None:
         self.name = "standard input"
-        self._file = sys.stdin.buffer if file is None else file
+        self._file: Any = sys.stdin.buffer if file is None else file
         self._head: list[str] = []
         self._rest: Iterator[str] | None = None
         self._read = False
@@ -74,13 +74,14 @@ class Pipe:
 
     def head(self, count: int = 2) -> list[str]:
         """The first lines, up to and including `count` that are not blank; `lines` gives them again."""
-        if not self._head:
-            self._head = _head(self._opened(), count)
-        return self._head
+        count -= sum(bool(line.strip()) for line in self._head)
+        if count > 0:
+            self._head += _head(self._opened(), count)
+        return list(self._head)
 
     def _opened(self) -> Iterator[str]:
         if self._rest is None:
-            raw = self._file if hasattr(self._file, "peek") else io.BufferedReader(self._file)
+            raw: Any = self._file if hasattr(self._file, "peek") else io.BufferedReader(self._file)
             self._rest = _decoded(unpacked(raw, self.name), self.name)
         return self._rest
 
@@ -89,7 +90,7 @@ def _decoded(content: IO[bytes], name: str) -> Iterator[str]:
     """Lines of UTF-8 text. Damage in the middle of a file is the file's fault, so it is said as a ValueError."""
     text = io.TextIOWrapper(content, encoding="utf-8-sig")
     try:
-        yield from text
+        yield from iter(text.readline, "")  # "yield from text" would close the file along with this generator
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise ValueError(f"{name} is not UTF-8 text (byte 0x{byte:02x}); convert it with iconv -t utf-8") from None

@@ -109,9 +109,9 @@ class ArffStream(Stream):
         super().__init__(
             source.name,
             columns=tuple(
-                column
+                f"{names[j]}={value}" if place in self._values else names[j]
                 for place, j in enumerate(choice.features)
-                for column in ([f"{names[j]}={v}" for v in self._values[place]] if place in self._values else [names[j]])
+                for value in self._values.get(place, ("",))
             ),
             labels=classes,
             task="regression" if choice.targets and classes is None else None,

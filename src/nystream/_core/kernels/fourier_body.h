@@ -47,8 +47,8 @@ static void FOURIER(single)(ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const doubl
     for (ptrdiff_t j = 0; j < m; j++) u[j] = FMA(x[i], W[j], u[j]);
 }
 
-/* U = X W for X (n, d) and m columns of W; rows of W are ldw, rows of U m + FOURIER_SLACK apart.  The last vector of a
-   row may reach into the slack of U and, on the last row of W, into the slack behind W. */
+/* U = X W for X (n, d) and m columns of W; rows of W are ldw, rows of U m + FOURIER_SLACK apart, and the last
+   vector of a row may reach over m. */
 static void FOURIER(project)(ptrdiff_t n, ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const double *X, const double *W,
                              double *U) {
   const ptrdiff_t ldu = m + FOURIER_SLACK, together = n - n % FOURIER_ROWS;

@@ -9,7 +9,7 @@
 #include "isa.h"
 
 #define FOURIER_ROWS 4     /* rows that share one pass over the directions */
-#define FOURIER_SLACK 8    /* readable doubles behind the matrix of directions */
+#define FOURIER_SLACK 8    /* doubles by which a vector may reach beyond a row of directions or angles */
 #define FOURIER_LANES 8    /* rows that pass through the Hadamard transform together */
 #define FOURIER_FAR 1e6    /* largest angle of the vector sine and cosine: below 2^20 pi / 2 */
 #define FOURIER_ROUND 6755399441055744.0 /* 1.5 * 2^52 */

@@ -25,7 +25,7 @@ static inline int isa_level(void) {
       && __builtin_cpu_supports("avx512vl")) level = ISA_AVX512;
 #endif
   const char *want = getenv("NYSTREAM_ISA");
-  if (want && !strcmp(want, "base")) level = ISA_BASE;
+  if (want && (!strcmp(want, "base") || !strcmp(want, "plain"))) level = ISA_BASE;
   if (want && !strcmp(want, "avx2") && level > ISA_AVX2) level = ISA_AVX2;
   return level;
 }

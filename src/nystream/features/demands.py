@@ -1,0 +1,30 @@
+"""What a feature map demands of its kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nystream.kernels import Gaussian, Scaled
+from nystream.kernels.base import Sampler
+
+__all__ = ["gaussian_of", "sampler_of"]
+
+
+def gaussian_of(kernel: Any, who: str, remedy: str) -> tuple[Gaussian, float]:
+    """(k, c) with kernel = c k and k Gaussian, or a TypeError that names the map and the way out."""
+    base: Any = kernel
+    factor = 1.0
+    while isinstance(base, Scaled):
+        factor *= base.factor
+        base = base.kernel
+    if not isinstance(base, Gaussian):
+        raise TypeError(f"{who} needs a Gaussian kernel, got {kernel!r}; {remedy}")
+    return base, factor
+
+
+def sampler_of(kernel: Any) -> Sampler:
+    """What draws from the kernel's spectral density; a kernel (or combination) without one is refused."""
+    if not hasattr(kernel, "spectral_sample"):
+        raise TypeError(f"Fourier needs a shift-invariant kernel, got {kernel!r}; use Nystrom for any kernel")
+    sampler: Sampler = kernel.spectral_sample
+    return sampler

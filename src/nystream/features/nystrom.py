@@ -1,0 +1,120 @@
+"""Nystrom features: coordinates in the span of landmark points, for any kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nystream.dictionary.nested import Nested
+from nystream.features.base import FeatureMap
+from nystream.inputs import as_block
+from nystream.kernels.base import Kernel
+from nystream.params import at_least
+from nystream.types import Array, Change
+
+__all__ = ["Nystrom"]
+
+
+class Nystrom(FeatureMap):
+    """z(x) with z(x).z(x') = <P phi(x), P phi(x')>, P the projection on the span of landmarks a_1..a_m::
+
+        R R' = K_mm        z(x) = R^-1 (k(a_1, x), ..., k(a_m, x))
+
+    |z(x)|^2 <= k(x, x), with equality on the landmarks: there the features reproduce the kernel exactly. R is a
+    Cholesky factor that grows by rows, so the features of m landmarks are the first m features of more. Landmarks
+    that depend on earlier ones (duplicates) are skipped: `dim` may be below the number given.
+    O(m d + m^2) a row, O(m d + m^2) memory.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any kernel, also one of your own.
+    landmarks : array (m, d) or int
+        The points themselves; or how many to take from the stream: the first rows that are independent of those
+        before them. While it collects, the map moves: `observe` answers each new landmark with a `Change` that appends
+        a coordinate (the identity with a row of zeros below it), which a solver follows exactly, and a row is
+        transformed with the landmarks that are there, itself included. With `fit` the first rows of X are taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.features import Nystrom
+    >>> from nystream.kernels import Gaussian
+    >>> X = np.array([[0.0], [0.0], [1.0], [2.0]])
+    >>> Z = Nystrom(Gaussian(1.0), landmarks=3).fit_transform(X)
+    >>> Z.shape
+    (4, 3)
+    >>> bool(np.allclose(Z @ Z.T, Gaussian(1.0)(X, X)))
+    True
+
+    References
+    ----------
+    Williams, Seeger. Using the Nystrom Method to Speed Up Kernel Machines. NIPS 2000. (There with an
+    eigen-decomposition of K_mm; the features here are those up to a rotation.)
+    """
+
+    nested_: Nested
+
+    def __init__(self, kernel: Kernel, landmarks: Any) -> None:
+        self.kernel = kernel
+        self.landmarks = landmarks
+        if not isinstance(kernel, Kernel):
+            raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
+        if self._fixed is None:
+            at_least("landmarks", landmarks, 1)
+
+    @property
+    def _fixed(self) -> Array | None:
+        """The landmarks that were given, or None where they are taken from the stream."""
+        return as_block(self.landmarks, name="landmarks") if np.ndim(self.landmarks) else None
+
+    def start(self, d: int) -> None:
+        points = self._fixed
+        if points is not None and points.shape[1] != d:
+            raise ValueError(f"landmarks have {points.shape[1]} columns, but the rows have {d}")
+        nested = Nested(self.kernel)
+        nested.start(d)
+        if points is not None and not nested.extend(points):
+            raise ValueError("no landmark can be used: k(a, a) is 0 for all of them")
+        self.nested_ = nested
+        self.d_ = d
+
+    @property
+    def dim(self) -> int:
+        """Landmarks in use."""
+        return self.nested_.n if self.d_ else 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether the map will never move again."""
+        return bool(np.ndim(self.landmarks)) or self.dim == self.landmarks
+
+    @property
+    def points(self) -> Array:
+        """The landmarks in use, (dim, d)."""
+        return self.nested_.points
+
+    @property
+    def nbytes(self) -> int:
+        return self.nested_.nbytes if self.d_ else 0
+
+    def _map(self, X: Array, out: Array) -> None:
+        self.nested_.coordinates(X, out)
+
+    def row(self, x: Array) -> Array:
+        return self.nested_.row(x)
+
+    def residual(self, X: Any) -> Array:
+        """k(x, x) - |z(x)|^2 of every row: what the features miss of it, (n,)."""
+        return self.nested_.residual(as_block(X, self.d_))
+
+    def observe(self, x: Array) -> Change | None:
+        """Take x as a landmark while some are wanted and x is independent of them."""
+        if self.settled or not self.nested_.append(x):
+            return None
+        return Change(np.eye(self.dim, self.dim - 1))
+
+    def widen(self, d: int) -> None:
+        self.nested_.widen(d)
+        self.d_ = d

@@ -1,0 +1,61 @@
+"""The Matern kernels of half-integer smoothness."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nystream._core.kernel_rows import KernelRows
+from nystream.kernels.compiled import CompiledKernel, rate
+from nystream.params import positive
+from nystream.types import Array
+
+__all__ = ["Matern"]
+
+
+class Matern(CompiledKernel):
+    """A polynomial of u = sqrt(2 nu) |x - y| / sigma, Euclidean distance, times exp(-u)::
+
+        nu = 1/2: exp(-u)       nu = 3/2: (1 + u) exp(-u)       nu = 5/2: (1 + u + u^2/3) exp(-u)
+
+    Functions of its space are rougher than the Gaussian's: nu - 1/2 times differentiable in the mean square.
+    As scikit-learn's `gaussian_process.kernels.Matern(length_scale=sigma, nu=nu)`.
+
+    Parameters
+    ----------
+    nu : 0.5, 1.5 or 2.5, default 1.5
+    sigma : float, default 1.0
+        Width, > 0, in the units of x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.kernels import Matern
+    >>> Matern(nu=0.5, sigma=2.0)(np.array([[2.0]]), np.zeros((1, 1))).round(4).tolist()
+    [[0.3679]]
+    """
+
+    def __init__(self, nu: float = 1.5, sigma: float = 1.0) -> None:
+        self.nu = _half_integer(nu)
+        self.sigma = positive("sigma", sigma)
+        scale = rate(math.sqrt(2 * nu) / float(sigma))
+        if nu == 0.5:
+            self._rows = KernelRows("matern12", scale)
+        else:
+            self._rows = KernelRows("matern32" if nu == 1.5 else "matern52", scale)
+
+    def diag(self, X: Array) -> Array:
+        return np.ones(len(X))
+
+    def spectral_sample(self, n: int, d: int, rng: np.random.Generator) -> Array:
+        """n frequencies from the d-variate t distribution with 2 nu degrees of freedom and scale 1 / sigma, (n, d)."""
+        normal = rng.standard_normal((n, d))
+        return normal / (self.sigma * np.sqrt(rng.chisquare(2 * self.nu, (n, 1)) / (2 * self.nu)))
+
+
+def _half_integer(nu: Any) -> Any:
+    if isinstance(nu, (float, np.floating)) and nu in (0.5, 1.5, 2.5):
+        return nu
+    raise ValueError(f"nu must be 0.5, 1.5 or 2.5, got {nu!r}; for smoother functions use Gaussian")

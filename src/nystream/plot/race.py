@@ -1,0 +1,103 @@
+"""A race on one page: error over the stream, regret, and error against speed."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING
+
+from nystream.evaluate.comparison import Comparison
+from nystream.metrics.base import Metric
+from nystream.metrics.names import METRICS
+from nystream.plot.curves import axis_name, draw_lines, name_lines
+from nystream.plot.labels import Tag, around
+from nystream.plot.style import INK, LARGE, Figure, blank, frame, line_style, tick_logs, titled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["race_chart"]
+
+WIDTH, HEIGHT = 6.0, 3.7
+"""Inches of a panel."""
+
+
+def race_chart(
+    comparison: Comparison,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    metric: str | None = None,
+    title: str | None = None,
+    log: str = "",
+) -> Figure:
+    """Draw a comparison: the metric so far, over a window, the regret (each where measured), and metric against speed.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        What `compare` gave.
+    path : path, optional
+        Where to save it; .png, .svg or .pdf.
+    metric : str, optional
+        The metric of predictions to draw; the first that was measured otherwise.
+    title : str, optional
+        Above all panels.
+    log : "" or "y"
+        Logarithmic errors.
+    """
+    results = list(comparison)
+    name = metric if metric is not None else _first(comparison)
+    panels = [name]
+    panels += [m for m in comparison.metrics if m.startswith(f"{name}@")][:1]
+    if "regret" in comparison.metrics and any(map(math.isfinite, comparison.final("regret").values())):
+        panels.append("regret")
+    columns = 2 if len(panels) in (1, 3) else 3
+    rows = 2 if len(panels) == 3 else 1
+    figure = blank(WIDTH * columns, HEIGHT * rows)
+    named = []
+    for i, panel in enumerate(panels):
+        axes = figure.add_subplot(rows, columns, i + 1)
+        tags = draw_lines(axes, results, panel, log=log if panel != "regret" else "")
+        axes.set_ylabel("")
+        titled(axes, _heading(panel, comparison))
+        named.append((axes, tags))
+    last = figure.add_subplot(rows, columns, len(panels) + 1)
+    tags = _draw_speed(last, comparison, name, log)
+    titled(last, f"{axis_name(name)} against speed")
+    if title:
+        figure.suptitle(title, fontsize=LARGE + 2, color=INK, x=0.01, ha="left", weight="bold")
+    name_lines(figure, named)
+    figure.draw_without_rendering()  # the names have taken their room: now places around points can be measured
+    around(last, tags)
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def _first(comparison: Comparison) -> str:
+    for name in comparison.metrics:
+        kind = METRICS.get(name)
+        if kind is None or issubclass(kind, Metric):
+            return name
+    raise ValueError(f"a race is about predictions; measure e.g. mse, not only {', '.join(comparison.metrics)}")
+
+
+def _heading(panel: str, comparison: Comparison) -> str:
+    better = next(r.directions.get(panel, "lower") for r in comparison if panel in r.columns)
+    return f"{axis_name(panel)}{'' if '@' in panel else ' so far'} ({better} is better)"
+
+
+def _draw_speed(axes: Axes, comparison: Comparison, name: str, log: str) -> list[Tag]:
+    """Each learner as a point: rows per second inside the learner, and its last reading."""
+    frame(axes, "rows per second", "", "x" + log)
+    tags = []
+    for i, result in enumerate(comparison):
+        value = result.final.get(name, math.nan)
+        if result.seconds > 0 and math.isfinite(value):
+            color = line_style(i)["color"]
+            speed = result.rows / result.seconds
+            axes.plot([speed], [value], "o", color=color, ms=7, markeredgecolor="white", markeredgewidth=0.8)
+            tags.append(Tag(result.name, color, speed, value))
+    axes.margins(x=0.15, y=0.12)
+    tick_logs(axes)
+    return tags

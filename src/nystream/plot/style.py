@@ -1,0 +1,84 @@
+"""How every plot looks: colours that colour-blind readers can tell apart, few lines, a light grid."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+try:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+except ImportError as error:
+    raise ImportError("nystream.plot needs matplotlib; install it with: pip install 'nystream[plot]'") from error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["INK", "LARGE", "SMALL", "Figure", "blank", "frame", "line_style", "tick_logs", "titled"]
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#6B6B6B")
+"""Okabe and Ito, Color universal design (2008): without yellow, which is hard to see on white; grey for black."""
+
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (7, 2, 1.5, 2)))
+"""When the colours have been used, they come again with the next of these."""
+
+INK = "#333333"
+GRID = "#E3E3E3"
+SMALL, NORMAL, LARGE = 8.5, 9.5, 11.5
+DECADES = 2.5
+"""Logarithmic axes shorter than this need more ticks than powers of ten."""
+
+
+def blank(width: float, height: float) -> Figure:
+    """A figure in inches that belongs to no window and to no global state."""
+    figure = Figure(figsize=(width, height), dpi=150, facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def line_style(i: int) -> dict[str, Any]:
+    """Colour and dashes of line i: all pairs differ for 28 lines."""
+    return {"color": PALETTE[i % len(PALETTE)], "linestyle": DASHES[i // len(PALETTE) % len(DASHES)]}
+
+
+def frame(axes: Axes, x: str, y: str, log: str = "") -> None:
+    """Axis names, scales, a light grid behind the lines, and no box."""
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color("#999999")
+    for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
+        axis.label.set(text=name, color=INK, fontsize=NORMAL)
+        axis.set_tick_params(which="both", colors=INK, labelsize=SMALL, color="#999999")
+    axes.set_axisbelow(True)
+    axes.grid(visible=True, color=GRID, linewidth=0.8)
+    if "x" in log:
+        axes.set_xscale("log")
+    if "y" in log:
+        axes.set_yscale("log")
+    if x in ("rows", "rows per second"):
+        axes.xaxis.set_major_formatter(FuncFormatter(_count))
+
+
+def tick_logs(axes: Axes) -> None:
+    """On a logarithmic axis of few decades, ticks at 1, 2 and 5 in each; call it when the limits are final."""
+    for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        if axis.get_scale() == "log" and math.log10(high / low) < DECADES:
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_major_formatter(FuncFormatter(_count))
+            axis.set_minor_formatter(NullFormatter())
+
+
+def titled(axes: Axes, title: str | None) -> None:
+    """A title above the left edge, where reading starts."""
+    if title:
+        axes.set_title(title, loc="left", fontsize=LARGE, color=INK, pad=10)
+
+
+def _count(value: float, _: object = None) -> str:
+    """10k rather than 10000."""
+    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= unit:
+            return f"{value / unit:g}{letter}"
+    return f"{value:g}"

@@ -1,0 +1,71 @@
+"""`nystream race`, `list` and `bench`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nystream.cli.app import call
+from nystream.learners import CATALOGUE
+
+
+def test_a_race_prints_a_table_and_draws_a_chart(tmp_path, capsys):
+    learners = "baseline,pkrr,kernel-awv,fogd"
+    assert call(["race", "friedman", "--rows", "600", "-l", learners, "--dim", "60", "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    for name in learners.split(","):
+        assert name in said
+    for column in ("mse", "regret", "size", "bytes", "rows/s"):
+        assert column in said
+    assert (tmp_path / "friedman.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "friedman.svg").read_text()
+    readings = json.loads((tmp_path / "friedman.json").read_text())["results"]
+    assert [r["name"] for r in readings] == learners.split(",")
+    assert all(r["columns"]["mse"][-1] < 1.0 for r in readings)  # better than the mean
+
+
+def test_classes_are_raced_on_accuracy(tmp_path, capsys):
+    rows = [f"{i % 7 / 7},{i % 5 / 5},{'red' if (i % 7) > (i % 5) else 'blue'}" for i in range(400)]
+    (tmp_path / "c.csv").write_text("a,b,colour\n" + "\n".join(rows))
+    assert call(["race", str(tmp_path / "c.csv"), "-l", "pkrr,fogd", "--dim", "60", "--out", str(tmp_path)]) == 0
+    assert "accuracy" in capsys.readouterr().out
+    results = json.loads((tmp_path / "c.json").read_text())["results"]
+    assert all(r["columns"]["accuracy"][-1] > 0.8 for r in results)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["race"], "name a file"),
+        (["race", "friedman"], "--rows"),
+        (["race", "friedman", "--rows", "50", "-l", "nobody"], "no learner is called 'nobody'"),
+        (["race", "no-such-generator"], "no-such-generator"),
+        (["bench", "nobody"], "no learner is called 'nobody'"),
+        (["fly"], "No such command 'fly'"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(capsys, arguments, message):
+    assert call(arguments) == 2
+    refusal = capsys.readouterr().err.splitlines()[-1]
+    assert refusal.startswith("nystream: ")
+    assert message in refusal
+
+
+def test_list_shows_every_learner(capsys):
+    assert call(["list", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert set(shown) == set(CATALOGUE)
+    assert all(row["summary"].endswith(".") and row["paper"] for row in shown.values())
+    assert call(["list"]) == 0
+    assert "kernel-awv" in capsys.readouterr().out
+
+
+def test_bench_measures_what_it_is_asked_to(capsys):
+    assert call(["bench", "fogd", "--repeats", "1"]) == 0
+    assert "fogd" in capsys.readouterr().out
+
+
+def test_the_version_is_told(capsys):
+    assert call(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("nystream 0.")

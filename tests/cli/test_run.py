@@ -1,0 +1,178 @@
+"""`nystream run` as people use it: files, pipes, resuming, testing, stopping, and clear refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import nystream
+from nystream.cli.app import call
+
+COMMAND = [sys.executable, "-m", "nystream.cli.main"]
+
+
+def write_csv(path, n=400, classes=False, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    f = np.sin(2 * X[:, 0]) + X[:, 1]
+    y = np.where(f > 0, "up", "down") if classes else f
+    lines = ["a,b,c,y", *(f"{r[0]},{r[1]},{r[2]},{t}" for r, t in zip(X, y, strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    return X, y
+
+
+def nystream_run(*arguments, **options):
+    return subprocess.run([*COMMAND, "run", *map(str, arguments)], capture_output=True, text=True, check=False, **options)
+
+
+def test_a_file_is_learnt_and_progress_comes_at_powers_of_two(tmp_path, capsys):
+    write_csv(tmp_path / "a.csv")
+    assert call(["run", str(tmp_path / "a.csv")]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    lines = said.err.splitlines()
+    assert "regression, Baseline()" in lines[0]
+    assert [line.split()[0] for line in lines[2:12]] == "1 2 4 8 16 32 64 128 256 400".split()
+    assert float(lines[11].split()[1]) < 1.0  # the target's variance is about 1.5
+    assert lines[12].startswith("400 rows in ")
+
+
+def test_predictions_equal_those_of_the_library(tmp_path):
+    X, y = write_csv(tmp_path / "a.csv")
+    arguments = ["run", str(tmp_path / "a.csv"), "-q", "-p", str(tmp_path / "p"), "-l", "kernel-ridge", "--sigma", "1.5"]
+    assert call([*arguments, "--set", "lam=0.3"]) == 0
+    expected = nystream.KernelRidge(nystream.Gaussian(1.5), lam=0.3).run(X, y)
+    np.testing.assert_allclose(np.loadtxt(tmp_path / "p"), expected, rtol=1e-8, atol=1e-9)
+
+
+def test_resuming_gives_the_predictions_of_one_run(tmp_path):
+    write_csv(tmp_path / "whole.csv", classes=True)
+    lines = (tmp_path / "whole.csv").read_text().splitlines()
+    (tmp_path / "first.csv").write_text("\n".join(lines[:251]))
+    # the second half begins with the other class: classes keep their numbers by name, not by order
+    second = sorted(lines[251:], key=lambda line: line.endswith(lines[1].rpartition(",")[2]))
+    (tmp_path / "second.csv").write_text("\n".join([lines[0], *second]))
+    (tmp_path / "both.csv").write_text("\n".join([*lines[:251], *second]))
+    for name, extra in [("both", []), ("first", ["-f", "m.nys"]), ("second", ["-i", "m.nys", "-f", "m2.nys"])]:
+        done = nystream_run(f"{name}.csv", "-q", "-p", f"{name}.txt", *extra, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    once = (tmp_path / "both.txt").read_text()
+    assert (tmp_path / "first.txt").read_text() + (tmp_path / "second.txt").read_text() == once
+    assert set(once.split()) == {"up", "down"}
+
+
+def test_testing_learns_nothing(tmp_path):
+    write_csv(tmp_path / "a.csv")
+    assert call(["run", str(tmp_path / "a.csv"), "-q", "-f", str(tmp_path / "m")]) == 0
+    before = (tmp_path / "m").read_bytes()
+    assert call(["run", str(tmp_path / "a.csv"), "-q", "-t", "-i", str(tmp_path / "m"), "-p", str(tmp_path / "p")]) == 0
+    assert (tmp_path / "m").read_bytes() == before
+    model = nystream.load(tmp_path / "m")
+    X = np.loadtxt(tmp_path / "a.csv", delimiter=",", skiprows=1)[:, :3]
+    np.testing.assert_allclose(np.loadtxt(tmp_path / "p"), model.predict(X), rtol=1e-8)
+
+
+def test_a_pipe_is_read_and_predictions_are_written_to_one(tmp_path):
+    write_csv(tmp_path / "a.csv", classes=True)
+    done = nystream_run("-", "-q", "-p", "-", input=(tmp_path / "a.csv").read_text(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 400
+    assert done.stderr == ""
+
+
+def test_a_reader_that_goes_away_is_no_error_and_the_model_is_saved(tmp_path):
+    write_csv(tmp_path / "a.csv", n=30_000)
+    command = f"{' '.join(COMMAND)} run a.csv -q -l fogd -p - -f m.nys | head -n 2; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 2
+    assert done.stderr == ""
+    assert nystream.load(tmp_path / "m.nys").learner_.n_seen > 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are POSIX here")
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_stopping_saves_what_was_learnt(tmp_path, stop):
+    process = subprocess.Popen(
+        [*COMMAND, "run", "-", "-f", "m.nys", "--block", "1"], cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    rng = np.random.default_rng(0)
+    process.stdin.write("a,b,y\n")
+    for row in rng.normal(size=(1200, 3)):
+        process.stdin.write(",".join(map(str, row)) + "\n")
+    process.stdin.flush()
+    seen = ""
+    while " 512 " not in seen:
+        seen = process.stderr.readline()
+    time.sleep(0.2)
+    process.send_signal(stop)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0, said
+    assert "(stopped)" in said
+    assert nystream.load(tmp_path / "m.nys").learner_.n_seen >= 512
+
+
+def test_readings_are_saved_as_json(tmp_path):
+    write_csv(tmp_path / "a.csv")
+    assert call(["run", str(tmp_path / "a.csv"), "-q", "--result", str(tmp_path / "r.json"), "-m", "mse", "-m", "mae@100"]) == 0
+    saved = json.loads((tmp_path / "r.json").read_text())
+    assert saved["meta"]["rows"] == 400
+    assert len(saved["columns"]["mae@100"]) == len(saved["columns"]["n"]) == 10
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        (None, [], "No such file"),
+        ("", [], "empty"),
+        ("a,b,y\n1,2,3\n1,2\n", [], "2 fields"),
+        ("a,b,y\n1,2,3\n1,x,4\n", [], "line 3"),
+        ("a,b,y\n1,2,3\n1,,4\n", [], "missing"),
+        ("a,b,y\n1,2,3\n", ["--target", "z"], "z"),
+        ("a,b,y\n1,2,3\n", ["--learner", "kernal-ridge"], "did you mean 'kernel-ridge'"),
+        ("a,b,y\n1,2,3\n", ["-l", "pkrr", "--set", "lam=-1"], "lam must be a number greater than 0, got -1"),
+        ("a,b,y\n1,2,3\n", ["-l", "pkrr", "--set", "lamb=1"], "no parameter 'lamb'"),
+        ("a,b,y\n1,2,3\n", ["-l", "pkrr", "--sigma", "0"], "sigma must be"),
+        ("a,b,y\n1,2,3\n", ["--set", "lam"], "--set takes name=value"),
+        ("a,b,y\n1,2,3\n", ["--task", "ranking"], "--task is regression or classification"),
+        ("a,b,y\n1,2,3\n", ["--metric", "acuracy"], "did you mean 'accuracy'"),
+        ("a,b,y\n1,2,3\n", ["-t"], "--test needs a model"),
+        ("a,b,y\n1,2,3\n", ["-i", "missing.nys"], "No such file"),
+        ("a,b,y\n1,2,3\n", ["--rows", "many"], "--rows"),
+        ("a,b,y\n1,2,3\n", ["--no-such-option"], "No such option"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_exit_code_2(tmp_path, monkeypatch, capsys, content, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        (tmp_path / "in.csv").write_text(content)
+    assert call(["run", "in.csv", *arguments]) == 2
+    refusal = capsys.readouterr().err.splitlines()[-1]
+    assert refusal.startswith("nystream: ")
+    assert message in refusal
+
+
+def test_a_file_that_is_no_model_is_refused(tmp_path, capsys):
+    write_csv(tmp_path / "a.csv")
+    (tmp_path / "m").write_text("not a model")
+    assert call(["run", str(tmp_path / "a.csv"), "-i", str(tmp_path / "m")]) == 2
+    nystream.save(nystream.Gaussian(1.0), tmp_path / "m")
+    assert call(["run", str(tmp_path / "a.csv"), "-i", str(tmp_path / "m")]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert "not a nystream model" in first
+    assert "holds a Gaussian" in second
+
+
+def test_a_model_of_other_columns_is_refused(tmp_path, capsys):
+    write_csv(tmp_path / "a.csv")
+    assert call(["run", str(tmp_path / "a.csv"), "-q", "-f", str(tmp_path / "m")]) == 0
+    (tmp_path / "b.csv").write_text((tmp_path / "a.csv").read_text().replace("a,b,c", "a,b,d"))
+    assert call(["run", str(tmp_path / "b.csv"), "-i", str(tmp_path / "m")]) == 2
+    assert "trained on columns a, b, c; the file has a, b, d" in capsys.readouterr().err

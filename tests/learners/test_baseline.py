@@ -1,0 +1,159 @@
+"""The default learner: the laws, its features from the definition, warm-up, weights, late outputs and columns."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+
+import numpy as np
+import pytest
+from laws import LAWS
+from numpy.testing import assert_allclose, assert_array_equal
+
+import nystream
+from nystream.features.fourier import Fourier
+from nystream.kernels.gaussian import Gaussian
+from nystream.learners.baseline import Baseline
+
+
+def stream(n=150, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * np.array([1.0, 50.0, 0.01])[:d] + np.array([0.0, 1000.0, 3.0])[:d]
+    y = np.sin(X[:, 0]) + (X[:, 1] - 1000) / 50 + 0.1 * rng.normal(size=n)
+    return X, y
+
+
+def definition(X, Y, rows, d, dim=40, lam=0.01, seed=0, weights=None):
+    """Ridge on the features that the docstring describes, scale and width from the first `rows` rows."""
+    first = X[:rows]
+    mean, scale = first.mean(axis=0), first.std(axis=0)
+    squash = lambda V: np.clip((V - mean) / scale, -3, 3)  # noqa: E731
+    Z = squash(first)
+    distances = sorted(np.linalg.norm(Z[i] - Z[j]) for i in range(rows) for j in range(i))
+    width = distances[(len(distances) - 1) // 2]
+    fourier = Fourier(Gaussian(width), dim, seed=seed)
+    fourier.start(d)
+    features = lambda V: np.hstack([fourier.transform(squash(V)), np.ones((len(V), 1))])  # noqa: E731
+    Z, w = features(X), np.ones(len(X)) if weights is None else weights
+    coef = np.linalg.solve(lam * np.eye(dim + 1) + (Z.T * w) @ Z, (Z.T * w) @ Y)
+    return lambda V: features(V) @ coef
+
+
+@pytest.mark.parametrize("warmup", [1, 25, 70, 500])
+@pytest.mark.parametrize("name", LAWS)
+def test_the_default_learner_obeys_every_law(name, warmup, tmp_path):
+    def make():
+        return Baseline(dim=30, warmup=warmup)
+
+    law = LAWS[name]
+    law(make, tmp_path / "model.nys") if "path" in inspect.signature(law).parameters else law(make)
+
+
+@pytest.mark.parametrize(("seen", "rows"), [(10, 10), (17, 10), (50, 50), (99, 50), (100, 100), (150, 100)])
+def test_it_is_ridge_on_standardised_fourier_features_of_the_rows_up_to_the_last_rebuild(seen, rows):
+    X, y = stream()
+    learner = Baseline(dim=40)
+    learner.run(X[:seen], y[:seen])
+    assert_allclose(learner.predict(X), definition(X[:seen], y[:seen], rows, 3)(X), rtol=1e-7, atol=1e-9)
+
+
+def test_several_outputs_are_learnt_as_one_by_one():
+    X, y = stream()
+    Y = np.column_stack([y, y**2, -y])
+    together = Baseline(dim=30)
+    P = together.run(X, Y)
+    for k in range(3):
+        assert_allclose(P[:, k], Baseline(dim=30).run(X, Y[:, k]), rtol=1e-8, atol=1e-9)
+
+
+def test_weights_count_as_repetitions_after_prepare():
+    X, y = stream(60)
+    weights = np.random.default_rng(0).integers(0, 4, size=60)
+    weighted, repeated = Baseline(dim=30), Baseline(dim=30)
+    keep = np.random.default_rng(1).permutation(60)
+    weighted.prepare(X[keep], weights[keep])
+    weighted.run(X[keep], y[keep], weights[keep])
+    repeated.prepare(X.repeat(weights, axis=0))
+    repeated.run(X.repeat(weights, axis=0), y.repeat(weights))
+    assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-8, atol=1e-9)
+
+
+def test_prepare_takes_scale_and_width_from_all_its_rows():
+    X, y = stream(80)
+    learner = Baseline(dim=40)
+    learner.prepare(X)
+    learner.run(X[:30], y[:30])
+    mean, scale, width = learner.shape_
+    assert_allclose(mean, X.mean(axis=0))
+    assert_allclose(scale, X.std(axis=0))
+    Z = np.clip((X - mean) / scale, -3, 3)
+    assert width == pytest.approx(sorted(np.linalg.norm(Z[i] - Z[j]) for i in range(80) for j in range(i))[80 * 79 // 4 - 1])
+    with pytest.raises(ValueError, match="prepare comes before the first row"):
+        learner.prepare(X)
+    with pytest.raises(ValueError, match="at least one row of positive weight"):
+        Baseline().prepare(X, np.zeros(80))
+    other = Baseline()
+    other.prepare(X)
+    with pytest.raises(ValueError, match="prepare saw 3"):
+        other.run(X[:, :2], y)
+
+
+@pytest.mark.parametrize("at", [7, 60, 130])
+def test_outputs_added_late_equal_outputs_known_from_the_start(at):
+    X, y = stream()
+    Y = np.column_stack([y, np.ones(150)])
+    combination = np.array([[0.0, 2.0], [-1.0, 0.5]])
+    late, known = Baseline(dim=30), Baseline(dim=30)
+    late.run(X[:at], Y[:at])
+    late.add_outputs(combination)
+    all_of_them = np.hstack([Y, Y @ combination])
+    late.run(X[at:], all_of_them[at:])
+    known.run(X, all_of_them)
+    assert_allclose(late.predict(X), known.predict(X), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("at", [7, 60, 130])
+def test_a_late_column_leaves_all_predictions_for_rows_without_it_as_they_were(at):
+    X, y = stream()
+    learner = Baseline(dim=30)
+    learner.run(X[:at], y[:at])
+    before = learner.predict(X)
+    twin = copy.deepcopy(learner)
+    learner.widen(5)
+    wide = np.hstack([X, np.zeros((150, 2))])
+    assert_allclose(learner.predict(wide), before, rtol=1e-12)
+    if at > 100:  # the features are frozen: zeros in the new columns never make a difference
+        twin.run(X[at:], y[at:])
+        learner.run(wide[at:], y[at:])
+        assert_allclose(learner.predict(wide), twin.predict(X), rtol=1e-8)
+    wide[at:, 3] = np.arange(150 - at)
+    learner.run(wide[at:], y[at:])
+    assert not np.allclose(learner.predict(wide[at:]), learner.predict(np.hstack([X[at:], np.zeros((150 - at, 2))])))
+
+
+def test_saving_in_the_warm_up_and_going_on_changes_no_bit_even_without_a_seed():
+    X, y = stream()
+    for at in (3, 49, 120):
+        learner = Baseline(dim=30, seed=None)
+        learner.run(X[:at], y[:at])
+        resumed = nystream.from_bytes(learner.to_bytes())
+        assert_array_equal(resumed.run(X[at:], y[at:]), learner.run(X[at:], y[at:]))
+        assert resumed.to_bytes() == learner.to_bytes()
+
+
+def test_memory_of_the_warm_up_is_released():
+    X, y = stream(120)
+    learner = Baseline(dim=30, warmup=100)
+    learner.run(X[:99], y[:99])
+    full = learner.nbytes
+    learner.run(X[99:], y[99:])
+    assert learner.kept_ is None
+    assert learner.nbytes < full
+
+
+def test_rows_that_are_all_alike_and_columns_that_are_constant_do_no_harm():
+    X = np.full((120, 3), 1e9)
+    learner = Baseline(dim=30)
+    P = learner.run(X, np.full(120, 5.0))
+    assert np.isfinite(P).all()
+    assert P[-1] == pytest.approx(5.0, rel=1e-3)

@@ -1,0 +1,109 @@
+"""FOGD: gradient descent on random features, against its parts and against the kernel it stands for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from oracles import gaussian
+
+from nystream.features.fastfood import Fastfood
+from nystream.features.fourier import Fourier
+from nystream.kernels import Gaussian, Polynomial
+from nystream.learners.fogd import FOGD
+from nystream.losses import Hinge
+from nystream.solvers import OGD
+
+MAPS = {
+    "fourier": lambda: Fourier(Gaussian(0.7), 60, seed=3),
+    "orthogonal": lambda: Fourier(Gaussian(0.7), 60, orthogonal=True, seed=3),
+    "fastfood": lambda: Fastfood(Gaussian(0.7), 60, seed=3),
+}
+
+
+def stream(n=600, d=3, seed=0):
+    X = np.random.default_rng(seed).uniform(-1, 1, (n, d))
+    return X, np.where(X[:, 0] * X[:, 1] >= 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_the_learner_is_gradient_descent_on_the_features(kind):
+    X, y = stream()
+    features = MAPS[kind]()
+    features.start(3)
+    solver = OGD("logistic", eta=0.5, schedule="sqrt", lam=0.01)
+    solver.start(features.dim, 1)
+    learner = FOGD(Gaussian(0.7), dim=60, loss="logistic", eta=0.5, schedule="sqrt", lam=0.01, features=kind, seed=3)
+    expected = solver.run(features.transform(X), y[:, None])[:, 0]
+    assert_allclose(learner.run(X, y), expected, rtol=1e-10, atol=1e-12)
+    assert learner.size == features.dim
+    rows = learner.clone()
+    assert_allclose([rows.step(x, label) for x, label in zip(X, y, strict=True)], expected, rtol=1e-10, atol=1e-12)
+
+
+def functional_descent(X, y, eta, lam):
+    """f <- (1 - eta lam) f - eta l'(f(x)) k(x, .), hinge, with the whole Gram matrix."""
+    K, alpha, P = gaussian(X, X, 0.7), np.zeros(len(X)), np.zeros(len(X))
+    for t in range(len(X)):
+        P[t] = K[t] @ alpha
+        alpha *= 1 - eta * lam
+        alpha[t] = -eta * float(Hinge().grad(y[t], P[t]))
+    return P
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_more_features_come_closer_to_functional_gradient_descent(kind):
+    X, y = stream(n=120)
+    exact = functional_descent(X, y, eta=0.1, lam=0.1)
+    error = {}
+    for dim in (200, 12800):
+        runs = [FOGD(Gaussian(0.7), dim=dim, eta=0.1, lam=0.1, features=kind, seed=s).run(X, y) for s in range(5)]
+        error[dim] = np.sqrt(np.mean((np.array(runs) - exact) ** 2))
+    assert error[12800] < error[200] / 4  # the rate dim^(-1/2) would give 8
+    assert error[12800] < 0.02
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_another_model():
+    X, y = stream()
+    one, two, other = (FOGD(Gaussian(0.7), seed=s).run(X, y) for s in (1, 1, 2))
+    assert_array_equal(one, two)
+    assert np.abs(one - other).max() > 0.01
+
+
+@pytest.mark.parametrize("loss", ["softmax", "multiclass_hinge"])
+def test_classes_are_native_and_may_appear_late(loss):
+    X, _ = stream()
+    labels = np.digitize(X[:, 0], [-0.3, 0.3]).astype(float)
+    order = np.argsort(labels == 2, kind="stable")  # class 2 only at the end
+    X, labels = X[order], labels[order]
+    block, rows = (FOGD(Gaussian(0.7), dim=100, loss=loss, seed=0) for _ in range(2))
+    P = block.run(X, labels)
+    assert P.shape == (600, 3)
+    for x, label in zip(X, labels, strict=True):
+        rows.step(x, label)
+    assert_allclose(block.predict(X), rows.predict(X), rtol=1e-9, atol=1e-11)
+    assert np.mean(block.predict(X[-50:]).argmax(axis=1) == 2) > 0.9  # the late class was learnt
+
+
+def test_several_targets_are_several_learners():
+    X, _ = stream()
+    Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] * X[:, 2]])
+    together = FOGD(Gaussian(0.7), loss="squared", seed=5).run(X, Y)
+    for k in range(2):
+        assert_allclose(FOGD(Gaussian(0.7), loss="squared", seed=5).run(X, Y[:, k]), together[:, k], rtol=1e-12)
+
+
+def test_a_weight_repeats_the_loss_not_the_row():
+    X, y = stream()
+    weighted = FOGD(Gaussian(0.7), eta=0.1, seed=0).run(X, y, weights=np.full(600, 3.0))
+    assert_allclose(weighted, FOGD(Gaussian(0.7), eta=0.3, seed=0).run(X, y), rtol=1e-9, atol=1e-12)
+
+
+def test_bad_arguments_are_refused_by_the_constructor():
+    with pytest.raises(TypeError, match="shift-invariant"):
+        FOGD(Polynomial(2))
+    for name, value in [("dim", 0), ("eta", -1.0), ("features", "nystrom"), ("method", "newton"), ("schedule", "log")]:
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            FOGD(Gaussian(), **{name: value})
+    with pytest.raises(ValueError, match="eta \\* lam"):
+        FOGD(Gaussian(), eta=10.0, lam=0.2)

@@ -1,0 +1,106 @@
+"""LIBSVM files against scikit-learn's reader, and errors that name the line."""
+
+import bz2
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from nystream import streams
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(text):
+        path = tmp_path / "a.libsvm"
+        path.write_text(text)
+        return path
+
+    return written
+
+
+def test_rows_agree_with_those_of_scikit_learn(tmp_path):
+    datasets = pytest.importorskip("sklearn.datasets")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 9)) * (rng.random((3000, 9)) < 0.5)
+    datasets.dump_svmlight_file(X, rng.integers(0, 3, 3000), str(tmp_path / "a"), zero_based=False)
+    packed = tmp_path / "a.bz2"
+    packed.write_bytes(bz2.compress((tmp_path / "a").read_bytes()))
+    theirs, labels = datasets.load_svmlight_file(str(packed), n_features=9)
+    ours, y = streams.libsvm(packed, 9).load()
+    assert_array_equal(ours, theirs.toarray())
+    assert_array_equal(y, labels)
+
+
+def test_clean_and_untidy_lines_read_alike(write):
+    """The same rows by the fast way and field by field: comments, tabs, blank lines, stray spaces."""
+    tidy = streams.libsvm(write("+1 1:0.5 3:2\n-1 2:1\n0\n"))
+    X, y = tidy.load()
+    assert_array_equal(X, [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    assert_array_equal(y, [1.0, -1.0, 0.0])
+    for text in ("# of rain\n+1\t1:0.5  3:2 \n\n-1 2:1 # dry\n  0", "+1 1:.5 3:2e0 \n-1  2:1\n0 \n"):
+        for ours, theirs in zip(streams.libsvm(write(text)).load(), (X, y), strict=True):
+            assert_array_equal(ours, theirs)
+
+
+def test_the_width_is_found_by_a_first_pass_or_given(write):
+    path = write("1 1:1\n2 7:1\n3 2:1\n")
+    assert streams.libsvm(path).d == 7
+    assert streams.libsvm(path, 10).load()[0].shape == (3, 10)
+    with pytest.raises(ValueError, match=r"a\.libsvm:2: has index 7, beyond the d = 3 features"):
+        streams.libsvm(path, 3).load()
+
+
+def test_an_index_zero_makes_a_file_zero_based(write):
+    path = write("1 1:5\n2 0:4 2:6\n")
+    assert_array_equal(streams.libsvm(path).load()[0], [[0, 5, 0], [4, 0, 6]])
+    assert_array_equal(streams.libsvm(write("1 1:5\n"), zero_based=True).load()[0], [[0, 5]])
+    with pytest.raises(ValueError, match=r"a\.libsvm:2: has index 0, but indices start at 1 here; pass zero_based=True"):
+        streams.libsvm(write("1 1:5\n2 0:4 2:6\n"), 3).load()
+
+
+def test_labels_number_the_classes(write):
+    path = write("10 1:1\n1 1:2\n\n3 1:1\n")
+    assert_array_equal(streams.libsvm(path, labels=[1, 3, 10]).load()[1], [2.0, 0.0, 1.0])
+    with pytest.raises(ValueError, match=r"a\.libsvm:4: label 3.0 is not one of the labels 1, 10"):
+        streams.libsvm(path, labels=[1, 10]).load()
+    with pytest.raises(ValueError, match="labels must be numbers"):
+        streams.libsvm(path, labels=["1", "10"])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("1 1:2 3", "'3' is not index:value"),
+        ("1 1:2:3", "the value of feature 1 is '2:3', not a finite number"),
+        ("1:2 3:4 5", "the label is '1:2', not a finite number"),
+        ("1 2:3:4 5", "not a finite number"),
+        ("1 1:", "the value of feature 1 is '', not a finite number"),
+        ("1 :2", "':2' is not index:value"),
+        ("1 a:2", "'a:2' is not index:value"),
+        ("x 1:2", "the label is 'x', not a finite number"),
+        ("1 1:nan", "the value of feature 1 is 'nan', not a finite number"),
+        ("1 2:1 1:1", "index 1 comes after 2; indices must rise within a line"),
+        ("1 2:1 2:1", "index 2 comes after 2"),
+        ("1 qid:3 1:2", "has qid:3: ranking data is not supported"),
+        ("1,2 1:1", "the label is '1,2'"),
+    ],
+)
+def test_a_bad_token_is_an_error_that_names_the_line(write, line, message):
+    for good in ("1 1:1 5:1\n", "# noted\n"):
+        with pytest.raises(ValueError, match=rf"a\.libsvm:2: .*{message}"):
+            streams.libsvm(write(f"{good}{line}\n1 1:1\n"), 5).load()
+
+
+def test_a_ranking_file_is_refused_in_the_first_pass_too(write):
+    with pytest.raises(ValueError, match=r"a\.libsvm:1: has qid:1"):
+        streams.libsvm(write("1 qid:1 1:1\n")).load()
+    with pytest.raises(ValueError, match=r"a\.libsvm:2: 'b' is not index:value"):
+        streams.libsvm(write("1 1:1\n1 1:1 b\n")).load()
+
+
+def test_an_empty_file_and_a_file_of_comments_are_errors(write):
+    with pytest.raises(ValueError, match=r"a\.libsvm is empty"):
+        streams.libsvm(write("\n"))
+    with pytest.raises(ValueError, match=r"a\.libsvm has no rows"):
+        streams.libsvm(write("# nothing\n")).load()

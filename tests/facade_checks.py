@@ -1,5 +1,7 @@
-"""scikit-learn's own checks of the estimators, counted: run as a program, since SCIPY_ARRAY_API must be set before SciPy
-is imported for the array checks not to be skipped. Prints one line of JSON per estimator."""
+"""scikit-learn's own checks of the estimators, counted: one line of JSON for each.
+
+A program, not a test: SCIPY_ARRAY_API must be set before SciPy is imported, or the array checks are skipped.
+"""
 
 from __future__ import annotations
 

@@ -183,8 +183,7 @@ def law_bad_input_is_refused_and_changes_nothing(make: Maker) -> None:
         (spoilt, Y[40:50]),
         (np.where(np.isnan(spoilt), -np.inf, spoilt), Y[40:50]),
         (X[40:50, :2], Y[40:50]),
-        (X[40:50], Y[40:49]),
-        *([(X[40:50], bad_labels)] if learner.labels != "none" else []),
+        *([(X[40:50], Y[40:49]), (X[40:50], bad_labels)] if learner.labels != "none" else []),
         *([(X[40:50], np.full(10, 0.5))] if learner.labels in ("sign", "class") else []),
     ]:
         with pytest.raises(ValueError, match=r".{20}"):

@@ -11,6 +11,7 @@ import numpy as np
 
 from nystream._core.inputs import all_finite
 from nystream.inputs import as_block
+from nystream.kernels import Kernel
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
 from nystream.learners.classes import ClassLearner, class_learner
@@ -77,7 +78,7 @@ class _Named:
     """What both estimators share: from named features to the learner's rows."""
 
     _columns: _Columns
-    _model: Learner | ClassLearner
+    _model: Any
 
     def _row(self, x: Features) -> Array:
         """x as a row to learn from: names never seen before get columns."""
@@ -90,7 +91,7 @@ class _Named:
     def _block(self, X: Any, learn: bool) -> Array:
         """The rows of a frame; to learn from, if asked: names never seen before get columns."""
         frame = frames.into_frame(X)
-        names = list(frame.columns)
+        names: list[Hashable] = list(frame.columns)
         try:
             numbers = frames.to_numpy(frame)
         except (TypeError, ValueError) as error:
@@ -103,11 +104,18 @@ class _Named:
         return self._columns.block(numbers, names)
 
     def _admit(self, new: list[Hashable]) -> None:
+        """Columns for new names; a column of zeros in all earlier rows must change no kernel value."""
+        if self._columns.places:
+            points = np.random.default_rng(0).normal(size=(3, self._columns.width()))
+            wide = np.pad(points, ((0, 0), (0, len(new))))
+            for kernel in self._model.get_params().values():
+                if isinstance(kernel, Kernel) and not np.allclose(kernel(points, points), kernel(wide, wide), rtol=1e-9):
+                    raise TypeError(f"{kernel!r} does not ignore columns of zeros; give every feature in the first row")
         self._model.widen(self._columns.width(len(new)))
         self._columns.add(new)
 
 
-class KernelRegressor(_Named, MiniBatchRegressor):  # type: ignore[misc]
+class KernelRegressor(_Named, MiniBatchRegressor):
     """Any nystream learner of real targets as a river regressor.
 
     Features may appear, vanish and change their order: one that is absent, None or NaN counts as 0, also in all rows
@@ -131,7 +139,7 @@ class KernelRegressor(_Named, MiniBatchRegressor):  # type: ignore[misc]
 
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
-        self._model = _fresh(learner)
+        self._model: Learner = _fresh(learner)
         if self._model.labels != "real":
             raise ValueError(f"learner={learner!r} learns classes, not real targets; use KernelClassifier")
         self._columns = _Columns()
@@ -156,7 +164,7 @@ class KernelRegressor(_Named, MiniBatchRegressor):  # type: ignore[misc]
         return frames.to_native_series(P, name=None, like=frames.into_frame(X))
 
 
-class KernelClassifier(_Named, MiniBatchClassifier):  # type: ignore[misc]
+class KernelClassifier(_Named, MiniBatchClassifier):
     """Any nystream learner as a river classifier, for any number of classes.
 
     Labels may be anything hashable and new ones may appear at any time: exact for least squares, from scratch for the
@@ -179,7 +187,7 @@ class KernelClassifier(_Named, MiniBatchClassifier):  # type: ignore[misc]
 
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
-        self._model = class_learner(_fresh(learner))
+        self._model: ClassLearner = class_learner(_fresh(learner))
         self._columns = _Columns()
         self._labels: dict[Hashable, int] = {}
 
@@ -190,16 +198,15 @@ class KernelClassifier(_Named, MiniBatchClassifier):  # type: ignore[misc]
     def learn_one(self, x: Features, y: Hashable, w: float = 1.0) -> None:
         """Learn one row with label y and weight w."""
         numbers = self._numbers([y])
-        weights = None if w == 1.0 else np.array([_number("w", w)])
-        self._model.run(self._row(x)[None], np.array([numbers[y]]), weights)
+        self._model.step(self._row(x), numbers[y], w)
         self._labels = numbers
 
-    def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Hashable, float]:
+    def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
         """Probability of every label seen so far; empty before the first."""
         P = self._model.probabilities(self._columns.row(x)[None])[0]
         return dict(zip(self._labels, P.tolist(), strict=True))
 
-    def predict_one(self, x: Features, **kwargs: Any) -> Hashable | None:
+    def predict_one(self, x: Features, **kwargs: Any) -> Any:
         """The label with the largest score; None before the first row."""
         if not self._labels:
             return None
@@ -257,7 +264,7 @@ def _number(name: Hashable, value: Any, missing: float | None = 0.0) -> float:
             raise ValueError(f"{name} is missing ({value!r})")
         return missing
     if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
-        raise ValueError(f"{name!r} must be a number, got {value!r}; encode it beforehand, e.g. with river's OneHotEncoder")
+        raise ValueError(f"{name!r} must be a number, got {value!r}; encode it first, e.g. with river's OneHotEncoder")
     number = float(value)
     if math.isinf(number):
         raise ValueError(f"{name!r} is {value!r}; numbers must be finite")

@@ -8,7 +8,7 @@ import numpy as np
 
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
-from nystream.learners.classes import ClassLearner, Numbers, class_learner
+from nystream.learners.classes import class_learner
 from nystream.types import Array
 
 try:
@@ -261,6 +261,6 @@ def _appended(labels: Any, more: Any) -> Any:
     if not len(labels):
         return found[np.argsort(first)]
     if {labels.dtype.kind, found.dtype.kind} & set("US") and {labels.dtype.kind, found.dtype.kind} & set("biuf"):
-        raise ValueError(f"labels so far are {labels.dtype}, new ones are {found.dtype}; strings and numbers do not mix")
+        raise ValueError(f"labels so far are {labels.dtype}, new ones {found.dtype}; strings and numbers do not mix")
     new = ~np.isin(found, labels)
     return np.concatenate([labels, found[new][np.argsort(first[new])]])

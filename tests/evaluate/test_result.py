@@ -15,20 +15,21 @@ from oracles_evaluate import Linear, sign_stream
 def odd():
     """A result with everything that is hard to write down."""
     columns = {
-        "n": np.array([10.0, 20.0, 25.0]),
+        "n": np.array([10, 20, 25]),
         "mse": np.array([np.nan, 0.1 + 0.2, 1e-300]),
         "regret": np.array([np.inf, -np.inf, -0.0]),
         "size": np.array([3.0, 4.0, 2.0**60]),
     }
     directions = {"mse": "lower", "regret": "lower", "size": "lower"}
     meta = {"rows": 25, "seconds": 0.25, "interrupted": False, "seed": None, "versions": {"numpy": "2"}}
-    return Result("Ünï, \"q\"", "Ridge(lam=2.0)", columns, directions, meta)
+    return Result('Ünï, "q"', "Ridge(lam=2.0)", columns, directions, meta)
 
 
 def same(a, b):
     assert (a.name, a.learner, a.directions, a.meta) == (b.name, b.learner, b.directions, b.meta)
     assert list(a.columns) == list(b.columns)
     for column in a.columns:
+        assert a[column].dtype == b[column].dtype
         assert_array_equal(a[column], b[column])
         assert_array_equal(np.signbit(a[column][~np.isnan(a[column])]), np.signbit(b[column][~np.isnan(b[column])]))
 

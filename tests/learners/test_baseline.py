@@ -7,10 +7,10 @@ import inspect
 
 import numpy as np
 import pytest
-from laws import LAWS
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
+from laws import LAWS
 from nystream.features.fourier import Fourier
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.baseline import Baseline
@@ -27,13 +27,19 @@ def definition(X, Y, rows, d, dim=40, lam=0.01, seed=0, weights=None):
     """Ridge on the features that the docstring describes, scale and width from the first `rows` rows."""
     first = X[:rows]
     mean, scale = first.mean(axis=0), first.std(axis=0)
-    squash = lambda V: np.clip((V - mean) / scale, -3, 3)  # noqa: E731
+
+    def squash(V):
+        return np.clip((V - mean) / scale, -3, 3)
+
     Z = squash(first)
     distances = sorted(np.linalg.norm(Z[i] - Z[j]) for i in range(rows) for j in range(i))
     width = distances[(len(distances) - 1) // 2]
     fourier = Fourier(Gaussian(width), dim, seed=seed)
     fourier.start(d)
-    features = lambda V: np.hstack([fourier.transform(squash(V)), np.ones((len(V), 1))])  # noqa: E731
+
+    def features(V):
+        return np.hstack([fourier.transform(squash(V)), np.ones((len(V), 1))])
+
     Z, w = features(X), np.ones(len(X)) if weights is None else weights
     coef = np.linalg.solve(lam * np.eye(dim + 1) + (Z.T * w) @ Z, (Z.T * w) @ Y)
     return lambda V: features(V) @ coef
@@ -87,7 +93,8 @@ def test_prepare_takes_scale_and_width_from_all_its_rows():
     assert_allclose(mean, X.mean(axis=0))
     assert_allclose(scale, X.std(axis=0))
     Z = np.clip((X - mean) / scale, -3, 3)
-    assert width == pytest.approx(sorted(np.linalg.norm(Z[i] - Z[j]) for i in range(80) for j in range(i))[80 * 79 // 4 - 1])
+    distances = sorted(np.linalg.norm(Z[i] - Z[j]) for i in range(80) for j in range(i))
+    assert width == pytest.approx(distances[len(distances) // 2 - 1])
     with pytest.raises(ValueError, match="prepare comes before the first row"):
         learner.prepare(X)
     with pytest.raises(ValueError, match="at least one row of positive weight"):
@@ -147,7 +154,7 @@ def test_memory_of_the_warm_up_is_released():
     learner.run(X[:99], y[:99])
     full = learner.nbytes
     learner.run(X[99:], y[99:])
-    assert learner.kept_ is None
+    assert learner.kept_ == []
     assert learner.nbytes < full
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles import gaussian
 
 from nystream.features.fastfood import Fastfood
 from nystream.features.fourier import Fourier
@@ -13,6 +12,7 @@ from nystream.kernels import Gaussian, Polynomial
 from nystream.learners.fogd import FOGD
 from nystream.losses import Hinge
 from nystream.solvers import OGD
+from oracles import gaussian
 
 MAPS = {
     "fourier": lambda: Fourier(Gaussian(0.7), 60, seed=3),

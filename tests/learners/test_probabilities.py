@@ -12,13 +12,18 @@ from nystream.learners.probabilities import FLOOR, SMALLEST, Brier, Logistic, Pl
 MAPS = [Brier, Logistic, Platt, Softmax, Temperature]
 
 
+def learn(calibration, F, labels):
+    for f, label in zip(F, labels, strict=True):
+        calibration.learn(f, int(label))
+
+
 @pytest.mark.parametrize("kind", MAPS)
 @pytest.mark.parametrize("classes", [1, 2, 5])
 def test_rows_are_distributions_with_the_largest_score_on_top(kind, classes):
     rng = np.random.default_rng(0)
     F = rng.normal(size=(200, classes)) * rng.choice([0.1, 1.0, 8.0], size=(200, 1))
     calibration = kind()
-    calibration.learn(F, rng.integers(classes, size=200).tolist(), None)
+    learn(calibration, F, rng.integers(classes, size=200))
     P = calibration(F)
     assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
     assert (P >= 0).all()
@@ -29,7 +34,8 @@ def test_rows_are_distributions_with_the_largest_score_on_top(kind, classes):
 def test_huge_scores_give_finite_probabilities(kind):
     F = np.array([[1e8, -1e8, 0.0], [-1e8, -1e8, -1e8], [0.0, 0.0, 0.0]])
     calibration = kind()
-    calibration.learn(F, [2, 0, 1], np.array([1e9, 1.0, 1.0]))
+    learn(calibration, F, [2, 0, 1])
+    calibration.learn(F[0], 1, weight=1e9)
     assert np.isfinite(calibration(F)).all()
 
 
@@ -58,7 +64,7 @@ def test_platt_finds_the_slope_of_a_stream_of_known_odds():
     f = rng.normal(size=20_000)
     y = rng.random(20_000) < 1 / (1 + np.exp(-3 * f))
     platt = Platt()
-    platt.learn(np.column_stack([-f, f]), y.astype(int).tolist(), None)
+    learn(platt, np.column_stack([-f, f]), y)
     assert platt.a_ == pytest.approx(3.0, rel=0.1)
     assert platt.b_ == pytest.approx(0.0, abs=1e-12)  # two opposite scores are symmetric
 
@@ -66,7 +72,7 @@ def test_platt_finds_the_slope_of_a_stream_of_known_odds():
 def test_platt_keeps_its_slope_positive_on_a_stream_that_contradicts_it():
     f = np.ones(500)
     platt = Platt()
-    platt.learn(np.column_stack([-f, f]), [0] * 500, None)
+    learn(platt, np.column_stack([-f, f]), [0] * 500)
     assert platt.a_ == SMALLEST
 
 
@@ -76,7 +82,7 @@ def test_temperature_finds_the_slope_of_a_stream_of_known_odds():
     P = np.exp(2 * F)
     y = (P.cumsum(axis=1) / P.sum(axis=1, keepdims=True) > rng.random((20_000, 1))).argmax(axis=1)
     temperature = Temperature()
-    temperature.learn(F, y.tolist(), None)
+    learn(temperature, F, y)
     assert temperature.a_ == pytest.approx(2.0, rel=0.1)
 
 
@@ -85,7 +91,7 @@ def test_the_losses_own_maps_never_move():
     for kind in (Brier, Logistic, Softmax):
         calibration = kind()
         before = calibration(F)
-        calibration.learn(F, [0] * 50, None)
+        learn(calibration, F, [0] * 50)
         assert_array_equal(calibration(F), before)
     assert_allclose(Softmax()(F), np.exp(F) / np.exp(F).sum(axis=1, keepdims=True))
     assert_allclose(Logistic()(np.column_stack([-F[:, 0], F[:, 0]]))[:, 1], 1 / (1 + np.exp(-F[:, 0])))

@@ -254,6 +254,16 @@ def test_a_map_that_gives_no_transport_starts_the_solver_again():
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_a_map_may_start_without_features(method):
+    Z, Y, _ = stream(as_loss("squared"))
+    solver, fresh = started("squared", dim=0, method=method), started("squared", method=method)
+    solver.rebase(Change(np.eye(11, 0)), 11)
+    assert_array_equal(solver.run(Z, Y), fresh.run(Z, Y))
+    empty = started("hinge", dim=0, method=method)
+    assert_array_equal(empty.run(np.zeros((3, 0)), np.ones((3, 1))), np.zeros((3, 1)))
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_late_class_starts_at_zero_and_leaves_the_others_alone(method):
     Z, Y, _ = stream(Softmax())
     solver = started("softmax", outputs=2, method=method)

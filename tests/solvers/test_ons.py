@@ -248,6 +248,15 @@ def test_appended_coordinates_start_fresh_and_keep_what_was_learnt():
     assert_allclose(solver.run(Z[80:], Y[80:]), expected[80:], rtol=0, atol=1e-10)
 
 
+def test_a_map_may_start_without_features():
+    Z, Y = stream("squared", bound=1.0)
+    solver, fresh = started("squared", dim=0), started("squared")
+    assert_array_equal(solver.run(np.zeros((5, 0)), Y[:5]), np.zeros((5, 1)))
+    assert_array_equal(solver.step(np.zeros(0), Y[0]), [0.0])
+    solver.rebase(Change(np.eye(6, 0)), 6)
+    assert_array_equal(solver.run(Z, Y), fresh.run(Z, Y))
+
+
 def test_a_rotation_of_the_features_changes_no_prediction():
     Z, Y = stream("logistic")
     Q = np.linalg.qr(np.random.default_rng(1).normal(size=(9, 6)))[0]

@@ -18,7 +18,8 @@ def _csv(folder):
 
 def _csv_exact(folder):
     path = folder / "q.csv"
-    path.write_text("".join(f'{a!r},{b!r},"{c!r}",{y!r}\n\n' for (a, b, c), y in zip(X.tolist(), Y.tolist(), strict=True)))
+    rows = zip(X.tolist(), Y.tolist(), strict=True)
+    path.write_text("".join(f'{a!r},{b!r},"{c!r}",{y!r}\n\n' for (a, b, c), y in rows))
     return streams.csv(path)
 
 
@@ -55,7 +56,7 @@ FIXED = {
     "npy": _npy,
     "npz": _npz,
     "arrays": lambda folder: streams.arrays(X, Y),
-    "float32 arrays in Fortran order": lambda folder: streams.arrays(np.asfortranarray(X), Y),
+    "arrays in Fortran order": lambda folder: streams.arrays(np.asfortranarray(X), Y),
 }
 MADE = {name: (lambda folder, make=make: make(n=53)) for name, make in streams.GENERATORS.items()}
 DERIVED = {

@@ -55,7 +55,7 @@ def test_an_index_zero_makes_a_file_zero_based(write):
     path = write("1 1:5\n2 0:4 2:6\n")
     assert_array_equal(streams.libsvm(path).load()[0], [[0, 5, 0], [4, 0, 6]])
     assert_array_equal(streams.libsvm(write("1 1:5\n"), zero_based=True).load()[0], [[0, 5]])
-    with pytest.raises(ValueError, match=r"a\.libsvm:2: has index 0, but indices start at 1 here; pass zero_based=True"):
+    with pytest.raises(ValueError, match=r"a\.libsvm:2: has index 0, but indices start at 1 here; pass zero_based"):
         streams.libsvm(write("1 1:5\n2 0:4 2:6\n"), 3).load()
 
 

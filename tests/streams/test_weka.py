@@ -44,9 +44,7 @@ def test_nominal_features_become_codes_and_numeric_ones_their_number(write):
 def test_nominal_features_become_columns_of_zeros_and_ones(write):
     stream = streams.arff(write(HEAD + BODY), nominal="onehot")
     assert stream.columns == ("a b", "day=1", "day=2", "day=7", "sky=clear", "sky=part cloudy", "sky=it's raining")
-    assert_array_equal(
-        stream.load()[0], [[1.5, 0, 0, 1, 1, 0, 0], [-20.0, 1, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 0, 1]]
-    )
+    assert_array_equal(stream.load()[0], [[1.5, 0, 0, 1, 1, 0, 0], [-20.0, 1, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 0, 1]])
 
 
 def test_a_clean_file_reads_the_same_as_one_with_quotes(write):

@@ -35,7 +35,8 @@ cdef extern from "fourier_kernel.h" nogil:
         FOURIER_LANES
     const double FOURIER_FAR
     ctypedef struct fourier_ops:
-        void (*project)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const double*, double*) noexcept nogil
+        void (*project)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
+                        const double*, const double*, double*) noexcept nogil
         void (*sincos)(Py_ssize_t, const double*, double, double*, double*) noexcept nogil
         void (*hadamard)(Py_ssize_t, Py_ssize_t, double*) noexcept nogil
         void (*gather)(Py_ssize_t, const int32_t*, const double*, const double*, double*) noexcept nogil
@@ -102,7 +103,7 @@ cdef class TaylorFeatures:
         self.log_factorial = lgamma(degree + 2.0)
         self._cut()
 
-    def _cut(self):
+    cdef int _cut(self) except -1:
         """Runs of monomials into pieces of one vector; coefficients from the exponents of the first variables."""
         cdef int width = taylor.width
         cdef Py_ssize_t d = self.d, r = self.dim, position = 1 + d, used = 0, end, m, own, i, j
@@ -136,6 +137,7 @@ cdef class TaylorFeatures:
         self.coef, self.ops = np.asarray(coef), np.asarray(ops[:used]).copy()
         self.plan.coef = <const double*> cnp.PyArray_DATA(self.coef)
         self.plan.ops = <const taylor_op*> cnp.PyArray_DATA(self.ops)
+        return 0
 
     cdef int _map(self, Py_ssize_t n, const double* x, double* z) except -1:
         cdef Py_ssize_t width = (self.d + TAYLOR_PAD - 1)//TAYLOR_PAD*TAYLOR_PAD
@@ -275,9 +277,13 @@ cdef class FastfoodFeatures(_Angles):
     cdef const int32_t[:, ::1] order
 
     def __init__(self, Py_ssize_t d, Py_ssize_t m, double gain, signs, order, gauss, scale):
+        blocks, size = signs.shape
+        if (order.shape != signs.shape or gauss.shape != signs.shape or scale.shape != signs.shape or d > size
+                or size & (size - 1) or not 0 < m <= blocks*size or order.min() < 0 or order.max() >= size):
+            raise ValueError("signs, order, gauss and scale must be blocks of one shape, a power of two wide")
         self.d, self.m, self.gain = d, m, gain
         self.signs, self.order, self.gauss, self.scale = signs, order, gauss, scale
-        size = signs.shape[1]  # the direction of row i is as long as scale_i |gauss| sqrt(size)
+        # the direction of row i is as long as scale_i |gauss| sqrt(size)
         self._limit(float((scale.max(axis=1)*np.linalg.norm(gauss, axis=1)).max())*size**0.5)
 
     cdef Py_ssize_t _need(self, Py_ssize_t n) noexcept nogil:

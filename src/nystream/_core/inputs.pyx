@@ -25,6 +25,20 @@ def is_clean_row(object x, Py_ssize_t d):
     return _all_finite(<const double*> cnp.PyArray_DATA(a), d)
 
 
+def clean_label(object y, bint sign):
+    """(1,) float64 of a plain finite number (-1 or +1 with `sign`); None for anything that needs the full checks."""
+    cdef double v
+    if type(y) is not float and type(y) is not int and not isinstance(y, float):
+        return None
+    v = y
+    if v - v != 0 or (sign and v != 1 and v != -1):
+        return None
+    cdef cnp.npy_intp one = 1
+    cdef cnp.ndarray a = cnp.PyArray_SimpleNew(1, &one, cnp.NPY_FLOAT64)
+    (<double*> cnp.PyArray_DATA(a))[0] = v
+    return a
+
+
 def all_finite(cnp.ndarray a):
     """Every element of a contiguous float64 array is finite (no temporary, any shape)."""
     if cnp.PyArray_TYPE(a) != cnp.NPY_FLOAT64 or not cnp.PyArray_ISCONTIGUOUS(a):

@@ -126,7 +126,7 @@ cdef class Descent:
 
     cdef int _proximal(self, const double* z, const double* y, double weight, double eta,
                        const double* p) except -1 nogil:
-        """w <- kappa w + alpha z, alpha = argmin_a s/2 a^2 + c l(kappa p + s a) with s = |z|^2, c = kappa eta weight."""
+        """w <- kappa w + alpha z, alpha = argmin_a s/2 a^2 + c l(kappa p + s a), s = |z|^2, c = kappa eta weight."""
         cdef int k
         cdef double kappa = 1 / (1 + eta * self.lam), s = OPS.dot(self.dim, z, z)
         cdef double *alpha = self.scratch

@@ -46,7 +46,7 @@ cdef struct Work:
 
 
 cdef class Newton:
-    """Works on the solver's own arrays: u (r,), P (r, r) of which only the upper triangle (by rows) is used, meter (3,).
+    """Works on the solver's own arrays: u (r,), P (r, r), its upper triangle (by rows) only, meter (3,).
 
     eta > 0 is the step size; eta = 0 asks for scale / sqrt(t). A loss whose `compiled` is None is asked in Python.
     """
@@ -72,7 +72,7 @@ cdef class Newton:
         self.clip, self.eta, self.scale, self.sigma = clip, eta, scale, sigma
 
     def step(self, cnp.ndarray z, cnp.ndarray y, long long t):
-        """Round t (the first is 1) with label y (1,) -> prediction (1,) made before; `gain` then has that of z z' in A."""
+        """Round t (the first is 1), label y (1,) -> prediction (1,) made before; then `gain` is that of z z' in A."""
         cdef double* row = <double*> clean(z, -1, self.r)
         cdef Meter meter = Meter(0, 0, 0)
         cdef Round q
@@ -84,7 +84,7 @@ cdef class Newton:
         return p
 
     def run(self, cnp.ndarray Z, cnp.ndarray Y, long long t, object gains=None):
-        """Rounds t, t + 1, ... on the rows of Z, labels Y (n, 1) -> predictions (n, 1); `gains` (n,) is filled if given."""
+        """Rounds t, t + 1, ... on the rows of Z, labels Y (n, 1) -> predictions (n, 1). Fills `gains` (n,) if given."""
         cdef Py_ssize_t i = 0, n = cnp.PyArray_DIM(Z, 0)
         cdef double* z = <double*> clean(Z, n, self.r)
         cdef const double* y = clean(Y, n, 1)
@@ -98,7 +98,7 @@ cdef class Newton:
         cdef Round q
         with nogil:
             while i < n:
-                if n - i >= LEAST:
+                if n - i >= LEAST and self.r > 0:
                     m = min(n - i, MOST)
                     self._block(m, z + i * self.r, y + i, t + i, p + i, gain + i if gain else NULL, work, &meter)
                 else:
@@ -144,7 +144,8 @@ cdef class Newton:
 
     cdef int _row(self, double* z, double y, long long t, Round* q, Meter* meter) except -1 nogil:
         cdef double ybar = OPS.dot(self.r, self.u, z), s, minus
-        dsymv(b"L", &self.r, &ONE, self.P, &self.r, z, &ONE_STEP, &ZERO, self.v, &ONE_STEP)
+        if self.r > 0:  # a map may start without features, and BLAS refuses empty matrices
+            dsymv(b"L", &self.r, &ONE, self.P, &self.r, z, &ONE_STEP, &ZERO, self.v, &ONE_STEP)
         s = OPS.dot(self.r, z, self.v)
         self._scalars(ybar, s, y, t, q, meter)
         if q.kap != 0:

@@ -44,6 +44,15 @@ def compare(
     -------
     Comparison
         `print` it, take one result with `comparison["FOGD"]`, save it, or hand it to `nystream.plot.curves`.
+
+    Examples
+    --------
+    >>> import nystream
+    >>> narrow, wide = (nystream.FOGD(nystream.Gaussian(s), loss="squared", seed=0) for s in (0.5, 50.0))
+    >>> stream = nystream.streams.sine(2000, seed=0)
+    >>> result = nystream.compare(stream, {"narrow": narrow, "wide": wide}, metrics=["mse", "seconds"], every=500)
+    >>> result.names, result.best("mse")
+    (['narrow', 'wide'], 'narrow')
     """
     named = dict(learners) if isinstance(learners, Mapping) else _named(list(learners))
     if not named:

@@ -65,6 +65,17 @@ def prequential(
     name : str, optional
         Name in tables and plots; the learner's class otherwise.
 
+    Examples
+    --------
+    >>> import nystream
+    >>> X, y = nystream.streams.sine(2000, seed=0)
+    >>> learner = nystream.FOGD(nystream.Gaussian(0.5), dim=100, loss="squared", seed=0)
+    >>> result = nystream.prequential((X, y), learner, ["mse", "mse@500", "size"], every=500)
+    >>> result["n"].tolist()
+    [500, 1000, 1500, 2000]
+    >>> bool(result.final["mse@500"] < 0.5 * y.var())
+    True
+
     References
     ----------
     Dawid. Present position and potential developments: some personal views; statistical theory; the prequential

@@ -10,15 +10,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from nystream.evaluate.table import aligned, figures
 from nystream.metrics.base import Direction
-from nystream.types import Array
 
-__all__ = ["Result", "dumps", "loads", "write"]
+__all__ = ["Column", "Result", "dumps", "loads", "write"]
+
+Column: TypeAlias = npt.NDArray[Any]
 
 SHOWN = 20
 """Rows of a printed table: readings are left out evenly beyond this, never the last."""
@@ -35,7 +37,7 @@ class Result:
     learner : str
         The learner's constructor call (its repr).
     columns : dict of str to array
-        `n`, the number of rows at each reading, then a column for each metric.
+        `n`, the number of rows at each reading (whole numbers), then a column for each metric.
     directions : dict of str to "lower" or "higher"
         Which values are better, for each metric.
     meta : dict
@@ -44,11 +46,11 @@ class Result:
 
     name: str
     learner: str
-    columns: dict[str, Array]
+    columns: dict[str, Column]
     directions: dict[str, Direction] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
 
-    def __getitem__(self, column: str) -> Array:
+    def __getitem__(self, column: str) -> Column:
         if column not in self.columns:
             raise KeyError(f"{column!r} was not measured; {self.name} has {', '.join(self.columns)}")
         return self.columns[column]
@@ -95,8 +97,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings."""
-        columns: dict[str, list[float]] = {name: values.tolist() for name, values in self.columns.items()}
-        columns["n"] = [int(n) for n in columns["n"]]
+        columns = {name: values.tolist() for name, values in self.columns.items()}
         return {
             "name": self.name,
             "learner": self.learner,
@@ -112,6 +113,7 @@ class Result:
             columns = {k: np.array([_float(x) for x in v], dtype=np.float64) for k, v in content["columns"].items()}
             if len({len(column) for column in columns.values()}) != 1 or "n" not in columns:
                 raise ValueError("columns must be of one length, and 'n' one of them")
+            columns["n"] = columns["n"].astype(np.int64)
             return cls(content["name"], content["learner"], columns, content["directions"], content["meta"])
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"not a result of an evaluation: {error!r}") from None

@@ -22,7 +22,7 @@ def figures(values: Iterable[float]) -> list[str]:
         return [f"{v:.0f}" if math.isfinite(v) else _special(v) for v in numbers]
     if max(sizes) / min(sizes) > SPREAD or max(sizes) >= 1e9 or max(sizes) < 1e-4:
         return [f"{v:.{DIGITS - 1}g}" if math.isfinite(v) else _special(v) for v in numbers]
-    decimals = max(1, DIGITS - 1 - math.floor(math.log10(max(sizes))))
+    decimals = max(0, DIGITS - 1 - math.floor(math.log10(max(sizes))))
     return [f"{v:.{min(decimals, 6)}f}" if math.isfinite(v) else _special(v) for v in numbers]
 
 

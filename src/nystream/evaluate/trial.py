@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit, softmax
 
-from nystream.evaluate.result import Result
+from nystream.evaluate.result import Column, Result
 from nystream.learners.base import Learner
 from nystream.metrics.base import Metric
 from nystream.metrics.meters import Meter, Progress
@@ -88,7 +88,8 @@ class Trial:
     def result(self, **meta: Any) -> Result:
         """The readings, with what is known of their origin."""
         table = np.array(self.readings, dtype=np.float64).reshape(-1, 1 + len(self.metrics))
-        columns = {column: table[:, i].copy() for i, column in enumerate(["n", *self._columns])}
+        columns: dict[str, Column] = {"n": table[:, 0].astype(np.int64)}
+        columns.update({column: table[:, 1 + i].copy() for i, column in enumerate(self._columns)})
         directions = {m.column: m.direction for m in self.metrics}
         seed = getattr(self.learner, "seed", None)
         origin = {"seed": seed if seed is None or isinstance(seed, int) else repr(seed), "versions": _versions()}

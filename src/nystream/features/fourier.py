@@ -77,12 +77,20 @@ class Fourier(FeatureMap):
         self.seed = checked_seed(seed)
 
     def start(self, d: int) -> None:
-        rng, directions = generator(self.seed), self.dim // 2
+        self.rng_ = rng = generator(self.seed)  # `widen` goes on with it
+        directions = self.dim // 2
         if self.orthogonal:
             rows = _orthogonal(directions, d, rng) / gaussian_of(self.kernel, *ORTHOGONAL)[0].sigma
         else:
             rows = sampler_of(self.kernel)(directions, d, rng)
         self._bind(rows.T)
+
+    def widen(self, d: int) -> None:
+        """Every direction gets new coordinates, drawn given those it has: rows with zeros there keep their features."""
+        extend = getattr(self.kernel, "spectral_extend", None)
+        if extend is None:
+            raise TypeError(f"Fourier features of {self.kernel!r} cannot take more columns; name them all at the start")
+        self._bind(np.vstack([self.W_, extend(self.W_.T, d - self.d_, self.rng_).T]))
 
     def _map(self, X: Array, out: Array) -> None:
         self._engine.map(X, out)

@@ -88,7 +88,7 @@ class Nystrom(FeatureMap):
     @property
     def settled(self) -> bool:
         """Whether the map will never move again."""
-        return bool(np.ndim(self.landmarks)) or self.dim == self.landmarks
+        return self.dim == self.landmarks if isinstance(self.landmarks, (int, np.integer)) else True
 
     @property
     def points(self) -> Array:

@@ -236,5 +236,5 @@ class Taylor(FeatureMap):
             why = f"degrees above {WIDE_DEGREE} need at most {WIDE} columns" if wide else f"the limit is {limit}"
             raise ValueError(
                 f"degree={degree} with {d} columns has {r} features, whose second-order state takes {8 * r * r} bytes "
-                f"({why}); lower the degree, use Nystrom, or allow it with max_features={r}"
+                f"({why}); lower the degree, use Nystrom, or raise max_features"
             )

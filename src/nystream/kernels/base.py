@@ -159,6 +159,11 @@ class Scaled(Kernel):
         """That of the kernel, if it has one; the amplitude is `diag`."""
         return _sampler(self.kernel)
 
+    @property
+    def spectral_extend(self) -> Any:
+        """That of the kernel, if it has one."""
+        return self.kernel.spectral_extend  # type: ignore[attr-defined]
+
     def __repr__(self) -> str:
         return f"{self.factor!r} * {_wrapped(self.kernel, Sum, Product, Scaled)}"
 

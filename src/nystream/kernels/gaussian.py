@@ -38,3 +38,7 @@ class Gaussian(CompiledKernel):
     def spectral_sample(self, n: int, d: int, rng: np.random.Generator) -> Array:
         """n frequencies from N(0, I / sigma^2), (n, d)."""
         return rng.standard_normal((n, d)) / self.sigma
+
+    def spectral_extend(self, W: Array, new: int, rng: np.random.Generator) -> Array:
+        """(n, new) further coordinates of the frequencies W (n, d): independent of those there are."""
+        return self.spectral_sample(len(W), new, rng)

@@ -41,3 +41,7 @@ class Laplacian(CompiledKernel):
     def spectral_sample(self, n: int, d: int, rng: np.random.Generator) -> Array:
         """n frequencies with independent Cauchy coordinates of scale 1 / sigma, (n, d)."""
         return rng.standard_cauchy((n, d)) / self.sigma
+
+    def spectral_extend(self, W: Array, new: int, rng: np.random.Generator) -> Array:
+        """(n, new) further coordinates of the frequencies W (n, d): independent of those there are."""
+        return self.spectral_sample(len(W), new, rng)

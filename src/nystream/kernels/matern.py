@@ -54,6 +54,16 @@ class Matern(CompiledKernel):
         normal = rng.standard_normal((n, d))
         return normal / (self.sigma * np.sqrt(rng.chisquare(2 * self.nu, (n, 1)) / (2 * self.nu)))
 
+    def spectral_extend(self, W: Array, new: int, rng: np.random.Generator) -> Array:
+        """(n, new) further coordinates of the frequencies W (n, d), drawn given those there are.
+
+        Given d coordinates w of a t vector with m degrees of freedom, the others are a t vector with m + d degrees of
+        freedom, its scale multiplied by sqrt((m + sigma^2 |w|^2) / (m + d)).
+        """
+        m, (n, d) = 2 * self.nu, W.shape
+        spread = np.sqrt((m + self.sigma**2 * (W**2).sum(axis=1)) / rng.chisquare(m + d, n))
+        return rng.standard_normal((n, new)) * (spread / self.sigma)[:, None]
+
 
 def _half_integer(nu: Any) -> Any:
     if isinstance(nu, (float, np.floating)) and nu in (0.5, 1.5, 2.5):

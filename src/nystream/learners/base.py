@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream import persist
+from nystream._core.inputs import clean_label, is_clean_row
 from nystream.inputs import as_block, as_labels, as_row, as_weights
 from nystream.params import Params
 from nystream.types import Array, LabelKind
@@ -34,6 +35,7 @@ class Learner(Params):
     d_: int = 0
     outputs_: int = 1
     n_seen_: int = 0
+    _plain: str = ""  # kind of label, once a round has been learnt, where a label is one number
 
     # -- what users call -------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> Array:
@@ -43,14 +45,21 @@ class Learner(Params):
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs."""
+        if weight == 1.0 and self.outputs_ == 1 and self._plain and is_clean_row(x, self.d_):
+            label = clean_label(y, self._plain == "sign")
+            if label is not None:  # the common round: nothing to convert, nothing to refuse
+                p = self._step(x, label, 1.0)
+                self.n_seen_ += 1
+                return float(p[0])
         x = as_row(x, self.d_ or None)
-        Y = self._labels_of_one(y)
+        Y = as_labels(None if y is None else np.asarray(y)[None], self.labels, 1, self.classes)
         if weight != 1.0:
             self._check_weights(as_weights([weight], 1))
         known = self._prepare(x.shape[0], Y)
         p = self._step(x, Y[0], float(weight))
         self.n_seen_ += 1
         if self._scalar:
+            self._plain = self.labels if self.labels in ("real", "sign") else ""
             return float(p[0])
         p[known:] = -np.inf
         return p
@@ -137,11 +146,6 @@ class Learner(Params):
 
     def _outward(self, P: Array) -> Array:
         return P[:, 0] if self._scalar else P
-
-    def _labels_of_one(self, y: Any) -> Array:
-        if self.labels == "real" and type(y) is float and y - y == 0.0 and self.outputs_ == 1:
-            return np.array([[y]])  # the common case, without the general checks
-        return as_labels(None if y is None else np.asarray(y)[None], self.labels, 1, self.classes)
 
     def _check_weights(self, weights: Array | None) -> None:
         if weights is not None and not self.weighted:

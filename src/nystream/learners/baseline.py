@@ -1,4 +1,4 @@
-"""The learner behind `learner=None`: ridge on random Fourier features whose scale and width come from the first rows."""
+"""The learner behind `learner=None`: ridge on random Fourier features, scaled as the first rows suggest."""
 
 from __future__ import annotations
 
@@ -107,8 +107,9 @@ class Baseline(FeatureLearner):
 
     shape_: tuple[Array, Array, float] | None = None
     """Mean, scale and width from `prepare`."""
-    kept_: list[Rows] | None
-    """Inputs, targets and weights of the warm-up; None after it."""
+    kept_: list[Rows]
+    """Inputs, targets and weights of the warm-up; empty after it."""
+    solver_: AWV
 
     def __init__(self, dim: int = 400, *, lam: float = 0.01, warmup: int = 100, seed: Seed = 0) -> None:
         self.dim = at_least("dim", dim, 2)
@@ -142,7 +143,7 @@ class Baseline(FeatureLearner):
         """New outputs whose past targets are these linear combinations (K, new) of the targets of the present ones."""
         self.solver_.add_outputs(combination)
         self.outputs_ += combination.shape[1]
-        if self.kept_ is not None:
+        if self.kept_:
             X, Y, w = (rows.view for rows in self.kept_)
             self.kept_ = _rows(X, np.hstack([Y, Y @ combination]), w)
 
@@ -153,7 +154,7 @@ class Baseline(FeatureLearner):
         if self.shape_ is not None:
             if len(self.shape_[0]) != d:
                 raise ValueError(f"X has {d} columns, but prepare saw {len(self.shape_[0])}")
-            self.kept_ = None
+            self.kept_ = []
         else:
             self.kept_ = _rows(np.empty((0, d)), np.empty((0, outputs)), np.empty((0, 1)))
         self._build(d, outputs, self.shape_ or (np.zeros(d), np.ones(d), float(np.sqrt(2 * d))))
@@ -170,27 +171,28 @@ class Baseline(FeatureLearner):
         P = np.empty((len(X), self.outputs_))
         row = 0
         while row < len(X):  # one part after the warm-up, else up to the next rebuild
-            part = slice(row, len(X) if self.kept_ is None else min(len(X), row + self._until_rebuild()))
+            part = slice(row, min(len(X), row + self._until_rebuild()) if self.kept_ else len(X))
             w = None if weights is None else weights[part]
             P[part] = super()._run(X[part], Y[part], w)
-            if self.kept_ is not None:
+            if self.kept_:
                 self._keep(X[part], Y[part], w)
             row = part.stop
         return P
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        if self.kept_ is None:
-            return super()._step(x, y, weight)
-        return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
+        if self.kept_:
+            return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
+        return super()._step(x, y, weight)
 
     def _until_rebuild(self) -> int:
         n = len(self.kept_[0])
         return min([r for r in REBUILDS if n < r < self.warmup] + [self.warmup]) - n
 
     def _keep(self, X: Array, Y: Array, weights: Array | None) -> None:
-        """Store rows of the warm-up; at the counts of REBUILDS compute scale and width anew and refit on all of them."""
+        """Store rows of the warm-up; where a rebuild is due compute scale and width anew and refit on all of them."""
         rebuild = len(X) == self._until_rebuild()
-        for rows, new in zip(self.kept_, (X, Y, np.ones((len(X), 1)) if weights is None else weights[:, None])):
+        column = np.ones((len(X), 1)) if weights is None else weights[:, None]
+        for rows, new in zip(self.kept_, (X, Y, column), strict=True):
             rows.extend(new)
         if not rebuild:
             return
@@ -199,18 +201,17 @@ class Baseline(FeatureLearner):
             self._build(self.d_, self.outputs_, _shape(inputs, w[:, 0]))
             super()._run(inputs, targets, w[:, 0])
         if len(inputs) >= self.warmup:
-            self.kept_ = None
+            self.kept_ = []
 
     def _widen(self, d: int) -> None:
         super()._widen(d)
-        if self.kept_ is not None:
+        if self.kept_:
             X, Y, w = (rows.view for rows in self.kept_)
             self.kept_ = _rows(np.pad(X, ((0, 0), (0, d - X.shape[1]))), Y, w)
 
     @property
     def nbytes(self) -> int:
-        kept = sum(rows.nbytes for rows in self.kept_) if self.d_ and self.kept_ is not None else 0
-        return super().nbytes + kept
+        return super().nbytes + sum(rows.nbytes for rows in self.kept_) if self.d_ else 0
 
 
 def standardised(X: Array, mean: Array, scale: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Class numbers 0, 1, 2, ... learnt by any learner: by its own loss, by least squares on codes, or one against the rest."""
+"""Class numbers learnt by any learner: by its own loss, by least squares on codes, or one against the rest."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ class ClassLearner(Params):
 
     def run(self, X: Array, classes: Numbers, weights: Array | None = None) -> Array:
         """Scores (n, K) made before each class number was read, -inf for a class not yet known then; and learn."""
-        F = np.full((len(X), max(self.classes_, int(classes.max()) + 1)), -np.inf)
+        known = int(classes.max()) + 1
+        self.check(known)
+        F = np.full((len(X), max(self.classes_, known)), -np.inf)
         row = 0
         while row < len(X):  # one part, unless a class appears for the first time
             known = self.classes_
@@ -87,11 +89,20 @@ class ClassLearner(Params):
             part = slice(row, row + int(later[0]) if len(later) else len(X))
             w = None if weights is None else weights[part]
             scores = self._run(X[part], classes[part], w)
-            self.calibration_.learn(scores, classes[part].tolist(), w)
+            if self.calibration_.learns:
+                for i, label in enumerate(classes[part].tolist()):
+                    self.calibration_.learn(scores[i], label, 1.0 if w is None else float(w[i]))
             F[part, : self.classes_] = scores
             F[row, known:] = -np.inf
             row = part.stop
         return F
+
+    def step(self, x: Array, label: int, weight: float = 1.0) -> None:
+        """`run` on one row, without its result."""
+        self.declare(label + 1)
+        scores = self._step(x, label, weight)
+        if self.calibration_.learns:
+            self.calibration_.learn(scores, label, weight)
 
     def scores(self, X: Array) -> Array:
         """(n, K), pure."""
@@ -113,6 +124,9 @@ class ClassLearner(Params):
     def _run(self, X: Array, classes: Numbers, weights: Array | None) -> Array:
         raise NotImplementedError
 
+    def _step(self, x: Array, label: int, weight: float) -> Array:
+        raise NotImplementedError
+
     def _scores(self, X: Array) -> Array:
         raise NotImplementedError
 
@@ -125,7 +139,7 @@ class LeastSquaresCodes(ClassLearner):
     sample weights included. Costs O(features) more per class and round.
     """
 
-    learner_: Learner
+    learner_: Any  # a Learner with `add_outputs`
 
     @property
     def learners(self) -> list[Learner]:
@@ -144,6 +158,11 @@ class LeastSquaresCodes(ClassLearner):
         codes[:, 0] = 1.0
         codes[np.arange(len(X)), 1 + classes] = 1.0
         return self.learner_.run(X, codes, weights)[:, 1:]
+
+    def _step(self, x: Array, label: int, weight: float) -> Array:
+        codes = np.full(1 + self.classes_, -1.0)
+        codes[0] = codes[1 + label] = 1.0
+        return self.learner_.step(x, codes, weight)[1:]
 
     def _scores(self, X: Array) -> Array:
         return self.learner_.predict(X)[:, 1:] if self.learner_.d_ else np.zeros((len(X), self.classes_))
@@ -181,13 +200,23 @@ class OneVersusRest(ClassLearner):
         codes = np.where(classes[:, None] == np.arange(self.classes_), 1.0, -1.0) * self.signs_
         return np.column_stack([m.run(X, codes[:, k], weights) for k, m in enumerate(self.members_)]) * self.signs_
 
+    def _step(self, x: Array, label: int, weight: float) -> Array:
+        if len(self.members_) == 1:
+            f = self.members_[0].step(x, 1.0 if label == 1 else -1.0, weight)
+            return np.array([-f, f][: self.classes_])
+        members = enumerate(zip(self.members_, self.signs_, strict=True))
+        return np.array([s * m.step(x, s if k == label else -s, weight) for k, (m, s) in members])
+
     def _scores(self, X: Array) -> Array:
         if len(self.members_) == 1:
             return self._both(self.members_[0].predict(X))
         return np.column_stack([m.predict(X) for m in self.members_]) * self.signs_
 
     def _both(self, f: Array) -> Array:
-        return np.column_stack([-f, f])[:, : self.classes_]
+        F = np.empty((len(f), 2))
+        np.negative(f, out=F[:, 0])
+        F[:, 1] = f
+        return F[:, : self.classes_]
 
 
 class NativeClasses(ClassLearner):
@@ -204,12 +233,20 @@ class NativeClasses(ClassLearner):
             self.learner_ = self.learner.clone()
 
     def _run(self, X: Array, classes: Numbers, weights: Array | None) -> Array:
-        if self.classes_ > self.learner_.outputs_:  # declared, perhaps not among these rows
-            self.learner_.reserve(X.shape[1], self.learner.classes or self.classes_)
+        self._reserve(X.shape[1])
         return self._trimmed(self.learner_.run(X, classes, weights))
+
+    def _step(self, x: Array, label: int, weight: float) -> Array:
+        self._reserve(len(x))
+        return self._trimmed(self.learner_.step(x, label, weight)[None])[0]
 
     def _scores(self, X: Array) -> Array:
         return self._trimmed(self.learner_.predict(X)) if self.learner_.d_ else np.zeros((len(X), self.classes_))
+
+    def _reserve(self, d: int) -> None:
+        """Room for classes that were declared but may not be among the rows to come."""
+        if self.classes_ > self.learner_.outputs_:
+            self.learner_.reserve(d, self.learner.classes or self.classes_)
 
     def _trimmed(self, F: Array) -> Array:
         """The learner may have room for more classes than there are."""

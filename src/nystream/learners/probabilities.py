@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
-from scipy.special import softmax
 
 from nystream.params import Params
 from nystream.types import Array
@@ -23,11 +23,14 @@ SMALLEST = 1e-3
 class Calibration(Params):
     """Scores F (n, K) -> probabilities (n, K), rows summing to 1."""
 
+    learns: ClassVar[bool] = False
+    """Whether the map follows the stream; else `learn` does nothing and need not be called."""
+
     def __call__(self, F: Array) -> Array:
         raise NotImplementedError
 
-    def learn(self, F: Array, classes: list[int], weights: Array | None) -> None:
-        """Scores F (n, K) of n rounds in order, each made before its label, and the n class numbers that came out."""
+    def learn(self, f: Array, label: int, weight: float = 1.0) -> None:
+        """One round: scores f (K,) that were made before the class number `label` was read."""
 
 
 class Brier(Calibration):
@@ -43,7 +46,7 @@ class Brier(Calibration):
         U = (F + 1) / 2
         V = -np.sort(-U, axis=1)
         tau = (np.cumsum(V, axis=1) - 1) / np.arange(1, F.shape[1] + 1)  # the threshold if the k largest were kept
-        kept = (V > tau).sum(axis=1)  # V > tau holds on a prefix, and always for k = 1
+        kept = (tau < V).sum(axis=1)  # that holds on a prefix, and always for k = 1
         P = np.maximum(U - tau[np.arange(len(F)), kept - 1, None], 0.0)
         return (1 - FLOOR) * (P / P.sum(axis=1, keepdims=True)) + FLOOR / F.shape[1]
 
@@ -55,8 +58,7 @@ class Logistic(Calibration):
     b_: float = 0.0
 
     def __call__(self, F: Array) -> Array:
-        L = -np.logaddexp(0.0, -(self.a_ * F + self.b_))  # log sigma; the row's largest is taken out, so no 0/0
-        return softmax(L, axis=1)
+        return _softmax(-np.logaddexp(0.0, -(self.a_ * F + self.b_)))  # of log sigma: sums to 1 without 0/0
 
 
 class Platt(Logistic):
@@ -67,21 +69,19 @@ class Platt(Logistic):
     two classes count as f_0 = -f_1 (there B stays 0 by symmetry): the most probable class is the predicted one.
     """
 
+    learns: ClassVar[bool] = True
     t_: int = 0
 
-    def learn(self, F: Array, classes: list[int], weights: Array | None) -> None:
-        a, b, t = self.a_, self.b_, self.t_
-        for i, row in enumerate(F.tolist()):
-            t += 1
-            rate = _rate(t, weights, i) / len(row)
-            down_a = down_b = 0.0
-            for k, f in enumerate(row):
-                error = 0.5 * (1 + math.tanh(0.5 * (a * f + b))) - (k == classes[i])  # sigma without overflow
-                down_a += error * f / (1 + f * f)
-                down_b += error
-            a = max(a - rate * down_a, SMALLEST)
-            b -= rate * down_b
-        self.a_, self.b_, self.t_ = a, b, t
+    def learn(self, f: Array, label: int, weight: float = 1.0) -> None:
+        self.t_ += 1
+        rate = _rate(self.t_, weight) / len(f)
+        down_a = down_b = 0.0
+        for k, score in enumerate(f.tolist()):
+            error = 0.5 * (1 + math.tanh(0.5 * (self.a_ * score + self.b_))) - (k == label)  # sigma without overflow
+            down_a += error * score / (1 + score * score)
+            down_b += error
+        self.a_ = max(self.a_ - rate * down_a, SMALLEST)
+        self.b_ -= rate * down_b
 
 
 class Softmax(Calibration):
@@ -90,25 +90,28 @@ class Softmax(Calibration):
     a_: float = 1.0
 
     def __call__(self, F: Array) -> Array:
-        return softmax(self.a_ * F, axis=1)
+        return _softmax(self.a_ * F)
 
 
 class Temperature(Softmax):
-    """softmax(A f) for multi-class margins: A starts at 1 and follows stochastic gradients of the log loss, as in `Platt`."""
+    """softmax(A f) for multi-class margins: A starts at 1 and follows gradients of the log loss, as in `Platt`."""
 
+    learns: ClassVar[bool] = True
     t_: int = 0
 
-    def learn(self, F: Array, classes: list[int], weights: Array | None) -> None:
-        a, t = self.a_, self.t_
-        for i, f in enumerate(F):
-            t += 1
-            f = f - f.mean()
-            down = float(softmax(a * f) @ f - f[classes[i]])  # derivative of -log p_y in A
-            # the divisor knows f only, not y: the steps stay right on average where the odds are
-            a = max(a - _rate(t, weights, i) * down / (1 + float(f @ f)), SMALLEST)
-        self.a_, self.t_ = a, t
+    def learn(self, f: Array, label: int, weight: float = 1.0) -> None:
+        self.t_ += 1
+        f = f - f.mean()
+        down = float(_softmax(self.a_ * f[None])[0] @ f - f[label])  # derivative of -log p_y in A
+        # the divisor knows f only, not y: the steps stay right on average where the odds are
+        self.a_ = max(self.a_ - _rate(self.t_, weight) * down / (1 + float(f @ f)), SMALLEST)
 
 
-def _rate(t: int, weights: Array | None, i: int) -> float:
-    rate = RATE / math.sqrt(t)
-    return rate if weights is None else min(rate * float(weights[i]), RATE)  # a heavy row must not throw the map away
+def _softmax(F: Array) -> Array:
+    P = np.exp(F - F.max(axis=1, keepdims=True))
+    P /= P.sum(axis=1, keepdims=True)
+    return P
+
+
+def _rate(t: int, weight: float) -> float:
+    return min(RATE / math.sqrt(t) * weight, RATE)  # a heavy row must not throw the map away

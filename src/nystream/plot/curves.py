@@ -18,7 +18,7 @@ from nystream.types import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["axis_name", "curves", "draw_lines", "name_lines"]
+__all__ = ["axis_name", "curves", "draw_lines", "name_lines", "sane"]
 
 NAMES = {
     "n": "rows",
@@ -38,7 +38,7 @@ NAMES = {
 
 EARLY = 0.1
 """The first readings are the worst: this share of them may leave the axis, if that at least halves its range."""
-FAR = 20.0
+FAR, FAR_LOG = 20.0, 1e6
 """A learner whose last reading is this many times that of the median learner has diverged and leaves the axis."""
 
 
@@ -100,9 +100,9 @@ def draw_lines(axes: Axes, results: Sequence[Result], y: str, x: str = "n", *, l
     drawn = [ys for _, ys in lines if len(ys)]
     better = results[0].directions.get(y, "lower")
     if "y" in log:
-        axes.set_ylim(*np.exp(_range([np.log(ys) for ys in drawn], better)))
+        axes.set_ylim(*np.exp(_range([np.log(ys) for ys in sane(drawn, FAR_LOG)], better)))
     else:
-        axes.set_ylim(*_range(_sane(drawn), better))
+        axes.set_ylim(*_range(sane(drawn, FAR), better))
     tick_logs(axes)
     return tags
 
@@ -132,6 +132,12 @@ def axis_name(column: str) -> str:
     return f"{words}, last {int(window):,} rows" if at else words
 
 
+def sane(lines: list[Array], far: float = FAR) -> list[Array]:
+    """The lines that have not diverged."""
+    typical = float(np.median([abs(ys[-1]) for ys in lines]))
+    return [ys for ys in lines if abs(ys[-1]) <= far * typical] if typical > 0 else lines
+
+
 def _several(result: Result | Comparison | Iterable[Result]) -> list[Result]:
     results = [result] if isinstance(result, Result) else list(result)
     if not results or not all(isinstance(r, Result) for r in results):
@@ -151,12 +157,6 @@ def _points(result: Result, x: str, y: str, log: str) -> tuple[Array, Array]:
     keep &= (xs > 0) | ("x" not in log)
     keep &= (ys > 0) | ("y" not in log)
     return xs[keep], ys[keep]
-
-
-def _sane(lines: list[Array]) -> list[Array]:
-    """The lines that have not diverged."""
-    typical = float(np.median([abs(ys[-1]) for ys in lines]))
-    return [ys for ys in lines if abs(ys[-1]) <= FAR * typical] if typical > 0 else lines
 
 
 def _range(lines: list[Array], better: Direction) -> tuple[float, float]:

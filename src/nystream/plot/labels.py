@@ -98,7 +98,6 @@ def spread(wanted: Array, step: float, low: float, high: float) -> Array:
 
 def around(axes: Axes, tags: Sequence[Tag]) -> None:
     """Write each name beside its point, where it covers no point and no other name if such a place exists."""
-    renderer = axes.figure.canvas.get_renderer()  # type: ignore[attr-defined]
     points = axes.transData.transform([(tag.x, tag.y) for tag in tags]) if tags else np.zeros((0, 2))
     taken: list[Bbox] = []
     limits = axes.get_window_extent()
@@ -115,7 +114,7 @@ def around(axes: Axes, tags: Sequence[Tag]) -> None:
                 color=tag.color,
                 fontsize=SMALL,
             )
-            box = text.get_window_extent(renderer)
+            box = text.get_window_extent()
             outside = box.x0 < limits.x0 or box.x1 > limits.x1 + 20 or box.y0 < limits.y0 or box.y1 > limits.y1 + 10
             clashes = sum(box.overlaps(b) for b in taken) + int(box.padded(3).count_contains(points)) + 2 * outside
             if clashes < fewest:
@@ -127,4 +126,4 @@ def around(axes: Axes, tags: Sequence[Tag]) -> None:
             if fewest == 0:
                 break
         if best is not None:
-            taken.append(best.get_window_extent(renderer))
+            taken.append(best.get_window_extent())

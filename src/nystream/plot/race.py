@@ -6,10 +6,12 @@ import math
 import os
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from nystream.evaluate.comparison import Comparison
 from nystream.metrics.base import Metric
 from nystream.metrics.names import METRICS
-from nystream.plot.curves import axis_name, draw_lines, name_lines
+from nystream.plot.curves import axis_name, draw_lines, name_lines, sane
 from nystream.plot.labels import Tag, around
 from nystream.plot.style import INK, LARGE, Figure, blank, frame, line_style, tick_logs, titled
 
@@ -88,16 +90,20 @@ def _heading(panel: str, comparison: Comparison) -> str:
 
 
 def _draw_speed(axes: Axes, comparison: Comparison, name: str, log: str) -> list[Tag]:
-    """Each learner as a point: rows per second inside the learner, and its last reading."""
+    """Each learner as a point: rows per second and last reading; a triangle at the top if it diverged."""
     frame(axes, "rows per second", "", "x" + log)
+    finals = {r.name: r.final[name] for r in comparison if r.seconds > 0 and math.isfinite(r.final.get(name, math.nan))}
+    kept = [float(values[0]) for values in sane([np.array([value]) for value in finals.values()])] if finals else []
     tags = []
-    for i, result in enumerate(comparison):
-        value = result.final.get(name, math.nan)
-        if result.seconds > 0 and math.isfinite(value):
-            color = line_style(i)["color"]
-            speed = result.rows / result.seconds
-            axes.plot([speed], [value], "o", color=color, ms=7, markeredgecolor="white", markeredgewidth=0.8)
-            tags.append(Tag(result.name, color, speed, value))
-    axes.margins(x=0.15, y=0.12)
+    for shown in (True, False):  # those that diverged last: the others set the limits
+        height = axes.get_ylim()[1]
+        for i, result in enumerate(comparison):
+            if result.name in finals and (finals[result.name] in kept) == shown:
+                x, y = result.rows / result.seconds, finals[result.name] if shown else height
+                color = line_style(i)["color"]
+                axes.plot(x, y, "o" if shown else "^", color=color, ms=7, mec="white", mew=0.8, clip_on=shown)
+                tags.append(Tag(result.name if shown else f"{result.name} ↑", color, x, y))
+        axes.margins(x=0.15, y=0.12)
+        axes.set_ylim(axes.get_ylim() if shown else (axes.get_ylim()[0], height))
     tick_logs(axes)
     return tags

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 except ImportError as error:
     raise ImportError("nystream.plot needs matplotlib; install it with: pip install 'nystream[plot]'") from error
 
@@ -26,6 +26,8 @@ DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (7, 2, 1.5, 2)
 INK = "#333333"
 GRID = "#E3E3E3"
 SMALL, NORMAL, LARGE = 8.5, 9.5, 11.5
+ROUND = (1, 2, 5, 10)
+"""Ticks are multiples of these, times a power of ten."""
 DECADES = 2.5
 """Logarithmic axes shorter than this need more ticks than powers of ten."""
 
@@ -55,8 +57,12 @@ def frame(axes: Axes, x: str, y: str, log: str = "") -> None:
     axes.grid(visible=True, color=GRID, linewidth=0.8)
     if "x" in log:
         axes.set_xscale("log")
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(6, steps=ROUND))
     if "y" in log:
         axes.set_yscale("log")
+    else:
+        axes.yaxis.set_major_locator(MaxNLocator(7, steps=ROUND))
     if x in ("rows", "rows per second"):
         axes.xaxis.set_major_formatter(FuncFormatter(_count))
 

@@ -1,7 +1,9 @@
 """Linear models in feature space, learnt one example at a time."""
 
+from nystream.solvers.awv import AWV
 from nystream.solvers.base import Solver
+from nystream.solvers.meter import Meter
 from nystream.solvers.ogd import OGD
 from nystream.solvers.ons import ONS
 
-__all__ = ["OGD", "ONS", "Solver"]
+__all__ = ["AWV", "Meter", "OGD", "ONS", "Solver"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv as csv_module
-import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -131,9 +130,7 @@ class DelimitedStream(Stream):
         yield from self._table.chunks(lines, self._first, rows, self._live)
 
 
-def _coders(
-    targets: Sequence[int], single: bool, row: list[str], labels: Iterable[Any] | None
-) -> dict[int, Labels]:
+def _coders(targets: Sequence[int], single: bool, row: list[str], labels: Iterable[Any] | None) -> dict[int, Labels]:
     """Classes of the target, given or (where its first value is a name) to be found."""
     if labels is not None:
         if not single or not targets:
@@ -157,10 +154,16 @@ def _head(source: TextFile | Pipe) -> list[str]:
 
 def _two_rows(head: list[str], delimiter: str | None, source: str) -> list[Fields]:
     rows: list[Fields] = []
+    line = 0
     try:
-        rows.extend(itertools.islice((row for row in _split(iter(head), delimiter) if row.fields), 2))
+        for row in _split(iter(head), delimiter):
+            line = row.line
+            if row.fields:
+                rows.append(row)
+            if len(rows) == 2:
+                break
     except SplitError as error:
-        raise ValueError(f"{source}:{rows[-1].line + 1 if rows else 1}: {error}") from None
+        raise ValueError(f"{source}:{line + 1}: {error}") from None
     return rows
 
 

@@ -136,13 +136,15 @@ def _targets(y: Any, n: int, labels: Iterable[Any] | None) -> tuple[Labels | Non
 
 def _checked(value: Any, name: str) -> Any:
     """The array, of any real dtype; what is not numbers is an error now, not in the middle of a pass."""
-    array = np.asanyarray(value)
+    array = np.asarray(value)
     if array.dtype.kind in "biuf":
         return array
+    if array.dtype.kind != "O":
+        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
     try:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}: {error}") from None
+        raise ValueError(f"{name} must hold numbers: {error}") from None
 
 
 def _floats(values: Any) -> Array:
@@ -169,7 +171,7 @@ def _frame_values(frame: Any) -> Any:
     parts = []
     for name in frame.columns:
         try:
-            parts.append(np.asarray(frame[name].to_numpy(), dtype=np.float64))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"column {name!r} of X does not hold numbers ({error}); drop or encode it") from None
+            parts.append(_checked(frame[name].to_numpy(), f"column {name!r} of X"))
+        except ValueError as error:
+            raise ValueError(f"{error}; drop or encode it") from None
     return np.column_stack(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from nystream.params import one_of
@@ -38,9 +39,12 @@ def stdin(
         format = line_format(source.head(2))
     if format == "arff":
         raise ValueError("standard input looks like ARFF, which is read from files only; save it to a file")
-    if format == "libsvm":
-        return SvmlightStream(source, flush_lines=flush_lines, **options)
-    return DelimitedStream(source, flush_lines=flush_lines, **options)
+    make: type[DelimitedStream | SvmlightStream] = SvmlightStream if format == "libsvm" else DelimitedStream
+    known = [name for name in inspect.signature(make).parameters if name not in ("source", "flush_lines")]
+    for option in options:
+        if option not in known:
+            raise ValueError(f"{source.name} ({format}) has no option {option!r}; it has {', '.join(known)}")
+    return make(source, flush_lines=flush_lines, **options)
 
 
 def line_format(head: list[str]) -> str:

@@ -97,7 +97,7 @@ class ArffStream(Stream):
         coders = {j: _coder(attributes[j], j, choice, nominal, source.name) for j in choice.used}
         found = {j: coder for j, coder in coders.items() if coder is not None}
         self._table = Table(
-            source.name, names, choice, found, ",", _split, quotes="'\"", comment="%", missing=missing
+            source.name, names, choice, found, ",", _split, special="'\"%", missing=missing
         )  # fmt: skip
         self._source = source
         self._values = {

@@ -69,7 +69,8 @@ static void FOURIER(project)(ptrdiff_t n, ptrdiff_t d, ptrdiff_t m, ptrdiff_t ld
    sin r = r + r^3 S(r^2) and cos r = 1 - r^2/2 + r^4 C(r^2); S and C interpolate at 6 Chebyshev nodes of [0, (pi/4)^2],
    error of the polynomials below 1e-17, of the results about 2e-16.  Odd k swaps the two, bit 1 of k and of k + 1 is
    the sign of the sine and of the cosine. */
-static void FOURIER(sincos)(ptrdiff_t n, const double *restrict u, double gain, double *restrict c, double *restrict s) {
+static void FOURIER(sincos)(ptrdiff_t n, const double *restrict u, double gain, double *restrict c,
+                            double *restrict s) {
   for (ptrdiff_t i = 0; i < n; i++) {
     const double t = FMA(u[i], 0.6366197723675814, FOURIER_ROUND), k = t - FOURIER_ROUND;
     double r = FMA(k, -1.5707963267341256, u[i]);

@@ -144,7 +144,7 @@ PAIRS_INLINE void PAIRS(probe)(const double *x, const double *Y, ptrdiff_t m, pt
 PAIRS_INLINE void PAIRS(squared)(const int ni, const int nj, const double *X, const double *Y, ptrdiff_t d,
                                  PAIRS(bits) mask, const double *nx, const double *ny, const double *dots, double *out,
                                  ptrdiff_t ldo) {
-  double far[ROWS * 4];
+  double exact[ROWS * 4];
   int lost = 0;
 #if V > 1
   if (nj == 4) {
@@ -164,10 +164,10 @@ PAIRS_INLINE void PAIRS(squared)(const int ni, const int nj, const double *X, co
         out[i * ldo + j] = v;
       }
   if (!lost) return;
-  PAIRS(tile)(PAIRS_SQUARED, ni, nj, X, Y, d, mask, far, 4);
+  PAIRS(tile)(PAIRS_SQUARED, ni, nj, X, Y, d, mask, exact, 4);
   for (int i = 0; i < ni; i++)
     for (int j = 0; j < nj; j++)
-      if (!(out[i * ldo + j] >= PAIRS_LOST * (nx[i] + ny[j]))) out[i * ldo + j] = far[4 * i + j];
+      if (!(out[i * ldo + j] >= PAIRS_LOST * (nx[i] + ny[j]))) out[i * ldo + j] = exact[4 * i + j];
 }
 
 /* ni rows of X against m points, four points at a time */

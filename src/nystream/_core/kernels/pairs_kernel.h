@@ -56,7 +56,7 @@ typedef struct {
 #if PAIRS_VECTORS
 #define PAIRS(x) pairs_##x##_base
 #define V 2
-#define ROWS 2
+#define ROWS 3
 #include "pairs_body.h"
 #undef V
 #undef ROWS
@@ -66,7 +66,7 @@ typedef struct {
 #pragma GCC target("avx2,fma")
 #define PAIRS(x) pairs_##x##_avx2
 #define V 4
-#define ROWS 2 /* 2 x 4 accumulators of 16 registers */
+#define ROWS 3 /* 3 x 4 accumulators of 16 registers */
 #include "pairs_body.h"
 #undef V
 #undef ROWS

@@ -1,0 +1,85 @@
+"""Kernel rows: microseconds per row, as multiples of NumPy. Run: python benchmarks/speed/kernel_rows.py"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
+
+import numpy as np
+
+from nystream._core.kernel_rows import isa
+from nystream.dictionary import Rows
+from nystream.kernels import Gaussian, Kernel, Laplacian, Matern, Polynomial
+
+ROWS, REPEATS = 256, 15
+SIZES = ((100, 22), (500, 22), (2000, 22), (100, 256), (500, 256), (2000, 256))
+"""Stored points and columns."""
+
+
+def numpy_row(P: np.ndarray, norms: np.ndarray, x: np.ndarray, gamma: float) -> np.ndarray:
+    """A Gaussian kernel row, norms of the points known."""
+    return np.exp(-gamma * np.maximum(norms + x @ x - 2 * (P @ x), 0))
+
+
+def numpy_block(X: np.ndarray, P: np.ndarray, norms: np.ndarray, gamma: float) -> np.ndarray:
+    """A block of them, with as few temporaries as NumPy allows."""
+    D = X @ P.T
+    D *= -2
+    D += (X * X).sum(1)[:, None]
+    D += norms
+    np.maximum(D, 0, out=D)
+    D *= -gamma
+    return np.exp(D, out=D)
+
+
+def microseconds(work: Callable[[], object]) -> float:
+    """Least time of several runs, per row: the one that the rest of the machine disturbed least."""
+    taken = []
+    for _ in range(REPEATS):
+        start = time.thread_time()
+        work()
+        taken.append(time.thread_time() - start)
+    return min(taken) / ROWS * 1e6
+
+
+def data(m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, and points stored as learners store them."""
+    rng = np.random.default_rng(0)
+    points = Rows(d)
+    points.extend(rng.normal(size=(m, d)))
+    return rng.normal(size=(ROWS, d)), points.view
+
+
+def against_numpy() -> None:
+    print(
+        f"{'points':>7} {'columns':>8} | {'NumPy row':>9} {'ours':>7} {'ratio':>6} | {'block':>7} {'ours':>7} {'ratio':>6}"
+    )
+    for m, d in SIZES:
+        X, P = data(m, d)
+        norms, gamma, kernel = (P * P).sum(1), 0.5 / d, Gaussian(float(np.sqrt(d)))
+        assert np.allclose(kernel(X, P), numpy_block(X, P, norms, gamma), rtol=1e-12)
+        numpy_rows = microseconds(lambda X=X, P=P, n=norms, g=gamma: [numpy_row(P, n, x, g) for x in X])
+        numpy_blocks = microseconds(lambda X=X, P=P, n=norms, g=gamma: numpy_block(X, P, n, g))
+        rows = microseconds(lambda X=X, P=P, k=kernel: [k.row(P, x) for x in X])
+        blocks = microseconds(lambda X=X, P=P, k=kernel: k(X, P))
+        print(f"{m:>7} {d:>8} | {numpy_rows:>9.2f} {rows:>7.2f} {numpy_rows / rows:>6.1f}", end=" | ")
+        print(f"{numpy_blocks:>7.2f} {blocks:>7.2f} {numpy_blocks / blocks:>6.1f}")
+
+
+def of_each_kernel() -> None:
+    X, P = data(500, 22)
+    kernels: list[Kernel] = [Gaussian(), Laplacian(), Matern(0.5), Matern(1.5), Matern(2.5), Polynomial(3)]
+    print(f"\n{'500 points, 22 columns':>24} {'row':>7} {'block':>7}")
+    for kernel in kernels:
+        rows = microseconds(lambda k=kernel: [k.row(P, x) for x in X])
+        blocks = microseconds(lambda k=kernel: k(X, P))
+        print(f"{kernel!r:>24} {rows:>7.2f} {blocks:>7.2f}")
+
+
+if __name__ == "__main__":
+    print(f"microseconds per row, one thread, {isa()}; Gaussian kernel")
+    against_numpy()
+    of_each_kernel()

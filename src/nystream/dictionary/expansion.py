@@ -1,0 +1,188 @@
+"""A function in the kernel's space as stored points and coefficients, with K outputs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nystream._core.expansion import Terms
+from nystream.kernels.base import Kernel
+from nystream.params import Params, at_least
+from nystream.types import Array
+
+__all__ = ["Expansion"]
+
+
+class Expansion(Params):
+    """f = S sum_i a_i k(x_i, .), with one lazy scale S, so that shrinking all coefficients costs O(1).
+
+    S is multiplied into the a_i when it falls below 1e-100. Slots have no order in time: `remove` moves the last entry
+    into the hole, and `birth` tells when each was stored. The mean of the hypotheses that made predictions (one per
+    `begin`) is kept lazily too: the sum of coefficient i over the rounds is a_i cum + past_i with cum the sum of S;
+    it loses no more than four digits because cum is settled into past_i whenever it exceeds 1e4 S.
+
+    A block of inputs is opened once: its kernel rows against the stored points come from one product, and every later
+    `append`, `replace` or `remove` corrects them for the rows to come, so that a block gives what single rows give::
+
+        f.open(X)
+        for j in range(len(X)):
+            k = f.begin(j)                      # (m,) kernel row of X[j], a window, no copy
+            p = f.scores(k)                     # (K,)
+            f.decay(0.99)
+            f.append(X[j], alpha, birth=t + j)
+        f.close()
+
+    Compiled loops take `f.terms` (a `nystream._core.expansion.Terms`) and do the same without the interpreter.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    limit : int, optional
+        Points that are stored at most, if the caller sees to that (blocks then reserve no more).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.dictionary import Expansion
+    >>> from nystream.kernels import Gaussian
+    >>> f = Expansion(Gaussian(1.0))
+    >>> f.start(d=2, outputs=1)
+    >>> f.append(np.zeros(2), np.array([2.0]), birth=1)
+    >>> f.decay(0.5)
+    >>> f.predict(np.zeros((1, 2))).tolist(), f.coef.tolist()
+    ([[1.0]], [[1.0]])
+    """
+
+    def __init__(self, kernel: Kernel, *, limit: int | None = None) -> None:
+        self.kernel = kernel
+        self.limit = None if limit is None else at_least("limit", limit, 1)
+
+    def start(self, d: int, outputs: int = 1) -> None:
+        """Forget everything; rows have d columns, scores K = `outputs` numbers."""
+        self._terms = Terms(self.kernel, d, outputs)
+
+    @property
+    def terms(self) -> Terms:
+        """The compiled object, for compiled loops."""
+        return self._terms
+
+    # -- what is stored ------------------------------------------------------------------------------------------------
+    @property
+    def n(self) -> int:
+        """Stored points, m below."""
+        return self._terms.n
+
+    @property
+    def outputs(self) -> int:
+        return self._terms.K
+
+    @property
+    def points(self) -> Array:
+        """(m, d), a window on the stored rows until the next change."""
+        return self._terms.points
+
+    @property
+    def coef(self) -> Array:
+        """(m, K), the scale included; a copy."""
+        return self._terms.coef
+
+    @property
+    def birth(self) -> npt.NDArray[np.int64]:
+        """(m,) round in which each point was stored; a window."""
+        return self._terms.birth
+
+    @property
+    def own(self) -> Array:
+        """(m,) k(x_i, x_i); a window."""
+        return self._terms.own
+
+    @property
+    def scale(self) -> float:
+        """S. Stored coefficients a_i = coef_i / S."""
+        return self._terms.scale
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes reserved."""
+        return self._terms.nbytes
+
+    def __len__(self) -> int:
+        return self._terms.n
+
+    # -- values --------------------------------------------------------------------------------------------------------
+    def predict(self, X: Array) -> Array:
+        """(n, d) -> (n, K). Pure."""
+        return self._terms.predict(X)
+
+    def averaged(self, X: Array) -> Array:
+        """(n, d) -> (n, K) with the mean of the hypotheses of all rounds begun, restricted to the points stored now."""
+        return self._terms.predict(X, self._terms.averaged_coef)
+
+    def scores(self, k: Array) -> Array:
+        """(K,) from the kernel row k (m,) of one input."""
+        return self._terms.values(k)
+
+    # -- a block of inputs ---------------------------------------------------------------------------------------------
+    def open(self, X: Array) -> None:
+        """Kernel rows of X (n, d) against the stored points; X is kept until `close`. At most len(X) points may enter."""
+        self._terms.open_block(X, sys.maxsize if self.limit is None else self.limit + 1)
+
+    def begin(self, j: int) -> Array:
+        """The round of row j of the open block: its kernel row (m,). Rounds go forward."""
+        return self._terms.begin_round(j)
+
+    @property
+    def row(self) -> Array:
+        """(m,) kernel row of the present round, with the points as they are now."""
+        return self._terms.kernel_row()
+
+    @property
+    def kxx(self) -> float:
+        """k(x, x) of the present round's row."""
+        return self._terms.own_value()
+
+    def close(self) -> None:
+        self._terms.close_block()
+
+    # -- changes -------------------------------------------------------------------------------------------------------
+    def decay(self, factor: float) -> None:
+        """All coefficients times factor, 0 < factor; O(1)."""
+        self._terms.shrink(factor)
+
+    def append(self, x: Array, alpha: Array, birth: int, own: float | None = None) -> None:
+        """Store x (d,) with coefficients alpha (K,) as they are after all decay so far; `own` is k(x, x) if known."""
+        self._terms.store(x, alpha, self._own(x) if own is None else own, birth)
+
+    def replace(self, i: int, x: Array, alpha: Array, birth: int, own: float | None = None) -> None:
+        """Entry i becomes (x, alpha)."""
+        self._terms.replace(i, x, alpha, self._own(x) if own is None else own, birth)
+
+    def remove(self, i: int) -> None:
+        """Entry i goes and the last one takes its slot; O(d + K), and O(rows to come) while a block is open."""
+        self._terms.forget(i)
+
+    def add(self, alpha: Array) -> None:
+        """Add alpha (m, K) to the coefficients."""
+        self._terms.add(alpha)
+
+    def grow(self, outputs: int) -> None:
+        """New outputs start with coefficients 0."""
+        self._terms.reshape(self._terms.d, outputs)
+
+    def widen(self, d: int) -> None:
+        """Stored points get columns of zeros."""
+        self._terms.reshape(d, self._terms.K)
+
+    def _own(self, x: Array) -> float:
+        return float(self.kernel.diag(x[None])[0])
+
+    def _state(self) -> dict[str, Any]:
+        return self._terms.state() if "_terms" in self.__dict__ else {}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        if state:
+            self.start(state["points_"].shape[1], len(state["coef_"]))
+            self._terms.restore(state)

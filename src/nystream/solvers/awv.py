@@ -1,0 +1,269 @@
+"""Exact streaming least squares on explicit features: the Vovk-Azoury-Warmuth forecaster and online ridge regression."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from nystream._core.ldl import LDL, aligned_zeros
+from nystream.params import positive
+from nystream.solvers.base import Solver
+from nystream.solvers.meter import Meter
+from nystream.types import Array, Change
+
+__all__ = ["AWV"]
+
+BELOW = 0.5
+"""Unlearning stops where a pivot falls below this share of the ridge, which no set of learnt rows can do."""
+
+
+class AWV(Solver):
+    """Least squares with a ridge, exact in every round: ridge regression, or AWV, which already counts z_t.
+
+    With A_t = lam I + sum_{s<=t} w_s z_s z_s' and b_t = sum_{s<=t} w_s y_s z_s::
+
+        ridge  r_t = b_{t-1}' A_{t-1}^-1 z_t
+        AWV    p_t = b_{t-1}' A_t^-1 z_t = r_t / (1 + w_t s_t),      s_t = z_t' A_{t-1}^-1 z_t
+
+    The state is the factor A = L D L' with q = D^-1 L^-1 b. One pass over L predicts and learns in 2 r^2 flops, the least
+    there is (r^2 for the quadratic form, r^2 to absorb z z'); it only ever adds positive terms, so rounding does
+    not build up and nothing is refreshed. `run` takes several rows through L at a time and gives the same bits as `step`,
+    and `predict` those of a `step` of weight 1. Several outputs share the factor.
+
+    O(r^2) time a row, r^2/2 numbers of memory for r features, whatever the length of the stream. A row of weight w counts as
+    w rows (and the forecaster counts z_t with its weight); one of weight 0 is predicted and not learnt. What the model
+    promises is on its `meter_`.
+
+    Parameters
+    ----------
+    lam : float, default 1.0
+        Ridge, > 0.
+    vovk : bool, default True
+        Predict as AWV does; False: as ridge regression.
+    clip : float or None
+        Predictions are clipped to [-clip, clip].
+
+    References
+    ----------
+    Vovk. Competitive on-line statistics. International Statistical Review 69, 2001. Azoury, Warmuth. Relative loss
+    bounds for on-line density estimation with the exponential family. Machine Learning 43, 2001. Gill, Golub, Murray,
+    Saunders. Methods for modifying matrix factorizations. Mathematics of Computation 28, 1974 (method C1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.solvers import AWV
+    >>> solver = AWV(lam=0.5)
+    >>> solver.start(dim=3, outputs=1)
+    >>> Z = np.random.default_rng(0).normal(size=(100, 3))
+    >>> P = solver.run(Z, Z @ [[1.0], [-2.0], [0.5]])
+    >>> bool(np.allclose(solver.weights[:, 0], [1.0, -2.0, 0.5], atol=0.05))
+    True
+    """
+
+    weighted: ClassVar[bool] = True
+
+    dim_: int
+    outputs_: int
+    tiles_: Array
+    """L in 8 x 8 tiles, the layout of kernels/ldl_kernel.h; `factor` is the plain matrix."""
+    dinv_: Array
+    """1/D, padded to a multiple of 8."""
+    q_: Array
+    """D^-1 L^-1 b, rows and columns padded to multiples of 8."""
+    meter_: Meter
+
+    def __init__(self, lam: float = 1.0, *, vovk: bool = True, clip: float | None = None) -> None:
+        self.lam = positive("lam", lam)
+        self.vovk = vovk
+        self.clip = None if clip is None else positive("clip", clip)
+
+    def start(self, dim: int, outputs: int) -> None:
+        self.dim_, self.outputs_ = dim, outputs
+        blocks = -(-dim // 8)
+        self.tiles_ = aligned_zeros(blocks * (blocks + 1) // 2, 8, 8)
+        self.dinv_ = aligned_zeros(8 * blocks)
+        self.dinv_ += 1 / self.lam
+        self.q_ = aligned_zeros(8 * blocks, _padded(outputs))
+        self.meter_ = Meter(outputs, vovk=self.vovk, clip=self.clip)
+        self._bind()
+
+    def predict(self, Z: Array) -> Array:
+        return self._ldl.query(Z, True)[0]
+
+    def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
+        return self._ldl.step(z, y, weight)
+
+    def step_one(self, z: Array, y: float) -> float:
+        """`step` for one output and weight 1, in plain numbers: the shortest way in for one row at a time."""
+        return self._ldl.step_one(z, y)
+
+    def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
+        return self._ldl.run(Z, Y, weights)
+
+    # -- what the model knows --------------------------------------------------------------------------------------
+    @property
+    def weights(self) -> Array:
+        """(dim, K) A^-1 b: ridge predictions are Z @ weights. O(dim^2), computed when asked for."""
+        solution: Array = solve_triangular(self.factor, self._q, lower=True, trans="T", unit_diagonal=True)
+        return solution
+
+    @property
+    def factor(self) -> Array:
+        """(dim, dim) a copy of L, unit lower triangular."""
+        L = np.zeros((8 * self._blocks, 8 * self._blocks))
+        start = 0
+        for k in range(self._blocks):
+            stop = start + self._blocks - k
+            L[8 * k :, 8 * k : 8 * k + 8] = self.tiles_[start:stop].transpose(0, 2, 1).reshape(-1, 8)
+            start = stop
+        np.fill_diagonal(L, 1.0)
+        return L[: self.dim_, : self.dim_].copy()
+
+    @property
+    def pivots(self) -> Array:
+        """(dim,) D."""
+        return 1 / self.dinv_[: self.dim_]
+
+    @property
+    def matrix(self) -> Array:
+        """(dim, dim) A = lam I + sum of w z z'."""
+        L = self.factor
+        product: Array = (L * self.pivots) @ L.T
+        return product
+
+    @property
+    def right_side(self) -> Array:
+        """(dim, K) b = sum of w z y'."""
+        return self.factor @ (self.pivots[:, None] * self._q)
+
+    def leverage(self, Z: Array) -> Array:
+        """(n,) s = z'A^-1 z, exact; never below 0."""
+        return self._ldl.query(Z)[1]
+
+    def log_det(self) -> float:
+        """log det(A / lam) = log det(I + K / lam) for the Gram matrix K of the rows learnt."""
+        return float(-np.log(self.lam * self.dinv_[: self.dim_]).sum())
+
+    def effective_dimension(self) -> float:
+        """tr K (K + lam I)^-1 = dim - lam tr A^-1; O(dim^3), computed when asked for."""
+        return float(self.dim_ - self.lam * self.leverage(np.eye(self.dim_)).sum())
+
+    def std(self, Z: Array) -> Array:
+        """(n, K) predictive standard deviations sqrt(best/n (1 + s)), n the sum of weights."""
+        return np.sqrt((1 + self.leverage(Z))[:, None] * self.meter_.variance)
+
+    # -- what can be done to it ------------------------------------------------------------------------------------
+    def add_outputs(self, combination: Array) -> None:
+        """New outputs, with labels so far Y @ combination (K, new): exact, least squares is linear in its labels.
+
+        The meter of the new outputs is that of `Meter.widened`.
+        """
+        wide = aligned_zeros(len(self.q_), _padded(self.outputs_ + combination.shape[1]))
+        wide[:, : self.outputs_] = self.q_[:, : self.outputs_]
+        wide[:, self.outputs_ : self.outputs_ + combination.shape[1]] = self.q_[:, : self.outputs_] @ combination
+        self.q_ = wide
+        self.meter_ = self.meter_.widened(combination)
+        self.outputs_ += combination.shape[1]
+        self._bind()
+
+    def grow(self, outputs: int) -> None:
+        """More outputs, with the label 0 in every round so far."""
+        self.add_outputs(np.zeros((self.outputs_, outputs - self.outputs_)))
+
+    def merge(self, other: Self) -> Self:
+        """Become the model of both streams: A = A_1 + A_2 - lam I, b = b_1 + b_2. Exact, in any order and any tree."""
+        if not isinstance(other, AWV) or repr(other) != repr(self):
+            raise ValueError(f"merge needs two models with equal parameters; got {self!r} and {other!r}")
+        if (self.dim_, self.outputs_) != (other.dim_, other.outputs_):
+            raise ValueError(
+                f"merge needs equal features and outputs; got {self.dim_} x {self.outputs_} and "
+                f"{other.dim_} x {other.outputs_}"
+            )
+        mine, theirs = (self.matrix, self.weights), (other.matrix, other.weights)
+        A = mine[0] + theirs[0] - self.lam * np.eye(self.dim_)
+        w = self._take(A, self.right_side + other.right_side)
+        charge = self.lam * (w**2).sum(axis=0)
+        # best of the pool without cancellation: each stream's own, and how far its minimiser is from the common one
+        apart = sum(np.einsum("ik,ij,jk->k", w - v, M, w - v, optimize=True) for M, v in (mine, theirs))
+        best = self.meter_.best + other.meter_.best + apart - charge
+        self.meter_.merge(other.meter_, np.maximum(best, 0.0), charge)
+        return self
+
+    def unlearn(self, Z: Array, Y: Array, weights: Array | None = None) -> None:
+        """Take learnt rows out again, as if they had never come: A -= w z z', b -= w y z. Exact, in any order.
+
+        O(r^2) a row. Refuses, with nothing changed, rows that cannot have been learnt because A without them is not
+        at least the ridge. From then on the meter knows no regret: the losses of the forgotten rounds are not known.
+        """
+        w = np.ones(len(Z)) if weights is None else weights
+        trial = type(self)(self.lam, vovk=self.vovk, clip=self.clip)
+        trial._restore(self._state())
+        done, R, s = trial._ldl.remove(Z, Y, w)
+        if done < len(Z) or trial.dinv_[: self.dim_].max() * self.lam * BELOW > 1:
+            raise ValueError(
+                f"unlearn: these rows (at the latest row {min(done, len(Z) - 1)}) were not all learnt, or not with these "
+                "features and weights: without them the ridge itself would be missing. Nothing was changed"
+            )
+        self.tiles_[:], self.dinv_[:], self.q_[:] = trial.tiles_, trial.dinv_, trial.q_
+        self.meter_.forget(Y, R, w * s, w)
+
+    def rebase(self, change: Change, dim: int) -> None:
+        raise TypeError(
+            "AWV is exact because past rows keep their features; it cannot follow a map that moves. "
+            "Use a map that is fixed (Taylor, Fourier, Nystrom with given landmarks), or NystromPKAWV"
+        )
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + self.meter_.nbytes
+
+    # -- machinery -------------------------------------------------------------------------------------------------
+    @property
+    def _blocks(self) -> int:
+        return len(self.dinv_) // 8
+
+    @property
+    def _q(self) -> Array:
+        return self.q_[: self.dim_, : self.outputs_]
+
+    def _take(self, A: Array, b: Array) -> Array:
+        """Factor A (dim, dim) anew, with the right-hand side b (dim, K); returns A^-1 b."""
+        C, failed = lapack.dpotrf(A, lower=1)
+        if failed:
+            raise ValueError(f"A is not positive definite at feature {failed - 1}: lam={self.lam!r} is lost in rounding")
+        root = C.diagonal().copy()
+        e = solve_triangular(C, b, lower=True)
+        L = np.zeros((8 * self._blocks, 8 * self._blocks))
+        L[: self.dim_, : self.dim_] = np.tril(C / root, -1)
+        start = 0
+        for k in range(self._blocks):
+            stop = start + self._blocks - k
+            self.tiles_[start:stop] = L[8 * k :, 8 * k : 8 * k + 8].reshape(-1, 8, 8).transpose(0, 2, 1)
+            start = stop
+        self.dinv_[: self.dim_] = root**-2.0
+        self.q_[: self.dim_, : self.outputs_] = e / root[:, None]
+        solution: Array = solve_triangular(C, e, lower=True, trans="T")
+        return solution
+
+    def _bind(self) -> None:
+        """Let the compiled pass work on the arrays of the state."""
+        meter = self.meter_
+        self._ldl = LDL(
+            self.dim_, self.outputs_, self.tiles_, self.dinv_, self.q_, meter.totals_, meter.columns_, self.vovk, self.clip
+        )
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if "tiles_" in state:
+            for name in ("tiles_", "dinv_", "q_"):  # onto cache lines, and never the caller's memory
+                fresh = aligned_zeros(*state[name].shape)
+                fresh[...] = state[name]
+                setattr(self, name, fresh)
+            self._bind()
+
+
+def _padded(outputs: int) -> int:
+    return -(-outputs // 8) * 8

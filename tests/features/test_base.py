@@ -1,0 +1,101 @@
+"""What every feature map shares: its life from parameters to features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from nystream.features import Fastfood, FeatureMap, Fourier, Identity, Taylor
+from nystream.kernels import Gaussian
+from nystream.types import FeatureMap as FeatureMapProtocol
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+MAPS = [
+    Identity(),
+    Taylor(Gaussian(2.0), degree=3),
+    Taylor(Gaussian(2.0), radius=1.0),
+    Fourier(Gaussian(2.0), 20, seed=0),
+    Fourier(Gaussian(2.0), 20, orthogonal=True, seed=0),
+    Fastfood(Gaussian(2.0), 20, seed=0),
+]
+each_map = pytest.mark.parametrize("template", MAPS, ids=repr)
+
+
+class Squares(FeatureMap):
+    """A map of one's own: `dim` and `_map`, nothing else."""
+
+    @property
+    def dim(self):
+        return 2 * self.d_
+
+    def _map(self, X, out):
+        out[:, : self.d_] = X
+        out[:, self.d_ :] = X * X
+
+
+@each_map
+def test_a_map_needs_the_number_of_columns_before_it_transforms(template):
+    with pytest.raises(ValueError, match="has seen no data yet; call fit, partial_fit or start"):
+        template.clone().transform(X)
+
+
+@each_map
+def test_transform_is_pure_and_takes_the_rows_in_any_form(template):
+    features = template.clone().fit(X)
+    Z = features.transform(X)
+    state = repr(features._state())
+    assert Z.shape == (40, features.dim)
+    assert_array_equal(features.transform(np.asfortranarray(X)), Z)
+    assert_array_equal(features.transform(X.tolist()), Z)
+    assert features.transform(X[:0]).shape == (0, features.dim)
+    out = np.full_like(Z, np.nan)
+    assert features.transform(X, out=out) is out
+    assert_array_equal(out, Z)
+    assert repr(features._state()) == state
+
+
+@each_map
+def test_rows_and_blocks_have_the_same_features(template):
+    features = template.clone().fit(X)
+    assert_array_equal([features.row(x) for x in X], features.transform(X))
+
+
+@each_map
+def test_fixed_maps_never_move(template):
+    features = template.clone().fit(X)
+    Z = features.transform(X)
+    assert all(features.observe(x) is None for x in X)
+    features.partial_fit(5 * X)
+    assert_array_equal(features.transform(X), Z)
+    assert_array_equal(features.clone().fit_transform(X), Z)
+
+
+@each_map
+def test_bad_rows_are_refused_with_their_place(template):
+    features = template.clone().fit(X)
+    bad = X.copy()
+    bad[7, 1] = np.nan
+    with pytest.raises(ValueError, match="X has nan at row 7, column 1"):
+        features.transform(bad)
+    with pytest.raises(ValueError, match="X has 2 columns"):
+        features.transform(X[:, :2])
+    with pytest.raises(ValueError, match="X must be two-dimensional"):
+        features.transform(X[0])
+
+
+@each_map
+def test_a_map_has_the_shape_that_learners_expect(template):
+    assert isinstance(template, FeatureMapProtocol)
+    features = template.clone().fit(X)
+    assert features.note(X) is None
+    assert features.nbytes >= 0
+    if type(features).widen is FeatureMap.widen:  # the others: test_widen.py
+        with pytest.raises(TypeError, match="cannot take more columns"):
+            features.widen(4)
+
+
+def test_a_map_of_ones_own_needs_two_methods():
+    features = Squares().fit(X)
+    assert_array_equal(features.transform(X), np.hstack([X, X * X]))
+    assert_array_equal(features.row(X[3]), np.hstack([X[3], X[3] ** 2]))

@@ -1,0 +1,276 @@
+"""The river facade: river's own checks, features that come and go, frames, late classes, and pipelines."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from river import checks, evaluate, metrics, preprocessing
+
+import nystream
+from facade_learners import CLASSIFIERS, LEAST_SQUARES, REGRESSORS, blobs, regression
+from nystream.river import KernelClassifier, KernelRegressor
+from nystream.sklearn import OnlineKernelClassifier
+
+NAMES = ["u", "v", "w"]
+DOWNLOADS: set[str] = set()
+"""river's checks of these kinds of model need no dataset that is not part of river itself: nothing is left out."""
+
+
+def dicts(X, names=NAMES):
+    return [dict(zip(names, row, strict=True)) for row in X.tolist()]
+
+
+def probabilities(model, rows):
+    return np.array([list(model.predict_proba_one(x).values()) for x in rows])
+
+
+@pytest.mark.parametrize("model", [KernelRegressor(), KernelClassifier()], ids=lambda m: type(m).__name__)
+def test_every_check_of_river_passes_and_none_is_skipped(model):
+    assert model._unit_test_skips() == DOWNLOADS
+    passed: Counter[str] = Counter()
+    for check in checks.yield_checks(model):
+        check(model.clone())
+        passed[check.__name__] += 1
+    print(type(model).__name__, {"passed": passed.total(), "failed": 0, "skipped": 0, "kinds": len(passed)})
+    assert passed.total() >= 25
+    checks.check_estimator(model)
+
+
+# -- features that come and go -------------------------------------------------------------------------------------
+WIDENING = [*LEAST_SQUARES, "FOGD"]
+
+
+@pytest.mark.parametrize("name", WIDENING)
+def test_a_feature_that_appears_late_counts_as_zero_before(name):
+    make = {**REGRESSORS, **LEAST_SQUARES}[name]
+    X, y = regression(160)
+    X[:130, 2] = 0.0
+    late, known = KernelRegressor(make()), KernelRegressor(make())
+    for x, target in zip(dicts(X), y, strict=True):
+        known.learn_one(x, target)
+        late.learn_one({k: v for k, v in x.items() if v != 0.0}, target)
+    assert len(late._columns.places) == len(known._columns.places) == 3
+    rows = dicts(X[:130])
+    p = [late.predict_one(x) for x in rows]
+    assert np.corrcoef(p, y[:130])[0, 1] > 0.8
+    assert p == [late.predict_one({"u": x["u"], "v": x["v"]}) for x in rows]
+    if name in ("KernelRidge", "KernelAWV"):  # the kernel itself, without features drawn for the new column
+        assert_allclose(p, [known.predict_one(x) for x in rows], rtol=1e-9, atol=1e-10)
+    assert late.predict_one({**rows[0], "w": 3.0}) != p[0]
+
+
+@pytest.mark.parametrize("name", WIDENING)
+def test_a_new_column_leaves_predictions_for_rows_without_it_as_they_were(name):
+    make = {**REGRESSORS, **LEAST_SQUARES}[name]
+    X, y = regression(130)
+    model = KernelRegressor(make())
+    for x, target in zip(dicts(X), y, strict=True):
+        model.learn_one(x, target)
+    before = [model.predict_one(x) for x in dicts(X)]
+    model._admit(["z1", "z2"])
+    assert_allclose([model.predict_one(x) for x in dicts(X)], before, rtol=1e-9)
+
+
+def test_order_absence_none_and_nan_of_features_make_no_difference():
+    X, y = regression()
+    X[::3, 1] = 0.0
+    plain, ragged = KernelRegressor(), KernelRegressor()
+    for t, (x, target) in enumerate(zip(dicts(X), y, strict=True)):
+        plain.learn_one(x, target)
+        other = dict(reversed(x.items()))
+        if x["v"] == 0.0 and t:
+            other = {"w": x["w"], "u": x["u"], **[{}, {"v": None}, {"v": float("nan")}][t % 2 + (t % 4 == 0)]}
+        ragged.learn_one(other, target)
+    assert [plain.predict_one(x) for x in dicts(X)] == [ragged.predict_one(x) for x in dicts(X)]
+
+
+def test_features_never_seen_in_learning_are_ignored_in_prediction():
+    X, y = regression(50)
+    model = KernelRegressor()
+    assert model.predict_one({"u": 1.0}) == 0.0
+    assert model.predict_one({}) == 0.0
+    for x, target in zip(dicts(X), y, strict=True):
+        model.learn_one(x, target)
+    assert model.predict_one({**dicts(X)[0], "novel": 5.0}) == model.predict_one(dicts(X)[0])
+    before = pickle.dumps(model)
+    model.predict_many(pd.DataFrame(X, columns=["novel", "v", "u"]))
+    assert pickle.dumps(model) == before
+
+
+def test_a_stream_may_start_without_any_feature():
+    model = KernelRegressor()
+    for x in ({}, {}, {"a": 1.0}, {"b": 2.0, "a": 1.0}):
+        model.learn_one(x, 3.0)
+    assert model.predict_one({}) == pytest.approx(3.0, rel=0.1)
+
+
+def test_bad_values_are_refused_by_name_and_change_nothing():
+    X, y = regression(30)
+    model = KernelRegressor()
+    for x, target in zip(dicts(X), y, strict=True):
+        model.learn_one(x, target)
+    before = pickle.dumps(model)
+    good = dicts(X)[0]
+    for x, target, message in [
+        ({**good, "v": "three"}, 1.0, "'v' must be a number, got 'three'"),
+        ({**good, "new": "red"}, 1.0, "'new' must be a number, got 'red'"),
+        ({**good, "new": 1.0, "v": float("inf")}, 1.0, "'v' is inf"),
+        ({**good, "new": 1.0}, float("nan"), "y is missing"),
+        ({**good, "new": 1.0}, None, "y is missing"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.learn_one(x, target)
+        assert pickle.dumps(model) == before
+    with pytest.raises(ValueError, match="X must hold numbers in every column"):
+        model.learn_many(pd.DataFrame({"u": ["a"]}), pd.Series([1.0]))
+    with pytest.raises(ValueError, match="X has inf at row 0, column 0"):
+        model.learn_many(pd.DataFrame({"u": [np.inf]}), pd.Series([1.0]))
+    assert pickle.dumps(model) == before
+
+
+def test_a_learner_whose_width_is_fixed_says_so():
+    model = KernelRegressor(nystream.PKRR(nystream.features.Taylor(nystream.Gaussian(1.0), degree=2)))
+    model.learn_one({"a": 1.0}, 1.0)
+    with pytest.raises(TypeError, match="cannot take more columns"):
+        model.learn_one({"a": 1.0, "b": 1.0}, 1.0)
+    assert model.predict_one({"a": 1.0, "b": 1.0}) == model.predict_one({"a": 1.0})
+
+
+class Averaged(nystream.Kernel):
+    """A width that grows with the number of columns: columns of zeros do change its values."""
+
+    def __call__(self, X, Y):
+        return np.exp(-((X[:, None] - Y) ** 2).mean(axis=2))
+
+
+def test_a_kernel_that_sees_columns_of_zeros_refuses_a_new_feature():
+    model = KernelRegressor(nystream.KernelRidge(Averaged()))
+    model.learn_one({"a": 1.0}, 1.0)
+    before = pickle.dumps(model.predict_one({"a": 1.0}))
+    with pytest.raises(TypeError, match="does not ignore columns of zeros"):
+        model.learn_one({"a": 1.0, "b": 1.0}, 1.0)
+    assert pickle.dumps(model.predict_one({"a": 1.0})) == before
+
+
+# -- rows and frames -----------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_learn_many_equals_learn_one_over_its_rows_for_targets(name, library):
+    X, y = regression(150)
+    one, many = KernelRegressor(REGRESSORS[name]()), KernelRegressor(REGRESSORS[name]())
+    for x, target in zip(dicts(X), y, strict=True):
+        one.learn_one(x, target)
+    for i in range(0, 150, 40):
+        frame = library.DataFrame(dict(zip(NAMES, X[i : i + 40].T, strict=True)))
+        many.learn_many(frame, library.Series(y[i : i + 40]))
+    frame = library.DataFrame(dict(zip(NAMES, X.T, strict=True)))
+    assert_allclose([one.predict_one(x) for x in dicts(X)], many.predict_many(frame).to_numpy(), rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_learn_many_equals_learn_one_over_its_rows_for_labels(name):
+    X, y = blobs()
+    rows = dicts(X, NAMES[:2])
+    one, many = KernelClassifier(CLASSIFIERS[name]()), KernelClassifier(CLASSIFIERS[name]())
+    for x, label in zip(rows, y.tolist(), strict=True):
+        one.learn_one(x, label)
+    frame = pd.DataFrame(rows, index=np.arange(150) + 7)
+    for i in range(0, 150, 40):
+        many.learn_many(frame[i : i + 40], pd.Series(y[i : i + 40]))
+    P = many.predict_proba_many(frame)
+    assert list(P.columns) == list(one.predict_proba_one(rows[0]))
+    assert_allclose(P.to_numpy(), probabilities(one, rows), rtol=1e-7, atol=1e-10)
+    assert many.predict_many(frame).tolist() == [one.predict_one(x) for x in rows]
+    assert many.predict_many(frame).index[0] == 7
+
+
+def test_weights_count_as_repetitions():
+    X, y = regression(60)
+    weights = np.random.default_rng(0).integers(1, 4, size=60).astype(float)
+    make = LEAST_SQUARES["PKRR"]
+    weighted, repeated, many = KernelRegressor(make()), KernelRegressor(make()), KernelRegressor(make())
+    for x, target, w in zip(dicts(X), y, weights, strict=True):
+        weighted.learn_one(x, target, w=w)
+        for _ in range(int(w)):
+            repeated.learn_one(x, target)
+    many.learn_many(pd.DataFrame(X, columns=NAMES), pd.Series(y), w=weights)
+    for model in (repeated, many):
+        assert_allclose(
+            [weighted.predict_one(x) for x in dicts(X)], [model.predict_one(x) for x in dicts(X)], rtol=1e-8, atol=1e-10
+        )
+
+
+# -- classes -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_the_two_facades_give_the_same_probabilities(name):
+    X, y = blobs()
+    river, sklearn = KernelClassifier(CLASSIFIERS[name]()), OnlineKernelClassifier(CLASSIFIERS[name]())
+    rows = dicts(X, NAMES[:2])
+    for x, label in zip(rows, y.tolist(), strict=True):
+        river.learn_one(x, label)
+    sklearn.partial_fit(X, y)
+    P = [[river.predict_proba_one(x)[label] for label in sklearn.classes_] for x in rows]
+    assert_allclose(P, sklearn.predict_proba(X), rtol=1e-7, atol=1e-9)
+    assert [river.predict_one(x) for x in rows] == sklearn.predict(X).tolist()
+
+
+def test_labels_come_back_as_they_were_given():
+    model = KernelClassifier()
+    assert model.predict_one({"a": 1.0}) is None
+    assert model.predict_proba_one({"a": 1.0}) == {}
+    labels = [True, "yes", 3, (1, 2), False]
+    for _ in range(5):
+        for i, label in enumerate(labels):
+            model.learn_one({"a": float(i)}, label)
+    for i, label in enumerate(labels):
+        assert model.predict_one({"a": float(i)}) is label or model.predict_one({"a": float(i)}) == label
+    assert list(model.predict_proba_one({"a": 0.0})) == labels
+    with pytest.raises(ValueError, match="missing label"):
+        model.learn_one({"a": 0.0}, None)
+
+
+# -- river's own tools ---------------------------------------------------------------------------------------------
+def friedman(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    for row in rng.uniform(size=(n, 5)):
+        y = 10 * np.sin(np.pi * row[0] * row[1]) + 20 * (row[2] - 0.5) ** 2 + 10 * row[3] + 5 * row[4] + rng.normal()
+        yield dict(zip("abcde", row.tolist(), strict=True)), float(y)
+
+
+def test_a_pipeline_with_a_scaler_is_evaluated_progressively_and_beats_the_mean():
+    def mae(model):
+        return evaluate.progressive_val_score(friedman(), model, metrics.MAE()).get()
+
+    targets = np.array([y for _, y in friedman()])
+    about_mean = np.abs(targets - targets.mean()).mean()
+    assert mae(preprocessing.StandardScaler() | KernelRegressor()) < 0.6 * about_mean
+    ridge = nystream.KernelRidge(nystream.Gaussian(2.0))
+    assert mae(preprocessing.StandardScaler() | KernelRegressor(ridge)) < 0.6 * about_mean
+    assert mae(KernelRegressor()) < 0.6 * about_mean
+
+
+def test_a_clone_starts_afresh_and_a_pickle_goes_on():
+    X, y = blobs()
+    rows = dicts(X, NAMES[:2])
+    model = KernelClassifier(CLASSIFIERS["PKRR"]())
+    for x, label in zip(rows[:80], y[:80].tolist(), strict=True):
+        model.learn_one(x, label)
+    assert model.clone().predict_proba_one(rows[0]) == {}
+    twin = pickle.loads(pickle.dumps(model))
+    for x, label in zip(rows[80:], y[80:].tolist(), strict=True):
+        model.learn_one(x, label)
+        twin.learn_one(x, label)
+    assert (probabilities(model, rows) == probabilities(twin, rows)).all()
+
+
+def test_a_learner_of_the_other_task_is_refused():
+    with pytest.raises(ValueError, match="use KernelClassifier"):
+        KernelRegressor(CLASSIFIERS["one versus rest, hinge"]())
+    with pytest.raises(TypeError, match="nystream learner or None"):
+        KernelRegressor("fogd")

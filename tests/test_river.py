@@ -39,7 +39,6 @@ def test_every_check_of_river_passes_and_none_is_skipped(model):
         passed[check.__name__] += 1
     print(type(model).__name__, {"passed": passed.total(), "failed": 0, "skipped": 0, "kinds": len(passed)})
     assert passed.total() >= 25
-    checks.check_estimator(model)
 
 
 # -- features that come and go -------------------------------------------------------------------------------------
@@ -140,6 +139,30 @@ def test_a_learner_whose_width_is_fixed_says_so():
     with pytest.raises(TypeError, match="cannot take more columns"):
         model.learn_one({"a": 1.0, "b": 1.0}, 1.0)
     assert model.predict_one({"a": 1.0, "b": 1.0}) == model.predict_one({"a": 1.0})
+
+
+@pytest.mark.parametrize("name", nystream.learners.CATALOGUE)
+def test_every_learner_of_the_catalogue_takes_a_late_feature_or_says_that_it_cannot(name):
+    learner = nystream.learners.CATALOGUE[name].example
+    if learner.labels == "none":
+        pytest.skip(f"{name} learns without labels")
+    model = KernelRegressor(learner) if learner.labels == "real" else KernelClassifier(learner)
+    targets = [1.0, -0.5] if learner.labels == "real" else ["yes", "no"]
+    rows = dicts(regression(40)[0])
+    for t, x in enumerate(rows):
+        model.learn_one(x, targets[t % 2])
+    before = [model.predict_one(x) for x in rows]
+    state = pickle.dumps(model)
+    try:
+        model.learn_one({**rows[0], "late": 1.0}, targets[0])
+    except TypeError as refusal:
+        assert "cannot take more columns" in str(refusal)
+        assert [model.predict_one(x) for x in rows] == before
+    else:
+        model = pickle.loads(state)
+        model._admit(["late"])
+        after = [model.predict_one(x) for x in rows]
+        assert after == (pytest.approx(before, rel=1e-9) if learner.labels == "real" else before)
 
 
 class Averaged(nystream.Kernel):

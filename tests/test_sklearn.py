@@ -112,7 +112,7 @@ def test_weights_count_as_repetitions_whatever_the_order(name):
 def test_weights_of_one_and_zero_serve_every_learner_and_others_are_refused_where_not_understood():
     X, y = blobs()
     ones_and_zeros = (np.arange(150) % 3 > 0).astype(float)
-    learner = nystream.KONS(nystream.Gaussian(1.0), loss="squared")
+    learner = nystream.ONS(fourier(), clip=2.0)
     kept = OnlineKernelClassifier(learner).fit(X[ones_and_zeros > 0], y[ones_and_zeros > 0])
     assert_array_equal(OnlineKernelClassifier(learner).fit(X, y, ones_and_zeros).predict(X), kept.predict(X))
     with pytest.raises(ValueError, match="does not take weights"):
@@ -130,7 +130,22 @@ def test_several_targets_are_learnt_as_one_by_one():
     for k in range(3):
         assert_allclose(model.predict(X)[:, k], OnlineKernelRegressor().fit(X, Y[:, k]).predict(X), **EXACT)
     with pytest.raises(ValueError, match="one output"):
-        OnlineKernelRegressor(nystream.KONS(nystream.Gaussian(1.0), loss="squared")).fit(X, Y)
+        OnlineKernelRegressor(nystream.ONS(fourier(), clip=2.0)).fit(X, Y)
+
+
+@pytest.mark.parametrize("name", nystream.learners.CATALOGUE)
+def test_every_learner_of_the_catalogue_works_in_the_facade_of_its_task(name):
+    learner = nystream.learners.CATALOGUE[name].example
+    X, y = blobs(d=3)
+    targets = X[:, 0] + np.sin(X[:, 1])
+    if learner.labels == "real":
+        model = OnlineKernelRegressor(learner).partial_fit(X[:100], targets[:100]).partial_fit(X[100:], targets[100:])
+        assert np.corrcoef(model.predict(X), targets)[0, 1] > 0.5
+        assert model.learner_.n_seen == 150
+    if learner.labels != "none":
+        model = OnlineKernelClassifier(learner).partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+        assert model.score(X, y) > 0.5
+        assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
 
 # -- frames --------------------------------------------------------------------------------------------------------
@@ -250,7 +265,7 @@ def test_a_refused_block_changes_nothing():
     before = pickle.dumps(model)
     spoilt = X[80:].copy()
     spoilt[5, 1] = np.nan
-    for block, labels in [(spoilt, y[80:]), (X[80:, :1], y[80:]), (X[80:], np.arange(70)), (X[80:], y[80:-1])]:
+    for block, labels in [(spoilt, y[80:]), (X[80:, :1], y[80:]), (X[80:], np.arange(70) % 7), (X[80:], y[80:-1])]:
         with pytest.raises(ValueError, match=r".{20}"):
             model.partial_fit(block, labels)
         assert pickle.dumps(model) == before

@@ -1,1 +1,76 @@
-"""Online kernel learning: nonlinear models that learn one example at a time."""
+"""Online kernel learning: nonlinear models that learn one example at a time, in bounded memory, with a regret meter."""
+
+import importlib as _importlib
+from importlib.metadata import version as _version
+from typing import Any as _Any
+
+from nystream import evaluate, features, kernels, learners, losses, metrics, solvers, streams
+from nystream.evaluate import Comparison, Result, compare, prequential
+from nystream.features import Fastfood, Fourier, Nystrom, Taylor
+from nystream.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Normalized, Polynomial
+from nystream.learners import (
+    FOGD,
+    ONS,
+    PKAWV,
+    PKRR,
+    Baseline,
+    Classifier,
+    KernelAAR,
+    KernelAWV,
+    KernelRidge,
+    Learner,
+    Standardized,
+)
+from nystream.losses import Loss
+from nystream.persist import from_bytes, load, save, to_bytes
+
+__version__ = _version("nystream")
+
+__all__ = [
+    "evaluate",
+    "features",
+    "kernels",
+    "learners",
+    "losses",
+    "metrics",
+    "solvers",
+    "streams",
+    "compare",
+    "prequential",
+    "from_bytes",
+    "load",
+    "save",
+    "to_bytes",
+    "Baseline",
+    "Classifier",
+    "Comparison",
+    "Fastfood",
+    "FOGD",
+    "Fourier",
+    "Gaussian",
+    "Kernel",
+    "KernelAAR",
+    "KernelAWV",
+    "KernelRidge",
+    "Laplacian",
+    "Learner",
+    "Linear",
+    "Loss",
+    "Matern",
+    "Normalized",
+    "Nystrom",
+    "ONS",
+    "PKAWV",
+    "PKRR",
+    "Polynomial",
+    "Result",
+    "Standardized",
+    "Taylor",
+]
+
+
+def __getattr__(name: str) -> _Any:
+    """`nystream.plot` on first use: it needs matplotlib, which the base install does not bring."""
+    if name == "plot":
+        return _importlib.import_module("nystream.plot")
+    raise AttributeError(f"module 'nystream' has no attribute {name!r}")

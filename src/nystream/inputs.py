@@ -36,7 +36,7 @@ def as_block(X: Any, d: int | None = None, name: str = "X") -> Array:
 def as_row(x: Any, d: int | None = None, name: str = "x") -> Array:
     """(d,) row; passes a clean row through without a copy."""
     if d is not None and is_clean_row(x, d):
-        return x  # type: ignore[no-any-return]
+        return x
     row = _numbers(x, name)
     if row.ndim != 1:
         raise ValueError(f"{name} must be one row of numbers, got shape {row.shape}; for many rows use run")

@@ -79,7 +79,7 @@ class Params:
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__init__(**saved["params"])  # type: ignore[misc]
-        self._restore(saved["state"])
+        self._restore(_writable(saved["state"]))
 
     def __repr__(self) -> str:
         parts, parameters = [], inspect.signature(type(self).__init__).parameters
@@ -98,6 +98,15 @@ def _copied(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_copied(v) for v in value)
     return copy.deepcopy(value) if isinstance(value, (np.ndarray, np.random.Generator, dict)) else value
+
+
+def _writable(value: Any) -> Any:
+    """State whose arrays can be learnt into: joblib may hand out a model as a read-only map of its file."""
+    if isinstance(value, np.ndarray):
+        return value if value.flags.writeable else value.copy()
+    if isinstance(value, (list, tuple)):
+        return type(value)(_writable(v) for v in value)
+    return {k: _writable(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -58,7 +58,7 @@ def test_the_default_learner_obeys_every_law(name, warmup, tmp_path):
 @pytest.mark.parametrize(("seen", "rows"), [(10, 10), (17, 10), (50, 50), (99, 50), (100, 100), (150, 100)])
 def test_it_is_ridge_on_standardised_fourier_features_of_the_rows_up_to_the_last_rebuild(seen, rows):
     X, y = stream()
-    learner = Baseline(dim=40)
+    learner = Baseline(dim=40, warmup=100)
     learner.run(X[:seen], y[:seen])
     assert_allclose(learner.predict(X), definition(X[:seen], y[:seen], rows, 3)(X), rtol=1e-7, atol=1e-9)
 
@@ -110,7 +110,7 @@ def test_outputs_added_late_equal_outputs_known_from_the_start(at):
     X, y = stream()
     Y = np.column_stack([y, np.ones(150)])
     combination = np.array([[0.0, 2.0], [-1.0, 0.5]])
-    late, known = Baseline(dim=30), Baseline(dim=30)
+    late, known = Baseline(dim=30, warmup=100), Baseline(dim=30, warmup=100)
     late.run(X[:at], Y[:at])
     late.add_outputs(combination)
     all_of_them = np.hstack([Y, Y @ combination])
@@ -122,7 +122,7 @@ def test_outputs_added_late_equal_outputs_known_from_the_start(at):
 @pytest.mark.parametrize("at", [7, 60, 130])
 def test_a_late_column_leaves_all_predictions_for_rows_without_it_as_they_were(at):
     X, y = stream()
-    learner = Baseline(dim=30)
+    learner = Baseline(dim=30, warmup=100)
     learner.run(X[:at], y[:at])
     before = learner.predict(X)
     twin = copy.deepcopy(learner)
@@ -141,7 +141,7 @@ def test_a_late_column_leaves_all_predictions_for_rows_without_it_as_they_were(a
 def test_saving_in_the_warm_up_and_going_on_changes_no_bit_even_without_a_seed():
     X, y = stream()
     for at in (3, 49, 120):
-        learner = Baseline(dim=30, seed=None)
+        learner = Baseline(dim=30, warmup=100, seed=None)
         learner.run(X[:at], y[:at])
         resumed = nystream.from_bytes(learner.to_bytes())
         assert_array_equal(resumed.run(X[at:], y[at:]), learner.run(X[at:], y[at:]))
@@ -160,7 +160,24 @@ def test_memory_of_the_warm_up_is_released():
 
 def test_rows_that_are_all_alike_and_columns_that_are_constant_do_no_harm():
     X = np.full((120, 3), 1e9)
-    learner = Baseline(dim=30)
+    learner = Baseline(dim=30, warmup=100)
     P = learner.run(X, np.full(120, 5.0))
     assert np.isfinite(P).all()
     assert P[-1] == pytest.approx(5.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("seen", [1, 30, 100, 150])
+def test_regret_is_the_loss_of_the_predictions_made_minus_the_best_of_the_features_in_use(seen):
+    X, y = stream()
+    weights = np.random.default_rng(0).uniform(0.5, 2, size=150)
+    learner = Baseline(dim=40, warmup=100)
+    p = learner.run(X[:seen], y[:seen], weights[:seen])
+    Z, w = learner.features_.transform(X[:seen]), weights[:seen]
+    A = 0.01 * np.eye(41) + (Z.T * w) @ Z
+    best = w @ y[:seen] ** 2 - ((Z.T * w) @ y[:seen]) @ np.linalg.solve(A, (Z.T * w) @ y[:seen])
+    assert learner.regret() == pytest.approx(w @ (p - y[:seen]) ** 2 - best, rel=1e-8)
+    assert learner.regret() <= learner.regret_bound() * (1 + 1e-12)
+    assert learner.log_det() == pytest.approx(np.linalg.slogdet(A / 0.01)[1])
+    assert learner.effective_dimension() == pytest.approx(np.trace(np.linalg.solve(A, A - 0.01 * np.eye(41))))
+    assert_allclose(learner.leverage(X[:seen]), np.einsum("ij,ij->i", Z, np.linalg.solve(A, Z.T).T), rtol=1e-8)
+    assert learner.std(X[:seen]).shape == (seen,)

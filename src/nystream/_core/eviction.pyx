@@ -19,8 +19,8 @@ cdef extern from "keep_kernel.h" nogil:
         void (*append)(Py_ssize_t, Py_ssize_t, double*, double*, double, double) noexcept nogil
         void (*inverse_column)(Py_ssize_t, Py_ssize_t, const double*, Py_ssize_t, double*) noexcept nogil
         void (*erase)(Py_ssize_t, Py_ssize_t, double*, Py_ssize_t, double*) noexcept nogil
-        void (*golden)(const exp_ops*, Py_ssize_t, const double*, double, const double*, const double*, double*, double*,
-                       double*) noexcept nogil
+        void (*golden)(const exp_ops*, Py_ssize_t, const double*, double, const double*, const double*, double*,
+                       double*, double*) noexcept nogil
     exp_ops exp_pick()
     keep_ops keep_pick()
 
@@ -44,8 +44,6 @@ cdef class Eviction:
             self.factor = <double*> cnp.PyArray_DATA(self._factor)
             self.order = <Py_ssize_t*> cnp.PyArray_DATA(self._order)
             self.place = <Py_ssize_t*> cnp.PyArray_DATA(self._place)
-            if terms.n:
-                self.refactor()
         if self.code == MERGE:
             self._partners = np.zeros(self.ld, np.intp)
             self.partners = <Py_ssize_t*> cnp.PyArray_DATA(self._partners)
@@ -53,19 +51,24 @@ cdef class Eviction:
         self.work = <double*> cnp.PyArray_DATA(self._work)
 
     def refactor(self):
-        """The factor of the stored points from the beginning, O(n^3)."""
+        """The factor of the points stored already, from the beginning, O(n^3)."""
         cdef Py_ssize_t n = self.f.n
+        if self.code != PROJECT or n == 0:
+            return
         own = self.f._own[:n]
         K = np.asarray(self.f.kernel(self.f._points[:n], self.f._points[:n])) + np.diag(RIDGE * own)
         for i in range(n):
             column = np.ascontiguousarray(K[i, :self.ld])
-            KEEP.append(i, self.ld, self.factor, <double*> cnp.PyArray_DATA(<cnp.ndarray> column), K[i, i], RIDGE * own[i])
+            KEEP.append(i, self.ld, self.factor, <double*> cnp.PyArray_DATA(<cnp.ndarray> column), K[i, i],
+                        RIDGE * own[i])
         self._order[:n] = self._place[:n] = np.arange(n)
 
     def state(self):
         """What cannot be recomputed bit for bit from the terms."""
         n = self.f.n
-        return {"factor_": self._factor[:n, :n].copy(), "order_": self._order[:n].copy()} if self.code == PROJECT else {}
+        if self.code != PROJECT:
+            return {}
+        return {"factor_": self._factor[:n, :n].copy(), "order_": self._order[:n].copy()}
 
     def restore(self, state):
         cdef Py_ssize_t n = self.f.n
@@ -75,7 +78,8 @@ cdef class Eviction:
 
     @property
     def nbytes(self):
-        return sum(a.nbytes for a in (self._factor, self._order, self._place, self._work, self._partners) if a is not None)
+        arrays = (self._factor, self._order, self._place, self._work, self._partners)
+        return sum(a.nbytes for a in arrays if a is not None)
 
     def enter(self, cnp.ndarray alpha, double own, long long t):
         """`admit` from Python."""
@@ -87,21 +91,21 @@ cdef class Eviction:
 
     cdef int admit(self, const double* alpha, double own, long long t) except -1 nogil:
         """Store the present row of the open block with coefficients alpha (K), own = k(x, x) > 0, in round t."""
-        cdef Py_ssize_t c, i
+        cdef Py_ssize_t c, i, n = self.f.n, K = self.f.K
         cdef double* a = self.work
-        for c in range(self.f.K):
+        for c in range(K):
             a[c] = alpha[c] / self.f.scale
-        if self.f.n >= self.budget and (self.code == SMALLEST or self.code == OLDEST or self.code == CONTRIBUTION):
+        if n >= self.budget and (self.code == SMALLEST or self.code == OLDEST or self.code == CONTRIBUTION):
             return self.replace(a, own, t)
         if self.code == PROJECT:
-            for i in range(self.f.n):
-                self.work[self.f.K + i] = self.f.row()[self.order[i]]
-            KEEP.append(self.f.n, self.ld, self.factor, self.work + self.f.K, own * (1 + RIDGE), own * RIDGE)
-            self.order[self.f.n] = self.place[self.f.n] = self.f.n
+            for i in range(n):
+                self.work[K + i] = self.f.row()[self.order[i]]
+            KEEP.append(n, self.ld, self.factor, self.work + K, own * (1 + RIDGE), own * RIDGE)
+            self.order[n] = self.place[n] = n
         self.f.append(self.f.x(), a, own, t)
-        if self.code == PROJECT and self.f.n > self.budget:
+        if self.code == PROJECT and n >= self.budget:
             self.project()
-        elif self.code == MERGE and self.f.n > self.budget:
+        elif self.code == MERGE and n >= self.budget:
             self.merge(t)
         return 0
 
@@ -117,8 +121,8 @@ cdef class Eviction:
 
     cdef Py_ssize_t smallest(self) noexcept nogil:
         """The entry whose largest coefficient is least (times |k(x_i, .)| for `contribution`); the oldest of equals."""
-        return KEEP.smallest(self.f.n, self.f.K, self.f.capacity, self.f.a, self.f.diag if self.code == CONTRIBUTION else NULL, self.f.born,
-                             self.work + self.f.K)
+        cdef const double* diag = self.f.diag if self.code == CONTRIBUTION else NULL
+        return KEEP.smallest(self.f.n, self.f.K, self.f.capacity, self.f.a, diag, self.f.born, self.work + self.f.K)
 
     cdef Py_ssize_t oldest(self) noexcept nogil:
         cdef Py_ssize_t i, first = 0
@@ -150,14 +154,17 @@ cdef class Eviction:
         """
         cdef Py_ssize_t n = self.f.n, last = n - 1, r = self.smallest(), q = self.place[r], p, slot, c
         cdef double *g = self.work + self.f.K
+        cdef double *a = self.f.a
+        cdef double *sums = self.f.sums
         cdef double step
         KEEP.inverse_column(n, self.ld, self.factor, q, g)
-        for p in range(n):
-            if p != q:
+        for c in range(self.f.K):
+            for p in range(n):
                 slot, step = self.order[p], -g[p] / g[q]
-                for c in range(self.f.K):
-                    self.f.a[c * self.f.capacity + slot] += step * self.f.a[c * self.f.capacity + r]
-                    self.f.sums[c * self.f.capacity + slot] += step * self.f.sums[c * self.f.capacity + r]
+                if p != q:
+                    a[slot] += step * a[r]
+                    sums[slot] += step * sums[r]
+            a, sums = a + self.f.capacity, sums + self.f.capacity
         KEEP.erase(n, self.ld, self.factor, q, g)
         for p in range(q, last):
             self.order[p] = self.order[p + 1]
@@ -178,7 +185,8 @@ cdef class Eviction:
 
     cdef Py_ssize_t partner(self, Py_ssize_t i, double* place) noexcept nogil:
         """The entry j that loses least when i and j become one point; -1 when no coefficients agree in sign."""
-        cdef Py_ssize_t j, c, m = 0, best = -1
+        cdef Py_ssize_t n = self.f.n, d = self.f.d, j, c, m = 0, best = -1
+        cdef const double* a
         cdef double *k = self.work
         cdef double *logk = k + self.ld
         cdef double *Q = logk + self.ld
@@ -186,15 +194,16 @@ cdef class Eviction:
         cdef double *h = C + self.ld
         cdef double *value = h + self.ld
         cdef double P = 0, inner, square, damage, least = 0
-        self.f.form.fill(self.f.xs + i * self.f.d, 1, self.f.xs, self.f.n, self.f.d, k, self.f.n)
-        for c in range(self.f.K):
-            P += self.f.a[c * self.f.capacity + i] ** 2
-        for j in range(self.f.n):
+        self.f.form.fill(self.f.xs + i * d, 1, self.f.xs, n, d, k, n)
+        for j in range(n):
             inner = square = 0
             for c in range(self.f.K):
-                inner += self.f.a[c * self.f.capacity + i] * self.f.a[c * self.f.capacity + j]
-                square += self.f.a[c * self.f.capacity + j] ** 2
-            if j != i and inner >= 0 and k[j] > 0:
+                a = self.f.a + c * self.f.capacity
+                inner += a[i] * a[j]
+                square += a[j] * a[j]
+            if j == i:
+                P = square
+            elif inner >= 0 and k[j] > 0:
                 self.partners[m], logk[m], Q[m], C[m] = j, log(k[j]), square, inner
                 m += 1
         if m == 0:
@@ -208,17 +217,17 @@ cdef class Eviction:
 
     cdef int unite(self, Py_ssize_t i, Py_ssize_t j, double h, long long t) except -1 nogil:
         """Entry j becomes z = h x_i + (1 - h) x_j with the coefficients of the projection on k(z, .)."""
-        cdef Py_ssize_t c
+        cdef Py_ssize_t c, K = self.f.K, d = self.f.d, ld = self.f.capacity
         cdef double logk = log(self.work[j]), u = exp((1 - h) * (1 - h) * logk), v = exp(h * h * logk)
         cdef double *a = self.work + self.ld
-        cdef double *sums = a + self.f.K
-        cdef double *z = sums + self.f.K
-        for c in range(self.f.d):
-            z[c] = h * self.f.xs[i * self.f.d + c] + (1 - h) * self.f.xs[j * self.f.d + c]
-        for c in range(self.f.K):
-            a[c] = u * self.f.a[c * self.f.capacity + i] + v * self.f.a[c * self.f.capacity + j]
-            sums[c] = u * self.f.sums[c * self.f.capacity + i] + v * self.f.sums[c * self.f.capacity + j]
+        cdef double *sums = a + K
+        cdef double *z = sums + K
+        for c in range(d):
+            z[c] = h * self.f.xs[i * d + c] + (1 - h) * self.f.xs[j * d + c]
+        for c in range(K):
+            a[c] = u * self.f.a[c * ld + i] + v * self.f.a[c * ld + j]
+            sums[c] = u * self.f.sums[c * ld + i] + v * self.f.sums[c * ld + j]
         self.f.put(j, z, a, self.f.diag[j], t)
-        for c in range(self.f.K):
-            self.f.sums[c * self.f.capacity + j] = sums[c]
+        for c in range(K):
+            self.f.sums[c * ld + j] = sums[c]
         return 0

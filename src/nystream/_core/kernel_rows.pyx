@@ -88,7 +88,7 @@ cdef class KernelRows:
         cdef cnp.npy_intp[2] shape
         cdef cnp.npy_intp d = cnp.PyArray_DIM(A, 1)
         if cnp.PyArray_DIM(B, 1) != d:
-            raise ValueError(f"X has {d} columns and Y has {cnp.PyArray_DIM(B, 1)}; a kernel compares rows of equal length")
+            raise ValueError(f"X has {d} columns and Y has {cnp.PyArray_DIM(B, 1)}; rows must be equally long")
         shape[0], shape[1] = cnp.PyArray_DIM(A, 0), cnp.PyArray_DIM(B, 0)
         return filled(self, A, shape[0], B, shape[1], d, cnp.PyArray_EMPTY(2, shape, cnp.NPY_FLOAT64, 0))
 
@@ -97,7 +97,7 @@ cdef class KernelRows:
         cdef cnp.ndarray A = clean(X, 2, "X"), b = clean(x, 1, "x")
         cdef cnp.npy_intp m = cnp.PyArray_DIM(A, 0), d = cnp.PyArray_DIM(A, 1)
         if cnp.PyArray_DIM(b, 0) != d:
-            raise ValueError(f"X has {d} columns and x has {cnp.PyArray_DIM(b, 0)}; a kernel compares rows of equal length")
+            raise ValueError(f"X has {d} columns and x has {cnp.PyArray_DIM(b, 0)}; rows must be equally long")
         return filled(self, b, 1, A, m, d, cnp.PyArray_EMPTY(1, &m, cnp.NPY_FLOAT64, 0))
 
     def diag(self, X):

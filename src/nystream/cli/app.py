@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 
 import nystream
@@ -16,6 +15,9 @@ from nystream.cli.race import race
 from nystream.cli.run import run
 
 __all__ = ["app", "call"]
+
+UsageError: Any = typer.BadParameter.__bases__[0]
+"""Base of everything a command line can be wrong with; newer versions of typer bring their own click."""
 
 app = typer.Typer(
     name="nystream",
@@ -44,14 +46,14 @@ def call(arguments: list[str]) -> int:
         code = app(arguments, standalone_mode=False)
         sys.stdout.flush()
         return int(code or 0)
-    except click.exceptions.Exit as stop:
+    except typer.Exit as stop:
         return stop.exit_code
-    except click.UsageError as error:
+    except UsageError as error:
         return _refuse(error.format_message(), hint=f"{error.ctx.command_path} --help" if error.ctx else None)
     except BrokenPipeError:
         silence_stdout()
         return 0
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _refuse("stopped", code=0)
     except (ValueError, OSError) as error:
         return _refuse(_one_line(error))

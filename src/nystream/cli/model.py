@@ -7,7 +7,7 @@ from typing import Any
 
 from nystream import persist
 from nystream.inputs import as_block
-from nystream.learners import CATALOGUE, Baseline, Classifier, Learner
+from nystream.learners import CATALOGUE, Baseline, Classifier, Learner, Standardized
 from nystream.learners.catalogue import find
 from nystream.params import Params
 from nystream.types import Array
@@ -52,9 +52,15 @@ class Model(Params):
 
 
 def build(
-    name: str | None, task: str, columns: list[str] | None, sigma: float, seed: int, settings: dict[str, Any]
+    name: str | None,
+    task: str,
+    columns: list[str] | None,
+    sigma: float,
+    seed: int,
+    settings: dict[str, Any],
+    standardize: bool = True,
 ) -> Model:
-    """A fresh model from a learner's name and `--set` values."""
+    """A fresh model from a learner's name and `--set` values. The default learner standardises by itself."""
     if name is None:
         learner: Learner = Baseline(**{"seed": seed, **_known(Baseline, settings)})
     else:
@@ -68,7 +74,11 @@ def build(
                     f"{entry.name} learns classes, and the target is a number; use another learner or --task"
                 )
             learner.set_params(loss="squared")
-    model = Model(Classifier(learner) if task == "classification" else learner, task, columns)
+    if task == "classification":
+        learner = Classifier(learner)
+    if standardize and name is not None:
+        learner = Standardized(learner)
+    model = Model(learner, task, columns)
     model.start()
     return model
 

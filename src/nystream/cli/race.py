@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from nystream.cli import options as opt
 from nystream.cli.demo import demo_races
-from nystream.cli.source import Source, median_distance, opened
+from nystream.cli.source import Source, opened
 from nystream.evaluate import Comparison, compare
 from nystream.learners import Classifier, Learner
 from nystream.learners.catalogue import Entry, find
@@ -28,29 +29,18 @@ TITLES = {"rows_per_second": "rows/s", "bytes": "bytes", "size": "size", "regret
 
 
 def race(
-    source: Annotated[
-        str | None, typer.Argument(help="A file, - for standard input, or a generator such as friedman.")
-    ] = None,
-    learners: Annotated[str, typer.Option("--learners", "-l", help="Names of `nystream list`, with commas.")] = FIELD,
-    target: Annotated[
-        str | None, typer.Option("--target", "-y", help="Target column: a name or a position (default: the last).")
-    ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="regression or classification; found from the first rows if not given.")
-    ] = None,
-    rows: Annotated[int | None, typer.Option(help="Stop after this many rows.")] = None,
-    shuffle: Annotated[int | None, typer.Option(help="Shuffle the rows with this seed.")] = None,
-    sigma: Annotated[
-        float | None, typer.Option(help="Kernel width; default: the median distance between the first rows.")
-    ] = None,
+    source: opt.MaybeSource = None,
+    learners: opt.Learners = FIELD,
+    target: opt.Target = None,
+    task: opt.Task = None,
+    rows: opt.Rows = None,
+    shuffle: opt.Shuffle = None,
+    sigma: opt.Sigma = None,
     dim: Annotated[int, typer.Option(help="Random features of the learners that use them.")] = 400,
-    seed: Annotated[int, typer.Option(help="Seed of the learners.")] = 0,
-    every: Annotated[int, typer.Option(help="Rows between readings.")] = 250,
-    out: Annotated[Path, typer.Option(help="Folder for the chart and the readings.")] = Path("out/race"),
-    demo: Annotated[
-        bool,
-        typer.Option("--demo", help="Race on two built-in streams: a function that changes, and handwritten digits."),
-    ] = False,
+    seed: opt.Seed = 0,
+    every: opt.Every = 250,
+    out: opt.Out = Path("out/race"),
+    demo: Annotated[bool, typer.Option("--demo", help="Race on two built-in streams; nothing is downloaded.")] = False,
 ) -> None:
     """Race learners on one stream, each row predicted before its label is used."""
     console = Console()
@@ -60,10 +50,7 @@ def race(
         return
     if source is None:
         raise ValueError("name a file, - for standard input, a generator such as friedman, or --demo")
-    options: dict[str, Any] = {}
-    if target is not None:
-        options["target"] = int(target) if target.lstrip("-").isdigit() else target
-    data = opened(source, task=task, rows=rows, shuffle=shuffle, standardize=True, **options)
+    data = opened(source, task=task, rows=rows, shuffle=shuffle, standardize=True, **opt.column(target))
     _race(console, Path(source).name or "race", data, learners.split(","), sigma, dim, seed, every, out)
 
 
@@ -79,13 +66,12 @@ def _race(
     out: Path,
 ) -> None:
     entries = [find(rival.strip()) for rival in rivals]
-    assert data.first is not None
-    width = sigma if sigma is not None else median_distance(data.first[0])
+    width = sigma if sigma is not None else data.width()
     field: dict[str, Learner] = {e.name: _entrant(e, data.task, width, dim, seed) for e in entries}
     metric = "accuracy" if data.task == "classification" else "mse"
     stream = data if data.task == "classification" else _Scaled(data)
     rows = f"{data.total:,} rows" if data.total else "rows as they come"
-    console.print(f"\n[bold]{name}[/]: {data.task}, {rows}, {data.first[0].shape[1]} columns, kernel width {width:.3g}")
+    console.print(f"\n[bold]{name}[/]: {data.task}, {rows}, {data.d} columns, kernel width {width:.3g}")
     comparison = _watched(console, stream, field, metric, every, data.total)
     console.print(_table(comparison, metric))
     out.mkdir(parents=True, exist_ok=True)
@@ -113,7 +99,6 @@ class _Scaled:
     """Targets minus the mean, over the deviation, of the first rows: an mse of 1 is the mean's own error."""
 
     def __init__(self, data: Source) -> None:
-        assert data.first is not None
         Y = data.first[1]
         self._data, self._mean, self._scale = data, Y.mean(axis=0), Y.std(axis=0)
         if not bool((self._scale > 0).all()):

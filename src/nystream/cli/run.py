@@ -7,14 +7,12 @@ import signal
 import sys
 import time
 from contextlib import nullcontext
-from pathlib import Path
-from typing import IO, Annotated, Any
-
-import typer
+from typing import IO, Any, cast
 
 from nystream import persist
+from nystream.cli import options as opt
 from nystream.cli.model import Model, build, read
-from nystream.cli.source import Source, median_distance, opened
+from nystream.cli.source import Source, opened
 from nystream.evaluate import Result, prequential
 from nystream.learners.base import Learner
 from nystream.types import Array
@@ -23,57 +21,25 @@ __all__ = ["parsed", "run"]
 
 
 def run(
-    source: Annotated[
-        str,
-        typer.Argument(
-            help="A file (CSV, LIBSVM, ARFF, npy, Parquet; compressed too), - for standard input, or a generator's name."
-        ),
-    ],
-    learner: Annotated[
-        str | None,
-        typer.Option(
-            "--learner",
-            "-l",
-            help="A name of `nystream list`; without it, the default learner, which needs no setting.",
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", "-s", help="A parameter, as in lam=0.1 or kernel__sigma=2.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option("--target", "-y", help="Target column: a name or a position (default: the last).")
-    ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="regression or classification; found from the first rows if not given.")
-    ] = None,
-    metrics: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="Metrics to read, as in mse or accuracy@1000.")
-    ] = None,
-    save: Annotated[
-        Path | None, typer.Option("--final", "-f", help="Save the model here at the end (on Ctrl-C too).")
-    ] = None,
-    resume: Annotated[Path | None, typer.Option("--initial", "-i", help="Go on with this saved model.")] = None,
-    predictions: Annotated[
-        str | None,
-        typer.Option(
-            "--predictions",
-            "-p",
-            help="Write each prediction, made before its label was read, to this file (- for standard output).",
-        ),
-    ] = None,
-    test: Annotated[bool, typer.Option("--test", "-t", help="Predict only, learn nothing.")] = False,
-    rows: Annotated[int | None, typer.Option(help="Stop after this many rows.")] = None,
-    shuffle: Annotated[int | None, typer.Option(help="Shuffle the rows with this seed.")] = None,
-    sigma: Annotated[
-        float | None, typer.Option(help="Kernel width; default: the median distance between the first rows.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the learner.")] = 0,
-    delay: Annotated[int, typer.Option(help="Labels arrive this many rows late.")] = 0,
-    block: Annotated[int, typer.Option(help="Rows handed to the learner at once.")] = 256,
-    result: Annotated[
-        Path | None, typer.Option("--result", help="Save the readings to this .json or .csv file.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    source: opt.Source,
+    learner: opt.Name = None,
+    settings: opt.Settings = None,
+    target: opt.Target = None,
+    task: opt.Task = None,
+    metrics: opt.Metrics = None,
+    save: opt.Save = None,
+    resume: opt.Resume = None,
+    predictions: opt.Predictions = None,
+    test: opt.Test = False,
+    rows: opt.Rows = None,
+    shuffle: opt.Shuffle = None,
+    sigma: opt.Sigma = None,
+    standardize: opt.Standardize = True,
+    seed: opt.Seed = 0,
+    delay: opt.Delay = 0,
+    block: opt.Block = 256,
+    result: opt.Readings = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Learn from a stream, one pass, predicting each row before its label is used."""
     if task not in (None, "regression", "classification"):
@@ -82,21 +48,13 @@ def run(
         raise ValueError("--test needs a model to test (--initial) and saves none (no --final)")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service that is stopped saves its model too
     model = read(resume) if resume else None
-    options: dict[str, Any] = {} if target is None else {"target": _column(target)}
-    data = opened(
-        source,
-        task=model.task if model else task,
-        names=model.names_ if model else None,
-        rows=rows,
-        shuffle=shuffle,
-        block=block,
-        **options,
-    )
+    kind, names = (model.task, model.names_) if model else (task, None)
+    data = opened(source, task=kind, names=names, rows=rows, shuffle=shuffle, block=block, **opt.column(target))
     if model is None:
-        assert data.first is not None
-        width = sigma if sigma is not None else median_distance(data.first[0])
+        named = learner is not None and standardize
+        width = sigma if sigma is not None else data.width(standardized=named)
         columns = list(data.stream.columns) if data.stream.columns else None
-        model = build(learner, data.task, columns, width, seed, parsed(settings or []))
+        model = build(learner, data.task, columns, width, seed, parsed(settings or []), standardize)
         data.names = model.names_
     elif learner is not None or settings:
         raise ValueError("--initial goes on with the saved model: leave out --learner and --set")
@@ -127,16 +85,10 @@ def _learn(
     began = time.perf_counter()
     report = _Report(names, began, quiet)
     with _writing(predictions) as file:
-        watched = _Watched(model, file, test)
+        watched = cast(Learner, _Watched(model, file, test))
         try:
             finished = prequential(
-                data,
-                watched,
-                [*names, "size"],
-                every="doubling",
-                block=block,
-                delay=delay,
-                progress=report,  # type: ignore[arg-type]
+                data, watched, [*names, "size"], every="doubling", block=block, delay=delay, progress=report
             )
             if file is not None:
                 file.flush()
@@ -210,10 +162,6 @@ def parsed(settings: list[str]) -> dict[str, Any]:
         except json.JSONDecodeError:
             values[name] = text
     return values
-
-
-def _column(target: str) -> int | str:
-    return int(target) if target.lstrip("-").isdigit() else target
 
 
 def _check_columns(model: Model, data: Source) -> None:

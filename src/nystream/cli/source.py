@@ -26,14 +26,12 @@ class Source:
 
     stream: Stream
     task: str
+    first: tuple[Array, Array]
+    rest: Iterator[tuple[Array, Array]]
     names: list[Any] = field(default_factory=list)
-    first: tuple[Array, Array] | None = None
-    rest: Iterator[tuple[Array, Array]] | None = None
 
     def blocks(self, size: int) -> Iterator[tuple[Array, Array]]:
         """One pass, in blocks of at most `size` rows. A source is read once."""
-        assert self.first is not None
-        assert self.rest is not None
         for X, Y in chain([self.first], self.rest):
             for i in range(0, len(X), size):
                 yield X[i : i + size], self._numbered(Y[i : i + size])
@@ -48,12 +46,25 @@ class Source:
         task = task or stream.task or _guess(Y)
         if task == "classification" and Y.ndim == 2:
             raise ValueError(f"several targets are regression; {stream.name} has {Y.shape[1]}")
-        return cls(stream, task, names if names is not None else [], (X, Y), pieces)
+        return cls(stream, task, (X, Y), pieces, names if names is not None else [])
 
     @property
     def total(self) -> int | None:
         """Rows, where the source knows."""
         return self.stream.n
+
+    @property
+    def d(self) -> int:
+        """Columns."""
+        return self.first[0].shape[1]
+
+    def width(self, standardized: bool = False) -> float:
+        """A kernel width on the scale of the first rows, or of what they are once standardised."""
+        X = self.first[0]
+        if standardized:
+            spread = X.std(axis=0)
+            X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        return median_distance(X)
 
     def _numbered(self, Y: Array) -> Array:
         """Class values as their places in `names`, which grows as new ones appear."""

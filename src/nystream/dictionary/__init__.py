@@ -1,9 +1,10 @@
 """Which points are kept, and the factors built on them."""
 
+from nystream.dictionary.budget import Budget
 from nystream.dictionary.expansion import Expansion
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.kors import KORS
 from nystream.dictionary.nested import Nested
 from nystream.dictionary.rows import Rows
 
-__all__ = ["KORS", "Expansion", "GramFactor", "Nested", "Rows"]
+__all__ = ["KORS", "Budget", "Expansion", "GramFactor", "Nested", "Rows"]

@@ -59,6 +59,11 @@ class FeatureMap(Params):
         """See x before its label: move the map if it is one that moves."""
         return None
 
+    @property
+    def settled(self) -> bool:
+        """Whether the map will never move again: then whole blocks go through it at once."""
+        return True
+
     def note(self, X: Array) -> None:
         """One clean row (d,) or a block (n, d) was learnt from: count what the map misses. Changes no feature."""
 

@@ -1,1 +1,26 @@
 """The learners: one published algorithm, one file."""
+
+from nystream.learners.base import Learner
+from nystream.learners.baseline import Baseline
+from nystream.learners.catalogue import CATALOGUE
+from nystream.learners.classifier import Classifier
+from nystream.learners.fogd import FOGD
+from nystream.learners.kernel_awv import KernelAAR, KernelAWV, KernelRidge
+from nystream.learners.ons import ONS
+from nystream.learners.pkawv import PKAWV, PKRR
+from nystream.learners.standardized import Standardized
+
+__all__ = [
+    "CATALOGUE",
+    "FOGD",
+    "ONS",
+    "PKAWV",
+    "PKRR",
+    "Baseline",
+    "Classifier",
+    "KernelAAR",
+    "KernelAWV",
+    "KernelRidge",
+    "Learner",
+    "Standardized",
+]

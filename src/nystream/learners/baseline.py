@@ -13,9 +13,11 @@ from nystream.features.base import FeatureMap
 from nystream.features.fourier import Fourier
 from nystream.inputs import as_block, as_weights
 from nystream.kernels.gaussian import Gaussian
-from nystream.learners.feature_learner import FeatureLearner
+from nystream.learners.feature_learner import BLOCK, FeatureLearner
+from nystream.learners.least_squares import LeastSquares
 from nystream.params import at_least, positive
 from nystream.solvers.awv import AWV
+from nystream.solvers.meter import SLACK, Meter
 from nystream.types import Array, LabelKind, Seed
 
 __all__ = ["Baseline", "Standardised"]
@@ -59,6 +61,12 @@ class Standardised(FeatureMap):
         out[:, :-1] = Z
         out[:, -1] = 1.0
 
+    def row(self, x: Array) -> Array:
+        z = np.empty(self.dim)
+        z[:-1] = self.features_.row(standardised(x, self.mean_, self.scale_))
+        z[-1] = 1.0
+        return z
+
     def widen(self, d: int) -> None:
         """New columns have mean 0 and scale 1, so that their zeros in past rows stay zeros."""
         new = d - self.d_
@@ -71,14 +79,15 @@ class Standardised(FeatureMap):
         return self.mean_.nbytes + self.scale_.nbytes + self.features_.nbytes
 
 
-class Baseline(FeatureLearner):
+class Baseline(LeastSquares, FeatureLearner):
     """Ridge regression on random Fourier features of standardised inputs: a sound default that needs no parameter.
 
     Inputs are centred, divided by their standard deviations and clipped to [-3, 3]; the Gaussian kernel's width is the
-    median distance between distinct rows. Both are computed anew from the rows so far after rows 1, 2, 5, 10, 20, 50
-    and 100 of the stream, each time refitting exactly on those rows, which are kept until then; after the warm-up they
-    are frozen and the rows are dropped. From there it is online ridge regression: O(dim^2) time per row and nothing
-    grows. With all rows at hand, `prepare` computes scale and width from them and there is no warm-up.
+    median distance between distinct rows. Both are computed anew after rows 1, 2, 5, 10, 20, 50, ... of the warm-up,
+    from the rows so far, which are kept until its end, and the model is refitted exactly on them; then they are frozen
+    and the rows are dropped. From there it is online ridge regression: O(dim^2) time per row and nothing grows. With
+    all rows at hand, `prepare` computes scale and width from them and there is no warm-up. The regret is that of the
+    predictions made, against the best function of the features in use now.
 
     Parameters
     ----------
@@ -86,8 +95,8 @@ class Baseline(FeatureLearner):
         Fourier features, two per frequency; the constant 1 is added.
     lam : float, default 0.01
         Ridge, > 0. The features have norm sqrt(2).
-    warmup : int, default 100
-        Rows after which scale and width are frozen.
+    warmup : int, default 1000
+        Rows after which scale and width are frozen. A stream that drifts at its start needs them.
     seed : int, Generator or None
         Of the frequencies.
 
@@ -111,7 +120,7 @@ class Baseline(FeatureLearner):
     """Inputs, targets and weights of the warm-up; empty after it."""
     solver_: AWV
 
-    def __init__(self, dim: int = 400, *, lam: float = 0.01, warmup: int = 100, seed: Seed = 0) -> None:
+    def __init__(self, dim: int = 400, *, lam: float = 0.01, warmup: int = 1000, seed: Seed = 0) -> None:
         self.dim = at_least("dim", dim, 2)
         self.lam = positive("lam", lam)
         self.warmup = at_least("warmup", warmup, 1)
@@ -138,6 +147,14 @@ class Baseline(FeatureLearner):
         if not w.any():
             raise ValueError("prepare needs at least one row of positive weight")
         self.shape_ = _shape(X, w)
+
+    def log_det(self) -> float:
+        """log det(A / lam), A = lam I + the sum of z z'."""
+        return self.solver_.log_det() if self.d_ else 0.0
+
+    def effective_dimension(self) -> float:
+        """dim + 1 - lam tr A^-1: how many directions the data has at this ridge. O(dim^3)."""
+        return self.solver_.effective_dimension() if self.d_ else 0.0
 
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose past targets are these linear combinations (K, new) of the targets of the present ones."""
@@ -184,6 +201,14 @@ class Baseline(FeatureLearner):
             return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
         return super()._step(x, y, weight)
 
+    def _leverage(self, X: Array) -> Array:
+        parts = [self.solver_.leverage(self.features_.transform(X[i : i + BLOCK])) for i in range(0, len(X), BLOCK)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    @property
+    def _meter(self) -> Meter:
+        return self.solver_.meter_
+
     def _until_rebuild(self) -> int:
         n = len(self.kept_[0])
         return min([r for r in REBUILDS if n < r < self.warmup] + [self.warmup]) - n
@@ -198,8 +223,12 @@ class Baseline(FeatureLearner):
             return
         inputs, targets, w = (rows.view for rows in self.kept_)
         if w.any():
+            loss = self.solver_.meter_.loss.copy()
             self._build(self.d_, self.outputs_, _shape(inputs, w[:, 0]))
             super()._run(inputs, targets, w[:, 0])
+            meter = self.solver_.meter_  # its losses are those of the refit; what counts is what was predicted
+            meter.columns_[SLACK] += loss - meter.loss
+            meter.loss[:] = loss
         if len(inputs) >= self.warmup:
             self.kept_ = []
 
@@ -216,7 +245,10 @@ class Baseline(FeatureLearner):
 
 def standardised(X: Array, mean: Array, scale: Array) -> Array:
     """(x - mean) / scale, clipped."""
-    return np.clip((X - mean) / scale, -CLIP, CLIP)
+    U = X - mean
+    U /= scale
+    np.maximum(U, -CLIP, out=U)
+    return np.minimum(U, CLIP, out=U)
 
 
 def _rows(*blocks: Array) -> list[Rows]:

@@ -256,6 +256,9 @@ class NativeClasses(ClassLearner):
 
 def _loss_of(learner: Learner) -> str:
     """The loss by name; learners without such a parameter have the squared loss, or their own of -1/+1 labels."""
+    inner = getattr(learner, "learner", None)  # that of a learner around a learner
+    if isinstance(inner, Learner):
+        return _loss_of(inner)
     loss: Any = getattr(learner, "loss", "squared" if learner.labels == "real" else "")
     return loss if isinstance(loss, str) else str(loss.name)
 

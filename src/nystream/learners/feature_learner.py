@@ -63,16 +63,19 @@ class FeatureLearner(Learner):
         return p
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        """Blocks for a map that never moves; a map that does overrides this or is stepped row by row."""
+        """Row by row while the map may still move, then blocks: features by one product, then the solver's recursion."""
         P = np.empty((len(X), self.outputs_))
-        buffer = np.empty((min(BLOCK, len(X)), self.features_.dim))
-        for i in range(0, len(X), BLOCK):
-            x = X[i : i + BLOCK]
+        row = 0
+        while row < len(X) and not self.features_.settled:
+            P[row] = self._step(X[row], Y[row], 1.0 if weights is None else float(weights[row]))
+            row += 1
+        buffer = np.empty((min(BLOCK, len(X) - row), self.features_.dim))
+        for i in range(row, len(X), BLOCK):
+            part = slice(i, i + BLOCK)
+            x = X[part]
             Z = buffer[: len(x)]
             self.features_._map(x, Z)
-            P[i : i + BLOCK] = self.solver_.run(
-                Z, Y[i : i + BLOCK], None if weights is None else weights[i : i + BLOCK]
-            )
+            P[part] = self.solver_.run(Z, Y[part], None if weights is None else weights[part])
             self.features_.note(x)
         return P
 

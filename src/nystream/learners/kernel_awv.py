@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Self
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
@@ -99,9 +100,9 @@ class KernelRidge(LeastSquares, Learner):
             stop = row
             while stop < len(X) and stop - row < BLOCK and w[stop] > 0:
                 stop += 1
-            if stop == row:  # weight 0: predict, learn nothing
+            if stop == row:  # weight 0: x is not counted, so AWV says what ridge says; nothing is learnt
                 stop += 1
-                P[row:stop] = self._predict(X[row:stop])
+                P[row:stop] = self._emit(self.factor_.whiten(X[row:stop]) @ self.e_.view, np.zeros(1))
             else:
                 P[row:stop] = self._learn(X[row:stop], Y[row:stop], w[row:stop])
             row = stop
@@ -111,15 +112,15 @@ class KernelRidge(LeastSquares, Learner):
         """One block, every weight > 0: psi = sqrt(w) phi with label sqrt(w) y."""
         root = np.sqrt(w)
         T = self.factor_.whiten(X)
-        R = root[:, None] * (Y - T @ self.e_.view)
+        R = T @ self.e_.view
         C = self.factor_.border(X, T, root)
-        diagonal = C.diagonal()
-        E = np.linalg.solve(C, R) if len(C) > 1 else R / C
-        R = Y - (diagonal / root)[:, None] * E  # ridge_t = y_t - C_tt e_t, labels before t only
-        s = (diagonal**2 / self.lam - 1) / w
-        P = self._emit(R, w * s)  # the forecaster counts x_t with its weight
+        E = solve_triangular(C, root[:, None] * (Y - R), lower=True)
+        # rows of the block before t add to r_t what C says of them; y_t itself must not touch a bit of it
+        R += np.tril(C, -1) @ E / root[:, None]
+        s = C.diagonal() ** 2 / self.lam - 1  # w_t phi' A^-1 phi: the forecaster counts x_t with its weight
+        P = self._emit(R, s)
         self.e_.extend(E)
-        self.meter_.add(Y, R, P, w * s, w)
+        self.meter_.add(Y, R, P, s, w)
         return P
 
     def _check_room(self, n: int, diagonal: Array) -> None:

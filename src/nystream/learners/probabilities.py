@@ -48,7 +48,7 @@ class Brier(Calibration):
         tau = (np.cumsum(V, axis=1) - 1) / np.arange(1, F.shape[1] + 1)  # the threshold if the k largest were kept
         kept = (tau < V).sum(axis=1)  # that holds on a prefix, and always for k = 1
         P = np.maximum(U - tau[np.arange(len(F)), kept - 1, None], 0.0)
-        return (1 - FLOOR) * (P / P.sum(axis=1, keepdims=True)) + FLOOR / F.shape[1]
+        return (1 - FLOOR) * P + FLOOR / F.shape[1]
 
 
 class Logistic(Calibration):

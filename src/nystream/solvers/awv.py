@@ -1,4 +1,4 @@
-"""Exact streaming least squares on explicit features: the Vovk-Azoury-Warmuth forecaster and online ridge regression."""
+"""Exact streaming least squares on explicit features: the Vovk-Azoury-Warmuth forecaster and online ridge."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class AWV(Solver):
         ridge  r_t = b_{t-1}' A_{t-1}^-1 z_t
         AWV    p_t = b_{t-1}' A_t^-1 z_t = r_t / (1 + w_t s_t),      s_t = z_t' A_{t-1}^-1 z_t
 
-    The state is the factor A = L D L' with q = D^-1 L^-1 b. One pass over L predicts and learns in 2 r^2 flops, the least
-    there is (r^2 for the quadratic form, r^2 to absorb z z'); it only ever adds positive terms, so rounding does
-    not build up and nothing is refreshed. `run` takes several rows through L at a time and gives the same bits as `step`,
-    and `predict` those of a `step` of weight 1. Several outputs share the factor.
+    The state is the factor A = L D L' with q = D^-1 L^-1 b. One pass over L predicts and learns in 2 r^2 flops, the
+    least there is (r^2 for the quadratic form, r^2 to absorb z z'); it only ever adds positive terms, so rounding does
+    not build up and nothing is refreshed. `run` takes several rows through L at a time and gives the same bits as
+    `step`, and `predict` those of a `step` of weight 1. Several outputs share the factor.
 
-    O(r^2) time a row, r^2/2 numbers of memory for r features, whatever the length of the stream. A row of weight w counts as
-    w rows (and the forecaster counts z_t with its weight); one of weight 0 is predicted and not learnt. What the model
-    promises is on its `meter_`.
+    O(r^2) time a row, r^2/2 numbers of memory for r features, whatever the length of the stream. A row of weight w
+    counts as w rows (and the forecaster counts z_t with its weight); one of weight 0 is predicted and not learnt. What
+    the model promises is on its `meter_`.
 
     Parameters
     ----------
@@ -204,17 +204,30 @@ class AWV(Solver):
         done, R, s = trial._ldl.remove(Z, Y, w)
         if done < len(Z) or trial.dinv_[: self.dim_].max() * self.lam * BELOW > 1:
             raise ValueError(
-                f"unlearn: these rows (at the latest row {min(done, len(Z) - 1)}) were not all learnt, or not with these "
-                "features and weights: without them the ridge itself would be missing. Nothing was changed"
+                f"unlearn: rows up to row {min(done, len(Z) - 1)} cannot all have been learnt, or not with these "
+                "weights: without them A would be less than its ridge. Nothing was changed"
             )
         self.tiles_[:], self.dinv_[:], self.q_[:] = trial.tiles_, trial.dinv_, trial.q_
         self.meter_.forget(Y, R, w * s, w)
 
     def rebase(self, change: Change, dim: int) -> None:
-        raise TypeError(
-            "AWV is exact because past rows keep their features; it cannot follow a map that moves. "
-            "Use a map that is fixed (Taylor, Fourier, Nystrom with given landmarks), or NystromPKAWV"
-        )
+        """Follow a map that appends coordinates, taking them to be 0 in every row so far; refuse any other move."""
+        if change.transport is None or not np.array_equal(change.transport, np.eye(dim, self.dim_)):
+            raise TypeError(
+                "AWV is exact because past rows keep their features: it can follow a map that appends coordinates, not "
+                "one that moves or starts anew. Use a fixed map (Taylor, Fourier, Nystrom with given landmarks)"
+            )
+        old = self._state()
+        counts = range(self._blocks, 0, -1)
+        self.start(dim, self.outputs_)
+        self.meter_ = old["meter_"]
+        source, target = 0, 0
+        for k, count in enumerate(counts):  # the tiles of one column block, from the diagonal down
+            self.tiles_[target : target + count] = old["tiles_"][source : source + count]
+            source, target = source + count, target + self._blocks - k
+        self.dinv_[: old["dim_"]] = old["dinv_"][: old["dim_"]]
+        self.q_[: len(old["q_"])] = old["q_"]
+        self._bind()
 
     @property
     def nbytes(self) -> int:
@@ -233,7 +246,7 @@ class AWV(Solver):
         """Factor A (dim, dim) anew, with the right-hand side b (dim, K); returns A^-1 b."""
         C, failed = lapack.dpotrf(A, lower=1)
         if failed:
-            raise ValueError(f"A is not positive definite at feature {failed - 1}: lam={self.lam!r} is lost in rounding")
+            raise ValueError(f"A has lost lam={self.lam!r} in rounding at feature {failed - 1}; use a larger ridge")
         root = C.diagonal().copy()
         e = solve_triangular(C, b, lower=True)
         L = np.zeros((8 * self._blocks, 8 * self._blocks))
@@ -250,10 +263,8 @@ class AWV(Solver):
 
     def _bind(self) -> None:
         """Let the compiled pass work on the arrays of the state."""
-        meter = self.meter_
-        self._ldl = LDL(
-            self.dim_, self.outputs_, self.tiles_, self.dinv_, self.q_, meter.totals_, meter.columns_, self.vovk, self.clip
-        )
+        state = (self.tiles_, self.dinv_, self.q_, self.meter_.totals_, self.meter_.columns_)
+        self._ldl = LDL(self.dim_, self.outputs_, *state, self.vovk, self.clip)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

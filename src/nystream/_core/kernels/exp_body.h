@@ -1,8 +1,8 @@
-/* exp and the functions of a distance built on it, for one instruction set.  Included by exp_kernel.h with EXP(x) naming
-   the functions and FUSED telling whether a fused multiply-add is one instruction; no include guard.
+/* exp and the functions of a distance built on it, for one instruction set.  Included by exp_kernel.h with EXP(x)
+   naming the functions and FUSED telling whether a fused multiply-add is one instruction; no include guard.
 
-   Branch-free, so that the compiler's vectoriser turns each loop into vector code; every element sees the same operations
-   in the same order wherever it stands, so equal inputs give equal bits. */
+   Branch-free, so that the compiler's vectoriser turns each loop into vector code; every element sees the same
+   operations in the same order wherever it stands, so equal inputs give equal bits. */
 #if FUSED
 #define FMA(a, b, c) __builtin_fma(a, b, c)
 #else

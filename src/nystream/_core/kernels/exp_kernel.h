@@ -29,18 +29,16 @@ typedef struct {
 
 #if ISA_X86
 #define FUSED 1
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+ISA_BEGIN_AVX2
 #define EXP(x) exp_##x##_avx2
 #include "exp_body.h"
 #undef EXP
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,avx512f,avx512dq,avx512vl,prefer-vector-width=512")
+ISA_END
+ISA_BEGIN_AVX512
 #define EXP(x) exp_##x##_avx512
 #include "exp_body.h"
 #undef EXP
-#pragma GCC pop_options
+ISA_END
 #undef FUSED
 #endif
 

@@ -2,7 +2,8 @@
 
    A kernel lives in NAME_body.h, written against NAME(x) for its function names and V for the vector width, and is
    included once per instruction set by NAME_kernel.h (see ldl_kernel.h).  Other compilers and processors get the
-   baseline.  NYSTREAM_ISA=base|avx2|avx512 lowers the choice (never raises it); the tests use it to compare paths. */
+   baseline.  NYSTREAM_ISA=plain|base|avx2|avx512 lowers the choice (never raises it); the tests use it to compare
+   paths.  "plain" is "base" except where a kernel keeps a copy in standard C for compilers without vector types. */
 #ifndef NYSTREAM_ISA_H
 #define NYSTREAM_ISA_H
 #include <stdlib.h>
@@ -12,6 +13,19 @@
 #define ISA_X86 1
 #else
 #define ISA_X86 0
+#endif
+
+/* ISA_BEGIN_AVX2 (or _AVX512) ... ISA_END: functions between them are compiled for that instruction set. */
+#if ISA_X86 && defined(__clang__)
+#define ISA_BEGIN_AVX2 _Pragma("clang attribute push(__attribute__((target(\"avx2,fma\"))), apply_to = function)")
+#define ISA_BEGIN_AVX512 \
+  _Pragma("clang attribute push(__attribute__((target(\"avx2,fma,avx512f,avx512dq,avx512vl\"))), apply_to = function)")
+#define ISA_END _Pragma("clang attribute pop")
+#elif ISA_X86
+#define ISA_BEGIN_AVX2 _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma\")")
+#define ISA_BEGIN_AVX512 \
+  _Pragma("GCC push_options") _Pragma("GCC target(\"avx2,fma,avx512f,avx512dq,avx512vl,prefer-vector-width=512\")")
+#define ISA_END _Pragma("GCC pop_options")
 #endif
 
 enum { ISA_BASE = 0, ISA_AVX2 = 1, ISA_AVX512 = 2 };

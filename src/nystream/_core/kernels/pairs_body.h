@@ -1,16 +1,16 @@
-/* Sums over columns for all pairs of rows, for one instruction set.  Included by pairs_kernel.h with PAIRS(x) naming the
-   functions, V the number of doubles in a vector (1: plain C) and ROWS the rows of X that share a pass; no include guard.
+/* Sums over columns for all pairs of rows, for one instruction set.  Included by pairs_kernel.h with PAIRS(x) naming
+   the functions, V the doubles in a vector (1: plain C) and ROWS the rows of X that share a pass; no include guard.
 
    Lane l of an accumulator adds columns l, l + V, l + 2V, ...; the lanes are then added as a fixed tree.  That order
-   depends on the number of columns alone, so the value of a pair does not depend on which rows stand beside it: one row
-   against the points, a block, and the transposed block agree bit for bit. */
+   depends on the number of columns alone, so the value of a pair does not depend on which rows stand beside it: one
+   row against the points, a block, and the transposed block agree bit for bit. */
 #if V > 1
 typedef double PAIRS(vec) __attribute__((vector_size(8 * V)));
 typedef double PAIRS(loose) __attribute__((vector_size(8 * V), aligned(8), may_alias));
 typedef int64_t PAIRS(bits) __attribute__((vector_size(8 * V)));
 #define LOAD(p) (*(const PAIRS(loose) *)(p))
 #define STORE(p, v) (*(PAIRS(loose) *)(p) = (v))
-#define SPLAT(s) ((s) - (PAIRS(vec)){0}) /* s - 0 is s, also for -0: no operation is left of it */
+#define SPLAT(s) ((s) - (PAIRS(vec)){0}) /* s - 0 is s, also for s = -0: the subtraction is optimised away */
 #define KEEP(v, mask) ((PAIRS(vec))((PAIRS(bits))(v) & (mask)))
 #define ABS(v) KEEP(v, INT64_MAX)
 #else
@@ -22,7 +22,7 @@ typedef int64_t PAIRS(bits);
 #define ABS(v) fabs(v)
 #endif
 
-/* a + the contribution of columns x, y; `mask` blanks lanes that were counted before */
+/* a + the terms of columns x, y; in `add_tail`, `mask` blanks lanes that were counted before */
 PAIRS_INLINE PAIRS(vec) PAIRS(add)(const int op, PAIRS(vec) a, PAIRS(vec) x, PAIRS(vec) y) {
   if (op == PAIRS_DOT) return a + x * y;
   const PAIRS(vec) t = x - y;
@@ -68,8 +68,8 @@ PAIRS_INLINE double PAIRS(total)(PAIRS(vec) a) {
 #endif
 }
 
-/* out[i, j] for ni rows of X and nj (4 or 1) rows of Y, d >= V columns.  The last d mod V columns are read as the vector
-   that ends with them, the lanes before them blanked. */
+/* out[i, j] for ni rows of X and nj (4 or 1) rows of Y, d >= V columns.  The last d mod V columns are read as the
+   vector that ends with them, the lanes before them blanked. */
 PAIRS_INLINE void PAIRS(tile)(const int op, const int ni, const int nj, const double *X, const double *Y, ptrdiff_t d,
                               PAIRS(bits) mask, double *out, ptrdiff_t ldo) {
   PAIRS(vec) a[ROWS][4], x[ROWS], y;
@@ -104,8 +104,8 @@ PAIRS_INLINE void PAIRS(tile)(const int op, const int ni, const int nj, const do
 }
 
 /* <x, y> and |y|^2 of one x and m rows of Y, read once: added as `tile` adds them */
-PAIRS_INLINE void PAIRS(probe)(const double *x, const double *Y, ptrdiff_t m, ptrdiff_t d, PAIRS(bits) mask, double *dots,
-                               double *norms) {
+PAIRS_INLINE void PAIRS(probe)(const double *x, const double *Y, ptrdiff_t m, ptrdiff_t d, PAIRS(bits) mask,
+                               double *dots, double *norms) {
   ptrdiff_t j = 0;
   for (; j + 4 <= m; j += 4) {
     PAIRS(vec) a[4], b[4], y;
@@ -180,8 +180,8 @@ PAIRS_INLINE void PAIRS(strip)(const int op, const int ni, const double *X, cons
 
 /* The same for squared distances of many columns; ny = |y|^2, and with known = 1, dots = <X, y> of the one row of X */
 PAIRS_INLINE void PAIRS(expanded_strip)(const int known, const int ni, const double *X, const double *Y, ptrdiff_t m,
-                                        ptrdiff_t d, PAIRS(bits) mask, const double *ny, const double *dots, double *out,
-                                        ptrdiff_t ldo) {
+                                        ptrdiff_t d, PAIRS(bits) mask, const double *ny, const double *dots,
+                                        double *out, ptrdiff_t ldo) {
   double nx[ROWS], tile[ROWS * 4];
   ptrdiff_t j = 0;
   PAIRS(probe)(X, X, ni, d, mask, tile, nx);
@@ -199,10 +199,11 @@ PAIRS_INLINE void PAIRS(expanded_strip)(const int known, const int ni, const dou
 #include "pairs_turned_body.h"
 #endif
 
-/* One panel of m <= PAIRS_PANEL points against all n rows of X; `finish` is applied to results while they are in the first
-   cache. */
-PAIRS_INLINE void PAIRS(panel)(const int op, const int expand, const double *X, ptrdiff_t n, const double *Y, ptrdiff_t m,
-                               ptrdiff_t d, double *out, ptrdiff_t ldo, pairs_finish finish, const void *how) {
+/* One panel of m <= PAIRS_PANEL points against all n rows of X; `finish` is applied to results while they are in the
+   first cache. */
+PAIRS_INLINE void PAIRS(panel)(const int op, const int expand, const double *X, ptrdiff_t n, const double *Y,
+                               ptrdiff_t m, ptrdiff_t d, double *out, ptrdiff_t ldo, pairs_finish finish,
+                               const void *how) {
   double dots[PAIRS_PANEL], ny[PAIRS_PANEL];
   PAIRS(bits) mask;
 #if V > 1
@@ -232,10 +233,10 @@ PAIRS_INLINE void PAIRS(panel)(const int op, const int expand, const double *X, 
   }
 }
 
-#define PAIRS_ENTRY(name, op, expand)                                                                                     \
-  static void PAIRS(name)(const double *X, ptrdiff_t n, const double *Y, ptrdiff_t m, ptrdiff_t d, double *out,           \
-                          ptrdiff_t ldo, pairs_finish finish, const void *how) {                                          \
-    PAIRS(panel)(op, expand, X, n, Y, m, d, out, ldo, finish, how);                                                       \
+#define PAIRS_ENTRY(name, op, expand)                                                                              \
+  static void PAIRS(name)(const double *X, ptrdiff_t n, const double *Y, ptrdiff_t m, ptrdiff_t d, double *out,    \
+                          ptrdiff_t ldo, pairs_finish finish, const void *how) {                                   \
+    PAIRS(panel)(op, expand, X, n, Y, m, d, out, ldo, finish, how);                                                \
   }
 PAIRS_ENTRY(dots, PAIRS_DOT, 0)
 PAIRS_ENTRY(absolutes, PAIRS_ABSOLUTE, 0)

@@ -1,9 +1,9 @@
-/* All pairs of rows of two matrices: inner products, squared Euclidean and absolute (L1) distances.  One copy of the code
-   per instruction set, chosen once (isa.h); NYSTREAM_ISA=plain selects the copy that other compilers get.
+/* All pairs of rows of two matrices: inner products, squared Euclidean and absolute (L1) distances.  One copy of the
+   code per instruction set, chosen once (isa.h); NYSTREAM_ISA=plain selects the copy that other compilers get.
 
-   Written here rather than left to dgemm, for three reasons: the value of a pair depends on the pair alone (a learner
-   that sees rows one at a time and one that sees blocks agree bit for bit), near duplicates far from the origin keep
-   their distance, and one row costs no packing.  At few columns it is faster than dgemm, at many about as fast. */
+   Not left to dgemm, for three reasons: the value of a pair depends on the pair alone (a learner that sees rows one
+   at a time and one that sees blocks agree bit for bit), near duplicates far from the origin keep their distance, and
+   one row costs no packing.  With aligned points the speed at many columns is that of dgemm. */
 #ifndef NYSTREAM_PAIRS_KERNEL_H
 #define NYSTREAM_PAIRS_KERNEL_H
 #include <math.h>
@@ -15,14 +15,13 @@
 
 enum { PAIRS_DOT, PAIRS_SQUARED, PAIRS_ABSOLUTE };
 
-#define PAIRS_PANEL 512           /* points that share a pass, at most */
-#define PAIRS_DIRECT 32           /* up to this many columns, differences are as cheap as products */
-#define PAIRS_FEW 32              /* up to this many columns, blocks run with points side by side */
-#define PAIRS_TURNED 64           /* points transposed at a time: PAIRS_FEW columns of them fill half of the first cache */
-#define PAIRS_WORTH 8             /* rows from which transposing pays */
-#define PAIRS_LOST (1.0 / 64.0)   /* a squared distance below this part of |x|^2 + |y|^2 has lost 6 bits */
-#define PAIRS_LARGE (256 * 1024)  /* bytes of a panel that many rows pass over: half of a small second cache */
-#define PAIRS_SMALL (16 * 1024)   /* bytes of a panel that few rows pass over: half of the first cache */
+#define PAIRS_PANEL 512          /* points that share a pass, at most */
+#define PAIRS_FEW 32             /* columns up to which distances are summed from differences, blocks side by side */
+#define PAIRS_TURNED 64          /* points transposed at a time: 32 columns of them fill half of the first cache */
+#define PAIRS_WORTH 8            /* rows from which transposing pays */
+#define PAIRS_LOST (1.0 / 64.0)  /* a squared distance below this part of |x|^2 + |y|^2 has lost 6 bits */
+#define PAIRS_LARGE (256 * 1024) /* bytes of a panel that many rows pass over: half of a small second cache */
+#define PAIRS_SMALL (16 * 1024)  /* bytes of a panel that few rows pass over: half of the first cache */
 
 #if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
 #define PAIRS_VECTORS 1
@@ -62,8 +61,7 @@ typedef struct {
 #undef ROWS
 #undef PAIRS
 #if ISA_X86
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+ISA_BEGIN_AVX2
 #define PAIRS(x) pairs_##x##_avx2
 #define V 4
 #define ROWS 3 /* 3 x 4 accumulators of 16 registers */
@@ -71,9 +69,8 @@ typedef struct {
 #undef V
 #undef ROWS
 #undef PAIRS
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,avx512f,avx512dq,avx512vl,prefer-vector-width=512")
+ISA_END
+ISA_BEGIN_AVX512
 #define PAIRS(x) pairs_##x##_avx512
 #define V 8
 #define ROWS 4 /* 4 x 4 accumulators of 32 registers */
@@ -81,7 +78,7 @@ typedef struct {
 #undef V
 #undef ROWS
 #undef PAIRS
-#pragma GCC pop_options
+ISA_END
 #endif
 #endif
 
@@ -103,11 +100,12 @@ static inline pairs_ops pairs_pick(void) {
 #endif
 }
 
-/* out (n x m, rows ldo apart) = op between the rows of X (n x d) and of Y (m x d), then `finish` (or NULL) on each row */
-static inline void pairs_block(const pairs_ops *ops, int op, const double *X, ptrdiff_t n, const double *Y, ptrdiff_t m,
-                               ptrdiff_t d, double *out, ptrdiff_t ldo, pairs_finish finish, const void *how) {
+/* out (n x m, rows ldo apart) = op between the rows of X (n x d) and of Y (m x d), then `finish` (or NULL) on them */
+static inline void pairs_block(const pairs_ops *ops, int op, const double *X, ptrdiff_t n, const double *Y,
+                               ptrdiff_t m, ptrdiff_t d, double *out, ptrdiff_t ldo, pairs_finish finish,
+                               const void *how) {
   const pairs_fn f = op == PAIRS_DOT ? ops->dots : op == PAIRS_ABSOLUTE ? ops->absolutes
-                     : d <= PAIRS_DIRECT ? ops->squares : ops->expanded;
+                     : d <= PAIRS_FEW ? ops->squares : ops->expanded;
   ptrdiff_t panel = PAIRS_PANEL;
   if (n > 1) { /* the points are read n / ROWS times: a panel of them should stay in a cache */
     panel = (n < PAIRS_WORTH ? PAIRS_SMALL : PAIRS_LARGE) / (ptrdiff_t)(d * sizeof(double)) / 4 * 4;

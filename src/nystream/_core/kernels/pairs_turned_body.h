@@ -1,10 +1,12 @@
 /* Few columns: all pairs with V points side by side in a vector; included by pairs_body.h, no include guard.
 
-   The points' columns are transposed to `turned` (d x PAIRS_TURNED), which spares the sum over lanes.  The terms of each
-   lane of a tile are still added apart, and these sums in the same tree, so that the result is that of a tile, bit for
-   bit.  With fewer columns than lanes there are no tiles to agree with: the columns are added in turn. */
+   The points' columns are transposed to `turned` (d x PAIRS_TURNED), which spares the sum over lanes.  The terms of
+   each lane of a tile are still added apart, and these sums in the same tree, so that the result is that of a tile,
+   bit for bit.  With fewer columns than lanes there are no tiles to agree with: the columns are added in turn. */
 
-PAIRS_INLINE void PAIRS(beside)(const int op, const int ni, const double *X, const double *turned, ptrdiff_t d, PAIRS(vec) *sum) {
+/* Sums between ni (2 or 1) rows of X and V points */
+PAIRS_INLINE void PAIRS(beside)(const int op, const int ni, const double *X, const double *turned, ptrdiff_t d,
+                                PAIRS(vec) *sum) {
   PAIRS(vec) a[V][2], y;
   ptrdiff_t k = 0;
   for (int l = 0; l < V; l++)
@@ -43,8 +45,8 @@ PAIRS_INLINE void PAIRS(beside)(const int op, const int ni, const double *X, con
 }
 
 /* ni rows of X against m points */
-PAIRS_INLINE void PAIRS(turned)(const int op, const int ni, const double *X, const double *turned, ptrdiff_t m, ptrdiff_t d,
-                                double *out, ptrdiff_t ldo) {
+PAIRS_INLINE void PAIRS(turned)(const int op, const int ni, const double *X, const double *turned, ptrdiff_t m,
+                                ptrdiff_t d, double *out, ptrdiff_t ldo) {
   for (ptrdiff_t j = 0; j < m; j += V) {
     PAIRS(vec) a[2];
     PAIRS(beside)(op, ni, X, turned + j, d, a);
@@ -60,6 +62,7 @@ PAIRS_INLINE void PAIRS(turned)(const int op, const int ni, const double *X, con
   }
 }
 
+/* Transpose m points; the columns of the points that would fill the last vector are 0 */
 PAIRS_INLINE void PAIRS(turn)(const double *Y, ptrdiff_t m, ptrdiff_t d, double *turned) {
   for (ptrdiff_t j = 0; j < m; j++)
     for (ptrdiff_t k = 0; k < d; k++) turned[k * PAIRS_TURNED + j] = Y[j * d + k];
@@ -67,8 +70,10 @@ PAIRS_INLINE void PAIRS(turn)(const double *Y, ptrdiff_t m, ptrdiff_t d, double 
     for (ptrdiff_t k = 0; k < d; k++) turned[k * PAIRS_TURNED + j] = 0;
 }
 
-PAIRS_INLINE void PAIRS(side_by_side)(const int op, const double *X, ptrdiff_t n, const double *Y, ptrdiff_t m, ptrdiff_t d,
-                             double *out, ptrdiff_t ldo, pairs_finish finish, const void *how) {
+/* All n rows of X against m points, PAIRS_TURNED of them at a time */
+PAIRS_INLINE void PAIRS(side_by_side)(const int op, const double *X, ptrdiff_t n, const double *Y, ptrdiff_t m,
+                                      ptrdiff_t d, double *out, ptrdiff_t ldo, pairs_finish finish,
+                                      const void *how) {
   double turned[PAIRS_FEW * PAIRS_TURNED];
   for (ptrdiff_t j = 0; j < m; j += PAIRS_TURNED) {
     const ptrdiff_t w = m - j < PAIRS_TURNED ? m - j : PAIRS_TURNED;

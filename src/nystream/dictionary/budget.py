@@ -1,0 +1,103 @@
+"""Bounded buffers: which point of an expansion goes when one too many has come, and what becomes of its share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nystream._core.eviction import Eviction
+from nystream.dictionary.expansion import Expansion
+from nystream.kernels.gaussian import Gaussian
+from nystream.params import Params, at_least, one_of
+from nystream.types import Array
+
+__all__ = ["DROPS", "Budget"]
+
+DROPS = ("smallest", "oldest", "contribution", "project", "merge")
+"""What SILK offers; "age" (terms live `size` rounds) is NORMA's."""
+
+
+class Budget(Params):
+    """At most `size` points in an expansion; a new one that finds it full makes exactly one entry go.
+
+    An entry's size is its largest absolute coefficient (over the outputs), after all decay. The rules:
+
+    smallest
+        The entry of smallest size among the old ones and the new one goes, the oldest of equals. O(m).
+    oldest
+        First in, first out. O(m).
+    contribution
+        Smallest size times sqrt(k(x, x)), the norm of the term; the same as "smallest" where k(x, x) is constant. O(m).
+    project
+        As "smallest", and what the dropped entry r said is given to the others as well as they can say it: they get
+        alpha_r c with (K + ridge) c = k_r, the projection of k(x_r, .) on their span. A Cholesky factor of their Gram
+        matrix follows the points: O(m^2) time per drop and memory; ridge 1e-10 k(x, x).
+    merge
+        Gaussian kernel only. The smallest entry i and a partner j become one point z = h x_i + (1 - h) x_j with
+        coefficient alpha_i k^((1-h)^2) + alpha_j k^(h^2), k = k(x_i, x_j), where h maximises its absolute value
+        (golden section to 1e-6) and j is the partner that loses least in the kernel's norm. Partners have a
+        coefficient of the same sign; with several outputs, a coefficient vector at no more than a right angle. An
+        entry without partner is dropped. O(m d + m log(1/precision)).
+    age
+        Terms live `size` rounds, whether or not the rounds stored anything.
+
+    Plain removal is weak where every stored point matters; "project" and "merge" cost more and keep more.
+
+    Parameters
+    ----------
+    size : int or None
+        Points kept; None keeps all.
+    drop : str
+        The rule.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.dictionary import Budget, Expansion
+    >>> from nystream.kernels import Gaussian
+    >>> f, budget = Expansion(Gaussian(1.0)), Budget(2, "smallest")
+    >>> f.start(d=1)
+    >>> budget.start(f)
+    >>> X = np.array([[0.0], [3.0], [6.0]])
+    >>> f.open(X)
+    >>> for j, alpha in enumerate([0.5, -0.1, 0.3]):
+    ...     k = f.begin(j)
+    ...     budget.admit(np.array([alpha]), birth=j)
+    >>> f.coef.ravel().tolist(), f.points.ravel().tolist()
+    ([0.5, 0.3], [0.0, 6.0])
+    """
+
+    def __init__(self, size: int | None, drop: str = "smallest") -> None:
+        self.size = None if size is None else at_least("budget", size, 1)
+        self.drop = one_of("drop", drop, (*DROPS, "age"))
+        self._saved: dict[str, Any] = {}
+
+    def start(self, f: Expansion) -> None:
+        """Serve this expansion (started, or restored together with this budget)."""
+        if self.size is not None and self.drop == "merge" and type(f.kernel) is not Gaussian:
+            raise ValueError(f"drop='merge' needs a Gaussian kernel, got {f.kernel!r}; use drop='project'")
+        self._f = f
+        self._eviction = Eviction(f.terms, "none" if self.size is None else self.drop, self.size or 0)
+        if self._saved:
+            self._eviction.restore(self._saved)
+        else:
+            self._eviction.refactor()
+        self._saved = {}
+
+    @property
+    def eviction(self) -> Eviction:
+        """The compiled object, for compiled loops."""
+        return self._eviction
+
+    @property
+    def nbytes(self) -> int:
+        return self._eviction.nbytes
+
+    def admit(self, alpha: Array, birth: int, own: float | None = None) -> None:
+        """Store the present row of the expansion's open block with coefficients alpha (K,), which are not all 0."""
+        self._eviction.enter(alpha, self._f.kxx if own is None else own, birth)
+
+    def _state(self) -> dict[str, Any]:
+        return self._eviction.state() if "_eviction" in self.__dict__ else dict(self._saved)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self._saved = state

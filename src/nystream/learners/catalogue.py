@@ -1,0 +1,79 @@
+"""Every learner by name: the command line, the documentation, the laws and the benchmarks all read this table."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from nystream.features import Fourier, Taylor
+from nystream.kernels import Gaussian
+from nystream.learners.base import Learner
+from nystream.learners.baseline import Baseline
+from nystream.learners.fogd import FOGD
+from nystream.learners.kernel_awv import KernelAWV, KernelRidge
+from nystream.learners.ons import ONS
+from nystream.learners.pkawv import PKAWV, PKRR
+
+__all__ = ["CATALOGUE", "Entry", "find"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row: the name users type, a small example that the laws are tested on, and where it was published."""
+
+    name: str
+    example: Learner
+    paper: str
+
+    @property
+    def cls(self) -> type[Learner]:
+        return type(self.example)
+
+    @property
+    def summary(self) -> str:
+        return (inspect.getdoc(self.cls) or "").partition("\n")[0]
+
+    def build(self, sigma: float, dim: int = 400, seed: int | None = 0, **params: Any) -> Learner:
+        """A learner for inputs on the scale of `sigma`: Gaussian kernel, random Fourier features where a map is needed."""
+        names = inspect.signature(self.cls.__init__).parameters
+        if "kernel" in names:
+            params.setdefault("kernel", Gaussian(sigma))
+        if "features" in names and names["features"].default in (inspect.Parameter.empty, None):
+            params.setdefault("features", Fourier(Gaussian(sigma), dim, seed=seed))
+        if "seed" in names:
+            params.setdefault("seed", seed)
+        if "dim" in names:
+            params.setdefault("dim", dim)
+        unknown = sorted(set(params) - set(names))
+        if unknown:
+            raise ValueError(f"{self.name} has no parameter {unknown[0]!r}; it has {', '.join(list(names)[1:])}")
+        return self.cls(**params)
+
+
+_G = Gaussian(0.7)
+_JEZEQUEL = "Jezequel, Gaillard, Rudi 2019"
+
+_ROWS = [
+    Entry("pkawv", PKAWV(Taylor(_G, degree=4), lam=0.1), _JEZEQUEL),
+    Entry("pkrr", PKRR(Taylor(_G, degree=4), lam=0.1), _JEZEQUEL),
+    Entry("kernel-awv", KernelAWV(_G, lam=0.1), _JEZEQUEL + "; Gammerman, Kalnishkan, Vovk 2004"),
+    Entry("kernel-ridge", KernelRidge(_G, lam=0.1), "Zhdanov, Kalnishkan 2010"),
+    Entry("ons", ONS(Fourier(_G, 40, seed=0), clip=2.0), "Hazan, Agarwal, Kale 2007; Luo et al. 2016"),
+    Entry("fogd", FOGD(_G, dim=60, seed=0), "Lu, Hoi, Wang, Zhao, Liu 2016"),
+    Entry("baseline", Baseline(dim=60), "ridge on random Fourier features (Rahimi, Recht 2007)"),
+]
+
+CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ROWS}
+
+
+def find(name: str) -> Entry:
+    """The entry of that name, case and dashes aside; a close match is suggested for a wrong one."""
+    wanted = name.lower().replace("_", "-")
+    for entry in CATALOGUE.values():
+        if wanted in (entry.name, entry.cls.__name__.lower()):
+            return entry
+    near = difflib.get_close_matches(wanted, CATALOGUE, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise ValueError(f"no learner is called {name!r}; {hint}there are {', '.join(CATALOGUE)}")

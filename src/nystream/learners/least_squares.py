@@ -1,0 +1,72 @@
+"""What the least-squares learners can say about themselves: regret, its bound, dimensions, leverage, uncertainty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nystream.dictionary.gram_factor import GramFactor
+from nystream.inputs import as_block
+from nystream.learners.base import Learner
+from nystream.solvers.meter import Meter
+from nystream.types import Array
+
+__all__ = ["LeastSquares"]
+
+
+class LeastSquares(Learner):
+    """Live guarantees of a learner that solves ridge regression exactly in every round.
+
+    A subclass gives `_leverage(X)` and has a `meter_` (or overrides `_meter`) and a `factor_` over its points (or
+    overrides `log_det` and `effective_dimension`). Before the first example the sums are 0, and what needs
+    features is refused.
+    """
+
+    meter_: Meter
+    factor_: GramFactor
+
+    def regret(self) -> float:
+        """Cumulative loss minus that of the best function f in hindsight, whose norm is charged lam |f|^2. O(1)."""
+        return self._meter.regret() if self.d_ else 0.0
+
+    def regret_bound(self) -> float:
+        """What `regret` cannot exceed, from the quantities seen so far; see `nystream.solvers.Meter`. O(1)."""
+        return self._meter.regret_bound() if self.d_ else 0.0
+
+    def log_det(self) -> float:
+        """log det(I + K/lam) for the Gram matrix K of the examples."""
+        return self.factor_.log_det if self.d_ else 0.0
+
+    def effective_dimension(self) -> float:
+        """tr K (K + lam I)^-1: how many directions the data really has at this ridge."""
+        return self.factor_.effective_dimension if self.d_ else 0.0
+
+    def online_dimension(self) -> float:
+        """Sum over rounds of s/(1 + s), s the leverage when the example arrived (and times its weight)."""
+        return self._meter.online_dimension if self.d_ else 0.0
+
+    def leverage(self, X: Any) -> Array:
+        """(n,) s = phi(x)' A^-1 phi(x): large where nothing like x was seen, k(x, x)/lam at most."""
+        return self._leverage(self._block(X))
+
+    def std(self, X: Any) -> Array:
+        """Predictive standard deviations sqrt(best/n (1 + s)): (n,), or (n, K) with K > 1 outputs.
+
+        best/n is the noise that least squares is left with in hindsight. With Gaussian noise and a fitting kernel,
+        about 95 percent of new labels are within two of them.
+        """
+        s = self._leverage(self._block(X))
+        return self._outward(np.sqrt((1 + s)[:, None] * self._meter.variance))
+
+    def _leverage(self, X: Array) -> Array:
+        raise NotImplementedError
+
+    @property
+    def _meter(self) -> Meter:
+        return self.meter_
+
+    def _block(self, X: Any) -> Array:
+        if not self.d_:
+            raise ValueError(f"this {type(self).__name__} has seen no example yet")
+        return as_block(X, self.d_)

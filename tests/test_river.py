@@ -141,6 +141,10 @@ def test_a_learner_whose_width_is_fixed_says_so():
     assert model.predict_one({"a": 1.0, "b": 1.0}) == model.predict_one({"a": 1.0})
 
 
+FIXED = {"pkawv", "pkrr"}
+"""Examples of the catalogue whose features (Taylor) are made for a number of columns."""
+
+
 @pytest.mark.parametrize("name", nystream.learners.CATALOGUE)
 def test_every_learner_of_the_catalogue_takes_a_late_feature_or_says_that_it_cannot(name):
     learner = nystream.learners.CATALOGUE[name].example
@@ -153,16 +157,16 @@ def test_every_learner_of_the_catalogue_takes_a_late_feature_or_says_that_it_can
         model.learn_one(x, targets[t % 2])
     before = [model.predict_one(x) for x in rows]
     state = pickle.dumps(model)
-    try:
-        model.learn_one({**rows[0], "late": 1.0}, targets[0])
-    except TypeError as refusal:
-        assert "cannot take more columns" in str(refusal)
-        assert [model.predict_one(x) for x in rows] == before
-    else:
-        model = pickle.loads(state)
-        model._admit(["late"])
-        after = [model.predict_one(x) for x in rows]
-        assert after == (pytest.approx(before, rel=1e-9) if learner.labels == "real" else before)
+    if name in FIXED:
+        with pytest.raises(TypeError, match="cannot take more columns"):
+            model.learn_one({**rows[0], "late": 1.0}, targets[0])
+        assert pickle.dumps(model) == state
+        return
+    model.learn_one({**rows[0], "late": 1.0}, targets[0])
+    model = pickle.loads(state)
+    model._admit(["late"])
+    after = [model.predict_one(x) for x in rows]
+    assert after == (pytest.approx(before, rel=1e-9) if learner.labels == "real" else before)
 
 
 class Averaged(nystream.Kernel):

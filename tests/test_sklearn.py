@@ -117,7 +117,7 @@ def test_weights_of_one_and_zero_serve_every_learner_and_others_are_refused_wher
     assert_array_equal(OnlineKernelClassifier(learner).fit(X, y, ones_and_zeros).predict(X), kept.predict(X))
     with pytest.raises(ValueError, match="does not take weights"):
         OnlineKernelClassifier(learner).fit(X, y, 2 * ones_and_zeros)
-    for bad, message in [(-ones_and_zeros, "negative"), (0 * ones_and_zeros, "zero for every row")]:
+    for bad, message in [(-ones_and_zeros, "negative"), (0 * ones_and_zeros, "zero")]:
         with pytest.raises(ValueError, match=message):
             OnlineKernelClassifier(learner).fit(X, y, bad)
 
@@ -137,7 +137,7 @@ def test_several_targets_are_learnt_as_one_by_one():
 def test_every_learner_of_the_catalogue_works_in_the_facade_of_its_task(name):
     learner = nystream.learners.CATALOGUE[name].example
     X, y = blobs(d=3)
-    targets = X[:, 0] + np.sin(X[:, 1])
+    targets = np.tanh(X[:, 0]) + 0.5 * np.sin(X[:, 1])
     if learner.labels == "real":
         model = OnlineKernelRegressor(learner).partial_fit(X[:100], targets[:100]).partial_fit(X[100:], targets[100:])
         assert np.corrcoef(model.predict(X), targets)[0, 1] > 0.5

@@ -120,9 +120,14 @@ def test_merge_in_any_tree_equals_one_pass():
     for part in np.array_split(np.arange(len(X)), 3):
         shards.append(KernelRidge(Gaussian(1.0), lam=0.1))
         shards[-1].run(X[part], y[part])
-    merged = shards[2].merge(shards[0].merge(shards[1]))
+    losses = sum(shard.regret() + shard.meter_.best.sum() for shard in shards)
+    merged = KernelRidge(Gaussian(1.0), lam=0.1).merge(shards[2]).merge(shards[0].merge(shards[1]))
     assert_allclose(merged.predict(X), whole.predict(X), atol=1e-9)
     assert merged.n_seen == len(X)
+    best = oracles.best_in_hindsight(oracles.gaussian(X, X, 1.0), y, 0.1)
+    assert_allclose(merged.regret(), losses - best, rtol=1e-8)
+    assert merged.regret() <= merged.regret_bound()
+    assert_allclose(merged.std(X[:3]), whole.std(X[:3]), rtol=1e-8)
     with pytest.raises(ValueError, match="equal parameters"):
         whole.merge(KernelRidge(Gaussian(2.0), lam=0.1))
 

@@ -13,6 +13,7 @@ from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
 from nystream.learners.fogd import FOGD
 from nystream.learners.kernel_awv import KernelAWV, KernelRidge
+from nystream.learners.least_squares import LeastSquares
 from nystream.learners.ons import ONS
 from nystream.learners.pkawv import PKAWV, PKRR
 
@@ -42,6 +43,8 @@ class Entry:
             params.setdefault("kernel", Gaussian(sigma))
         if "features" in names and names["features"].default in (inspect.Parameter.empty, None):
             params.setdefault("features", Fourier(Gaussian(sigma), dim, seed=seed))
+        if "lam" in names and issubclass(self.cls, LeastSquares):
+            params.setdefault("lam", 0.01)  # for features of norm 1 and targets of unit scale
         if "seed" in names:
             params.setdefault("seed", seed)
         if "dim" in names:

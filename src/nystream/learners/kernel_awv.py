@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import ClassVar, Self
 
 import numpy as np
@@ -148,12 +149,19 @@ class KernelRidge(LeastSquares, Learner):
             raise ValueError(f"merge needs two learners with equal parameters; got {self!r} and {other!r}")
         if not other.d_:
             return self
+        if not self.d_:
+            self._restore(copy.deepcopy(other._state()))
+            return self
         labels = (other.factor_.matrix @ other.e_.view) / other.factor_.scale[:, None]  # L e = sqrt(w) y
         self._prepare(other.d_, labels)
-        meter = self.meter_
+        meter = copy.deepcopy(self.meter_)
         self._run(other.factor_.points, labels, other.factor_.scale**2)
-        self.n_seen_ += other.n_seen_
+        e = self.e_.view  # of the pool: best = lam |e|^2, and |f|^2 = |e|^2 - lam |L^-T e|^2
+        coefficients = self.factor_.solve_transposed(e.T.copy())
+        best = self.lam * (e**2).sum(axis=0)
+        meter.merge(other.meter_, best, best - self.lam**2 * (coefficients**2).sum(axis=1))
         self.meter_ = meter
+        self.n_seen_ += other.n_seen_
         return self
 
     def _widen(self, d: int) -> None:

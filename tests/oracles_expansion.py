@@ -11,41 +11,40 @@ SIGMA = 0.8
 
 
 class SlowExpansion:
-    """f = sum alpha_i k(x_i, .); entries are [x, alpha, birth]; every coefficient is decayed in every round."""
+    """f = sum alpha_i k(x_i, .); entries are [x, alpha, birth, sum of alpha over the rounds]."""
 
     def __init__(self, outputs=1, sigma=SIGMA, kernel=None):
         self.entries = []
         self.outputs = outputs
         self.kernel = kernel or (lambda X, Y: gaussian(X, Y, sigma))
-        self.sum = {}  # sum over the rounds of each entry's coefficients, by identity
 
     def k(self, x, z):
         return float(self.kernel(x[None], z[None])[0, 0])
 
     def score(self, x):
         total = np.zeros(self.outputs)
-        for z, alpha, _ in self.entries:
+        for z, alpha, *_ in self.entries:
             total += alpha * self.k(z, x)
         return total
 
     def begin(self):
         for entry in self.entries:
-            self.sum[id(entry)] = self.sum.get(id(entry), 0.0) + entry[1]
+            entry[3] = entry[3] + entry[1]
 
     def averaged(self, x, rounds):
-        return sum((self.sum.get(id(e), 0.0) * self.k(e[0], x) for e in self.entries), np.zeros(self.outputs)) / rounds
+        return sum((e[3] * self.k(e[0], x) for e in self.entries), np.zeros(self.outputs)) / rounds
 
     def decay(self, factor):
         for entry in self.entries:
             entry[1] = entry[1] * factor
 
     def append(self, x, alpha, birth):
-        self.entries.append([x, np.array(alpha, dtype=float), birth])
+        self.entries.append([x, np.array(alpha, dtype=float), birth, np.zeros(self.outputs)])
 
     # -- one too many: each rule removes exactly one entry -----------------------------------------------------------
     def weights(self, contribution=False):
-        scale = [math.sqrt(self.k(z, z)) if contribution else 1.0 for z, _, _ in self.entries]
-        return [(abs(alpha).max() * s, birth) for (_, alpha, birth), s in zip(self.entries, scale, strict=True)]
+        scale = [math.sqrt(self.k(z, z)) if contribution else 1.0 for z, *_ in self.entries]
+        return [(abs(alpha).max() * s, birth) for (_, alpha, birth, _), s in zip(self.entries, scale, strict=True)]
 
     def drop(self, rule, t):
         if rule == "oldest":
@@ -66,15 +65,13 @@ class SlowExpansion:
         K = self.kernel(X, X)
         c = np.linalg.solve(K + 1e-10 * np.diag(np.diag(K)), self.kernel(X, gone[0][None])[:, 0])
         for entry, share in zip(self.entries, c, strict=True):
-            if id(gone) in self.sum:
-                self.sum[id(entry)] = self.sum.get(id(entry), 0.0) + share * self.sum[id(gone)]
-            entry[1] = entry[1] + share * gone[1]
+            entry[1], entry[3] = entry[1] + share * gone[1], entry[3] + share * gone[3]
 
     def merge(self, i, t, grid=200_001):
         first = self.entries.pop(i)
         best = None
         h = np.linspace(0, 1, grid)
-        for j, (z, alpha, _) in enumerate(self.entries):
+        for j, (z, alpha, *_) in enumerate(self.entries):
             k = self.k(first[0], z)
             if first[1] @ alpha < 0 or k == 0:
                 continue
@@ -88,7 +85,8 @@ class SlowExpansion:
             return
         _, j, h, u, v = best
         second = self.entries[j]
-        self.entries[j] = [h * first[0] + (1 - h) * second[0], u * first[1] + v * second[1], t]
+        z = h * first[0] + (1 - h) * second[0]
+        self.entries[j] = [z, u * first[1] + v * second[1], t, u * first[3] + v * second[3]]
 
 
 def silk(X, Y, loss, *, eta=1.0, lam=0.0, C=1.0, sqrt=False, budget=None, drop="smallest", rule=None, outputs=1,

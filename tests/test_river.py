@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -226,11 +228,33 @@ def test_weights_count_as_repetitions():
         weighted.learn_one(x, target, w=w)
         for _ in range(int(w)):
             repeated.learn_one(x, target)
-    many.learn_many(pd.DataFrame(X, columns=NAMES), pd.Series(y), w=weights)
+    many.learn_many(pd.DataFrame(X, columns=NAMES), pd.Series(y), w=pd.Series(weights))
     for model in (repeated, many):
         assert_allclose(
             [weighted.predict_one(x) for x in dicts(X)], [model.predict_one(x) for x in dicts(X)], rtol=1e-8, atol=1e-10
         )
+
+
+def test_bad_weights_and_lengths_are_refused_and_one_weight_serves_all_rows():
+    X, y = blobs()
+    frame, labels = pd.DataFrame(X, columns=NAMES[:2]), pd.Series(y)
+    one, each = KernelClassifier(), KernelClassifier()
+    one.learn_many(frame, labels, w=2.0)
+    each.learn_many(frame, labels, w=np.full(150, 2.0))
+    assert one.predict_proba_many(frame).equals(each.predict_proba_many(frame))
+    before = pickle.dumps(one)
+    for w, target, message in [
+        (-1.0, labels, "at least 0"),
+        ([1.0, 2.0], labels, "each of the 150"),
+        (None, labels[:9], "y has 9"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            one.learn_many(frame, target, w=w)
+    with pytest.raises(ValueError, match="at least 0"):
+        one.learn_one({"u": 1.0}, "ash", w=-1.0)
+    with pytest.raises(ValueError, match="y has 9"):
+        KernelRegressor().learn_many(frame, pd.Series(np.zeros(9)))
+    assert pickle.dumps(one) == before
 
 
 # -- classes -------------------------------------------------------------------------------------------------------
@@ -301,3 +325,10 @@ def test_a_learner_of_the_other_task_is_refused():
         KernelRegressor(CLASSIFIERS["one versus rest, hinge"]())
     with pytest.raises(TypeError, match="nystream learner or None"):
         KernelRegressor("fogd")
+
+
+def test_without_river_the_import_names_the_extra():
+    program = "import sys; sys.modules['river'] = None; import nystream.river"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "pip install 'nystream[river]'" in done.stderr.splitlines()[-1]

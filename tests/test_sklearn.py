@@ -272,4 +272,11 @@ def test_a_refused_block_changes_nothing():
     with pytest.raises(NotFittedError):
         OnlineKernelClassifier().predict(X)
     with pytest.raises(NotFittedError):
-        OnlineKernelClassifier().learners_  # noqa: B018
+        _ = OnlineKernelClassifier().learners_
+
+
+def test_without_scikit_learn_the_import_names_the_extra():
+    program = "import sys; sys.modules['sklearn'] = None; import nystream.sklearn"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "pip install 'nystream[sklearn]'" in done.stderr.splitlines()[-1]

@@ -10,9 +10,13 @@ from nystream.features import Fastfood, Fourier, Nystrom, Taylor
 from nystream.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Normalized, Polynomial
 from nystream.learners import (
     FOGD,
+    ILK,
+    NORMA,
     ONS,
     PKAWV,
     PKRR,
+    SILK,
+    SVMD,
     Baseline,
     Classifier,
     KernelAAR,
@@ -48,6 +52,7 @@ __all__ = [
     "FOGD",
     "Fourier",
     "Gaussian",
+    "ILK",
     "Kernel",
     "KernelAAR",
     "KernelAWV",
@@ -57,6 +62,7 @@ __all__ = [
     "Linear",
     "Loss",
     "Matern",
+    "NORMA",
     "Normalized",
     "Nystrom",
     "ONS",
@@ -64,7 +70,9 @@ __all__ = [
     "PKRR",
     "Polynomial",
     "Result",
+    "SILK",
     "Standardized",
+    "SVMD",
     "Taylor",
 ]
 

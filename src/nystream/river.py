@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nystream._core.inputs import all_finite
-from nystream.inputs import as_block
+from nystream.inputs import as_block, as_weights
 from nystream.kernels import Kernel
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
@@ -158,7 +158,10 @@ class KernelRegressor(_Named, MiniBatchRegressor):
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn the rows of a frame with targets y, exactly as `learn_one` row by row."""
         targets = as_block(frames.into_series(y).to_numpy()[:, None], name="y")
-        self._model.run(self._block(X, learn=True), targets, w)
+        if len(targets) != len(X):
+            raise ValueError(f"y has {len(targets)} targets for the {len(X)} rows of X")
+        weights = _weights(w, len(targets))
+        self._model.run(self._block(X, learn=True), targets, weights)
 
     def predict_many(self, X: Any) -> Any:
         """Predictions for the rows of a frame, as a series of the same library."""
@@ -220,11 +223,11 @@ class KernelClassifier(_Named, MiniBatchClassifier):
         """Learn the rows of a frame with labels y, exactly as `learn_one` row by row."""
         labels = frames.into_series(y).to_list()
         numbers = self._numbers(labels)
-        block = self._block(X, learn=True)
-        if len(labels) != len(block):
-            raise ValueError(f"y has {len(labels)} labels for the {len(block)} rows of X")
+        weights = _weights(w, len(labels))
+        if len(labels) != len(X):
+            raise ValueError(f"y has {len(labels)} labels for the {len(X)} rows of X")
         if labels:
-            self._model.run(block, np.array([numbers[label] for label in labels]), w)
+            self._model.run(self._block(X, learn=True), np.array([numbers[label] for label in labels]), weights)
             self._labels = numbers
 
     def predict_proba_many(self, X: Any) -> Any:
@@ -258,6 +261,11 @@ def _fresh(learner: Learner | None) -> Learner:
     if not isinstance(learner, Learner):
         raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
     return learner.clone()
+
+
+def _weights(w: Any, n: int) -> Array | None:
+    """One weight for all rows, or one for each."""
+    return as_weights(np.full(n, w) if np.ndim(w) == 0 and w is not None else w, n)
 
 
 def _number(name: Hashable, value: Any, missing: float | None = 0.0) -> float:

@@ -181,3 +181,31 @@ def test_regret_is_the_loss_of_the_predictions_made_minus_the_best_of_the_featur
     assert learner.effective_dimension() == pytest.approx(np.trace(np.linalg.solve(A, A - 0.01 * np.eye(41))))
     assert_allclose(learner.leverage(X[:seen]), np.einsum("ij,ij->i", Z, np.linalg.solve(A, Z.T).T), rtol=1e-8)
     assert learner.std(X[:seen]).shape == (seen,)
+
+
+def test_columns_of_any_unit_are_put_on_one_scale():
+    X, y = stream()
+    plain, units = Baseline(dim=40, warmup=100), Baseline(dim=40, warmup=100)
+    p = plain.run(X, y)
+    assert_allclose(units.run(X * [1e-200, 1e200, 1e9], y)[10:], p[10:], rtol=1e-5, atol=1e-6)
+
+
+def test_a_prepared_learner_is_saved_before_and_after_its_first_row():
+    X, y = stream()
+    learner = Baseline(dim=30)
+    learner.prepare(X)
+    for _ in range(2):
+        resumed = nystream.from_bytes(learner.to_bytes())
+        assert_array_equal(resumed.run(X[:20], y[:20]), learner.run(X[:20], y[:20]))
+        assert resumed.to_bytes() == learner.to_bytes()
+
+
+def test_bad_parameters_are_refused_at_once():
+    for params, message in [
+        ({"dim": 5}, "even"),
+        ({"lam": 0}, "lam"),
+        ({"warmup": 0}, "warmup"),
+        ({"seed": -1}, "seed"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Baseline(**params)

@@ -113,3 +113,14 @@ def test_a_loss_of_so_many_classes_refuses_one_more_before_it_learns():
     assert model.learners == []
     model.run(X[c < 3], c[c < 3])
     assert model.scores(X).shape == (len(X), 3)
+
+
+@pytest.mark.parametrize("name", ["KernelRidge", "one versus rest, hinge"])
+def test_a_learner_that_has_probabilities_of_its_own_gives_those(name):
+    X, c = numbered()
+    wrapped, plain = class_learner(nystream.Classifier(CLASSIFIERS[name]())), make(name)
+    for model in (wrapped, plain):
+        model.declare(4)
+        model.run(X, c)
+    assert_allclose(wrapped.scores(X), plain.scores(X), rtol=1e-9)
+    assert_allclose(wrapped.probabilities(X), plain.probabilities(X), rtol=1e-9)

@@ -6,10 +6,10 @@ import copy
 import pickle
 
 import numpy as np
-import oracles
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import oracles
 from nystream.solvers import AWV
 from nystream.types import Change
 
@@ -106,7 +106,7 @@ def test_a_row_of_weight_zero_changes_no_bit_and_is_predicted():
 def test_tiny_and_huge_weights_are_exact():
     Z, Y = stream(n=80)
     w = 10.0 ** np.random.default_rng(3).integers(-9, 5, 80)
-    solver, P = learnt(Z, Y, w, vovk=True)
+    _, P = learnt(Z, Y, w, vovk=True)
     A, b = np.eye(13), np.zeros(13)
     for t in range(80):
         A += w[t] * np.outer(Z[t], Z[t])

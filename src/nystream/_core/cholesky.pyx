@@ -97,6 +97,12 @@ cdef class Triangle:
                 memset(&self._L[n + i, n + i + 1], 0, (m - i - 1)*sizeof(double))
         self._n = n + m
 
+    def truncate(self, int n):
+        """Forget all rows after the first n."""
+        if not 0 <= n <= self._n:
+            raise ValueError(f"the factor has {self._n} rows, not {n} or more")
+        self._n = n
+
 
 def floored_cholesky(double[:, ::1] S, double floor):
     """Lower Cholesky factor of S in place (upper part zeroed), every squared pivot at least `floor`.

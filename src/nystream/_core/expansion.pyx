@@ -118,15 +118,16 @@ cdef class Terms:
             f[c] = self.scale * OPS.dot(self.n, self.a + c * self.capacity, k)
 
     def predict(self, cnp.ndarray X, object coef=None):
-        """(b, d) -> (b, K) with the stored coefficients, or with others, (n, K)."""
+        """(b, d) -> (b, K) with the stored coefficients, or with others, (n, any K)."""
         cdef Py_ssize_t b = cnp.PyArray_DIM(X, 0), n = self.n, i, j, c, m
         cdef const double* x = clean(X, b, self.d)
-        cdef cnp.ndarray P = np.zeros((b, self.K))
+        cdef cnp.ndarray A = np.ascontiguousarray(self._coef[:, :n] if coef is None else coef.T)
+        cdef Py_ssize_t K = cnp.PyArray_DIM(A, 0)
+        cdef double scale = self.scale if coef is None else 1.0
+        cdef const double* a = clean(A, K, n)
+        cdef cnp.ndarray P = np.zeros((b, K))
         if n == 0 or b == 0:
             return P
-        cdef cnp.ndarray A = np.ascontiguousarray(self._coef[:, :n] if coef is None else np.asarray(coef).T)
-        cdef double scale = self.scale if coef is None else 1.0
-        cdef const double* a = clean(A, self.K, n)
         cdef cnp.ndarray R = np.empty((min(b, PIECE), n))
         cdef double* r = <double*> cnp.PyArray_DATA(R)
         cdef double* p = <double*> cnp.PyArray_DATA(P)
@@ -139,8 +140,8 @@ cdef class Terms:
                 if self.form is not None:
                     self.form.fill(x + i * self.d, m, self.xs, n, self.d, r, n)
                 for j in range(m):
-                    for c in range(self.K):
-                        p[(i + j) * self.K + c] = scale * OPS.dot(n, a + c * n, r + j * n)
+                    for c in range(K):
+                        p[(i + j) * K + c] = scale * OPS.dot(n, a + c * n, r + j * n)
         return P
 
     # -- the open block ------------------------------------------------------------------------------------------------
@@ -208,6 +209,16 @@ cdef class Terms:
             return self.gram[self.at * (self.b + 1)]
         self.form.fill(self.x(), 1, self.x(), 1, self.d, &k, 1)
         return k
+
+    cdef int stored_row(self, Py_ssize_t i, double* k) except -1 nogil:
+        """k(x_i, x_j) of stored point i with all n, to k."""
+        if self.form is not None:
+            self.form.fill(self.xs + i * self.d, 1, self.xs, self.n, self.d, k, self.n)
+        else:
+            with gil:
+                values = np.ascontiguousarray(self.kernel.row(self._points[:self.n], self._points[i]), dtype=np.float64)
+                memcpy(k, clean(values, -1, self.n), self.n * sizeof(double))
+        return 0
 
     cdef int refresh(self, Py_ssize_t i, const double* x) except -1 nogil:
         """Point i is now x: its column for the present row and those to come."""

@@ -7,3 +7,5 @@ cdef class KernelRows:
     cdef double _b
     cdef void fill(self, const double* X, Py_ssize_t n, const double* Y, Py_ssize_t m, Py_ssize_t d, double* out,
                    Py_ssize_t ldo) noexcept nogil
+    cdef bint of_distance(self) noexcept nogil
+    cdef void apply(self, double* v, Py_ssize_t n) noexcept nogil

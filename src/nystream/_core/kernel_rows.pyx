@@ -33,6 +33,7 @@ cdef enum: AS_IS, EXP, MATERN12, MATERN32, MATERN52, POWER
 _FORMS = {
     "linear": (PAIRS_DOT, AS_IS),
     "polynomial": (PAIRS_DOT, POWER),
+    "squared": (PAIRS_SQUARED, AS_IS),
     "gaussian": (PAIRS_SQUARED, EXP),
     "laplacian": (PAIRS_ABSOLUTE, EXP),
     "matern12": (PAIRS_SQUARED, MATERN12),
@@ -67,7 +68,7 @@ cdef class KernelRows:
     """One kernel with its numbers filled in.
 
     `form` and its function of t = <x, y>, |x - y|^2 or |x - y|_1: linear t; polynomial (a t + b)^degree; gaussian and
-    laplacian exp(a t), a < 0; matern12, 32, 52 of u = a sqrt(t).
+    laplacian exp(a t), a < 0; matern12, 32, 52 of u = a sqrt(t). No kernel but a distance: squared |x - y|^2.
     The value of a pair does not depend on the rows that are computed with it: blocks, rows and transposed blocks agree
     bit for bit.
     """
@@ -81,6 +82,16 @@ cdef class KernelRows:
         """Values between the n rows of X and the m rows of Y, d columns each, to rows of `out` that are ldo apart."""
         cdef Finish how = Finish(self._map, self._degree, self._a, self._b)
         pairs_block(&PAIRS, self._op, X, n, Y, m, d, out, ldo, NULL if self._map == AS_IS else &finish, &how)
+
+    cdef bint of_distance(self) noexcept nogil:
+        """Whether the kernel is a function of |x - y|^2: `apply` makes its values from those of the form "squared"."""
+        return self._op == PAIRS_SQUARED
+
+    cdef void apply(self, double* v, Py_ssize_t n) noexcept nogil:
+        """n sums over columns to values, in place: `fill` is sums, then this, and gives the same bits."""
+        cdef Finish how = Finish(self._map, self._degree, self._a, self._b)
+        if self._map != AS_IS:
+            finish(v, n, &how)
 
     def block(self, X, Y):
         """(n, m) values between the rows of X (n, d) and of Y (m, d)."""

@@ -14,6 +14,9 @@ from nystream.types import Array
 
 __all__ = ["GramFactor"]
 
+BLOCK = 64
+"""Rows that `extend` appends by one triangular solve."""
+
 
 class GramFactor(Params):
     """L L' = S K S + ridge I over stored points x_i with scales s_i, psi_i = s_i phi_i.
@@ -28,6 +31,17 @@ class GramFactor(Params):
     kernel : Kernel
     ridge : float
         The multiple of the identity, > 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.dictionary import GramFactor
+    >>> from nystream.kernels import Gaussian
+    >>> factor = GramFactor(Gaussian(1.0), ridge=0.5)
+    >>> factor.start(1)
+    >>> factor.extend(np.array([[0.0], [0.0], [1.0]]), scale=np.ones(3))  # duplicates are harmless
+    >>> factor.leverage(np.array([[0.0], [9.0]])).round(3).tolist()
+    [0.373, 2.0]
     """
 
     def __init__(self, kernel: Kernel, ridge: float) -> None:
@@ -64,10 +78,15 @@ class GramFactor(Params):
         return float(2 * np.log(self._factor.diagonal).sum() - self.n * np.log(self.ridge))
 
     @property
-    def effective_dimension(self) -> float:
-        """tr K (K + ridge I)^-1 = n - ridge |L^-1|_F^2; O(n^3), computed when asked for."""
+    def own_leverage(self) -> Array:
+        """(n,) diagonal of S K S (S K S + ridge I)^-1, 1 - ridge |L^-1 e_i|^2; O(n^3), computed when asked for."""
         inverse = self._factor.solve(np.eye(self.n))
-        return float(self.n - self.ridge * np.vdot(inverse, inverse))
+        return np.maximum(1 - self.ridge * np.einsum("ij,ij->i", inverse, inverse), 0.0)
+
+    @property
+    def effective_dimension(self) -> float:
+        """tr S K S (S K S + ridge I)^-1; O(n^3), computed when asked for."""
+        return float(self.own_leverage.sum())
 
     @property
     def nbytes(self) -> int:
@@ -103,6 +122,23 @@ class GramFactor(Params):
         self.scale_.extend(scale[:, None])
         self.trace_ += float(scale**2 @ K.diagonal())
         return C
+
+    def extend(self, X: Array, scale: Array) -> None:
+        """Append many rows, block by block."""
+        for i in range(0, len(X), BLOCK):
+            part = X[i : i + BLOCK]
+            self.border(part, self.whiten(part), scale[i : i + BLOCK])
+
+    def mark(self) -> tuple[int, float]:
+        """What `rewind` needs to forget all points that are appended from now on."""
+        return self.n, self.trace_
+
+    def rewind(self, mark: tuple[int, float]) -> None:
+        """Back to the state that `mark` was taken in, bit for bit."""
+        n, self.trace_ = mark
+        self._factor.truncate(n)
+        self.points_.truncate(n)
+        self.scale_.truncate(n)
 
     def widen(self, d: int) -> None:
         """Stored points get columns of zeros; for kernels of differences or products no value changes."""

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from nystream._core.kors import toss
 from nystream.dictionary.gram_factor import GramFactor
+from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel
 from nystream.params import Params, at_least, positive
 from nystream.types import Array
 
 __all__ = ["KORS", "Scores", "theory_beta"]
+
+BLOCK = 128
+"""Rows that `run` scores by one triangular solve."""
 
 
 class Scores(NamedTuple):
@@ -35,7 +42,11 @@ class KORS(Params):
     row itself counted once needs no temporary dictionary. With `theory_beta` for beta, with probability 1 - delta at
     every round: the weighted atoms are within 1 +- eps of the whole covariance, tau is between the true leverage and
     (1+eps)/(1-eps) times it, and there are at most 3 beta (1+eps)/(1-eps) d_onl atoms. beta of 1 to 4 is the useful
-    range for Nystrom learners; then eps only scales tau. O(m^2) time a row and memory for m atoms.
+    range for Nystrom learners; then eps only scales tau. O(m^2) time a row and memory for m atoms; `run` shares one
+    triangular solve among the rows of a block.
+
+    `shrink` samples the atoms again, given all of them: the size falls from one that follows the online dimension to one
+    that follows the effective dimension. `merge` does it for the union of dictionaries of several streams.
 
     Parameters
     ----------
@@ -48,12 +59,29 @@ class KORS(Params):
         When reached, nothing more is kept (the guarantee is lost, everything stays well defined).
 
     Deviations from the paper: an atom's scale is 1/sqrt(p), its weight 1/p; a published listing stores 1/p as the
-    scale, which weighs atoms by 1/p^2 and destroys the accuracy.
+    scale, which weighs atoms by 1/p^2 and destroys the accuracy. `merge` follows the idea of DISQUEAK with one copy of
+    an atom instead of many.
 
     References
     ----------
     Calandriello, Lazaric, Valko. Second-Order Kernel Online Convex Optimization with Adaptive Sketching. ICML 2017.
+    Calandriello, Lazaric, Valko. Distributed Adaptive Sampling for Kernel Matrix Approximation. AISTATS 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.dictionary import KORS
+    >>> from nystream.kernels import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> kors = KORS(Gaussian(0.5), ridge=1.0)
+    >>> kors.start(1)
+    >>> tau, p, kept = kors.run(rng.uniform(-1, 1, (1000, 1)), rng.random(1000))
+    >>> bool(tau[-100:].mean() < 0.1 * tau[:10].mean()), kors.n == kept.sum() < 60
+    (True, True)
     """
+
+    factor_: GramFactor
+    odds_: Rows
 
     def __init__(
         self, kernel: Kernel, ridge: float, *, eps: float = 0.5, beta: float = 1.0, max_atoms: int | None = None
@@ -67,6 +95,7 @@ class KORS(Params):
     def start(self, d: int) -> None:
         self.factor_ = GramFactor(self.kernel, self.ridge)
         self.factor_.start(d)
+        self.odds_ = Rows(1)
 
     @property
     def n(self) -> int:
@@ -78,8 +107,13 @@ class KORS(Params):
         return self.factor_.points
 
     @property
+    def odds(self) -> Array:
+        """(n,) probabilities with which the atoms were kept; an atom's weight is 1/p."""
+        return self.odds_.view[:, 0]
+
+    @property
     def nbytes(self) -> int:
-        return self.factor_.nbytes
+        return self.factor_.nbytes + self.odds_.nbytes
 
     @property
     def full(self) -> bool:
@@ -95,14 +129,18 @@ class KORS(Params):
 
     def _scored(self, T: Array, s: Array) -> Scores:
         tau = (1 + self.eps) * s / (1 + s)
-        # beta may be infinite: 0 stays 0, everything else is kept
-        p = np.where(tau > 0, np.minimum(self.beta * np.maximum(tau, np.finfo(float).tiny), 1.0), 0.0)
-        return Scores(tau, np.zeros_like(p) if self.full else p, T, s)
+        p = np.zeros_like(tau) if self.full else _capped(self.beta, tau, np.ones_like(tau))
+        return Scores(tau, p, T, s)
 
     def append(self, x: Array, c: float, p: float, t: Array) -> Array:
         """Keep psi = c phi(x), met with probability p; t is its row of `Scores.T`. Returns the new row of the factor."""
-        C = self.factor_.border(x[None], t[None] / c, np.array([c / math.sqrt(p)]))
+        C = self.extend(x[None], np.array([c]), np.array([p]), t[None] / c)
         return np.append(t / math.sqrt(p), C[0, 0])
+
+    def extend(self, X: Array, c: Array, p: Array, T: Array) -> Array:
+        """Keep rows that were met with probabilities p; T is `factor_.whiten(X)`. The new diagonal block of the factor."""
+        self.odds_.extend(p[:, None])
+        return self.factor_.border(X, T, c / np.sqrt(p))
 
     def step(self, x: Array, u: float, c: float = 1.0) -> tuple[float, float, bool]:
         """One round with the uniform u: (tau, p, kept)."""
@@ -112,6 +150,21 @@ class KORS(Params):
         if kept:
             self.append(x, c, p, score.T[0])
         return float(score.tau[0]), p, kept
+
+    def run(self, X: Array, u: Array, c: Array | None = None) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+        """`step` over the rows of X with uniforms u (n,) and scales c: (tau, p, kept), each (n,)."""
+        c = np.ones(len(X)) if c is None else c
+        tau, p, kept = np.empty(len(X)), np.empty(len(X)), np.empty(len(X), dtype=bool)
+        for i in range(0, len(X), BLOCK):
+            part = slice(i, i + BLOCK)
+            x, T = X[part], self.factor_.whiten(X[part])
+            room = len(X) if self.max_atoms is None else self.max_atoms - self.n
+            G = np.ascontiguousarray(self.kernel(x, x) - T @ T.T)
+            tau[part], p[part], chosen = toss(G, c[part], u[part], self.ridge, self.eps, self.beta, room)
+            kept[part] = chosen
+            if chosen.any():
+                self.extend(x[chosen], c[part][chosen], p[part][chosen], T[chosen])
+        return tau, p, kept
 
     def extended(self, scores: Scores, X: Array, row: Array, c: Array | None = None) -> Scores:
         """`scores` of the rows of X brought up to date after one atom was appended; `row` is what `append` returned.
@@ -125,7 +178,54 @@ class KORS(Params):
         s = np.maximum(scores.s - new * new / self.ridge, 0.0)
         return self._scored(np.column_stack([scores.T, new]), s)
 
+    def shrink(self, u: Array) -> int:
+        """Sample the atoms again with uniforms u (n,), each given all the others; how many stay. O(n^3)."""
+        return self.merge([], u)
 
-def theory_beta(horizon: int, delta: float, eps: float) -> float:
+    def merge(self, others: Sequence[KORS], u: Array) -> int:
+        """Become the dictionary of all these streams, sampled from the union of the atoms; how many stay.
+
+        With A = sum psi psi'/p + ridge I over the union, tau_i = (1+eps) psi_i' A^-1 psi_i and p_i' = min(p_i, beta
+        tau_i), atom i stays if u_i < p_i'/p_i; u has one uniform for each atom of this dictionary, then of the others.
+        Beyond `max_atoms` those of largest p' stay. O(n^3) for n atoms in all: merge in a balanced tree.
+        """
+        for other in others:
+            if repr(other) != repr(self) or other.points.shape[1] != self.points.shape[1]:
+                raise ValueError(f"merge needs dictionaries with equal parameters and columns; got {self!r} and {other!r}")
+        parts = [self, *others]
+        factor = self.factor_
+        if others:
+            factor = GramFactor(self.kernel, self.ridge)
+            factor.start(self.points.shape[1])
+            factor.extend(np.vstack([k.points for k in parts]), np.concatenate([k.factor_.scale for k in parts]))
+        old = np.concatenate([k.odds for k in parts])
+        if u.shape != old.shape:
+            raise ValueError(f"merge needs one uniform for each of the {len(old)} atoms, got shape {u.shape}")
+        p = _capped(self.beta, (1 + self.eps) * old * factor.own_leverage, old)
+        stay = np.flatnonzero(u * old < p)
+        if self.max_atoms is not None and len(stay) > self.max_atoms:
+            stay = np.sort(stay[np.argsort(-p[stay], kind="stable")[: self.max_atoms]])
+        X, scale, p = factor.points[stay], factor.scale[stay] * np.sqrt(old[stay] / p[stay]), p[stay]
+        self.start(X.shape[1])
+        self.factor_.extend(X, scale)
+        self.odds_.extend(p[:, None])
+        return self.n
+
+    def mark(self) -> tuple[int, float]:
+        """What `rewind` needs to forget all atoms that are kept from now on."""
+        return self.factor_.mark()
+
+    def rewind(self, mark: tuple[int, float]) -> None:
+        """Back to the state that `mark` was taken in, bit for bit."""
+        self.factor_.rewind(mark)
+        self.odds_.truncate(self.factor_.n)
+
+
+def theory_beta(horizon: int, delta: float, eps: float = 0.5) -> float:
     """beta = 3 log(T/delta)/eps^2, with which the three guarantees hold for T rounds with probability 1 - delta."""
-    return 3 * math.log(horizon / delta) / eps**2
+    return 3 * math.log(at_least("horizon", horizon, 1) / positive("delta", delta)) / positive("eps", eps) ** 2
+
+
+def _capped(beta: float, tau: Array, most: Array) -> Array:
+    """min(beta tau, most); beta may be infinite: 0 stays 0, everything else reaches `most`."""
+    return np.where(tau > 0, np.minimum(beta * np.maximum(tau, np.finfo(float).tiny), most), 0.0)

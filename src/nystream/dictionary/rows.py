@@ -98,6 +98,12 @@ class Rows(Params):
         self._store[i] = self._store[last]
         self._hold(self._store, last)
 
+    def truncate(self, n: int) -> None:
+        """Drop all rows after the first n."""
+        if not 0 <= n <= self._n:
+            raise IndexError(f"cannot keep {n} rows: {self._n} are stored")
+        self._hold(self._store, n)
+
     def _reserve(self, n: int) -> None:
         capacity = len(self._store)
         if n <= capacity:

@@ -162,7 +162,7 @@ class Scaled(Kernel):
     @property
     def spectral_extend(self) -> Any:
         """That of the kernel, if it has one."""
-        return self.kernel.spectral_extend  # type: ignore[attr-defined]
+        return _extension(self.kernel)
 
     def __repr__(self) -> str:
         return f"{self.factor!r} * {_wrapped(self.kernel, Sum, Product, Scaled)}"
@@ -210,6 +210,11 @@ def _same(a: Any, b: Any) -> bool:
 def _sampler(kernel: Any) -> Sampler:
     """An AttributeError here is how `hasattr` learns that a combination is not shift-invariant."""
     return kernel.spectral_sample
+
+
+def _extension(kernel: Any) -> Any:
+    """An AttributeError here says that the frequencies cannot get further coordinates."""
+    return kernel.spectral_extend
 
 
 def _wrapped(kernel: Kernel, *kinds: type[Kernel]) -> str:

@@ -5,10 +5,13 @@ from nystream.learners.baseline import Baseline
 from nystream.learners.catalogue import CATALOGUE
 from nystream.learners.classifier import Classifier
 from nystream.learners.fogd import FOGD
+from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAAR, KernelAWV, KernelRidge
+from nystream.learners.norma import NORMA
 from nystream.learners.ons import ONS
 from nystream.learners.pkawv import PKAWV, PKRR
 from nystream.learners.standardized import Standardized
+from nystream.learners.svmd import SVMD
 
 __all__ = [
     "CATALOGUE",
@@ -16,6 +19,10 @@ __all__ = [
     "ONS",
     "PKAWV",
     "PKRR",
+    "ILK",
+    "NORMA",
+    "SILK",
+    "SVMD",
     "Baseline",
     "Classifier",
     "KernelAAR",

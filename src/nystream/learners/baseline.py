@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +9,8 @@ from scipy.spatial.distance import pdist
 
 from nystream.dictionary.rows import Rows
 from nystream.features.base import FeatureMap
-from nystream.features.fourier import Fourier
+from nystream.features.fourier import Fourier, even_dim
+from nystream.features.seeds import checked_seed, generator
 from nystream.inputs import as_block, as_weights
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.feature_learner import BLOCK, FeatureLearner
@@ -20,7 +20,7 @@ from nystream.solvers.awv import AWV
 from nystream.solvers.meter import SLACK, Meter
 from nystream.types import Array, LabelKind, Seed
 
-__all__ = ["Baseline", "Standardised"]
+__all__ = ["Baseline", "ScaledFeatures"]
 
 REBUILDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 """Rows after which the features are built anew, as far as the warm-up goes; its end is one more."""
@@ -30,7 +30,7 @@ SAMPLE = 400
 """Most rows whose distances give the width."""
 
 
-class Standardised(FeatureMap):
+class ScaledFeatures(FeatureMap):
     """Features of standardised inputs, and the constant 1: z(x) = (features(clip((x - mean) / scale)), 1).
 
     Parameters
@@ -121,10 +121,10 @@ class Baseline(LeastSquares, FeatureLearner):
     solver_: AWV
 
     def __init__(self, dim: int = 400, *, lam: float = 0.01, warmup: int = 1000, seed: Seed = 0) -> None:
-        self.dim = at_least("dim", dim, 2)
+        self.dim = even_dim(dim)
         self.lam = positive("lam", lam)
         self.warmup = at_least("warmup", warmup, 1)
-        self.seed = seed
+        self.seed = checked_seed(seed)
 
     @property
     def labels(self) -> LabelKind:
@@ -165,9 +165,8 @@ class Baseline(LeastSquares, FeatureLearner):
             self.kept_ = _rows(X, np.hstack([Y, Y @ combination]), w)
 
     def _start(self, d: int, outputs: int) -> None:
-        seed = self.seed
         # drawn once, so that every rebuild, before or after a save, has the same frequencies
-        self.seed_ = seed if isinstance(seed, int) else int(np.random.default_rng(copy.deepcopy(seed)).integers(2**32))
+        self.seed_ = self.seed if isinstance(self.seed, int) else int(generator(self.seed).integers(2**32))
         if self.shape_ is not None:
             if len(self.shape_[0]) != d:
                 raise ValueError(f"X has {d} columns, but prepare saw {len(self.shape_[0])}")
@@ -179,7 +178,7 @@ class Baseline(LeastSquares, FeatureLearner):
     def _build(self, d: int, outputs: int, shape: tuple[Array, Array, float]) -> None:
         """Features and solver that have learnt nothing."""
         mean, scale, width = shape
-        self.features_ = Standardised(Fourier(Gaussian(width), self.dim, seed=self.seed_), mean, scale)
+        self.features_ = ScaledFeatures(Fourier(Gaussian(width), self.dim, seed=self.seed_), mean, scale)
         self.features_.start(d)
         self.solver_ = AWV(self.lam, vovk=False)
         self.solver_.start(self.features_.dim, outputs)
@@ -263,10 +262,13 @@ def _shape(X: Array, weights: Array) -> tuple[Array, Array, float]:
 
     Neither the order of rows nor writing a row k times for a weight of k makes a difference (but for rounding).
     """
+    peak = np.abs(X).max(axis=0)
+    peak[peak == 0] = 1.0
+    X = X / peak  # squares of columns in any unit neither overflow nor vanish
     total = weights.sum()
     mean = weights @ X / total
     scale = np.sqrt(weights @ (X - mean) ** 2 / total)
-    scale[scale <= 1e-12 * np.abs(X).max(axis=0)] = 1.0
+    scale[scale <= 1e-12] = 1.0
     # distinct rows, found and put in order by a random projection that is summed alike in every row
     key = (X * np.random.default_rng(0).normal(size=X.shape[1])).sum(axis=1)
     _, first, same = np.unique(key, return_index=True, return_inverse=True)
@@ -274,7 +276,7 @@ def _shape(X: Array, weights: Array) -> tuple[Array, Array, float]:
     w = np.bincount(same, weights)[chosen]
     distances = pdist(standardised(X[first[chosen]], mean, scale))
     pairs = (w[:, None] * w)[np.triu_indices(len(w), 1)]
-    return mean, scale, _median(distances[distances > 0], pairs[distances > 0])
+    return peak * mean, peak * scale, _median(distances[distances > 0], pairs[distances > 0])
 
 
 def _median(values: Array, weights: Array) -> float:

@@ -12,10 +12,13 @@ from nystream.kernels import Gaussian
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
 from nystream.learners.fogd import FOGD
+from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAWV, KernelRidge
 from nystream.learners.least_squares import LeastSquares
+from nystream.learners.norma import NORMA
 from nystream.learners.ons import ONS
 from nystream.learners.pkawv import PKAWV, PKRR
+from nystream.learners.svmd import SVMD
 
 __all__ = ["CATALOGUE", "Entry", "find"]
 
@@ -56,6 +59,7 @@ class Entry:
 
 
 _G = Gaussian(0.7)
+_CHENG = "Cheng, Vishwanathan, Schuurmans, Wang, Caelli 2006"
 _JEZEQUEL = "Jezequel, Gaillard, Rudi 2019"
 
 _ROWS = [
@@ -65,6 +69,10 @@ _ROWS = [
     Entry("kernel-ridge", KernelRidge(_G, lam=0.1), "Zhdanov, Kalnishkan 2010"),
     Entry("ons", ONS(Fourier(_G, 40, seed=0), clip=2.0), "Hazan, Agarwal, Kale 2007; Luo et al. 2016"),
     Entry("fogd", FOGD(_G, dim=60, seed=0), "Lu, Hoi, Wang, Zhao, Liu 2016"),
+    Entry("norma", NORMA(_G, eta=0.3, budget=40, keep="support"), "Kivinen, Smola, Williamson 2004"),
+    Entry("ilk", ILK(_G, tau=0.01), _CHENG),
+    Entry("silk", SILK(_G, tau=0.01, budget=20), _CHENG),
+    Entry("svmd", SVMD(_G, budget=40), "Vishwanathan, Schraudolph, Smola 2006"),
     Entry("baseline", Baseline(dim=60), "ridge on random Fourier features (Rahimi, Recht 2007)"),
 ]
 

@@ -220,9 +220,12 @@ class OneVersusRest(ClassLearner):
 
 
 class NativeClasses(ClassLearner):
-    """A learner with a multi-class loss. A class that appears late starts with the score 0, as the learner has it."""
+    """A learner with a multi-class loss. A class that appears late starts with the score 0, as the learner has it.
 
-    learner_: Learner
+    A learner with a method `probabilities(X)` of its own gives those.
+    """
+
+    learner_: Any  # a Learner, perhaps with `probabilities`
 
     @property
     def learners(self) -> list[Learner]:
@@ -242,6 +245,12 @@ class NativeClasses(ClassLearner):
 
     def _scores(self, X: Array) -> Array:
         return self._trimmed(self.learner_.predict(X)) if self.learner_.d_ else np.zeros((len(X), self.classes_))
+
+    def probabilities(self, X: Array) -> Array:
+        if not hasattr(self.learner, "probabilities") or not self.learners or not self.learner_.d_:
+            return super().probabilities(X)
+        P = self._trimmed(self.learner_.probabilities(X))
+        return P / P.sum(axis=1, keepdims=True)
 
     def _reserve(self, d: int) -> None:
         """Room for classes that were declared but may not be among the rows to come."""
@@ -266,6 +275,6 @@ def _loss_of(learner: Learner) -> str:
 def _calibration_of(learner: Learner) -> Calibration:
     loss = _loss_of(learner)
     if learner.labels == "class":
-        return Softmax() if loss == "softmax" else Temperature()
+        return Softmax() if loss == "softmax" or hasattr(learner, "probabilities") else Temperature()
     table: dict[str, type[Calibration]] = {"squared": Brier, "logistic": Logistic}
     return table.get(loss, Platt)()

@@ -212,7 +212,8 @@ class AWV(Solver):
 
     def rebase(self, change: Change, dim: int) -> None:
         """Follow a map that appends coordinates, taking them to be 0 in every row so far; refuse any other move."""
-        if change.transport is None or not np.array_equal(change.transport, np.eye(dim, self.dim_)):
+        appends = change.transport is not None and np.array_equal(change.transport, np.eye(dim, self.dim_))
+        if not appends or dim < self.dim_:
             raise TypeError(
                 "AWV is exact because past rows keep their features: it can follow a map that appends coordinates, not "
                 "one that moves or starts anew. Use a fixed map (Taylor, Fourier, Nystrom with given landmarks)"

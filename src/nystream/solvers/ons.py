@@ -11,6 +11,7 @@ from scipy.linalg import lapack
 
 from nystream._core.ons import Newton
 from nystream.losses import Loss, as_loss
+from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink
 from nystream.params import at_least, positive
 from nystream.solvers.base import Solver
 from nystream.types import Array, Change, LabelKind
@@ -90,7 +91,7 @@ class ONS(Solver):
         self.loss = loss
         self.clip = positive("clip", clip)
         self.lam = positive("lam", lam)
-        self.eta = eta if isinstance(eta, str) and eta == "auto" else positive("eta (a number, or 'auto')", eta)
+        self.eta = checked_eta(eta)
         self.refactor_every = at_least("refactor_every", refactor_every, 0)
         self._loss = as_loss(loss)
         if self._loss.multiclass:
@@ -98,9 +99,7 @@ class ONS(Solver):
                 f"ONS has one output, {self._loss.name} needs one per class; use a binary loss, one-vs-rest through "
                 "nystream.sklearn.OnlineKernelClassifier"
             )
-        self._sigma, self._step, self._scale = _step_sizes(self._loss, clip, eta)
-        # a real label beyond clip voids the curvature that eta relies on; without curvature nothing depends on |y|
-        self._limit = clip if self._sigma > 0 and self._loss.labels == "real" else math.inf
+        self._sigma, self._step, self._scale, self._limit = newton_steps(self._loss, clip, eta)
 
     @property
     def labels(self) -> LabelKind:
@@ -122,13 +121,7 @@ class ONS(Solver):
         self.t_ = self.restarts_ = 0
         self.meter_ = np.zeros(3)
         self._reset(dim)
-        if _on_kink(self._loss, self.clip):
-            warnings.warn(
-                f"clip={self.clip!r} lies on the kink of {self._loss!r}: rounding will decide its subgradient there; "
-                "choose a larger clip, e.g. 1.5 times as large",
-                UserWarning,
-                stacklevel=2,
-            )
+        warn_if_on_kink(self._loss, self.clip)
 
     def predict(self, Z: Array) -> Array:
         return np.clip(Z @ self.weights, -self.clip, self.clip)
@@ -227,29 +220,6 @@ class ONS(Solver):
         super()._restore(state)
         if "u_" in state:
             self._bind()
-
-
-def _step_sizes(loss: Loss, clip: float, eta: str | float) -> tuple[float, float, float]:
-    """(sigma, constant step or 0, scale of a step scale / sqrt(t))."""
-    sigma = loss.curvature(clip)
-    if not isinstance(eta, str):
-        return sigma, float(eta), 0.0
-    if sigma > 0:
-        return sigma, sigma, 0.0
-    try:
-        return sigma, 0.0, 1 / (loss.lipschitz(clip) * clip)
-    except NotImplementedError:
-        raise ValueError(
-            f"eta='auto' needs loss.lipschitz(clip), which {loss!r} does not define; define it or give eta a number"
-        ) from None
-
-
-def _on_kink(loss: Loss, clip: float) -> bool:
-    """Whether the derivative jumps at p = clip, for signed labels (the kink of a real label moves with the label)."""
-    if loss.labels == "real":
-        return False
-    nearby = 1e-9 * clip
-    return bool(abs(loss.grad(1.0, clip + nearby) - loss.grad(1.0, clip - nearby)) > 1e-3)
 
 
 def _check_orthonormal(T: Array) -> None:

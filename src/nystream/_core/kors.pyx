@@ -1,0 +1,41 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The coins of kernel online row sampling for a block of rows, in their residual Gram matrix."""
+import numpy as np
+
+cimport numpy as cnp
+from libc.math cimport sqrt
+
+from nystream._core.linear_kernel cimport clean
+from nystream._core.residual cimport Score, enter, scored
+
+cnp.import_array()
+
+
+def toss(cnp.ndarray G, cnp.ndarray c, cnp.ndarray u, double ridge, double eps, double beta, Py_ssize_t room):
+    """One round per row: (tau, p, kept), each (m,).
+
+    G (m, m) is the residual Gram matrix of the rows and is used up, c (m,) their scales, u (m,) their uniforms. Row j is
+    kept if u_j < p_j, then weighs 1/p_j; after `room` rows none is kept any more.
+    """
+    cdef Py_ssize_t m = cnp.PyArray_DIM(G, 0), j
+    cdef double* g = <double*> clean(G, m, m)
+    cdef const double* scale = clean(c, -1, m)
+    cdef const double* coin = clean(u, -1, m)
+    cdef cnp.ndarray out = np.zeros((3, m)), kept = np.zeros(m, dtype=bool)
+    cdef double* tau = <double*> cnp.PyArray_DATA(out)
+    cdef double* p = tau + m
+    cdef double* e = tau + 2*m
+    cdef cnp.npy_bool* keep = <cnp.npy_bool*> cnp.PyArray_DATA(kept)
+    cdef Score q
+    with nogil:
+        for j in range(m):
+            q = scored(scale[j] * scale[j] * g[j*m + j], ridge, eps, beta)
+            tau[j] = q.tau
+            if room <= 0:
+                continue
+            p[j] = q.p
+            if coin[j] < q.p:
+                keep[j] = True
+                room -= 1
+                enter(g, m, j, scale[j] / sqrt(q.p * ridge * (1 + q.s/q.p)), e)
+    return out[0], out[1], kept

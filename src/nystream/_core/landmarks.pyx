@@ -1,0 +1,195 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Features z(x) = R k(x) of the kernel row against m landmarks, and the landmark nearest to x, for rows and blocks."""
+import numpy as np
+
+cimport numpy as cnp
+from libc.stdlib cimport free, malloc
+
+from nystream._core.kernel_rows cimport KernelRows
+from nystream._core.linear_kernel cimport clean
+
+cnp.import_array()
+
+cdef enum: TILE = 64   # rows whose kernel values stay in the cache until they are rotated
+cdef KernelRows SQUARED = KernelRows("squared"), PRODUCT = KernelRows("linear")
+
+
+cdef Py_ssize_t _least(const double* v, Py_ssize_t n) noexcept nogil:
+    """Index of the smallest, the first of equals."""
+    cdef Py_ssize_t i, best = 0
+    for i in range(1, n):
+        if v[i] < v[best]:
+            best = i
+    return best
+
+
+cdef class LandmarkMap:
+    """Works on the feature map's own arrays: points (m, d) and rotation R (r, m), which may be written to in between.
+
+    A row alone and in a block gives the same bits. A kernel whose `compiled` is None is asked in Python.
+    """
+    cdef readonly object kernel, points, rotation
+    cdef KernelRows form
+    cdef const double* at
+    cdef const double* R
+    cdef double* k
+    cdef object _k
+    cdef readonly Py_ssize_t m, d, r
+
+    def __init__(self, kernel, cnp.ndarray points, cnp.ndarray rotation):
+        self.m, self.d, self.r = points.shape[0], points.shape[1], rotation.shape[0]
+        self.at, self.R = clean(points, self.m, self.d), clean(rotation, self.r, self.m)
+        self.kernel, self.form, self.points, self.rotation = kernel, kernel.compiled, points, rotation
+        self._k = np.empty(self.m)
+        self.k = <double*> cnp.PyArray_DATA(self._k)
+
+    def row(self, cnp.ndarray x):
+        """Features of one row, (r,)."""
+        cdef const double* row = clean(x, -1, self.d)
+        if self.form is None:
+            self._k[:] = self.kernel.row(self.points, x)
+        else:
+            self.form.fill(row, 1, self.at, self.m, self.d, self.k, self.m)
+        return self._rotated()
+
+    def meet(self, cnp.ndarray x):
+        """(features (r,), index of the nearest landmark, squared distance to it) of one row."""
+        cdef const double* row = clean(x, -1, self.d)
+        cdef Py_ssize_t near
+        cdef double gap
+        SQUARED.fill(row, 1, self.at, self.m, self.d, self.k, self.m)
+        near = _least(self.k, self.m)
+        gap = self.k[near]
+        if self.form is None:
+            self._k[:] = self.kernel.row(self.points, x)
+        elif self.form.of_distance():
+            self.form.apply(self.k, self.m)
+        else:
+            self.form.fill(row, 1, self.at, self.m, self.d, self.k, self.m)
+        return self._rotated(), near, gap
+
+    def map(self, cnp.ndarray X, cnp.ndarray out):
+        """Features of X (n, d) into out (n, r)."""
+        cdef Py_ssize_t i = 0, b, n = cnp.PyArray_DIM(X, 0)
+        cdef const double* x = clean(X, n, self.d)
+        cdef double* z = <double*> clean(out, n, self.r)
+        cdef double* K
+        if self.form is None:
+            PRODUCT.fill(clean(_numbers(self.kernel(X, self.points)), n, self.m), n, self.R, self.r, self.m, z, self.r)
+            return
+        K = <double*> malloc(min(n, <Py_ssize_t> TILE)*self.m*sizeof(double) + 1)
+        if K == NULL:
+            raise MemoryError()
+        with nogil:
+            while i < n:
+                b = min(<Py_ssize_t> TILE, n - i)
+                self.form.fill(x + i*self.d, b, self.at, self.m, self.d, K, self.m)
+                PRODUCT.fill(K, b, self.R, self.r, self.m, z + i*self.r, self.r)
+                i += b
+        free(K)
+
+    cdef cnp.ndarray _rotated(self):
+        cdef cnp.npy_intp r = self.r
+        cdef cnp.ndarray z = cnp.PyArray_EMPTY(1, &r, cnp.NPY_FLOAT64, 0)
+        PRODUCT.fill(self.k, 1, self.R, self.r, self.m, <double*> cnp.PyArray_DATA(z), self.r)
+        return z
+
+
+cdef class Sight:
+    """Kernel values and nearest landmarks of a block of rows X (n, d), kept right while landmarks move.
+
+    Neither depends on labels, so both are computed for the whole block by one product; features follow from the values
+    and the rotation of the moment.
+    """
+    cdef LandmarkMap map
+    cdef readonly object X, near, gap
+    cdef object _K
+    cdef const double* x
+    cdef double* K
+    cdef cnp.npy_intp* q
+    cdef double* g
+    cdef readonly Py_ssize_t n
+
+    def __init__(self, LandmarkMap map, cnp.ndarray X):
+        cdef Py_ssize_t n = cnp.PyArray_DIM(X, 0), m = map.m
+        self.map, self.X, self.n = map, X, n
+        self.x = clean(X, n, map.d)
+        self._K, self.near, self.gap = np.empty((n, m)), np.empty(n, np.intp), np.empty(n)
+        self.K = <double*> cnp.PyArray_DATA(self._K)
+        self.q = <cnp.npy_intp*> cnp.PyArray_DATA(self.near)
+        self.g = <double*> cnp.PyArray_DATA(self.gap)
+        with nogil:
+            self._look()
+        if map.form is None:
+            self._K[:] = map.kernel(X, map.points)
+
+    cdef void _look(self) noexcept nogil:
+        cdef Py_ssize_t i = 0, t, b, m = self.map.m, d = self.map.d
+        while i < self.n:
+            b = min(<Py_ssize_t> TILE, self.n - i)
+            SQUARED.fill(self.x + i*d, b, self.map.at, m, d, self.K + i*m, m)
+            for t in range(i, i + b):
+                self.q[t] = _least(self.K + t*m, m)
+                self.g[t] = self.K[t*m + self.q[t]]
+            if self.map.form is not None and self.map.form.of_distance():
+                self.map.form.apply(self.K + i*m, b*m)
+            elif self.map.form is not None:
+                self.map.form.fill(self.x + i*d, b, self.map.at, m, d, self.K + i*m, m)
+            i += b
+
+    def far(self, Py_ssize_t start, double eps):
+        """First row from `start` on that is at least eps (squared) from every landmark; n if none is."""
+        cdef Py_ssize_t t
+        for t in range(start, self.n):
+            if self.g[t] >= eps:
+                return t
+        return self.n
+
+    def features(self, Py_ssize_t start, Py_ssize_t stop):
+        """(stop - start, r) features under the present rotation."""
+        cdef LandmarkMap map = self.map
+        cdef Py_ssize_t rows = stop - start
+        if not 0 <= start <= stop <= self.n:
+            raise IndexError(f"rows {start}..{stop} of a block of {self.n}")
+        cdef cnp.ndarray Z = np.empty((rows, map.r))
+        cdef double* z = <double*> cnp.PyArray_DATA(Z)
+        with nogil:
+            PRODUCT.fill(self.K + start*map.m, rows, map.R, map.r, map.m, z, map.r)
+        return Z
+
+    def moved(self, Py_ssize_t q, Py_ssize_t start):
+        """Landmark q is elsewhere: its kernel values, and nearest landmarks, of the rows from `start` on."""
+        cdef LandmarkMap map = self.map
+        cdef Py_ssize_t t, rows = self.n - start, m = map.m, d = map.d
+        if not (0 <= q < m and 0 <= start):
+            raise IndexError(f"no landmark {q}, or no row {start}")
+        if rows <= 0:
+            return
+        cdef cnp.ndarray work = np.empty(rows + m)
+        cdef double* column = <double*> cnp.PyArray_DATA(work)
+        with nogil:
+            SQUARED.fill(self.x + start*d, rows, map.at + q*d, 1, d, column, 1)
+            for t in range(rows):
+                self._settle(start + t, q, column[t], column + rows)
+            if map.form is not None and map.form.of_distance():
+                map.form.apply(column, rows)
+            elif map.form is not None:
+                map.form.fill(self.x + start*d, rows, map.at + q*d, 1, d, column, 1)
+        if map.form is None:
+            work[:rows] = map.kernel.row(self.X[start:], map.points[q])
+        for t in range(rows):
+            self.K[(start + t)*m + q] = column[t]
+
+    cdef void _settle(self, Py_ssize_t t, Py_ssize_t q, double gap, double* row) noexcept nogil:
+        """The nearest landmark of row t now that q is at squared distance `gap`."""
+        cdef Py_ssize_t m = self.map.m, d = self.map.d
+        if gap < self.g[t] or (gap == self.g[t] and q <= self.q[t]):
+            self.q[t], self.g[t] = q, gap
+        elif self.q[t] == q:   # it was the nearest and moved away: any other may be nearer
+            SQUARED.fill(self.x + t*d, 1, self.map.at, m, d, row, m)
+            self.q[t] = _least(row, m)
+            self.g[t] = row[self.q[t]]
+
+
+cdef cnp.ndarray _numbers(object K):
+    return np.ascontiguousarray(K, dtype=np.float64)

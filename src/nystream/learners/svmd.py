@@ -1,0 +1,125 @@
+"""SVMD: gradient descent in the kernel's space that learns its own step size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nystream._core.svmd import MetaDescent
+from nystream.dictionary.budget import Budget
+from nystream.kernels.base import Kernel
+from nystream.learners.expansion_learner import ExpansionLearner, checked_kernel
+from nystream.losses import Loss, as_loss
+from nystream.params import at_least, positive
+from nystream.types import Array
+
+__all__ = ["SVMD"]
+
+
+class SVMD(ExpansionLearner):
+    """Stochastic meta-descent: NORMA whose step size follows the gradient of the loss with respect to log(eta).
+
+    v is the trace of df/d log(eta), an expansion on the same points. With xi = l'(f(x)), h = l''(f(x)), regulariser
+    lam and trace decay delta::
+
+        eta <- eta exp(clip(-mu (lam <f,v> + xi v(x)), -clamp, clamp)),      eta <= 0.9/lam
+        v   <- delta ((1 - eta lam) v - eta h v(x) k(x, .)) - eta (lam f + xi k(x, .))
+        f   <- (1 - eta lam) f - eta xi k(x, .)
+
+    <f,f> and <f,v> are carried along in O(1), so a round costs O(m d) for m stored terms; memory O(m (d + 2 K)) for K
+    outputs. With a budget the oldest term goes. mu = 0 is NORMA.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    loss : str or Loss, default "hinge"
+        Any loss but a structured hinge with label similarities. h is 0 for hinge-like losses.
+    lam : float, default 1e-3
+        Ridge, the paper's c.
+    mu : float, default 0.1
+        Meta step size; 0 leaves eta as it is.
+    decay : float, default 0.95
+        delta in [0, 1], the paper's lambda: how long a change of eta is held responsible.
+    eta : float, default 0.1
+        First step size.
+    clamp : float, default 0.7
+        Bound on |log(eta_t / eta_{t-1})|.
+    budget : int, optional
+        Terms stored at most; None keeps all.
+
+    Deviations from the paper: eta is clamped as above; K outputs share one eta; weights multiply the loss.
+
+    References
+    ----------
+    Vishwanathan, Schraudolph, Smola. Step size adaptation in reproducing kernel Hilbert space. JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.kernels import Gaussian
+    >>> from nystream.learners import SVMD
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 2))
+    >>> y = np.sign(X[:, 0] * X[:, 1])
+    >>> model = SVMD(Gaussian(0.5), eta=0.01, budget=500)
+    >>> p = model.run(X, y)
+    >>> bool(np.mean(p[1000:] * y[1000:] > 0) > 0.9), model.eta_now > 0.01
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        *,
+        loss: str | Loss = "hinge",
+        lam: float = 1e-3,
+        mu: float = 0.1,
+        decay: float = 0.95,
+        eta: float = 0.1,
+        clamp: float = 0.7,
+        budget: int | None = None,
+    ) -> None:
+        self.kernel = checked_kernel(kernel)
+        self.loss = loss
+        self.lam = positive("lam", lam, zero=True)
+        self.mu = positive("mu", mu, zero=True)
+        self.decay = positive("decay", decay, zero=True)
+        self.eta = positive("eta", eta)
+        self.clamp = positive("clamp", clamp)
+        self.budget = None if budget is None else at_least("budget", budget, 1)
+        self._loss = as_loss(loss)
+        if decay > 1:
+            raise ValueError(f"decay must be at most 1, got {decay!r}")
+        if getattr(self._loss, "label_similarity", None) is not None:
+            raise ValueError("SVMD learns one function per label; give the loss no label similarity")
+
+    @property
+    def eta_now(self) -> float:
+        """The step size after the last round."""
+        return float(self.meta_[0]) if self.d_ else self.eta
+
+    def _limits(self) -> Budget:
+        return Budget(self.budget, "oldest")
+
+    def _start(self, d: int, outputs: int) -> None:
+        self.meta_ = np.array([self.eta, 0.0, 0.0])  # eta, <f,f>, <f,v>
+        super()._start(d, 2 * outputs)  # f_1, v_1, f_2, v_2, ...
+
+    def _loop(self) -> MetaDescent:
+        return MetaDescent(
+            self.expansion_.terms,
+            self._loss,
+            self.meta_,
+            lam=self.lam,
+            mu=self.mu,
+            decay=self.decay,
+            clamp=self.clamp,
+            budget=self.budget or 0,
+        )
+
+    def _predict(self, X: Array) -> Array:
+        return self.expansion_.predict(X)[:, ::2]
+
+    def _averaged(self, X: Array) -> Array:
+        return self.expansion_.averaged(X)[:, ::2]
+
+    def _grow(self, outputs: int) -> None:
+        super()._grow(2 * outputs)

@@ -62,9 +62,14 @@ def main(rounds: int) -> None:
             fresh = Z_test @ cho_solve(factor, b) / (1 + leverage)
             difference = float(abs(model.predict(test) - fresh).max())
             worst = max(worst, difference)
-            print(f"{n:>12,} rounds: difference to a fresh factorisation {difference:.1e}, resident {resident():.1f} MB", flush=True)
-    print(f"r = {features.dim}: {rounds:,} rounds at {rounds / learning:,.0f} rows/s; largest difference {worst:.1e}; "
-          f"resident memory grew by {resident() - (start or 0):.2f} MB over the last nine tenths")
+            print(
+                f"{n:>12,} rounds: difference to a fresh factorisation {difference:.1e}, resident {resident():.1f} MB",
+                flush=True,
+            )
+    print(
+        f"r = {features.dim}: {rounds:,} rounds at {rounds / learning:,.0f} rows/s; largest difference {worst:.1e}; "
+        f"resident memory grew by {resident() - (start or 0):.2f} MB over the last nine tenths"
+    )
 
 
 if __name__ == "__main__":

@@ -240,12 +240,12 @@ def law_merge_is_exact_or_refused(make: Maker) -> None:
     left.run(X[:50], Y[:50])
     right.run(X[50:], Y[50:])
     before = left.to_bytes()
-    try:
-        left.merge(right)
-    except TypeError as refusal:
-        assert type(left).__name__ in str(refusal)
+    if type(left).merge is Learner.merge:
+        with pytest.raises(TypeError, match=type(left).__name__):
+            left.merge(right)
         assert left.to_bytes() == before
         return
+    left.merge(right)
     whole = make()
     whole.run(X, Y)
     assert_allclose(left.predict(X), whole.predict(X), **CLOSE)

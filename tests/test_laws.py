@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from laws import LAWS
 
+from laws import LAWS
 from nystream.learners.catalogue import CATALOGUE
 
 CASES = [(entry, law) for entry in CATALOGUE.values() for law in LAWS]

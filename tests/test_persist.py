@@ -64,7 +64,7 @@ def test_a_changed_parameter_is_noticed():
 
 
 def test_a_future_format_says_upgrade():
-    with pytest.raises(ValueError, match="format 99, newer than 1.*upgrade nystream"):
+    with pytest.raises(ValueError, match=r"format 99, newer than 1.*upgrade nystream"):
         nystream.from_bytes(edited(trained().to_bytes(), lambda header: header.update(format=99)))
 
 

@@ -1,4 +1,4 @@
-"""PKAWV on Taylor features: multiples of plain NumPy, share of the machine's dgemm. Run: python benchmarks/speed/pkawv.py"""
+"""PKAWV on Taylor features, against plain NumPy and this machine's dgemm. Run: python benchmarks/speed/pkawv.py"""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def dgemm_rate(n: int = 1000) -> float:
 def main() -> None:
     rate = dgemm_rate()
     print(f"one thread, {ISA}; dgemm {rate / 1e9:.1f} GF/s; features included, except in NumPy's time")
-    print(f"{'r':>4} {'mode':>13} {'rows/s':>9} {'us/row':>8} {'x NumPy':>8} {'wanted':>6} {'of dgemm':>8} {'wanted':>6}")
+    print(f"{'r':>4} {'mode':>13} {'rows/s':>9} {'us/row':>7} {'x NumPy':>8} {'want':>4} {'of dgemm':>8} {'want':>4}")
     for columns, degree, rows in ((18, 2, 6144), (8, 4, 1536)):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(rows, columns))
@@ -69,7 +69,7 @@ def main() -> None:
         np.testing.assert_allclose(model.run(X[:few], y[:few]), listing(Z[:few], y[:few], 1.0), atol=1e-9)  # the same
         base = seconds(lambda Z=Z, y=y, few=few: listing(Z[:few], y[:few], 1.0), 3) / few
         r = model.size
-        print(f"{r:>4} {'plain NumPy':>13} {1 / base:>9,.0f} {base * 1e6:>8.2f} {1.0:>8.1f}")
+        print(f"{r:>4} {'plain NumPy':>13} {1 / base:>9,.0f} {base * 1e6:>7.2f} {1.0:>8.1f}")
         modes = {
             "row by row": lambda X=X, y=y, model=model: by_rows(model, X, y),
             "whole stream": lambda X=X, y=y, model=model: model.run(X, y),
@@ -79,8 +79,8 @@ def main() -> None:
             share = 2 * r * r / each / rate
             times, part = TARGETS[mode, r]
             print(
-                f"{r:>4} {mode:>13} {1 / each:>9,.0f} {each * 1e6:>8.2f} {base / each:>8.1f} {times:>6} "
-                f"{share:>8.2f} {part or '':>6}"
+                f"{r:>4} {mode:>13} {1 / each:>9,.0f} {each * 1e6:>7.2f} {base / each:>8.1f} {times:>4} "
+                f"{share:>8.2f} {part or '':>4}"
             )
 
 

@@ -119,7 +119,9 @@ def positive(name: str, value: Any, *, zero: bool = False, below: float = math.i
     """The value itself, or a ValueError that names it: a finite number > 0 (>= 0 with `zero`), and < `below`."""
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or value < 0 or (value == 0 and not zero) or value >= below:
-        wanted = ("at least 0" if zero else "greater than 0") + (f" and less than {below:g}" if below < math.inf else "")
+        wanted = ("at least 0" if zero else "greater than 0") + (
+            f" and less than {below:g}" if below < math.inf else ""
+        )
         raise ValueError(f"{name} must be a number {wanted}, got {value!r}")
     return value
 

@@ -39,7 +39,7 @@ def from_bytes(content: bytes, *, trust: bool | Iterable[str] = ()) -> Any:
     """The model that `to_bytes` wrote.
 
     trust : names (`"package.module.Class"`) of classes outside nystream that may be imported, such as a kernel of
-        your own, or True for all. Loading runs no code that the file carries; importing a named class does run that module.
+        your own, or True for all. Loading runs no code that the file carries; importing a named class runs its module.
     """
     tensors, header = _read(content)
     if header["format"] > FORMAT:

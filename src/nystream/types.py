@@ -40,7 +40,7 @@ class FeatureMap(Protocol):
 
 
 class Solver(Protocol):
-    """A linear model in feature space with K outputs: Z is (n, dim), Y is (n, K) (or (n, 1) class labels), P is (n, K)."""
+    """A linear model in feature space with K outputs: Z (n, dim), Y (n, K) (or (n, 1) class labels), P (n, K)."""
 
     @property
     def nbytes(self) -> int: ...

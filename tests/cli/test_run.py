@@ -29,7 +29,9 @@ def write_csv(path, n=400, classes=False, seed=0):
 
 
 def nystream_run(*arguments, **options):
-    return subprocess.run([*COMMAND, "run", *map(str, arguments)], capture_output=True, text=True, check=False, **options)
+    return subprocess.run(
+        [*COMMAND, "run", *map(str, arguments)], capture_output=True, text=True, check=False, **options
+    )
 
 
 def test_a_file_is_learnt_and_progress_comes_at_powers_of_two(tmp_path, capsys):
@@ -39,14 +41,25 @@ def test_a_file_is_learnt_and_progress_comes_at_powers_of_two(tmp_path, capsys):
     assert said.out == ""
     lines = said.err.splitlines()
     assert "regression, Baseline()" in lines[0]
-    assert [line.split()[0] for line in lines[2:12]] == "1 2 4 8 16 32 64 128 256 400".split()
+    assert [line.split()[0] for line in lines[2:12]] == ["1", "2", "4", "8", "16", "32", "64", "128", "256", "400"]
     assert float(lines[11].split()[1]) < 1.0  # the target's variance is about 1.5
     assert lines[12].startswith("400 rows in ")
 
 
 def test_predictions_equal_those_of_the_library(tmp_path):
     X, y = write_csv(tmp_path / "a.csv")
-    arguments = ["run", str(tmp_path / "a.csv"), "-q", "-p", str(tmp_path / "p"), "-l", "kernel-ridge", "--sigma", "1.5", "--no-standardize"]
+    arguments = [
+        "run",
+        str(tmp_path / "a.csv"),
+        "-q",
+        "-p",
+        str(tmp_path / "p"),
+        "-l",
+        "kernel-ridge",
+        "--sigma",
+        "1.5",
+        "--no-standardize",
+    ]
     assert call([*arguments, "--set", "lam=0.3"]) == 0
     expected = nystream.KernelRidge(nystream.Gaussian(1.5), lam=0.3).run(X, y)
     np.testing.assert_allclose(np.loadtxt(tmp_path / "p"), expected, rtol=1e-8, atol=1e-9)
@@ -101,7 +114,11 @@ def test_a_reader_that_goes_away_is_no_error_and_the_model_is_saved(tmp_path):
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_stopping_saves_what_was_learnt(tmp_path, stop):
     process = subprocess.Popen(
-        [*COMMAND, "run", "-", "-f", "m.nys", "--block", "1"], cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, "run", "-", "-f", "m.nys", "--block", "1"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     rng = np.random.default_rng(0)
     process.stdin.write("a,b,y\n")
@@ -121,7 +138,10 @@ def test_stopping_saves_what_was_learnt(tmp_path, stop):
 
 def test_readings_are_saved_as_json(tmp_path):
     write_csv(tmp_path / "a.csv")
-    assert call(["run", str(tmp_path / "a.csv"), "-q", "--result", str(tmp_path / "r.json"), "-m", "mse", "-m", "mae@100"]) == 0
+    assert (
+        call(["run", str(tmp_path / "a.csv"), "-q", "--result", str(tmp_path / "r.json"), "-m", "mse", "-m", "mae@100"])
+        == 0
+    )
     saved = json.loads((tmp_path / "r.json").read_text())
     assert saved["meta"]["rows"] == 400
     assert len(saved["columns"]["mae@100"]) == len(saved["columns"]["n"]) == 10

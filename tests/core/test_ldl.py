@@ -150,6 +150,9 @@ def test_arrays_that_do_not_fit_are_refused():
     tiles, *rest = state(13, 2)
     with pytest.raises(ValueError, match="fit together"):
         LDL(17, 2, tiles, *rest, True, None)
+    for samples in (0, 17):
+        with pytest.raises(ValueError, match="from 1 to 16"):
+            ldl.samples = samples
     with pytest.raises(ValueError, match="meter of 2 outputs"):
         record(np.zeros(3), np.zeros((6, 2)), Y, Y, Y[:, :1].copy(), np.ones(10), np.ones(10))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles
 import pytest
 from numpy.testing import assert_allclose
 
+import oracles
 from nystream import Gaussian, KernelAAR, KernelAWV, KernelRidge, Polynomial
 
 

@@ -189,10 +189,10 @@ cdef class Terms:
     cdef void begin(self, Py_ssize_t j) noexcept nogil:
         """Round of block row j: its hypothesis enters the average."""
         self.at = j
-        self.cum += self.scale
         self.rounds += 1
         if self.cum > LONG * self.scale:
             self.settle()
+        self.cum += self.scale
 
     cdef const double* row(self) noexcept nogil:
         """k(x, x_i) of the present row, n numbers."""

@@ -104,8 +104,7 @@ cdef class LDL:
     and columns (6, outputs). `samples` rows share one pass over the factor: a matter of speed alone.
     """
     cdef readonly int dim, outputs
-    cdef public int samples
-    cdef int blocks, ld
+    cdef int blocks, ld, together
     cdef bint vovk
     cdef double clip
     cdef double* L
@@ -128,12 +127,22 @@ cdef class LDL:
         self.arrays = (tiles, dinv, q, totals, columns)
         self.L, self.dinv, self.Q = &tiles[0, 0, 0], &dinv[0], &q[0, 0]
         self.totals, self.columns = &totals[0], &columns[0, 0]
-        self.samples = LDL_SAMPLES if ISA == "avx512" else LDL_SAMPLES//2
+        self.together = LDL_SAMPLES if ISA == "avx512" else LDL_SAMPLES//2
         if not _reserve(&self.own, blocks, ld):
             raise MemoryError
 
     def __dealloc__(self):
         free(self.own.memory)
+
+    @property
+    def samples(self):
+        return self.together
+
+    @samples.setter
+    def samples(self, int samples):
+        if not 1 <= samples <= LDL_SAMPLES:
+            raise ValueError(f"samples must be from 1 to {LDL_SAMPLES}, got {samples}")
+        self.together = samples
 
     def step(self, cnp.ndarray z, cnp.ndarray y, double weight=1.0):
         """Predictions (K,) for z (dim,), made before y (K,) is used; then learn."""
@@ -185,7 +194,7 @@ cdef class LDL:
         with nogil:
             t = 0
             while t < n:
-                S = <int> min(n - t, self.samples)
+                S = <int> min(n - t, self.together)
                 self._ask(&own, S, rows + t*self.dim)
                 for k in range(S):
                     s[t + k] = own.lev[k]
@@ -247,11 +256,12 @@ cdef class LDL:
         cdef double ws
         cdef unsigned mode
         while t < n:
-            most = <int> min(n - t, self.samples)
+            most = <int> min(n - t, self.together)
             S = 0
             while S < most and (w == NULL or 1/w[t + S] < INFINITY):
                 own.s0[S] = 1.0 if w == NULL else 1/w[t + S]
-                memcpy(own.Y + S*self.ld, Y + (t + S)*K, K*sizeof(double))
+                for k in range(K):
+                    own.Y[S*self.ld + k] = Y[(t + S)*K + k]
                 S += 1
             if S:
                 ldl_gather(S, self.dim, self.blocks, Z + t*self.dim, own.X)

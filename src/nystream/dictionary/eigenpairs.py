@@ -71,7 +71,7 @@ class Eigenpairs(Params):
 
     def start(self, E: Array) -> None:
         """Decompose E, which is kept (not copied) and changed by `replace`."""
-        self.E_ = E
+        self.E_ = _finite(E)
         self._decompose()
 
     @property
@@ -106,7 +106,7 @@ class Eigenpairs(Params):
 
     def replace(self, q: int, row: Array) -> None:
         """Row and column q of E become `row` (m,)."""
-        b = row - self.E_[q]
+        b = _finite(row) - self.E_[q]
         b[q] /= 2
         self.E_[q] = self.E_[:, q] = row
         self.age_ += 1
@@ -115,6 +115,10 @@ class Eigenpairs(Params):
             return
         found = _warm(self.E_, self.U_) if self.chosen == "warm" else _rank_two(self.U_, self.S_, q, b)
         self._accept(*found)
+
+    def release(self) -> None:
+        """Nothing will be replaced any more: keep the eigenvalues alone."""
+        self.E_ = self.U_ = np.empty((0, 0))
 
     def _decompose(self) -> None:
         values, vectors = np.linalg.eigh(self.E_)
@@ -128,6 +132,12 @@ class Eigenpairs(Params):
             self.S_, self.U_ = np.maximum(S, 0.0), U
         else:
             self._decompose()
+
+
+def _finite(values: Array) -> Array:
+    if not np.isfinite(values).all():
+        raise ValueError("the kernel between landmarks is not finite; scale the inputs or use Normalized(kernel)")
+    return values
 
 
 def _warm(E: Array, U: Array) -> tuple[Array, Array]:

@@ -191,7 +191,9 @@ class KORS(Params):
         """
         for other in others:
             if repr(other) != repr(self) or other.points.shape[1] != self.points.shape[1]:
-                raise ValueError(f"merge needs dictionaries with equal parameters and columns; got {self!r} and {other!r}")
+                raise ValueError(
+                    f"merge needs dictionaries with equal parameters and columns; got {self!r} and {other!r}"
+                )
         parts = [self, *others]
         factor = self.factor_
         if others:

@@ -8,6 +8,7 @@ from nystream.learners.fogd import FOGD
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAAR, KernelAWV, KernelRidge
 from nystream.learners.norma import NORMA
+from nystream.learners.kons import KONS
 from nystream.learners.ons import ONS
 from nystream.learners.pkawv import PKAWV, PKRR
 from nystream.learners.standardized import Standardized

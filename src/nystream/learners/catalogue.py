@@ -40,7 +40,7 @@ class Entry:
         return (inspect.getdoc(self.cls) or "").partition("\n")[0]
 
     def build(self, sigma: float, dim: int = 400, seed: int | None = 0, **params: Any) -> Learner:
-        """A learner for inputs on the scale of `sigma`: Gaussian kernel, random Fourier features where a map is needed."""
+        """A learner for inputs on the scale of `sigma`: Gaussian kernel, random Fourier features for a map."""
         names = inspect.signature(self.cls.__init__).parameters
         if "kernel" in names:
             params.setdefault("kernel", Gaussian(sigma))

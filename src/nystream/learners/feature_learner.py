@@ -63,7 +63,7 @@ class FeatureLearner(Learner):
         return p
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        """Row by row while the map may still move, then blocks: features by one product, then the solver's recursion."""
+        """Row by row while the map may move, then blocks: features by one product, then the solver's recursion."""
         P = np.empty((len(X), self.outputs_))
         row = 0
         while row < len(X) and not self.features_.settled:

@@ -163,9 +163,7 @@ class SILK(ILK):
         budget: int = 128,
         drop: str = "smallest",
     ) -> None:
-        super().__init__(
-            kernel, loss=loss, C=C, tau=tau, lam=lam, eta=eta, schedule=schedule, multiclass=multiclass
-        )
+        super().__init__(kernel, loss=loss, C=C, tau=tau, lam=lam, eta=eta, schedule=schedule, multiclass=multiclass)
         self.budget = at_least("budget", budget, 1)
         self.drop = one_of("drop", drop, DROPS)
         if drop == "merge" and type(kernel) is not Gaussian:

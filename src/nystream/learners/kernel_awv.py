@@ -127,12 +127,13 @@ class KernelRidge(LeastSquares, Learner):
     def _check_room(self, n: int, diagonal: Array) -> None:
         if self.max_points is not None and self.factor_.n + n > self.max_points:
             raise ValueError(
-                f"{type(self).__name__} would store {self.factor_.n + n} points, more than max_points={self.max_points}; "
-                "use PKRR or NystromPKRR for long streams"
+                f"{type(self).__name__} would store {self.factor_.n + n} points, more than "
+                f"max_points={self.max_points}; use PKRR or NystromPKRR for long streams"
             )
         if n and self.lam < 1e-12 * float(diagonal.max()):
             raise ValueError(
-                f"lam={self.lam!r} is below 1e-12 k(x, x) = {1e-12 * float(diagonal.max()):.1e}: rounding would decide; raise lam"
+                f"lam={self.lam!r} is below 1e-12 k(x, x) = {1e-12 * float(diagonal.max()):.1e}: rounding would decide; "
+                "raise lam"
             )
 
     def add_outputs(self, combination: Array) -> None:

@@ -101,7 +101,9 @@ class NORMA(ExpansionLearner):
         self.nu = None if nu is None else positive("nu", nu, below=1.0)
         self._loss = as_loss(loss)
         if eta * lam >= 1:
-            raise ValueError(f"eta * lam must be less than 1, got eta={eta!r}, lam={lam!r}; lower one of them or use ILK")
+            raise ValueError(
+                f"eta * lam must be less than 1, got eta={eta!r}, lam={lam!r}; lower one of them or use ILK"
+            )
         if nu is not None and self._loss.name not in ADAPTIVE:
             raise ValueError(f"nu adapts the margin or tube of {', '.join(ADAPTIVE)}; {self._loss.name!r} has none")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from scipy.linalg import lapack
 
 from nystream._core.ons import Newton
 from nystream.losses import Loss, as_loss
-from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink
+from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink, warn_of_label
 from nystream.params import at_least, positive
 from nystream.solvers.base import Solver
 from nystream.types import Array, Change, LabelKind
@@ -203,12 +202,7 @@ class ONS(Solver):
 
     def _warn_once(self) -> None:
         self._limit = math.inf
-        warnings.warn(
-            f"a label is outside [-clip, clip] with clip={self.clip!r}: learning goes on, but the regret guarantee is "
-            "void; set clip to a bound on |y|",
-            UserWarning,
-            stacklevel=3,
-        )
+        warn_of_label(self.clip, stacklevel=3)
 
     def _bind(self) -> None:
         """Let the compiled loop work on the arrays of the state."""

@@ -2,8 +2,11 @@
 
    Two 4 x 4 triangles that fit the registers, and between them the 4 x 4 square that joins them, as vectors.
    Leaves p, p/d and beta of every sample and column in P, PD, B. */
-TARGET LDL_INLINE void LDL(triangle)(const int c, int S, double *L, double *dinv, double *x, double *s, double *P, double *PD,
-                                     double *B) {
+typedef double LDL(row) __attribute__((vector_size(8 * W)));
+typedef double LDL(row_mem) __attribute__((vector_size(8 * W), aligned(8), may_alias));
+
+TARGET LDL_INLINE void LDL(triangle)(const int c, const int learn, int S, double *L, double *dinv, double *x, double *s,
+                                     double *P, double *PD, double *B) {
   double l[4][4], d[4];
   L += 9 * c;   /* row c of column c */
 #pragma GCC unroll 4
@@ -13,26 +16,31 @@ TARGET LDL_INLINE void LDL(triangle)(const int c, int S, double *L, double *dinv
     for (int j = i + 1; j < 4; j++) l[i][j] = L[8 * i + j];
   }
   for (int t = 0; t < S; t++) {
-    double v[4], st = s[t];
+    double v[4], st = learn ? s[t] : 0;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) v[i] = x[8 * t + c + i];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
-      double p = v[i], pd = p * d[i], ds = d[i] * st;
-      st = st + p * pd;
-      double inv = 1 / st, beta = pd * inv;
-      d[i] = ds * inv;
+      double p = v[i], pd = p * d[i], beta = 0;
       P[8 * t + c + i] = p;
       PD[8 * t + c + i] = pd;
-      B[8 * t + c + i] = beta;
+      if (learn) {
+        double ds = d[i] * st;
+        st = st + p * pd;
+        double inv = 1 / st;
+        beta = pd * inv;
+        d[i] = ds * inv;
+        B[8 * t + c + i] = beta;
+      }
 #pragma GCC unroll 4
       for (int j = i + 1; j < 4; j++) {
         v[j] = v[j] - p * l[i][j];
-        l[i][j] = l[i][j] + beta * v[j];
+        if (learn) l[i][j] = l[i][j] + beta * v[j];
       }
     }
-    s[t] = st;
+    if (learn) s[t] = st;
   }
+  if (!learn) return;
 #pragma GCC unroll 4
   for (int i = 0; i < 4; i++) {
     dinv[c + i] = d[i];
@@ -41,27 +49,30 @@ TARGET LDL_INLINE void LDL(triangle)(const int c, int S, double *L, double *dinv
   }
 }
 
+/* Rows 4 to 7 of columns 0 to 3. */
+TARGET LDL_INLINE void LDL(square)(const int learn, int S, double *L, double *x, const double *P, const double *B) {
+  for (int h = 4; h < 8; h += W) {
+    LDL(row) l[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) l[i] = *(const LDL(row_mem) *)(L + 8 * i + h);
+    for (int t = 0; t < S; t++) {
+      LDL(row) u = *(const LDL(row_mem) *)(x + 8 * t + h);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; i++) {
+        u = u - P[8 * t + i] * l[i];
+        if (learn) l[i] = l[i] + B[8 * t + i] * u;
+      }
+      *(LDL(row_mem) *)(x + 8 * t + h) = u;
+    }
+    if (learn)
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; i++) *(LDL(row_mem) *)(L + 8 * i + h) = l[i];
+  }
+}
+
 TARGET LDL_INLINE void LDL(corner)(const int learn, int S, double *L, double *dinv, double *x, double *s, double *P, double *PD,
                                    double *B) {
-  if (learn) {
-    LDL(triangle)(0, S, L, dinv, x, s, P, PD, B);
-    for (int i = 0; i < 4; i++)   /* rows 4 to 7 of columns 0 to 3; column by column is the same order for every number */
-      for (int t = 0; t < S; t++) {
-        const double p = P[8 * t + i], beta = B[8 * t + i];
-#pragma GCC unroll 4
-        for (int j = 4; j < 8; j++) {
-          x[8 * t + j] = x[8 * t + j] - p * L[8 * i + j];
-          L[8 * i + j] = L[8 * i + j] + beta * x[8 * t + j];
-        }
-      }
-    LDL(triangle)(4, S, L, dinv, x, s, P, PD, B);
-    return;
-  }
-  for (int t = 0; t < S; t++)
-    for (int i = 0; i < 8; i++) {
-      const double p = x[8 * t + i];
-      P[8 * t + i] = p;
-      PD[8 * t + i] = p * dinv[i];
-      for (int j = i + 1; j < 8; j++) x[8 * t + j] = x[8 * t + j] - p * L[8 * i + j];
-    }
+  LDL(triangle)(0, learn, S, L, dinv, x, s, P, PD, B);
+  LDL(square)(learn, S, L, x, P, B);
+  LDL(triangle)(4, learn, S, L, dinv, x, s, P, PD, B);
 }

@@ -20,14 +20,14 @@ TARGET LDL_INLINE void LDL(corner)(const int learn, int S, double *L, double *di
     for (int i = 0; i < 8; i++) {
       const __m512d p = _mm512_permutexvar_pd(_mm512_set1_epi64(i), v), pd = _mm512_mul_pd(p, d[i]);
       _mm_store_sd(PD + 8 * t + i, _mm512_castpd512_pd128(pd));
-      v = _mm512_fnmadd_pd(p, l[i], v);   /* the tile is zero on and above its diagonal: v ends as the vector of all p */
+      if (i < 7) v = _mm512_fnmadd_pd(p, l[i], v);   /* zero on and above the diagonal: v ends as the vector of all p */
       if (learn) {
         const __m512d ds = _mm512_mul_pd(d[i], st);
         st = _mm512_fmadd_pd(p, pd, st);
         const __m512d inv = _mm512_broadcastsd_pd(_mm_div_sd(one, _mm512_castpd512_pd128(st)));
         const __m512d beta = _mm512_mul_pd(pd, inv);
         d[i] = _mm512_mul_pd(ds, inv);
-        l[i] = _mm512_mask3_fmadd_pd(beta, v, l[i], (__mmask8)(0xff & (0xfe << i)));
+        if (i < 7) l[i] = _mm512_mask3_fmadd_pd(beta, v, l[i], (__mmask8)(0xff & (0xfe << i)));
         _mm_store_sd(B + 8 * t + i, _mm512_castpd512_pd128(beta));
       }
     }

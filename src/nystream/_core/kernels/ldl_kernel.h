@@ -108,12 +108,13 @@ static inline void ldl_unflush(unsigned mode) {
 
 /* Rows Z (S x r) into tile order, zeros beyond r. */
 static inline void ldl_gather(int S, int r, int blocks, const double *Z, double *X) {
-  for (int j = 0; j < blocks; j++) {
-    int width = r - 8 * j < 8 ? r - 8 * j : 8;
-    for (int t = 0; t < S; t++) {
-      double *x = X + ((size_t)j * S + t) * 8;
-      memcpy(x, Z + (size_t)t * r + 8 * j, (size_t)width * sizeof(double));
-      for (int i = width; i < 8; i++) x[i] = 0;
+  const int full = r / 8;
+  for (int t = 0; t < S; t++, Z += r) {
+    double *x = X + 8 * t;
+    for (int j = 0; j < full; j++) memcpy(x + (size_t)j * S * 8, Z + 8 * j, 8 * sizeof(double));
+    if (full < blocks) {
+      x += (size_t)full * S * 8;
+      for (int i = 0; i < 8; i++) x[i] = 8 * full + i < r ? Z[8 * full + i] : 0;
     }
   }
 }

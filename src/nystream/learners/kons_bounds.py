@@ -1,0 +1,67 @@
+"""Regret bounds of kernel online Newton steps, term by term, from what the learner recorded."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from nystream.kernels.base import Kernel
+from nystream.types import Array
+
+__all__ = ["BoundTerms", "effective_dimension", "leverages", "sharp_terms"]
+
+
+class BoundTerms(NamedTuple):
+    """The parts of a regret bound; `total` is the bound."""
+
+    ridge: float
+    """What the norm of the comparator costs."""
+    dimension: float
+    """What the directions that the gradients took cost."""
+    excess: float
+    """What steps that are longer than the curvature of the loss cost; 0 for eta = sigma."""
+
+    @property
+    def total(self) -> float:
+        return self.ridge + self.dimension + self.excess
+
+
+def sharp_terms(
+    grad: Array, p: Array, gain: Array, s: Array, *, lam: float, clip: float, sigma: float, norm2: float, f: Array | None
+) -> BoundTerms:
+    """1/2 [ lam |w|^2 + sum g' A_t^-1 g + sum (z_t eta_t - sigma) (g'(w_t - w))^2 ] over the rounds with a gradient.
+
+    g' A_t^-1 g = dl^2 s/den with den = 1 + z eta dl^2 s; g'(w_t - w) = dl (p_t - f(x_t)) for the comparator's values
+    f, and at most |dl| (|p_t| + clip) if they are not known; a negative term then counts as 0.
+    """
+    gradients = grad**2 * s / (1 + gain * grad**2 * s)
+    excess = np.maximum(gain - sigma, 0.0) * (grad * (np.abs(p) + clip)) ** 2
+    if f is not None:
+        excess = (gain - sigma) * (grad * (p - f)) ** 2
+    return BoundTerms(0.5 * lam * norm2, 0.5 * float(gradients.sum()), 0.5 * float(excess.sum()))
+
+
+def effective_dimension(kernel: Kernel, X: Array, ridge: float) -> float:
+    """tr K (K + ridge I)^-1 of the rows of X, O(n^3)."""
+    if not len(X):
+        return 0.0
+    values = np.maximum(np.linalg.eigvalsh(kernel(X, X)), 0.0)
+    return float((values / (values + ridge)).sum())
+
+
+def leverages(kernel: Kernel, X: Array, scale: Array, ridge: float) -> Array:
+    """(n,) online leverages s/(1 + s) of psi = scale phi, each given the rows before it; O(n^3)."""
+    if not len(X):
+        return np.zeros(0)
+    M = scale[:, None] * kernel(X, X) * scale
+    M.flat[:: len(M) + 1] += ridge
+    pivots = np.linalg.cholesky(M).diagonal()
+    return np.asarray(1 - ridge / pivots**2)  # a squared pivot is ridge (1 + s)
+
+
+def a_priori_dimension(kernel: Kernel, X: Array, ridge: float, rounds: int) -> float:
+    """d_eff (1 + log(1 + kappa^2 T/ridge)), which no online dimension of these rows, scaled down or not, exceeds."""
+    top = float(kernel.diag(X).max(initial=0.0))
+    return effective_dimension(kernel, X, ridge) * (1 + math.log1p(top * rounds / ridge))

@@ -39,7 +39,7 @@ lint: install
 check: lint test
 
 bench: install
-	$(BIN)/nystream bench
+	$(BIN)/python benchmarks/run.py
 
 clean:
 	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

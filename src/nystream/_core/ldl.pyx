@@ -100,8 +100,8 @@ cdef struct Scratch:
 cdef class LDL:
     """Works on the arrays of a model, which it neither owns nor replaces; checks shapes once, here.
 
-    tiles (blocks (blocks + 1)/2, 8, 8), dinv (8 blocks,), q (8 blocks, outputs rounded up to 8), and a meter's totals (3,)
-    and columns (6, outputs). `samples` rows share one pass over the factor: a matter of speed alone.
+    tiles (blocks (blocks + 1)/2, 8, 8), dinv (8 blocks,), q (8 blocks, outputs rounded up to 8), and a meter's totals
+    (3,) and columns (6, outputs). `samples` rows share one pass over the factor: a matter of speed alone.
     """
     cdef readonly int dim, outputs
     cdef int blocks, ld, together
@@ -180,7 +180,7 @@ cdef class LDL:
         return P
 
     def query(self, cnp.ndarray Z, bint emit=False):
-        """Ridge (with `emit`: emitted) predictions (n, K) and leverages z'A^-1 z (n,). Changes nothing, in any thread."""
+        """Ridge (`emit`: emitted) predictions (n, K) and leverages z'A^-1 z (n,). Changes nothing, in any thread."""
         self._check(Z, 2)
         cdef Py_ssize_t t, k, n = cnp.PyArray_DIM(Z, 0)
         cdef int S
@@ -224,8 +224,8 @@ cdef class LDL:
             for t in range(n):
                 if weights[t] > 0:
                     ldl_gather(1, self.dim, self.blocks, rows + t*self.dim, self.own.X)
-                    if ldl_plain_sample(-1, self.blocks, self.outputs, self.L, self.dinv, self.Q, &Y[t, 0], 1/weights[t],
-                                        self.own.X, 1, &m[t, 0], &s[t]):
+                    if ldl_plain_sample(-1, self.blocks, self.outputs, self.L, self.dinv, self.Q, &Y[t, 0],
+                                        1/weights[t], self.own.X, 1, &m[t, 0], &s[t]):
                         n = t
                         break
         return n, M, lev
@@ -240,7 +240,7 @@ cdef class LDL:
                    bint release) except -1:
         cdef Py_ssize_t bad = _first_too_large(n, self.dim, Z, w)
         if bad >= 0:
-            raise ValueError(f"the features of row {bad} are too large to square (|z|^2 > {LARGEST:g}); scale the inputs")
+            raise ValueError(f"the features of row {bad} are too large (|z|^2 > {LARGEST:g}); scale the inputs")
         if release:
             with nogil:
                 self._learn(n, Z, Y, w, P)
@@ -266,7 +266,8 @@ cdef class LDL:
             if S:
                 ldl_gather(S, self.dim, self.blocks, Z + t*self.dim, own.X)
                 mode = ldl_flush()
-                learn_pass(S, self.blocks, self.outputs, self.L, self.dinv, self.Q, own.Y, own.s0, own.X, own.M, own.lev)
+                learn_pass(S, self.blocks, self.outputs, self.L, self.dinv, self.Q, own.Y, own.s0, own.X, own.M,
+                           own.lev)
                 ldl_unflush(mode)
                 for k in range(S):
                     ws = own.lev[k] if w == NULL else w[t + k]*own.lev[k]

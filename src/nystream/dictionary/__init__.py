@@ -1,10 +1,12 @@
 """Which points are kept, and the factors built on them."""
 
 from nystream.dictionary.budget import Budget
+from nystream.dictionary.eigenpairs import Eigenpairs
 from nystream.dictionary.expansion import Expansion
 from nystream.dictionary.gram_factor import GramFactor
+from nystream.dictionary.kmeans import MovingLandmarks
 from nystream.dictionary.kors import KORS
 from nystream.dictionary.nested import Nested
 from nystream.dictionary.rows import Rows
 
-__all__ = ["KORS", "Budget", "Expansion", "GramFactor", "Nested", "Rows"]
+__all__ = ["KORS", "Budget", "Eigenpairs", "Expansion", "GramFactor", "MovingLandmarks", "Nested", "Rows"]

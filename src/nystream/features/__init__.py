@@ -1,9 +1,10 @@
 """Feature maps: finite-dimensional stand-ins for a kernel's feature space."""
 
+from nystream.features.adaptive_nystrom import AdaptiveNystrom
 from nystream.features.base import FeatureMap, Identity
 from nystream.features.fastfood import Fastfood
 from nystream.features.fourier import Fourier
 from nystream.features.nystrom import Nystrom
 from nystream.features.taylor import Taylor
 
-__all__ = ["Fastfood", "FeatureMap", "Fourier", "Identity", "Nystrom", "Taylor"]
+__all__ = ["AdaptiveNystrom", "Fastfood", "FeatureMap", "Fourier", "Identity", "Nystrom", "Taylor"]

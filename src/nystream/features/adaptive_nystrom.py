@@ -198,6 +198,10 @@ class AdaptiveNystrom(FeatureMap):
     def row(self, x: Array) -> Array:
         return self.nested_.row(x) if self.nested_ is not None else self._engine.row(x)
 
+    def weights_of(self, alpha: Array) -> Array:
+        """(dim, K) weights of the functions sum_i alpha_i k(u_i, .), alpha (m, K), projected: S^(1/2) U' alpha."""
+        return self.pairs_.S_[:, None] * (self.rotation_ @ alpha)
+
     # -- moving --------------------------------------------------------------------------------------------------------
     def observe(self, x: Array) -> Change | None:
         """Take x as a landmark while some are missing; later move the nearest one if x is eps away from it."""

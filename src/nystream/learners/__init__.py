@@ -7,10 +7,13 @@ from nystream.learners.classifier import Classifier
 from nystream.learners.fogd import FOGD
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAAR, KernelAWV, KernelRidge
-from nystream.learners.norma import NORMA
 from nystream.learners.kons import KONS
+from nystream.learners.nogd import NOGD
+from nystream.learners.nolana import NOLANA
+from nystream.learners.norma import NORMA
 from nystream.learners.ons import ONS
 from nystream.learners.pkawv import PKAWV, PKRR
+from nystream.learners.sketched_kons import SketchedKONS
 from nystream.learners.standardized import Standardized
 from nystream.learners.svmd import SVMD
 
@@ -21,6 +24,9 @@ __all__ = [
     "PKAWV",
     "PKRR",
     "ILK",
+    "KONS",
+    "NOGD",
+    "NOLANA",
     "NORMA",
     "SILK",
     "SVMD",
@@ -30,5 +36,6 @@ __all__ = [
     "KernelAWV",
     "KernelRidge",
     "Learner",
+    "SketchedKONS",
     "Standardized",
 ]

@@ -15,6 +15,8 @@ from nystream.learners.fogd import FOGD
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAWV, KernelRidge
 from nystream.learners.least_squares import LeastSquares
+from nystream.learners.nogd import NOGD
+from nystream.learners.nolana import NOLANA
 from nystream.learners.norma import NORMA
 from nystream.learners.ons import ONS
 from nystream.learners.pkawv import PKAWV, PKRR
@@ -73,6 +75,8 @@ _ROWS = [
     Entry("ilk", ILK(_G, tau=0.01), _CHENG),
     Entry("silk", SILK(_G, tau=0.01, budget=20), _CHENG),
     Entry("svmd", SVMD(_G, budget=40), "Vishwanathan, Schraudolph, Smola 2006"),
+    Entry("nogd", NOGD(_G, landmarks=20), "Lu, Hoi, Wang, Zhao, Liu 2016"),
+    Entry("nolana", NOLANA(_G, landmarks=20, eps=0.1), "Si, Kumar, Li 2018"),
     Entry("baseline", Baseline(dim=60), "ridge on random Fourier features (Rahimi, Recht 2007)"),
 ]
 

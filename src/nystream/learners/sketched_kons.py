@@ -107,18 +107,18 @@ class SketchedKONS(KONS):
         return self._factor.n if self.d_ else 0
 
     def _coins(self, X: Array, gram: Array) -> tuple[Array | None, Array | None]:
-        self._seen = self.kors_.factor_.whiten(X)
+        T = self.kors_.factor_.whiten(X)
         u = np.empty(len(X))
         u[0] = self.u_
         if len(X) > 1:
             u[1:] = self.rng_.random(len(X) - 1)
-        return np.ascontiguousarray(gram - self._seen @ self._seen.T), u
+        return np.ascontiguousarray(gram - T @ T.T), u
 
     def _sampled(self, X: Array, record: Array, odds: Array) -> None:
         kept = odds > 0
         if kept.any():
             c = record[kept, GRAD] * np.sqrt(record[kept, GAIN])
-            self.kors_.extend(X[kept], c, odds[kept], self._seen[kept])
+            self.kors_.extend(X[kept], c, odds[kept], self.kors_.factor_.whiten(X[kept]))
         self.u_ = self.rng_.random()
 
     def _mark(self) -> tuple[Any, ...]:

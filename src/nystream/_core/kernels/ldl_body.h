@@ -1,13 +1,14 @@
 /* The pass of ldl_kernel.h with vectors of W numbers, TILES tiles and COLS columns of them in registers at a time.
 
-   Included once per instruction set, after the file that gives LDL(corner).  Every update is written as one a +- b * c, which
-   the compiler contracts to a fused multiply-add wherever the instruction set has one: all S, and all paths of one
-   set, round alike. */
+   Included once per instruction set; CORNER is the file with its diagonal tile.  Every update is written as one
+   a +- b * c, which the compiler contracts to a fused multiply-add wherever the instruction set has one: all S, and
+   all paths of one set, round alike. */
 typedef double LDL(vec) __attribute__((vector_size(8 * W)));
 typedef double LDL(mem) __attribute__((vector_size(8 * W), aligned(8), may_alias));
 #define VEC LDL(vec)
 #define LOAD(p) (*(const LDL(mem) *)(p))
 #define STORE(p, v) (*(LDL(mem) *)(p) = (v))
+#include CORNER
 
 /* Tiles below the diagonal: x -= p L, L += beta x for eight columns, n tiles, all samples. */
 TARGET LDL_INLINE void LDL(panel)(const int n, const int learn, int S, double *restrict L, double *restrict x,
@@ -129,3 +130,4 @@ TARGET static void LDL(query)(int S, int blocks, int outputs, double *L, double 
 #undef W
 #undef COLS
 #undef TILES
+#undef CORNER

@@ -2,9 +2,6 @@
 
    Two 4 x 4 triangles that fit the registers, and between them the 4 x 4 square that joins them, as vectors.
    Leaves p, p/d and beta of every sample and column in P, PD, B. */
-typedef double LDL(row) __attribute__((vector_size(8 * W)));
-typedef double LDL(row_mem) __attribute__((vector_size(8 * W), aligned(8), may_alias));
-
 TARGET LDL_INLINE void LDL(triangle)(const int c, const int learn, int S, double *L, double *dinv, double *x, double *s,
                                      double *P, double *PD, double *B) {
   double l[4][4], d[4];
@@ -52,26 +49,26 @@ TARGET LDL_INLINE void LDL(triangle)(const int c, const int learn, int S, double
 /* Rows 4 to 7 of columns 0 to 3. */
 TARGET LDL_INLINE void LDL(square)(const int learn, int S, double *L, double *x, const double *P, const double *B) {
   for (int h = 4; h < 8; h += W) {
-    LDL(row) l[4];
+    VEC l[4];
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) l[i] = *(const LDL(row_mem) *)(L + 8 * i + h);
+    for (int i = 0; i < 4; i++) l[i] = LOAD(L + 8 * i + h);
     for (int t = 0; t < S; t++) {
-      LDL(row) u = *(const LDL(row_mem) *)(x + 8 * t + h);
+      VEC u = LOAD(x + 8 * t + h);
 #pragma GCC unroll 4
       for (int i = 0; i < 4; i++) {
         u = u - P[8 * t + i] * l[i];
         if (learn) l[i] = l[i] + B[8 * t + i] * u;
       }
-      *(LDL(row_mem) *)(x + 8 * t + h) = u;
+      STORE(x + 8 * t + h, u);
     }
     if (learn)
 #pragma GCC unroll 4
-      for (int i = 0; i < 4; i++) *(LDL(row_mem) *)(L + 8 * i + h) = l[i];
+      for (int i = 0; i < 4; i++) STORE(L + 8 * i + h, l[i]);
   }
 }
 
-TARGET LDL_INLINE void LDL(corner)(const int learn, int S, double *L, double *dinv, double *x, double *s, double *P, double *PD,
-                                   double *B) {
+TARGET LDL_INLINE void LDL(corner)(const int learn, int S, double *L, double *dinv, double *x, double *s, double *P,
+                                   double *PD, double *B) {
   LDL(triangle)(0, learn, S, L, dinv, x, s, P, PD, B);
   LDL(square)(learn, S, L, x, P, B);
   LDL(triangle)(4, learn, S, L, dinv, x, s, P, PD, B);

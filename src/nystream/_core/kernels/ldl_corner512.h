@@ -1,12 +1,12 @@
 /* The diagonal tile of ldl_body.h for AVX-512: every scalar of the chain is held in all eight lanes of a vector.
 
-   While 512-bit instructions are in flight the processor closes one of the two ports that scalar arithmetic needs, and a
-   scalar triangle took half of the whole pass.  Splat vectors use the ports that stay open, the tile's columns and 1/d
-   stay in registers over all samples, and only the division (which has one slow 512-bit form) is done in one lane. */
+   While 512-bit instructions are in flight the processor closes one of the two ports that scalar arithmetic needs, and
+   a scalar triangle took half of the whole pass.  Splat vectors use the ports that stay open, the tile's columns and
+   1/d stay in registers over all samples, and only the division (slow in its 512-bit form) is done in one lane. */
 #include <immintrin.h>
 
-TARGET LDL_INLINE void LDL(corner)(const int learn, int S, double *L, double *dinv, double *x, double *s, double *P, double *PD,
-                                   double *B) {
+TARGET LDL_INLINE void LDL(corner)(const int learn, int S, double *L, double *dinv, double *x, double *s, double *P,
+                                   double *PD, double *B) {
   const __m128d one = _mm_set_sd(1.0);
   __m512d l[8], d[8];
 #pragma GCC unroll 8

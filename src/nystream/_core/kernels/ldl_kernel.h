@@ -12,7 +12,7 @@
    the result does not depend on S to the last bit, but each element of L is loaded and stored once for all of them.
    A query (learn = 0) is the same pass without the writes: the same bits for m and the leverage.
 
-   Layout, the same for every instruction set (r is padded to 8 `blocks` with zero features, outputs to a multiple of 8):
+   Layout, the same for every instruction set (features padded with zeros to 8 `blocks`, outputs to a multiple of 8):
      L     8 x 8 tiles, column-major inside; column block by column block, each from its diagonal tile down.  Diagonal
            tiles hold zeros on and above the diagonal (the ones of the unit triangle are understood).
      dinv  1/d;   Q  q by rows, one padded row of outputs per feature;   Y, M  S padded rows of labels and predictions
@@ -46,7 +46,7 @@ typedef void (*ldl_fn)(int samples, int blocks, int outputs, double *L, double *
 #define W 2
 #define COLS 2
 #define TILES 1
-#include "ldl_corner.h"
+#define CORNER "ldl_corner.h"
 #include "ldl_body.h"
 
 #if ISA_X86
@@ -55,7 +55,7 @@ typedef void (*ldl_fn)(int samples, int blocks, int outputs, double *L, double *
 #define W 4
 #define COLS 4
 #define TILES 1
-#include "ldl_corner.h"
+#define CORNER "ldl_corner.h"
 #include "ldl_body.h"
 
 #define LDL(x) ldl_##x##_avx512
@@ -63,7 +63,7 @@ typedef void (*ldl_fn)(int samples, int blocks, int outputs, double *L, double *
 #define W 8
 #define COLS 8
 #define TILES 3
-#include "ldl_corner512.h"
+#define CORNER "ldl_corner512.h"
 #include "ldl_body.h"
 #endif
 #endif

@@ -1,4 +1,4 @@
-/* The pass of ldl_kernel.h in plain C, one sample at a time: for other compilers, and (sign = -1) for taking rows out. */
+/* The pass of ldl_kernel.h in plain C, one sample at a time: for other compilers, and (sign = -1) to take rows out. */
 #ifndef NYSTREAM_LDL_PLAIN_H
 #define NYSTREAM_LDL_PLAIN_H
 
@@ -51,7 +51,8 @@ static inline void ldl_plain(int sign, int S, int blocks, int outputs, double *L
                              const double *Y, const double *s0, double *X, double *M, double *lev) {
   const size_t ldq = 8 * (size_t)((outputs + 7) / 8);
   for (int t = 0; t < S; t++)
-    ldl_plain_sample(sign, blocks, outputs, L, dinv, Q, Y + t * ldq, s0[t], X + 8 * (size_t)t, (size_t)S, M + t * ldq, lev + t);
+    ldl_plain_sample(sign, blocks, outputs, L, dinv, Q, Y + t * ldq, s0[t], X + 8 * (size_t)t, (size_t)S, M + t * ldq,
+                     lev + t);
 }
 
 static inline void ldl_learn_plain(int S, int blocks, int outputs, double *L, double *dinv, double *Q, const double *Y,

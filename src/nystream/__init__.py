@@ -11,6 +11,7 @@ from nystream.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Normal
 from nystream.learners import (
     FOGD,
     ILK,
+    KONS,
     NORMA,
     ONS,
     PKAWV,
@@ -23,6 +24,7 @@ from nystream.learners import (
     KernelAWV,
     KernelRidge,
     Learner,
+    SketchedKONS,
     Standardized,
 )
 from nystream.losses import Loss
@@ -57,6 +59,7 @@ __all__ = [
     "KernelAAR",
     "KernelAWV",
     "KernelRidge",
+    "KONS",
     "Laplacian",
     "Learner",
     "Linear",
@@ -71,6 +74,7 @@ __all__ = [
     "Polynomial",
     "Result",
     "SILK",
+    "SketchedKONS",
     "Standardized",
     "SVMD",
     "Taylor",

@@ -146,7 +146,7 @@ def test_an_entry_without_a_partner_of_its_sign_is_dropped():
 
 
 def test_equal_points_merge_without_loss():
-    X = np.repeat(stream(3)[0], 4, axis=0)
+    X = np.tile(stream(3)[0], (4, 1))
     f, budget = bounded(Gaussian(SIGMA), 3, "merge")
     fed(f, budget, X, np.ones((12, 1)), decay=1.0)
     assert_allclose(f.coef, np.full((3, 1), 4.0), rtol=1e-9)

@@ -7,7 +7,7 @@ from libc.math cimport fmax, fmin, sqrt
 
 from nystream._core.linear_kernel cimport clean
 from nystream._core.residual cimport Score, enter, scored
-from nystream._core.scalar_losses cimport loss_grad
+from nystream._core.scalar_losses cimport loss_grad, loss_value
 
 cnp.import_array()
 
@@ -32,11 +32,11 @@ cdef class KernelNewton:
 
     def rounds(self, cnp.ndarray f, cnp.ndarray G, cnp.ndarray own, cnp.ndarray y, long long t, double trace,
                object H=None, object u=None):
-        """Rounds t, t + 1, ... -> (records (m, 6), E (r, m), v (r,), pivots (r,), odds (m,)), r rows enter the factor.
+        """Rounds t, t + 1, ... -> (records (m, 6), loss, E (r, m), v (r,), pivots (r,), odds (m,)); r rows enter.
 
         f (m,) are the predictions before projection at the start of the block, G (m, m) its residual Gram matrix, own
         (m,) k(x, x), y (m, 1) the labels, trace the trace of the factor's Gram matrix. E[i] are the coordinates that
-        the rows gain by the i-th row that enters, v its entry of L^-1 b. With H, the residual Gram matrix against
+        later rows gain by the i-th row that enters (0 for the others), v its entry of L^-1 b. With H, the residual Gram matrix against
         KORS's dictionary, and uniforms u, a row enters only if u < max(p, gamma), and odds are the p of the rows that
         KORS keeps (0 elsewhere). f, G and H are used up.
         """
@@ -53,12 +53,14 @@ cdef class KernelNewton:
         cdef double* v = <double*> cnp.PyArray_DATA(rest)
         cdef double* pivot = v + m
         cdef double* odds = v + 2*m
-        cdef double move
+        cdef double move, loss = 0
         with nogil:
             for j in range(m):
                 q[PREDICTION], q[ROUND] = fmin(fmax(ybar[j], -self.clip), self.clip), t + j
                 if not k[j] > 0:   # no feature: predict 0, learn nothing
                     q[PREDICTION] = 0
+                loss += self._cost(label[j], q[PREDICTION])
+                if not k[j] > 0:
                     q += WIDTH
                     continue
                 q[LEVERAGE] = fmax(g[j*m + j] / self.lam, k[j] / (self.lam + trace))
@@ -78,7 +80,13 @@ cdef class KernelNewton:
                     trace += q[GAIN] * q[GRAD] * q[GRAD] * k[j]
                     r += 1
                 q += WIDTH
-        return records, E[:r], rest[0, :r], rest[1, :r], rest[2]
+        return records, loss, E[:r], rest[0, :r], rest[1, :r], rest[2]
+
+    cdef double _cost(self, double y, double p) except? -1 nogil:
+        if self.kind < 0:
+            with gil:
+                return self.loss.value(y, p)
+        return loss_value(self.kind, self.a, self.b, y, p)
 
     cdef int _ask(self, double y, long long t, double* q) except -1 nogil:
         """Derivative of the loss and step size of the round; a step of 0 where there is no gradient."""

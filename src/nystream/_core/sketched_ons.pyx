@@ -9,11 +9,11 @@ import numpy as np
 
 cimport numpy as cnp
 from libc.math cimport fabs, fmax, fmin, sqrt
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
-from scipy.linalg.cython_lapack cimport dsyev
 
 from nystream._core.linear_kernel cimport clean, linear_ops, linear_pick
+from nystream._core.rank_one cimport rank_one
 from nystream._core.scalar_losses cimport loss_grad
 
 cnp.import_array()
@@ -46,22 +46,20 @@ cdef class Sketch:
     cdef double *y       # (cap,)      z in the coordinates of E
     cdef double *c       # (cap,)
     cdef double *v       # (cap,)
-    cdef double *b       # (ell,)      U y, and the part outside
-    cdef double *W       # (ell, ell)  eigenvectors
-    cdef double *V       # (ell, cap)
-    cdef double *eigen   # (ell,)
-    cdef double *work
+    cdef double *b       # (ell,)      U y
+    cdef double *W       # (ell, ell)
+    cdef double *work    # of rank_one
+    cdef int *mark
     cdef cnp.int64_t *counts
-    cdef int d, ell, cap, kind, space
+    cdef int d, ell, cap, kind
     cdef double loss_a, loss_b, clip, lam, eta, scale, sigma
 
     def __init__(self, object loss, cnp.ndarray u, cnp.ndarray E, cnp.ndarray U, cnp.ndarray values, cnp.ndarray a,
                  cnp.ndarray meter, cnp.ndarray counts, double clip, double lam, double eta, double scale, double sigma):
         self.d, self.ell, self.cap = u.shape[0], values.shape[0], a.shape[0]
-        self.space = 8 * self.ell
-        cdef Py_ssize_t small = 3*self.cap + self.ell*(self.ell + self.cap + 2) + self.space
-        cdef cnp.ndarray memory = np.zeros(self.d * (self.ell + 1) + small)
-        self.arrays = (u, E, U, values, a, meter, counts, memory)
+        cdef Py_ssize_t small = 3*self.cap + self.ell*(3*self.ell + 2*self.cap + 4)
+        cdef cnp.ndarray memory = np.zeros(self.d * (self.ell + 1) + small), marks = np.zeros(self.ell, dtype=np.intc)
+        self.arrays = (u, E, U, values, a, meter, counts, memory, marks)
         self.u, self.E = <double*> clean(u, -1, self.d), <double*> clean(E, self.cap, self.d)
         self.U, self.values = <double*> clean(U, self.ell, self.cap), <double*> clean(values, -1, self.ell)
         self.a, self.meter = <double*> clean(a, -1, self.cap), <double*> clean(meter, -1, METER)
@@ -73,9 +71,8 @@ cdef class Sketch:
         self.y = self.turned + self.ell*self.d
         self.c, self.v, self.b = self.y + self.cap, self.y + 2*self.cap, self.y + 3*self.cap
         self.W = self.b + self.ell
-        self.V = self.W + self.ell*self.ell
-        self.eigen = self.V + self.ell*self.cap
-        self.work = self.eigen + self.ell
+        self.work = self.W + self.ell*self.ell
+        self.mark = <int*> cnp.PyArray_DATA(marks)
         self.loss = loss
         self.kind, self.loss_a, self.loss_b = loss.compiled or (-1, 0.0, 0.0)
         self.clip, self.lam, self.eta, self.scale, self.sigma = clip, lam, eta, scale, sigma
@@ -124,7 +121,7 @@ cdef class Sketch:
         if h != 0:   # w = u - (h/s) A^-1 z, with the metric before this round
             self._move(m, k, h/s)
         if dl != 0:
-            k = self._absorb(m, k, sqrt(e)*fabs(dl), sqrt(length))
+            k = self._absorb(m, k, e*dl*dl, sqrt(length))
             self._move(m, k, dl)
             self.meter[GRADIENTS] += dl*dl*self._inverse_form(k, length, self.values, self.b)
             self.meter[EXCESS] += fmax(e - self.sigma, 0) * (dl*(fabs(p) + self.clip))**2
@@ -191,38 +188,36 @@ cdef class Sketch:
         self._out_of(k, self.U, self.cap, self.c, self.v, m)
         OPS.mix(m, 1.0, self.a, -by / self.lam, self.v)
 
-    cdef int _absorb(self, int m, int k, double root, double length) except -1 nogil:
-        """S'S + root^2 y y', shrunk by its ell-th eigenvalue. Returns its rank; b becomes the new U y."""
-        cdef int i, j, n = k, info = 0
+    cdef int _absorb(self, int m, int k, double gain, double length) except -1 nogil:
+        """S'S + gain y y', shrunk by its ell-th eigenvalue. Returns its rank; b becomes the new U y."""
+        cdef int i, n = k
         cdef double rest, least = 0
         memcpy(self.v, self.y, m*sizeof(double))
         self._out_of(k, self.U, self.cap, self.b, self.v, m)
         self._into(k, self.U, self.cap, self.v, self.c, m)
         self._out_of(k, self.U, self.cap, self.c, self.v, m)
         rest = sqrt(OPS.dot(m, self.v, self.v))
-        if rest > INSIDE*length and k < m:
-            self.b[k], self.values[k] = rest, 0
+        if rest > INSIDE*length and k < m:   # a new direction, whose eigenvalue 0 comes first
+            memmove(self.U + self.cap, self.U, k*self.cap*sizeof(double))
+            memmove(self.values + 1, self.values, k*sizeof(double))
+            memmove(self.b + 1, self.b, k*sizeof(double))
+            self.b[0], self.values[0] = rest, 0
             for i in range(m):
-                self.U[k*self.cap + i] = self.v[i] / rest
+                self.U[i] = self.v[i] / rest
             n = k + 1
-        for i in range(n):
-            for j in range(n):
-                self.W[i*n + j] = root*root*self.b[i]*self.b[j]
-            self.W[i*n + i] += self.values[i]
-        dsyev(b"V", b"U", &n, self.W, &n, self.eigen, self.work, &self.space, &info)
-        if info:
+        if rank_one(n, m, self.values, self.b, gain, self.U, self.cap, self.work, self.mark):
             with gil:
                 raise FloatingPointError("the eigenvalues of the sketch did not converge")
+        k = n
         if n == self.ell:   # Frequent Directions: all lose what the last one holds, and that one goes
-            least = fmax(self.eigen[0], 0)
-        k = min(n, self.ell - 1)
-        # eigenvalues ascend and row i of W is the i-th eigenvector: the k largest are the last k rows
-        dgemm(b"N", b"N", &m, &k, &n, &ONE, self.U, &self.cap, self.W + (n - k)*n, &n, &ZERO, self.V, &self.cap)
-        memcpy(self.c, self.b, n*sizeof(double))
-        for i in range(k):
-            self.values[i] = fmax(self.eigen[n - k + i] - least, 0)
-            self.b[i] = OPS.dot(n, self.W + (n - k + i)*n, self.c)
-            memcpy(self.U + i*self.cap, self.V + i*self.cap, m*sizeof(double))
+            k = n - 1
+            least = self.values[0]
+            memmove(self.U, self.U + self.cap, k*self.cap*sizeof(double))
+            for i in range(k):
+                self.values[i] = fmax(self.values[i + 1] - least, 0)
+            self.values[k] = 0
+            memset(self.U + k*self.cap, 0, self.cap*sizeof(double))
+        self._into(k, self.U, self.cap, self.y, self.b, m)
         self.meter[LOST] += least
         return k
 

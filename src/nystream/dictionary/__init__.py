@@ -5,8 +5,18 @@ from nystream.dictionary.eigenpairs import Eigenpairs
 from nystream.dictionary.expansion import Expansion
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.kmeans import MovingLandmarks
-from nystream.dictionary.kors import KORS
+from nystream.dictionary.kors import KORS, theory_beta
 from nystream.dictionary.nested import Nested
 from nystream.dictionary.rows import Rows
 
-__all__ = ["KORS", "Budget", "Eigenpairs", "Expansion", "GramFactor", "MovingLandmarks", "Nested", "Rows"]
+__all__ = [
+    "KORS",
+    "Budget",
+    "Eigenpairs",
+    "Expansion",
+    "GramFactor",
+    "MovingLandmarks",
+    "Nested",
+    "Rows",
+    "theory_beta",
+]

@@ -41,7 +41,7 @@ class GramFactor(Params):
     >>> factor.start(1)
     >>> factor.extend(np.array([[0.0], [0.0], [1.0]]), scale=np.ones(3))  # duplicates are harmless
     >>> factor.leverage(np.array([[0.0], [9.0]])).round(3).tolist()
-    [0.373, 2.0]
+    [0.376, 2.0]
     """
 
     def __init__(self, kernel: Kernel, ridge: float) -> None:

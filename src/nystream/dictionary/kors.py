@@ -45,8 +45,8 @@ class KORS(Params):
     range for Nystrom learners; then eps only scales tau. O(m^2) time a row and memory for m atoms; `run` shares one
     triangular solve among the rows of a block.
 
-    `shrink` samples the atoms again, given all of them: the size falls from one that follows the online dimension to one
-    that follows the effective dimension. `merge` does it for the union of dictionaries of several streams.
+    `shrink` samples the atoms again, given all of them: a size that followed the online dimension then follows the
+    effective dimension. `merge` does it for the union of the dictionaries of several streams.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class KORS(Params):
     >>> kors = KORS(Gaussian(0.5), ridge=1.0)
     >>> kors.start(1)
     >>> tau, p, kept = kors.run(rng.uniform(-1, 1, (1000, 1)), rng.random(1000))
-    >>> bool(tau[-100:].mean() < 0.1 * tau[:10].mean()), kors.n == kept.sum() < 60
+    >>> bool(tau[-100:].mean() < 0.1 * tau[:10].mean()), bool(kors.n == kept.sum() < 60)
     (True, True)
     """
 
@@ -133,12 +133,12 @@ class KORS(Params):
         return Scores(tau, p, T, s)
 
     def append(self, x: Array, c: float, p: float, t: Array) -> Array:
-        """Keep psi = c phi(x), met with probability p; t is its row of `Scores.T`. Returns the new row of the factor."""
+        """Keep psi = c phi(x), met with probability p; t is its row of `Scores.T`. The new row of the factor."""
         C = self.extend(x[None], np.array([c]), np.array([p]), t[None] / c)
         return np.append(t / math.sqrt(p), C[0, 0])
 
     def extend(self, X: Array, c: Array, p: Array, T: Array) -> Array:
-        """Keep rows that were met with probabilities p; T is `factor_.whiten(X)`. The new diagonal block of the factor."""
+        """Keep rows met with probabilities p; T is `factor_.whiten(X)`. The new diagonal block of the factor."""
         self.odds_.extend(p[:, None])
         return self.factor_.border(X, T, c / np.sqrt(p))
 
@@ -146,14 +146,14 @@ class KORS(Params):
         """One round with the uniform u: (tau, p, kept)."""
         score = self.scores(x[None], np.array([c]))
         p = float(score.p[0])
-        kept = u < p
+        kept = bool(u < p)
         if kept:
             self.append(x, c, p, score.T[0])
         return float(score.tau[0]), p, kept
 
     def run(self, X: Array, u: Array, c: Array | None = None) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
         """`step` over the rows of X with uniforms u (n,) and scales c: (tau, p, kept), each (n,)."""
-        c = np.ones(len(X)) if c is None else c
+        c = np.ones(len(X)) if c is None else np.ascontiguousarray(c)
         tau, p, kept = np.empty(len(X)), np.empty(len(X)), np.empty(len(X), dtype=bool)
         for i in range(0, len(X), BLOCK):
             part = slice(i, i + BLOCK)

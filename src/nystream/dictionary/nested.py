@@ -95,6 +95,14 @@ class Nested(Params):
         k = np.ascontiguousarray(self.kernel.row(self.points, x), dtype=np.float64)
         return self._factor.solve(k[None])[0]
 
+    def whiten(self, rows: Array) -> Array:
+        """R^-1 k for rows k (n, m) of kernel values between a point and the atoms: its coordinates. In place."""
+        return self._factor.solve(rows)
+
+    def coefficients(self, Z: Array) -> Array:
+        """R^-T z for every row z (n, m): P phi as a combination of the atoms' features. In place."""
+        return self._factor.solve(Z, transposed=True)
+
     def residual(self, X: Array, Z: Array | None = None) -> Array:
         """k(x, x) - |z(x)|^2 >= 0, the squared distance of phi(x) to the span, (n,). Z: the coordinates, if known."""
         if Z is None:
@@ -116,6 +124,11 @@ class Nested(Params):
     def extend(self, X: Array) -> int:
         """Append the rows of X in order, skipping those in the span; how many became atoms."""
         return sum(self.append(x) for x in X)
+
+    def border(self, X: Array, Z: Array, C: Array) -> None:
+        """Append all rows of X: Z their coordinates so far, C C' = K(X, X) - Z Z' with C lower triangular."""
+        self._factor.append(np.ascontiguousarray(Z), np.ascontiguousarray(C))
+        self.points_.extend(X)
 
     def last_coordinate(self, X: Array, Z: Array) -> Array:
         """What the newest atom adds to rows X whose m - 1 older coordinates are Z: (k(a, x) - z(x).z(a)) / delta."""

@@ -14,12 +14,14 @@ from nystream.learners.baseline import Baseline
 from nystream.learners.fogd import FOGD
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAWV, KernelRidge
+from nystream.learners.kons import KONS
 from nystream.learners.least_squares import LeastSquares
 from nystream.learners.nogd import NOGD
 from nystream.learners.nolana import NOLANA
 from nystream.learners.norma import NORMA
 from nystream.learners.ons import ONS
 from nystream.learners.pkawv import PKAWV, PKRR
+from nystream.learners.sketched_kons import SketchedKONS
 from nystream.learners.svmd import SVMD
 
 __all__ = ["CATALOGUE", "Entry", "find"]
@@ -61,6 +63,7 @@ class Entry:
 
 
 _G = Gaussian(0.7)
+_CALANDRIELLO = "Calandriello, Lazaric, Valko 2017"
 _CHENG = "Cheng, Vishwanathan, Schuurmans, Wang, Caelli 2006"
 _JEZEQUEL = "Jezequel, Gaillard, Rudi 2019"
 
@@ -70,6 +73,8 @@ _ROWS = [
     Entry("kernel-awv", KernelAWV(_G, lam=0.1), _JEZEQUEL + "; Gammerman, Kalnishkan, Vovk 2004"),
     Entry("kernel-ridge", KernelRidge(_G, lam=0.1), "Zhdanov, Kalnishkan 2010"),
     Entry("ons", ONS(Fourier(_G, 40, seed=0), clip=2.0), "Hazan, Agarwal, Kale 2007; Luo et al. 2016"),
+    Entry("kons", KONS(_G, clip=2.0), _CALANDRIELLO),
+    Entry("sketched-kons", SketchedKONS(_G, clip=2.0, gamma=0.2, seed=0), _CALANDRIELLO),
     Entry("fogd", FOGD(_G, dim=60, seed=0), "Lu, Hoi, Wang, Zhao, Liu 2016"),
     Entry("norma", NORMA(_G, eta=0.3, budget=40, keep="support"), "Kivinen, Smola, Williamson 2004"),
     Entry("ilk", ILK(_G, tau=0.01), _CHENG),

@@ -133,11 +133,13 @@ class KONS(Learner):
         self._factor = Triangle()
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        self._check_labels(y)
+        if abs(y[0]) > self._limit:
+            self._warn_once()
         return self._block(x[None], y[None], self.n_seen_ + 1)[0]
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        self._check_labels(Y)
+        if self._limit < math.inf and np.abs(Y).max(initial=0.0) > self._limit:
+            self._warn_once()
         P = np.empty((len(X), 1))
         mark = self._mark()
         try:
@@ -152,31 +154,27 @@ class KONS(Learner):
     def _block(self, X: Array, Y: Array, t: int) -> Array:
         """Rounds t, t + 1, ... Whatever can fail does so before anything changes."""
         K, gram = self._kernel_rows(X), self.kernel(X, X)
-        T = self._whitened(K)
+        T, own = self._whitened(K), gram.diagonal().copy()
         f = T @ self.v_.view[:, 0] + K @ self.record_.view[:, OUTSIDE]
         G = np.ascontiguousarray(gram - T @ T.T)
-        record, E, v, pivots, odds = self._newton.rounds(
-            f, G, gram.diagonal().copy(), Y, t, self.trace_, *self._coins(X, gram)
-        )
-        P = record[:, PREDICTION]
-        loss = float(np.sum(self._loss.value(Y[:, 0], P)))
-        enters = record[:, GAIN] > 0
-        stored = enters | (record[:, OUTSIDE] != 0)
-        self._check_room(int(stored.sum()))
+        record, loss, E, v, pivots, odds = self._newton.rounds(f, G, own, Y, t, self.trace_, *self._coins(X, gram))
+        stored = (record[:, GAIN] > 0) | (record[:, OUTSIDE] != 0)
+        new = int(np.count_nonzero(stored))
+        self._check_room(new)
         self.total_loss_ += loss
         self._sampled(X, record, odds)
-        if stored.any():
-            self._store(X[stored], record[stored], T[stored], E[:, stored], v, pivots, gram.diagonal()[stored])
-        return P[:, None]
+        if new:
+            self._store(X[stored], record[stored], T[stored], E[:, stored], v, pivots, own[stored])
+        return record[:, PREDICTION, None].copy()
 
     def _store(self, X: Array, record: Array, T: Array, E: Array, v: Array, pivots: Array, own: Array) -> None:
-        """Points with a coefficient outside the factor, a row in it, or both. E (r, n): coordinates gained in the block."""
+        """Points with a coefficient outside the factor, a row in it, or both; E (r, n) are coordinates gained since."""
         outside, enters = record[:, OUTSIDE], record[:, GAIN] > 0
         if outside.any():
             self.v_.view[:, 0] -= outside @ T
         if len(v):
             scale = record[enters, GRAD] * np.sqrt(record[enters, GAIN])
-            C = np.tril((E[:, enters] * scale).T, -1)
+            C = np.ascontiguousarray((E[:, enters] * scale).T)  # strictly lower: a row gains by earlier ones only
             C.flat[:: len(C) + 1] = pivots
             self._factor.append(np.ascontiguousarray(scale[:, None] * T[enters]), C)
             self.scale_.extend(scale[:, None])
@@ -193,10 +191,9 @@ class KONS(Learner):
     def _sampled(self, X: Array, record: Array, odds: Array) -> None:
         """The block is certain: let what `_coins` looked at follow."""
 
-    def _check_labels(self, Y: Array) -> None:
-        if self._limit < math.inf and np.abs(Y).max() > self._limit:
-            self._limit = math.inf
-            warn_of_label(self.clip, stacklevel=4)
+    def _warn_once(self) -> None:
+        self._limit = math.inf
+        warn_of_label(self.clip, stacklevel=4)
 
     def _check_room(self, new: int) -> None:
         if self.max_points is not None and self.points_.n + new > self.max_points:
@@ -271,12 +268,14 @@ class KONS(Learner):
 
             1/2 [ lam norm2 + sum g' A_t^-1 g + sum (z_t eta_t - sigma) (g'(w_t - f))^2 ]
 
-        z_t is 1 (in sketches: whether the round entered). `values` (n_seen,), the comparator's predictions, make the last
-        sum exact; without them each of its terms is replaced by a bound that holds for every f.
+        z_t is 1 (in sketches: whether the round entered). `values` (n_seen,), the comparator's predictions, make the
+        last sum exact; without them each of its terms is replaced by a bound that holds for every f.
         """
         f = None if values is None else self._comparator(values)
         if f is not None and np.abs(f).max(initial=0.0) > self.clip * (1 + 1e-9):
-            raise ValueError(f"the bound holds against functions within [-clip, clip] = +-{self.clip!r}; scale values down")
+            raise ValueError(
+                f"the bound holds against functions within [-clip, clip] = +-{self.clip!r}; scale values down"
+            )
         record = self._record
         return sharp_terms(
             *(record[:, i] for i in (GRAD, PREDICTION, GAIN, LEVERAGE)),

@@ -10,7 +10,7 @@ import numpy as np
 from nystream.kernels.base import Kernel
 from nystream.types import Array
 
-__all__ = ["BoundTerms", "effective_dimension", "leverages", "sharp_terms"]
+__all__ = ["BoundTerms", "a_priori_dimension", "effective_dimension", "leverages", "sharp_terms"]
 
 
 class BoundTerms(NamedTuple):
@@ -29,7 +29,16 @@ class BoundTerms(NamedTuple):
 
 
 def sharp_terms(
-    grad: Array, p: Array, gain: Array, s: Array, *, lam: float, clip: float, sigma: float, norm2: float, f: Array | None
+    grad: Array,
+    p: Array,
+    gain: Array,
+    s: Array,
+    *,
+    lam: float,
+    clip: float,
+    sigma: float,
+    norm2: float,
+    f: Array | None,
 ) -> BoundTerms:
     """1/2 [ lam |w|^2 + sum g' A_t^-1 g + sum (z_t eta_t - sigma) (g'(w_t - w))^2 ] over the rounds with a gradient.
 

@@ -90,9 +90,7 @@ class SketchedKONS(KONS):
         self.seed = checked_seed(seed)
         KORS(kernel, lam, eps=eps, beta=beta)  # refuses bad values here, not at the first example
         steps = self._steps
-        self._newton = KernelNewton(
-            self._loss, clip, lam, steps.constant, steps.scale, gamma=gamma, eps=eps, beta=beta
-        )
+        self._newton = KernelNewton(self._loss, clip, lam, steps.constant, steps.scale, gamma=gamma, eps=eps, beta=beta)
 
     def _start(self, d: int, outputs: int) -> None:
         super()._start(d, outputs)

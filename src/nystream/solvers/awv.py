@@ -218,6 +218,12 @@ class AWV(Solver):
                 "AWV is exact because past rows keep their features: it can follow a map that appends coordinates, not "
                 "one that moves or starts anew. Use a fixed map (Taylor, Fourier, Nystrom with given landmarks)"
             )
+        self.widen(dim)
+
+    def widen(self, dim: int) -> None:
+        """Append features up to `dim`, taking them to be 0 in every row so far: A gains lam on its diagonal, b zeros."""
+        if dim == self.dim_:
+            return
         old = self._state()
         counts = range(self._blocks, 0, -1)
         self.start(dim, self.outputs_)

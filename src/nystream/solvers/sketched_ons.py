@@ -1,4 +1,4 @@
-"""Online Newton step with a Frequent-Directions sketch for its metric: second order at a multiple of the cost of a gradient."""
+"""Online Newton step with a Frequent-Directions sketch for its metric: second order, linear in the features."""
 
 from __future__ import annotations
 

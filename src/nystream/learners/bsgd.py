@@ -1,0 +1,107 @@
+"""BSGD: budgeted stochastic gradient descent with removal, projection or merging."""
+
+from __future__ import annotations
+
+import math
+
+from nystream._core.loop import Correction
+from nystream._core.pegasos import Pegasos
+from nystream.dictionary.budget import Budget
+from nystream.kernels.base import Kernel
+from nystream.kernels.gaussian import Gaussian
+from nystream.learners.expansion_learner import ExpansionLearner, Loop, checked_kernel
+from nystream.losses import Loss, Squared, SquaredHinge, as_loss
+from nystream.params import at_least, one_of, positive
+
+__all__ = ["BSGD", "start_offset"]
+
+MAINTENANCE = {"merge": "merge", "project": "project", "remove": "smallest"}
+"""What BSGD calls it -> the rule of `nystream.dictionary.Budget`."""
+
+
+class BSGD(ExpansionLearner):
+    """Budgeted SGD: the Pegasos step on at most `budget` points.
+
+    For the objective lam/2 |f|^2 + mean of l, with eta_t = 1/(lam (t0 + t))::
+
+        f_{t+1} = (1 - 1/(t0 + t)) f_t - eta_t l'(y_t, f_t(x_t)) k(x_t, .)
+
+    When that makes one point too many, `maintenance` reduces them by one: the smallest coefficient is removed
+    ("remove"), removed and its function projected on the others ("project"), or its point united with the best partner
+    of the same sign into a new point on the line between them ("merge", Gaussian kernel only); see
+    `nystream.dictionary.Budget`. Plain removal is weak where every stored point matters: on a checkerboard in the plane
+    with 50 points its accuracy was 13 points below merging. O(budget d) time per round ("project":
+    O(budget^2) in rounds that reduce), O(budget (d + K)) memory for K outputs.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    loss : str or Loss, default "hinge"
+        Any loss; real losses take several targets.
+    budget : int, default 100
+        Points stored at most.
+    lam : float, default 1e-4
+        Ridge.
+    maintenance : {"merge", "project", "remove"}
+    t0 : float, optional
+        Start offset: the first step is 1/(lam (t0 + 1)). By default 0, and ceil(4/lam) for "squared" and
+        "squared_hinge", which would otherwise overflow.
+
+    Deviations from the paper: t0, losses other than the hinge, K outputs and weights (which multiply the loss). With
+    several outputs merging takes partners whose coefficient vector is at no more than a right angle.
+
+    References
+    ----------
+    Wang, Crammer, Vucetic. Breaking the curse of kernelization: budgeted stochastic gradient descent for large-scale
+    SVM training. JMLR 13, 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.kernels import Gaussian
+    >>> from nystream.learners import BSGD
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 2))
+    >>> y = np.sign(X[:, 0] * X[:, 1])
+    >>> model = BSGD(Gaussian(0.5), budget=20, lam=1e-3)
+    >>> p = model.run(X, y)
+    >>> model.size, bool(np.mean(p[1000:] * y[1000:] > 0) > 0.9)
+    (20, True)
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        *,
+        loss: str | Loss = "hinge",
+        budget: int = 100,
+        lam: float = 1e-4,
+        maintenance: str = "merge",
+        t0: float | None = None,
+    ) -> None:
+        self.kernel = checked_kernel(kernel)
+        self.loss = loss
+        self.budget = at_least("budget", budget, 1)
+        self.lam = positive("lam", lam)
+        self.maintenance = one_of("maintenance", maintenance, tuple(MAINTENANCE))
+        self.t0 = None if t0 is None else positive("t0", t0, zero=True)
+        self._loss = as_loss(loss)
+        if maintenance == "merge" and type(kernel) is not Gaussian:
+            raise ValueError(f"maintenance='merge' needs a Gaussian kernel, got {kernel!r}; use maintenance='project'")
+
+    def _limits(self) -> Budget:
+        return Budget(self.budget, MAINTENANCE[self.maintenance])
+
+    def _loop(self) -> Loop:
+        rule = Correction(self._loss, "gradient", self.expansion_.outputs)
+        offset = start_offset(self.t0, self._loss, self.lam)
+        return Pegasos(self.expansion_.terms, self.budget_.eviction, rule, self.lam, offset)
+
+
+def start_offset(t0: float | None, loss: Loss, lam: float) -> float:
+    """t0, or by default 0 for Lipschitz losses and 2 l''/lam, where l'' = 2, for those of squared growth.
+
+    The first step is then at most half of what would make f(x_t) = y_t; with t0 = 0 it would be 2/lam of it.
+    """
+    if t0 is not None:
+        return float(t0)
+    return math.ceil(4 / lam) if isinstance(loss, (Squared, SquaredHinge)) else 0.0

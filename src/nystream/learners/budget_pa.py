@@ -1,0 +1,112 @@
+"""Budget passive-aggressive learning: the new point and the one that leaves are chosen by one minimisation."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from nystream._core.budget_pa import Neighbour, Projecting, Simple
+from nystream._core.loop import Correction
+from nystream.dictionary.gram_inverse import GramInverse
+from nystream.kernels.base import Kernel
+from nystream.learners.correction_learner import CorrectionLearner, checked_loss
+from nystream.learners.expansion_learner import Loop, checked_kernel
+from nystream.losses import Hinge, Loss, MulticlassHinge, StructuredHinge
+from nystream.params import at_least, one_of, positive
+from nystream.types import Array
+
+__all__ = ["BudgetPA"]
+
+VARIANTS = ("S", "NN", "P")
+LOSSES = (Hinge, MulticlassHinge, StructuredHinge)
+
+
+class BudgetPA(CorrectionLearner):
+    """BPA-S, BPA-NN, BPA-P: PA-I in which removing a point is part of the optimisation.
+
+    While there is room, kernel PA-I. When `budget` points are stored and the loss l is positive, one old point r goes
+    and f is re-fitted on the new point t and a set V: nothing ("S"), the nearest neighbour of r ("NN"), or all others
+    ("P"). Because t is always in the set, the problem separates::
+
+        tau = min(C, l / k(x_t, x_t)),  the same for every r
+        r   = argmin alpha_r^2 R_r,     R_r the squared distance of k(x_r, .) to the span of V and t
+        coefficients of V and t += alpha_r (projection of k(x_r, .) on them);   that of t += tau y
+
+    S: R_r = k_rr - k_rt^2/k_tt. NN: a 2 x 2 system per point. P: from the inverse Gram matrix, see
+    `nystream.dictionary.GramInverse`; it is computed anew every 1000 exchanges and when rounding may have spoilt it.
+    Time per round O(budget d), in rounds with a loss O(budget d) for S and NN, O(budget (d + budget)) for P; memory
+    O(budget d) for S, O(budget (d + budget)) for NN and P.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    budget : int, default 100
+        Points stored at most.
+    C : float, default 1.0
+        Weight of the loss.
+    variant : {"S", "NN", "P"}
+    loss : {"hinge", "multiclass_hinge"} or such a Loss
+        With classes the correction moves the label and its strongest rival, and |alpha_r|^2 stands for alpha_r^2.
+
+    Deviations from the paper: classes and weights (which multiply C) are additions; a neighbour is nearest in the
+    kernel's space, ties go to the smallest slot.
+
+    References
+    ----------
+    Wang, Vucetic. Online passive-aggressive algorithms on a budget. AISTATS 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.kernels import Gaussian
+    >>> from nystream.learners import BudgetPA
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 2))
+    >>> y = np.sign(X[:, 0] * X[:, 1])
+    >>> model = BudgetPA(Gaussian(0.5), budget=20, variant="P")
+    >>> p = model.run(X, y)
+    >>> model.size, bool(np.mean(p[1000:] * y[1000:] > 0) > 0.9)
+    (20, True)
+    """
+
+    weighted: ClassVar[bool] = True
+
+    gram_: Array
+    inverse_: GramInverse
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        *,
+        budget: int = 100,
+        C: float = 1.0,
+        variant: str = "S",
+        loss: str | Loss = "hinge",
+    ) -> None:
+        self.kernel = checked_kernel(kernel)
+        self.budget = at_least("budget", budget, 1)
+        self.C = positive("C", C)
+        self.variant = one_of("variant", variant, VARIANTS)
+        self.loss = loss
+        self._loss = checked_loss(loss, LOSSES)
+
+    def _start(self, d: int, outputs: int) -> None:
+        if self.variant == "NN":
+            self.gram_ = np.zeros((self.budget, self.budget))
+        elif self.variant == "P":
+            self.inverse_ = GramInverse()
+        super()._start(d, outputs)
+
+    def _correction(self) -> Correction:
+        return Correction(self._loss, "capped", self.expansion_.outputs, self.C, "runner_up")
+
+    def _loop(self) -> Loop:
+        parts = self.expansion_.terms, self._correction(), self.budget
+        if self.variant == "NN":
+            return Neighbour(*parts, self.gram_)
+        return Projecting(*parts, self.inverse_.compiled) if self.variant == "P" else Simple(*parts)
+
+    @property
+    def nbytes(self) -> int:
+        extra = {"NN": "gram_", "P": "inverse_"}.get(self.variant)
+        return super().nbytes + (getattr(self, extra).nbytes if self.d_ and extra else 0)

@@ -1,0 +1,120 @@
+"""The kernel perceptron, and the same on a budget with random removal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nystream._core.loop import Correction
+from nystream._core.mistakes import RandomMistakes
+from nystream.features.seeds import checked_seed, generator
+from nystream.kernels.base import Kernel
+from nystream.learners.correction_learner import CorrectionLearner, UnboundedCorrections, checked_loss
+from nystream.learners.expansion_learner import Loop, checked_kernel
+from nystream.losses import Hinge, Loss, MulticlassHinge
+from nystream.params import at_least
+from nystream.types import Seed
+
+__all__ = ["Perceptron", "RandomBudgetPerceptron"]
+
+LOSSES = (Hinge, MulticlassHinge)
+
+
+class Perceptron(UnboundedCorrections):
+    """The kernel perceptron: every mistake is stored with its label, nothing else ever changes.
+
+    A mistake is y_t f_t(x_t) <= 0, so that f = 0 counts as one::
+
+        f_{t+1} = f_t + y_t k(x_t, .)                     in rounds with a mistake
+
+    With classes, a mistake is a score of the label that is not above all others; the label's coefficient is then +1,
+    that of its strongest rival -1. O(m d) time per round and O(m d) memory for m mistakes; with `Linear()` there are
+    d weights instead of stored points. Guarantee: at most (R |u| / margin)^2 mistakes where some u of the kernel's space
+    has y_t u(x_t) >= margin for all t and k(x, x) <= R^2 (Novikoff).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    loss : {"hinge", "multiclass_hinge"} or such a Loss
+        Labels -1/+1, or classes 0, 1, 2, ...; a margin that the loss has is not used.
+
+    Deviations from the paper: classes are an addition (the usual one).
+
+    References
+    ----------
+    Rosenblatt. The perceptron. Psychological Review 65, 1958. Freund, Schapire. Large margin classification using the
+    perceptron algorithm. Machine Learning 37, 1999 (kernels).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.kernels import Gaussian
+    >>> from nystream.learners import Perceptron
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(1000, 2))
+    >>> y = np.sign(X[:, 0] * X[:, 1])
+    >>> model = Perceptron(Gaussian(0.5))
+    >>> p = model.run(X, y)
+    >>> model.size == np.sum(p * y <= 0), bool(np.mean(p[500:] * y[500:] > 0) > 0.9)
+    (True, True)
+    """
+
+    def __init__(self, kernel: Kernel, *, loss: str | Loss = "hinge") -> None:
+        self.kernel = checked_kernel(kernel)
+        self.loss = loss
+        self._loss = checked_loss(loss, LOSSES)
+
+    def _correction(self) -> Correction:
+        return Correction(self._loss, "perceptron", self._columns)
+
+
+class RandomBudgetPerceptron(CorrectionLearner):
+    """A perceptron that, when its budget is spent, lets a new mistake take the place of a random old one.
+
+    The update of `Perceptron`; the slot is floor(budget u) with one uniform u per removal, none otherwise. Removal is
+    blind, which is why the expected mistakes are bounded against every sequence of comparators that moves slowly.
+    O(budget d) time per round, O(budget d) memory.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    budget : int, default 100
+        Points stored at most.
+    loss : {"hinge", "multiclass_hinge"} or such a Loss
+        Labels -1/+1, or classes.
+    seed : int, Generator or None
+        Of the removals.
+
+    Deviations from the paper: classes are an addition.
+
+    References
+    ----------
+    Cavallanti, Cesa-Bianchi, Gentile. Tracking the best hyperplane with a simple budget perceptron. Machine Learning
+    69, 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.kernels import Gaussian
+    >>> from nystream.learners import RandomBudgetPerceptron
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 2))
+    >>> y = np.sign(X[:, 0] * X[:, 1])
+    >>> model = RandomBudgetPerceptron(Gaussian(0.5), budget=20, seed=0)
+    >>> p = model.run(X, y)
+    >>> model.size, bool(np.mean(p[1000:] * y[1000:] > 0) > 0.8)
+    (20, True)
+    """
+
+    rng_: np.random.Generator
+
+    def __init__(self, kernel: Kernel, *, budget: int = 100, loss: str | Loss = "hinge", seed: Seed = None) -> None:
+        self.kernel = checked_kernel(kernel)
+        self.budget = at_least("budget", budget, 1)
+        self.loss = loss
+        self.seed = checked_seed(seed)
+        self._loss = checked_loss(loss, LOSSES)
+
+    def _start(self, d: int, outputs: int) -> None:
+        self.rng_ = generator(self.seed)
+        super()._start(d, outputs)
+
+    def _loop(self) -> Loop:
+        return RandomMistakes(self.expansion_.terms, self._correction(), self.budget, self.rng_)

@@ -54,14 +54,13 @@ def main(rounds: int) -> None:
         Z = features.transform(X)
         A += Z.T @ Z
         b += Z.T @ y
-        if start is None and n >= rounds // 10:
-            start = resident()
         if n in checkpoints:
             factor = cho_factor(A)
             leverage = (Z_test * cho_solve(factor, Z_test.T).T).sum(1)
             fresh = Z_test @ cho_solve(factor, b) / (1 + leverage)
             difference = float(abs(model.predict(test) - fresh).max())
             worst = max(worst, difference)
+            start = resident() if start is None else start  # after the first checkpoint, whose workspace stays
             print(
                 f"{n:>12,} rounds: difference to a fresh factorisation {difference:.1e}, resident {resident():.1f} MB",
                 flush=True,

@@ -79,7 +79,7 @@ def _race(
     comparison.save(out / f"{stem}.json")
     for path in (out / f"{stem}.png", out / f"{stem}.svg"):
         race_chart(comparison, path, metric=metric, title=name)
-    console.print(f"chart: {out / f'{stem}.png'} (and .svg), readings: {out / f'{stem}.json'}", highlight=False)
+    console.print(f"chart: {out / f'{stem}.png'} (and .svg), readings: {out / f'{stem}.json'}", highlight=False, soft_wrap=True)
 
 
 def _entrant(entry: Entry, task: str, width: float, dim: int, seed: int) -> Learner:

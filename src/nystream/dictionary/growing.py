@@ -1,0 +1,434 @@
+"""Dictionaries that take atoms from the stream: whole blocks of rows get the coordinates of their own rounds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import solve_triangular
+
+from nystream._core.kors import toss
+from nystream.dictionary.kors import KORS
+from nystream.dictionary.nested import TOLERANCE, Nested
+from nystream.kernels.base import Kernel
+from nystream.params import Params, at_least, positive
+from nystream.types import Array
+
+__all__ = ["DistantAtoms", "GivenAtoms", "Growing", "SampledAtoms"]
+
+Indices: TypeAlias = npt.NDArray[np.intp]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+BLOCK = 512
+"""Most rows that share one kernel block and one triangular solve."""
+FIRST = 16
+"""Rows of a block at the start, when almost every row becomes an atom."""
+
+
+class Growing(Params):
+    """Nested coordinates over atoms that a rule chooses from the stream, before the label of a row is known.
+
+    Atoms depend on the rows alone, never on labels, so a whole block can be decided at once: one kernel block, one
+    triangular solve, and only among the few rows that might enter their own Gram matrix. Coordinates are nested: what
+    a row has in the round it comes are the first coordinates of the final ones. `admit` therefore gives all rows of a
+    block the same width, with 0 for atoms that came after a row. For a linear model that is exact: a feature that was
+    0 so far is a feature that is not there yet.
+
+    `width`, the number of columns, is a multiple of 8 and leaves at least one to spare: linear models are then widened
+    for one atom in eight, and `ask` can answer for a row that would become an atom.
+
+    Subclasses are the rules. O(m^2 + m d) a row and in memory for m atoms.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    max_atoms : int or None
+        When reached, nothing more enters.
+    """
+
+    nested_: Nested
+    missed_: float
+    rounds_: int
+
+    def __init__(self, kernel: Kernel, max_atoms: int | None = None) -> None:
+        if not isinstance(kernel, Kernel):
+            raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
+        self.kernel = kernel
+        self.max_atoms = None if max_atoms is None else at_least("max_atoms", max_atoms, 1)
+
+    def start(self, d: int, rng: np.random.Generator) -> None:
+        """No atoms yet; rows have d columns. `rng` belongs to this object from now on."""
+        self.nested_ = Nested(self.kernel)
+        self.nested_.start(d)
+        self.missed_, self.rounds_ = 0.0, 0
+
+    @property
+    def n(self) -> int:
+        """Atoms."""
+        return self.nested_.n
+
+    @property
+    def points(self) -> Array:
+        """The atoms, (n, d)."""
+        return self.nested_.points
+
+    @property
+    def width(self) -> int:
+        """Columns of the coordinates that `admit` and `ask` give now."""
+        return 8 * (self.n // 8 + 1)
+
+    @property
+    def settled(self) -> bool:
+        """Whether no atom will ever enter again."""
+        return self._room == 0
+
+    @property
+    def block(self) -> int:
+        """Rows to admit at once: few while most of them become atoms, as these cost the square of their number."""
+        return BLOCK if self.settled else min(max(self.rounds_ // 4, FIRST), BLOCK)
+
+    @property
+    def missed(self) -> float:
+        """Sum over the rows admitted of (weight times) k(x, x) - |z(x)|^2, what their dictionaries missed of them."""
+        return self.missed_
+
+    @property
+    def nbytes(self) -> int:
+        return self.nested_.nbytes
+
+    def squares(self, X: Array) -> Array:
+        """k(x, x) for every row, or one clear error where it is no number to calculate with."""
+        k = np.ascontiguousarray(self.kernel.diag(X), dtype=np.float64)
+        if not (np.abs(k) < LARGEST).all():
+            row = int(np.argmax(~(np.abs(k) < LARGEST)))
+            raise ValueError(
+                f"k(x, x) = {k[row]:g} at row {row} is too large to calculate with, or not a number; "
+                "scale the inputs or the kernel"
+            )
+        return k
+
+    # -- rounds ----------------------------------------------------------------------------------------------------
+    def admit(self, X: Array, k: Array, weights: Array | None = None) -> tuple[Array, Indices]:
+        """Rounds of the rows of X in order, k their `squares`: coordinates (n, width) and the rows that became atoms.
+
+        The atoms that are in the span already are left out. A row of weight 0 is not offered and not counted.
+        """
+        Z, seen = self._look(X)
+        squared = np.maximum(k - np.einsum("ij,ij->i", Z, Z), 0.0)
+        rows = self._candidates(X, k, squared, seen, None if weights is None else weights > 0)
+        atoms, new = self._enter(X, k, Z, rows) if len(rows) else (rows, np.zeros((len(X), 0)))
+        if len(atoms):
+            squared = np.maximum(squared - np.einsum("ij,ij->i", new, new), 0.0)
+            squared[atoms] = 0.0
+        self.missed_ += float(squared.sum() if weights is None else weights @ squared)
+        self.rounds_ += len(X)
+        return _padded(self.width, Z, new), atoms
+
+    def admit_row(self, x: Array, k: float) -> tuple[Array, bool]:
+        """`admit` for one row: its coordinates (width,) and whether it became an atom."""
+        row, wanted = self._look_at(x, k)
+        if wanted:
+            Z, atoms = self.admit(x[None], np.array([k]))
+            return Z[0], len(atoms) > 0
+        self._pass(1)
+        self.missed_ += max(k - float(row @ row), 0.0)
+        self.rounds_ += 1
+        z = np.zeros(self.width)
+        z[: len(row)] = row
+        return z, False
+
+    def ask(self, X: Array, k: Array) -> tuple[Array, Mask]:
+        """What `admit` would give each row alone if it came next, and whether it would become an atom. Changes nothing."""
+        Z, seen = self._look(X)
+        squared = np.maximum(k - np.einsum("ij,ij->i", Z, Z), 0.0)
+        grows = self._wanted(k, squared, seen) & (squared > self._floor * k)
+        out = _padded(self.width, Z)
+        out[grows, self.n] = np.sqrt(squared[grows])
+        return out, grows
+
+    # -- models of several streams ---------------------------------------------------------------------------------
+    def unite(self, other: Growing) -> Array:
+        """Take in the atoms of `other`, as far as there is room; T (n, other.n) with z = T z_other up to what is left out.
+
+        T has orthonormal columns where the other's span is part of the union.
+        """
+        self._take(other)
+        self.rounds_ += other.rounds_
+        return self.nested_.embedding(other.nested_)
+
+    def widen(self, d: int) -> None:
+        """Rows have d columns from now on, the new ones 0 in all rows so far."""
+        self.nested_.widen(d)
+
+    # -- what the rules give ---------------------------------------------------------------------------------------
+    @property
+    def _floor(self) -> float:
+        """Share of k(x, x) that must lie outside the span for x to become an atom."""
+        return TOLERANCE
+
+    @property
+    def _room(self) -> int | None:
+        """Atoms that may still enter; None: any number."""
+        return None if self.max_atoms is None else max(self.max_atoms - self.n, 0)
+
+    def _look(self, X: Array) -> tuple[Array, Any]:
+        """Coordinates (n, m) in the present span, and whatever else the rule judges rows by."""
+        return self.nested_.coordinates(X), None
+
+    def _look_at(self, x: Array, k: float) -> tuple[Array, bool]:
+        """Coordinates (m,) of one row in the present span, and whether the rule may want it."""
+        return self.nested_.row(x), False
+
+    def _wanted(self, k: Array, squared: Array, seen: Any) -> Mask:
+        """Which rows the rule wants, each as the next one."""
+        return np.zeros(len(k), dtype=bool)
+
+    def _candidates(self, X: Array, k: Array, squared: Array, seen: Any, offered: Mask | None) -> Indices:
+        """Rows that the rule wants, in order; those in the span or beyond the room are sorted out afterwards."""
+        return np.zeros(0, dtype=np.intp)
+
+    def _pass(self, n: int) -> None:
+        """n rounds went by without an atom."""
+
+    def _entered(self, chosen: Indices) -> None:
+        """Which of the candidates became atoms."""
+
+    def _take(self, other: Growing) -> None:
+        X = other.points
+        if len(X):
+            self._enter(X, self.kernel.diag(X), self.nested_.coordinates(X), np.arange(len(X)))
+
+    # -- machinery -------------------------------------------------------------------------------------------------
+    def _enter(self, X: Array, k: Array, Z: Array, rows: Indices) -> tuple[Indices, Array]:
+        """Make atoms of candidate rows, in order; those rows, and the new coordinates of all rows (n, new atoms)."""
+        H = self.kernel(X[rows], X[rows]) - Z[rows] @ Z[rows].T
+        chosen, C = _independent(H, self._floor * k[rows], self._room)
+        self._entered(chosen)
+        atoms = rows[chosen]
+        if not len(atoms):
+            return atoms, np.zeros((len(X), 0))
+        new = self.kernel(X, X[atoms]) - Z @ Z[atoms].T
+        new = np.ascontiguousarray(solve_triangular(C, new.T, lower=True, overwrite_b=True).T)
+        new[atoms] = C
+        new[np.arange(len(X))[:, None] < atoms] = 0.0  # a row knows the atoms up to its own round
+        self.nested_.border(X[atoms], Z[atoms], C)
+        return atoms, new
+
+
+class GivenAtoms(Growing):
+    """Atoms known beforehand: a sample of the inputs, or all of them. Those in the span of earlier ones are skipped.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    atoms : array (m, d)
+    max_atoms : int or None
+        Take no more than this.
+    """
+
+    def __init__(self, kernel: Kernel, atoms: Array, max_atoms: int | None = None) -> None:
+        super().__init__(kernel, max_atoms)
+        self.atoms = atoms
+
+    def start(self, d: int, rng: np.random.Generator) -> None:
+        if self.atoms.shape[1] != d:
+            raise ValueError(f"the dictionary has {self.atoms.shape[1]} columns, but the rows have {d}")
+        super().start(d, rng)
+        for i in range(0, len(self.atoms), BLOCK):
+            X = self.atoms[i : i + BLOCK]
+            self._enter(X, self.squares(X), self.nested_.coordinates(X), np.arange(len(X)))
+        if not self.n:
+            raise ValueError("no point of the dictionary can be used: k(a, a) is 0 for all of them")
+
+    @property
+    def settled(self) -> bool:
+        return True
+
+
+class DistantAtoms(Growing):
+    """Approximate linear dependence: x enters if its squared distance to the span is more than nu k(x, x).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    nu : float
+        Share of k(x, x), > 0: for kernels with k(x, x) = 1 the threshold itself.
+    max_atoms : int or None
+
+    References
+    ----------
+    Engel, Mannor, Meir. The kernel recursive least-squares algorithm. IEEE Transactions on Signal Processing 52, 2004.
+    """
+
+    def __init__(self, kernel: Kernel, nu: float, max_atoms: int | None = None) -> None:
+        super().__init__(kernel, max_atoms)
+        self.nu = positive("nu", nu)
+
+    @property
+    def _floor(self) -> float:
+        return max(self.nu, TOLERANCE)
+
+    def _look_at(self, x: Array, k: float) -> tuple[Array, bool]:
+        row = self.nested_.row(x)
+        return row, not self.settled and k - float(row @ row) > self._floor * k
+
+    def _wanted(self, k: Array, squared: Array, seen: Any) -> Mask:
+        return np.full(len(k), not self.settled)
+
+    def _candidates(self, X: Array, k: Array, squared: Array, seen: Any, offered: Mask | None) -> Indices:
+        # distances only shrink as atoms enter: a row that is near now needs no second look
+        far = (squared > self._floor * k) & self._wanted(k, squared, seen)
+        return np.flatnonzero(far if offered is None else far & offered)
+
+
+class SampledAtoms(Growing):
+    """Leverage sampling: x enters with probability min(beta tau, 1), see `KORS`, and if it is outside the span.
+
+    One uniform is consumed per round, whatever the probability: the rounds' coins are `rng.random(T)`. The pending one is
+    part of the state, so that `ask` knows the coin of the next round.
+
+    Parameters
+    ----------
+    kors : KORS
+        Ridge, accuracy, oversampling and the most atoms.
+    """
+
+    kors_: KORS
+    where_: Indices
+    """Where the atoms are among those of `kors_`, which has the ones that added nothing to the span as well."""
+    rng_: np.random.Generator
+    u_: float
+
+    def __init__(self, kors: KORS) -> None:
+        super().__init__(kors.kernel, kors.max_atoms)
+        self.kors = kors
+
+    def start(self, d: int, rng: np.random.Generator) -> None:
+        super().start(d, rng)
+        self.kors_ = self.kors.clone()
+        self.kors_.start(d)
+        self.where_ = np.zeros(0, dtype=np.intp)
+        self.rng_ = rng
+        self.u_ = rng.random()
+
+    @property
+    def settled(self) -> bool:
+        return self.kors_.full
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + self.kors_.nbytes + self.where_.nbytes
+
+    def widen(self, d: int) -> None:
+        super().widen(d)
+        self.kors_.factor_.widen(d)
+
+    def _look(self, X: Array) -> tuple[Array, Array | None]:
+        if self.settled:
+            return self.nested_.coordinates(X), None
+        K = self._values(self.kernel(X, self.kors_.points) if self.kors_.n else np.zeros((len(X), 0)))
+        T = self._whitened(K)
+        return self.nested_.whiten(K if self.n == self.kors_.n else np.ascontiguousarray(K[:, self.where_])), T
+
+    def _look_at(self, x: Array, k: float) -> tuple[Array, bool]:
+        if self.settled:
+            return self.nested_.row(x), False
+        if not self.kors_.n:
+            return np.zeros(0), True
+        row = self._values(self.kernel.row(self.kors_.points, x))[None]
+        t = self._whitened(row)[0]
+        s = max(k - float(t @ t), 0.0) / self.kors_.ridge
+        wanted = s > 0 and self.u_ * (1 + s) < self.kors_.beta * (1 + self.kors_.eps) * s
+        return self.nested_.whiten(row if self.n == self.kors_.n else row[:, self.where_])[0], wanted
+
+    def _wanted(self, k: Array, squared: Array, seen: Array | None) -> Mask:
+        return np.zeros(len(k), dtype=bool) if seen is None else self._likely(k, seen, np.full(len(k), self.u_))
+
+    def _candidates(self, X: Array, k: Array, squared: Array, seen: Any, offered: Mask | None) -> Indices:
+        u = np.append(self.u_, self.rng_.random(len(X)))
+        self.u_ = float(u[-1])
+        if seen is None:
+            return np.zeros(0, dtype=np.intp)
+        # leverage only shrinks as atoms enter: a row that its coin rejects now is rejected for good
+        likely = self._likely(k, seen, u[:-1])
+        rows = np.flatnonzero(likely if offered is None else likely & offered)
+        if not len(rows):
+            return rows
+        kors, T, c = self.kors_, seen[rows], np.ones(len(rows))
+        G = np.ascontiguousarray(self.kernel(X[rows], X[rows]) - T @ T.T)
+        room = len(rows) if kors.max_atoms is None else kors.max_atoms - kors.n
+        _, p, kept = toss(G, c, u[:-1][rows], kors.ridge, kors.eps, kors.beta, room)
+        if kept.any():
+            kors.extend(X[rows[kept]], c[kept], p[kept], T[kept])
+        self._fresh = int(kept.sum())
+        return rows[kept]
+
+    def _likely(self, k: Array, T: Array, u: Array) -> Mask:
+        s = np.maximum(k - np.einsum("ij,ij->i", T, T), 0.0) / self.kors_.ridge
+        with np.errstate(invalid="ignore"):  # infinite beta times s = 0
+            return np.asarray((s > 0) & (u * (1 + s) < self.kors_.beta * (1 + self.kors_.eps) * s))
+
+    def _pass(self, n: int) -> None:
+        self.u_ = float(self.rng_.random(n)[-1])
+
+    def _entered(self, chosen: Indices) -> None:
+        self.where_ = np.append(self.where_, self.kors_.n - self._fresh + chosen)
+
+    def _take(self, other: Growing) -> None:
+        """The other's weighted atoms estimate its covariance as ours do ours: together they are that of both streams."""
+        if not isinstance(other, SampledAtoms):
+            raise TypeError(f"a dictionary sampled by KORS cannot take in one of {type(other).__name__}")
+        theirs = other.kors_
+        room = theirs.n if self.kors_.max_atoms is None else min(theirs.n, self.kors_.max_atoms - self.kors_.n)
+        if room <= 0:
+            return
+        X, odds = theirs.points[:room], theirs.odds[:room]
+        self.kors_.extend(X, np.ones(room), odds, self.kors_.factor_.whiten(X))
+        self._fresh = room
+        self._enter(X, self.kernel.diag(X), self.nested_.coordinates(X), np.arange(room))
+
+    def _values(self, K: Array) -> Array:
+        return np.ascontiguousarray(K, dtype=np.float64)
+
+    def _whitened(self, K: Array) -> Array:
+        """`kors_.factor_.whiten` for kernel rows that are known already; they serve the coordinates as well."""
+        return self.kors_.factor_._factor.solve(K * self.kors_.factor_.scale)
+
+
+LARGEST = 1e150
+"""Of k(x, x): beyond, its square overflows."""
+
+
+def _padded(width: int, *parts: Array) -> Array:
+    """Columns side by side, zeros up to `width`."""
+    out = np.zeros((len(parts[0]), width))
+    start = 0
+    for part in parts:
+        out[:, start : start + part.shape[1]] = part
+        start += part.shape[1]
+    return out
+
+
+def _independent(H: Array, floor: Array, room: int | None) -> tuple[Indices, Array]:
+    """Rows of a Gram matrix H, in order, whose squared distance to those chosen before is more than their floor.
+
+    Also their Cholesky factor C. O(n g) for each of g rows chosen out of n.
+    """
+    n = len(H)
+    most = n if room is None else min(n, room)
+    left, E, chosen, i = H.diagonal().copy(), np.zeros((n, most)), [], 0
+    while len(chosen) < most:
+        ahead = np.flatnonzero(left[i:] > floor[i:])
+        if not len(ahead):
+            break
+        i += int(ahead[0])
+        g, delta = len(chosen), math.sqrt(left[i])
+        e = (H[i:, i] - E[i:, :g] @ E[i, :g]) / delta
+        e[0] = delta
+        E[i:, g] = e
+        left[i:] -= e * e
+        chosen.append(i)
+        i += 1
+    return np.array(chosen, dtype=np.intp), E[chosen, : len(chosen)]

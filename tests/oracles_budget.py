@@ -247,11 +247,11 @@ def bsgd(
         points, alpha, birth = np.vstack([points, X[t]]), np.append(alpha, -g * step / lam), np.append(birth, t)
         if len(points) <= budget:
             continue
-        i = int(np.lexsort((birth, np.abs(alpha)))[0])
+        i = _smallest(alpha, birth)[0]
         rest = np.arange(len(points)) != i
         if maintenance == "project":
             G = kernel(points[rest], points[rest]) + 1e-10 * np.eye(budget)
-            alpha = np.append(alpha, 0.0)[:-1]
+            alpha = alpha.copy()
             alpha[rest] += alpha[i] * np.linalg.solve(G, kernel(points[rest], points[i : i + 1])[:, 0])
         elif maintenance == "merge":
             found = _partner(points, alpha, i, kernel)
@@ -261,6 +261,12 @@ def bsgd(
                 alpha[j], birth[j] = a, t
         points, alpha, birth = points[rest], alpha[rest], birth[rest]
     return P, points, alpha
+
+
+def _smallest(alpha: np.ndarray, birth: np.ndarray) -> np.ndarray:
+    """Entries by size, the oldest of equals first; sizes that differ by rounding only are equal."""
+    size = np.abs(alpha)
+    return np.lexsort((birth, np.round(size / size.max(), 9)))
 
 
 def _partner(
@@ -297,7 +303,7 @@ def dual_sgd(
         if g != 0:
             stored = np.flatnonzero(alpha)
             if len(stored) == budget:
-                gone = stored[np.argsort(np.abs(alpha[stored]), kind="stable")[:evict]]
+                gone = stored[_smallest(alpha[stored], stored)[:evict]]
                 w = w + Z[gone].T @ alpha[gone]
                 alpha[gone] = 0.0
             alpha[t] = -g * step / lam

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+
 from oracles import gaussian
 
 SIGMA = 0.8
@@ -55,7 +56,9 @@ class SlowExpansion:
             return
         size = [abs(term.alpha).max() for term in self.terms]
         if rule == "contribution":
-            size = [s * math.sqrt(self.kernel(m.x[None], m.x[None])[0, 0]) for s, m in zip(size, self.terms, strict=True)]
+            size = [
+                s * math.sqrt(self.kernel(m.x[None], m.x[None])[0, 0]) for s, m in zip(size, self.terms, strict=True)
+            ]
         gone = self.terms.pop(min(range(len(size)), key=lambda i: (size[i], self.terms[i].birth)))
         if rule == "project":
             self.project(gone)
@@ -95,8 +98,22 @@ def best_place(a, b, k):
     return h[top], value[top]
 
 
-def silk(X, Y, loss, *, eta=1.0, lam=0.0, C=1.0, schedule="constant", budget=None, drop="smallest", multiclass=None,
-         outputs=1, weights=None, f=None):
+def silk(
+    X,
+    Y,
+    loss,
+    *,
+    eta=1.0,
+    lam=0.0,
+    C=1.0,
+    schedule="constant",
+    budget=None,
+    drop="smallest",
+    multiclass=None,
+    outputs=1,
+    weights=None,
+    f=None,
+):
     """ILK and SILK: predictions (n, K) and the final expansion."""
     f = f or SlowExpansion(outputs)
     M = getattr(loss, "label_similarity", None)
@@ -122,8 +139,22 @@ def silk(X, Y, loss, *, eta=1.0, lam=0.0, C=1.0, schedule="constant", budget=Non
     return np.array(P), f
 
 
-def norma(X, Y, loss, *, eta=0.1, lam=0.01, schedule="constant", budget=None, keep="age", offset=False, nu=None,
-          outputs=1, weights=None, f=None):
+def norma(
+    X,
+    Y,
+    loss,
+    *,
+    eta=0.1,
+    lam=0.01,
+    schedule="constant",
+    budget=None,
+    keep="age",
+    offset=False,
+    nu=None,
+    outputs=1,
+    weights=None,
+    f=None,
+):
     """NORMA: predictions (n, K), the final expansion, the offset and the adapted level."""
     f = f or SlowExpansion(outputs)
     M = getattr(loss, "label_similarity", None)

@@ -61,7 +61,7 @@ def newton(
     eps: float = 0.5,
     beta: float = 1.0,
 ) -> Run:
-    """u_{t+1} = w_t - A_t^-1 g_t with A_t = lam I + sum z eta g g'; with uniforms u, z = (u < max(p of KORS, gamma))."""
+    """u_{t+1} = w_t - A_t^-1 g_t, A_t = lam I + sum z eta g g'. With uniforms u, z = (u < max(p of KORS, gamma))."""
     n, r = Z.shape
     sigma, weights, A = loss.curvature(clip), np.zeros(r), lam * np.eye(r)
     dictionary = lam * np.eye(r)

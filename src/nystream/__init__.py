@@ -9,6 +9,7 @@ from nystream.evaluate import Comparison, Result, compare, prequential
 from nystream.features import Fastfood, Fourier, Nystrom, Taylor
 from nystream.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Normalized, Polynomial
 from nystream.learners import (
+    BSGD,
     FOGD,
     ILK,
     KONS,
@@ -19,11 +20,18 @@ from nystream.learners import (
     SILK,
     SVMD,
     Baseline,
+    BudgetPA,
     Classifier,
+    DualSGD,
+    Forgetron,
     KernelAAR,
     KernelAWV,
     KernelRidge,
     Learner,
+    PassiveAggressive,
+    Perceptron,
+    Projectron,
+    RandomBudgetPerceptron,
     SketchedKONS,
     Standardized,
 )
@@ -78,6 +86,14 @@ __all__ = [
     "Standardized",
     "SVMD",
     "Taylor",
+    "BSGD",
+    "BudgetPA",
+    "DualSGD",
+    "Forgetron",
+    "PassiveAggressive",
+    "Perceptron",
+    "Projectron",
+    "RandomBudgetPerceptron",
 ]
 
 

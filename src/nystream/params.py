@@ -83,8 +83,8 @@ class Params:
 
     def __repr__(self) -> str:
         parts, parameters = [], inspect.signature(type(self).__init__).parameters
-        for name in self._names():
-            value, default = getattr(self, name), parameters[name].default
+        for name, value in self.get_params(deep=False).items():
+            default = parameters[name].default
             if default is inspect.Parameter.empty:
                 parts.append(repr(value))
             elif not _same(value, default):

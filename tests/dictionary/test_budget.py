@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_expansion import SIGMA, SlowExpansion, best_place
 
 import nystream
 from nystream.dictionary import Budget, Expansion
 from nystream.kernels import Gaussian, Polynomial
+from oracles_expansion import SIGMA, SlowExpansion, best_place
 
 RULES = ["smallest", "oldest", "contribution", "project", "merge"]
 

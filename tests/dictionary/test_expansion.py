@@ -5,11 +5,11 @@ import copy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_expansion import SIGMA, SlowExpansion
 
 import nystream
 from nystream.dictionary import Expansion
 from nystream.kernels import Gaussian, Kernel
+from oracles_expansion import SIGMA, SlowExpansion
 
 EXACT = {"rtol": 1e-12, "atol": 1e-13}
 

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from laws import LAWS
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_expansion import SIGMA, SlowExpansion, silk
 
+from laws import LAWS
 from nystream.kernels import Gaussian, Kernel, Linear, Polynomial
-from nystream.learners import ILK, SILK
+from nystream.learners import ILK, NORMA, SILK
 from nystream.losses import LOSSES, Hinge, Loss, MulticlassHinge, Softmax, Squared, StructuredHinge
+from nystream.streams import checkerboard, drifting_gaussians
+from oracles_expansion import SIGMA, SlowExpansion, silk
 
 T, CLASSES = 300, 4
 FAR = np.abs(np.subtract.outer(np.arange(float(CLASSES)), np.arange(float(CLASSES))))
@@ -227,6 +228,31 @@ def test_novelty_absorbs_an_unseen_constant_after_rho_over_c_rounds():
     scores = np.array([model.step(np.array([0.3, 0.3])) for _ in range(30)])
     assert_allclose(scores[:21], 0.05 * np.arange(21), atol=1e-12)
     assert scores[21:] == pytest.approx(1.0)
+
+
+def test_at_equal_step_and_ridge_the_implicit_step_is_the_robust_one():
+    """8 seeds of the drifting Gaussians; benchmarks/accuracy/implicit_step.py prints the whole table."""
+    kernel, streams = Gaussian(np.sqrt(0.5)), [drifting_gaussians(seed=seed).load() for seed in range(8)]
+    for eta in (0.1, 0.3, 1.0, 3.0, 10.0):
+        for lam in (0.01, 0.03):
+            ilk, norma = (
+                sum(np.sum(np.where(kind(kernel, eta=eta, lam=lam).run(X, y) >= 0, 1, -1) != y) for X, y in streams)
+                for kind in (ILK, NORMA)
+            )
+            assert ilk <= 1.04 * norma
+            assert eta < 3 or ilk <= 0.93 * norma
+
+
+def test_giving_a_share_away_is_worth_more_than_removal_where_every_point_matters():
+    """Checkerboard, 3000 rounds, 50 points: percent of correct signs before each label, mean of 3 seeds."""
+    streams = [checkerboard(3000, seed=seed).load() for seed in range(3)]
+    expected = {"smallest": 71.1, "oldest": 67.4, "project": 89.9, "merge": 90.6}
+    for drop, wanted in expected.items():
+        right = [
+            np.mean(np.where(SILK(Gaussian(0.125), tau=1e-4, budget=50, drop=drop).run(X, y) >= 0, 1, -1) == y)
+            for X, y in streams
+        ]
+        assert 100 * np.mean(right) == pytest.approx(wanted, abs=0.5), drop
 
 
 def test_classes_that_appear_late_start_from_zero():

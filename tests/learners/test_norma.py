@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from laws import LAWS
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_expansion import SIGMA, norma
 
+from laws import LAWS
 from nystream.kernels import Gaussian, Linear
 from nystream.learners import NORMA
 from nystream.losses import LOSSES, Hinge, Huber, MulticlassHinge, Softmax, Squared, StructuredHinge
+from oracles_expansion import SIGMA, norma
 
 T, CLASSES = 300, 4
 FAR = np.abs(np.subtract.outer(np.arange(float(CLASSES)), np.arange(float(CLASSES))))
@@ -97,7 +97,9 @@ def test_a_term_lives_budget_rounds_whether_or_not_they_store_anything():
     sizes = []
     for _ in range(4):
         sizes.append(model.size)
-        model.step(np.full(1, 1e3), 1.0 if model.predict([[1e3]])[0] < 1 else -1.0, weight=0.0)  # weight 0 stores nothing
+        model.step(
+            np.full(1, 1e3), 1.0 if model.predict([[1e3]])[0] < 1 else -1.0, weight=0.0
+        )  # weight 0 stores nothing
     assert sizes == [1, 1, 1, 0]
 
 

@@ -13,10 +13,7 @@ from nystream._core.mistakes cimport Mistakes
 
 cnp.import_array()
 
-cdef enum: REFRESH = 1000           # exchanges after which the inverse is computed anew
-cdef double FLAT = 1e-12            # determinant, of a Gram matrix with unit diagonal, at which a pair is one point
-cdef double PIVOT = 1e-10           # squared distance to a span, in units of k(x, x), that counts as none
-cdef double CLOSE = 1e-7            # a point this close to the others takes half of the digits with it when it leaves
+cdef double FLAT = 1e-12    # determinant, of a Gram matrix with unit diagonal, at which a pair is one point
 
 
 cdef class Simple(Mistakes):
@@ -168,7 +165,7 @@ cdef class Projecting(Simple):
     """BPA-P: the point that goes is projected on all others and the new point.
 
     The inverse Gram matrix of the stored points is computed when the budget is first reached; from then on points
-    change places in it. It is computed anew after 1000 exchanges, and when rounding may have spoilt it.
+    change places in it, until it is computed anew.
     """
     cdef Inverse inverse
 
@@ -178,7 +175,7 @@ cdef class Projecting(Simple):
 
     cdef int exchange(self, double own, long long t) except -1 nogil:
         cdef Py_ssize_t r, gone = 0, n = self.f.n, ld
-        cdef double damage, least = INFINITY, pivot, apart, reach
+        cdef double damage, least = INFINITY, pivot
         cdef const double* d
         cdef const double* b
         cdef const double* diagonal
@@ -186,19 +183,18 @@ cdef class Projecting(Simple):
             with gil:
                 self.inverse.compute(self.f)
         ld, d, b, diagonal = self.inverse.capacity + 1, self.inverse.d, self.inverse.b, self.inverse.G
-        pivot = max(self.inverse.solve(self.f.row(), own), PIVOT * own)
+        pivot = self.inverse.solve(self.f.row(), own)
         for r in range(n):
             damage = self.weight(r) * pivot / (pivot * diagonal[r * ld] + d[r] * d[r])
             if damage < least:
                 least, gone = damage, r
-        apart = 1 / (diagonal[gone * ld] * self.f.diag[gone])
         self.inverse.share(gone, pivot)
         for r in range(n):
             if r != gone:
                 self.bequeath(gone, r, b[r])
         self.succeed(gone, b[gone], own, t)
-        reach = self.inverse.exchange(gone, pivot)
-        if self.inverse.changes >= REFRESH or reach < PIVOT * own or apart < CLOSE:
+        self.inverse.exchange(gone, pivot)
+        if self.inverse.worn(self.f.diag):
             with gil:
                 self.inverse.compute(self.f)
         return 0

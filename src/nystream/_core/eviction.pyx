@@ -152,13 +152,13 @@ cdef class Eviction:
         With G the inverse of the Gram matrix of all, the projection of k(x_r, .) on the others has coefficients
         -G_jr / G_rr; then the factor loses row r.
         """
-        cdef Py_ssize_t n = self.f.n, last = n - 1, r = self.smallest(), q = self.place[r], p, slot, c
+        cdef Py_ssize_t n = self.f.n, last = n - 1, r = self.smallest(), q = self.place[r], p, slot, _
         cdef double *g = self.work + self.f.K
         cdef double *a = self.f.a
         cdef double *sums = self.f.sums
         cdef double step
         KEEP.inverse_column(n, self.ld, self.factor, q, g)
-        for c in range(self.f.K):
+        for _ in range(self.f.K):
             for p in range(n):
                 slot, step = self.order[p], -g[p] / g[q]
                 if p != q:

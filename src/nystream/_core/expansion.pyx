@@ -5,7 +5,6 @@ import numpy as np
 cimport numpy as cnp
 from libc.string cimport memcpy
 
-from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linear_kernel cimport clean, linear_ops, linear_pick
 
 cnp.import_array()
@@ -159,13 +158,13 @@ cdef class Terms:
         self.reserve(most)
         self.ld = ((most + 7) // 8 | 1) * 8     # an odd number of cache lines: columns do not fall into one set
         if len(self._rows) < b * self.ld:
-            self._rows = np.empty(b * self.ld)
+            self._rows = np.empty(max(b * self.ld, 2 * len(self._rows)))    # an unbounded expansion needs more soon
             self.rows = <double*> cnp.PyArray_DATA(self._rows)
         if len(self._column) < b:
             self._column = np.empty(b)
             self.column = <double*> cnp.PyArray_DATA(self._column)
         if self.form is not None:
-            if n:
+            with nogil:
                 self.form.fill(x + start * self.d, b, self.xs, n, self.d, self.rows, self.ld)
         else:
             self.ask_kernel(X[None] if one else X[start:start + b])

@@ -75,7 +75,8 @@ cdef class LandmarkMap:
         cdef double* z = <double*> clean(out, n, self.r)
         cdef double* K
         if self.form is None:
-            PRODUCT.fill(clean(_numbers(self.kernel(X, self.points)), n, self.m), n, self.R, self.r, self.m, z, self.r)
+            values = np.ascontiguousarray(self.kernel(X, self.points), dtype=np.float64)
+            PRODUCT.fill(clean(values, n, self.m), n, self.R, self.r, self.m, z, self.r)
             return
         K = <double*> malloc(min(n, <Py_ssize_t> TILE)*self.m*sizeof(double) + 1)
         if K == NULL:
@@ -189,7 +190,3 @@ cdef class Sight:
             SQUARED.fill(self.x + t*d, 1, self.map.at, m, d, row, m)
             self.q[t] = _least(row, m)
             self.g[t] = row[self.q[t]]
-
-
-cdef cnp.ndarray _numbers(object K):
-    return np.ascontiguousarray(K, dtype=np.float64)

@@ -15,7 +15,12 @@ cdef linear_ops OPS = linear_pick()
 
 
 cdef class Pegasos(Loop):
-    """f <- (1 - 1/(t0 + t)) f - l'(f(x)) / (lam (t0 + t)) k(x, .); the keeper sees to the budget (BSGD)."""
+    """f <- (1 - 1/(t0 + t)) f - l'(f(x)) / (lam (t0 + t)) k(x, .); the keeper sees to the budget (BSGD).
+
+    The factors 1 - 1/(t0 + t) telescope: after round t every term is its -l', divided by lam (t0 + t). That number is
+    the scale of the expansion, so that coefficients which are equal on paper, as with the hinge, are equal in memory,
+    and rules that compare them do not follow rounding.
+    """
     cdef Eviction keeper
     cdef double lam, t0
     cdef double* raw
@@ -30,7 +35,7 @@ cdef class Pegasos(Loop):
 
     cdef int round(self, Py_ssize_t j, const double* y, double weight, long long t, double* p) except -1 nogil:
         cdef Py_ssize_t c, e
-        cdef double rate = 1 / (self.t0 + t), own
+        cdef double rate = 1 / (self.lam * (self.t0 + t)), own
         cdef int active
         self.begin(j)
         self.scores(j, p)
@@ -42,8 +47,8 @@ cdef class Pegasos(Loop):
                 for e in range(self.K):
                     p[c] += self.rule.similarity[c * self.K + e] * self.raw[e]
         own = self.f.k_own()
-        active = self.rule.ask(y, p, own, weight * rate / self.lam, self.alpha)
-        self.decay(1 - rate)
+        active = self.rule.ask(y, p, own, weight * rate, self.alpha)
+        self.f.scale = rate
         if active and own > 0:      # where k(x, x) = 0, k(x, .) is the zero function
             self.admit(own, t)
         return 0
@@ -53,9 +58,6 @@ cdef class Pegasos(Loop):
 
     cdef void scores(self, Py_ssize_t j, double* p) noexcept nogil:
         self.f.scores(self.f.row(), p)
-
-    cdef void decay(self, double factor) noexcept nogil:
-        self.f.decay(factor)
 
     cdef int admit(self, double own, long long t) except -1 nogil:
         return self.keeper.admit(self.alpha, own, t)
@@ -101,13 +103,6 @@ cdef class DualPegasos(Pegasos):
         self.f.scores(self.f.row(), p)
         for c in range(self.K):
             p[c] += self.f.scale * OPS.dot(self.dim, self.W + c * self.dim, self.Z + j * self.dim)
-
-    cdef void decay(self, double factor) noexcept nogil:
-        cdef double scale = self.f.scale * factor, total = self.f.cum
-        self.f.decay(factor)
-        if self.f.scale != scale:       # the terms have multiplied their scale in, which settles the sums too
-            OPS.mix(self.K * self.dim, 1.0, self.past, total, self.W)
-            OPS.mix(self.K * self.dim, scale, self.W, 0.0, self.past)
 
     cdef int admit(self, double own, long long t) except -1 nogil:
         cdef Py_ssize_t c

@@ -1,8 +1,8 @@
 from nystream._core.expansion import Terms
-from nystream._core.inverse import Inverse
 from nystream._core.loop import Correction, Loop
+from nystream._core.span import Span
 
 class Projections(Loop):
     def __init__(
-        self, terms: Terms, rule: Correction, budget: int | None, inverse: Inverse, tol: float, plus: bool
+        self, terms: Terms, rule: Correction, budget: int | None, span: Span, tol: float, plus: bool
     ) -> None: ...

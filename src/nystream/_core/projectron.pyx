@@ -4,9 +4,9 @@ cimport numpy as cnp
 from libc.math cimport INFINITY, sqrt
 
 from nystream._core.expansion cimport Terms
-from nystream._core.inverse cimport Inverse
 from nystream._core.loop cimport Correction, Loop
 from nystream._core.scalar_losses cimport multi_rival
+from nystream._core.span cimport Span
 
 cnp.import_array()
 
@@ -15,17 +15,17 @@ cdef double PIVOT = 1e-10       # squared distance to the span, in units of k(x,
 
 cdef class Projections(Loop):
     """`direction` is y, or for classes e_label - e_rival, whose squared norm `square` is 2."""
-    cdef Inverse inverse
+    cdef Span span
     cdef double tol, square
     cdef bint plus
 
-    def __init__(self, Terms terms, Correction rule, object budget, Inverse inverse, double tol, bint plus):
+    def __init__(self, Terms terms, Correction rule, object budget, Span span, double tol, bint plus):
         super().__init__(terms, rule, budget)
-        self.inverse, self.tol, self.plus = inverse, tol, plus
+        self.span, self.tol, self.plus = span, tol, plus
         self.square = 2 if rule.multiclass else 1
 
     cdef int prepare(self, cnp.ndarray X, Py_ssize_t start, Py_ssize_t b) except -1:
-        self.inverse.reserve(min(self.f.n + b, self.limit))
+        self.span.reserve(min(self.f.n + b, self.limit))
         return 0
 
     cdef int round(self, Py_ssize_t j, const double* y, double weight, long long t, double* p) except -1 nogil:
@@ -38,13 +38,13 @@ cdef class Projections(Loop):
         own = self.f.k_own()
         if not own > 0:
             return 0
-        delta2 = max(0.0, self.inverse.solve(self.f.row(), own))
+        delta2 = max(0.0, self.span.reach(self.f.row(), own))
         if margin > 0:
             self.improve(1 - margin, own, delta2)
         elif self.f.n and (sqrt(self.square * delta2) <= self.tol or self.f.n >= self.limit or delta2 < PIVOT * own):
             self.spread(1.0)
         else:
-            self.inverse.border(delta2)
+            self.span.extend(delta2)
             self.f.append(self.f.x(), self.alpha, own, t)
         return 0
 
@@ -73,11 +73,13 @@ cdef class Projections(Loop):
         """Coefficients += step alpha d': the correction as the stored points express it."""
         cdef Py_ssize_t c, i
         cdef double change
+        cdef const double* d = self.span.d
         cdef double* a = self.f.a
         cdef double* sums = self.f.sums
+        self.span.project()
         for c in range(self.K):
             for i in range(self.f.n):
-                change = step * self.alpha[c] * self.inverse.d[i]
+                change = step * self.alpha[c] * d[i]
                 a[i] += change
                 sums[i] -= self.f.cum * change
             a, sums = a + self.f.capacity, sums + self.f.capacity

@@ -14,7 +14,7 @@ from nystream._core.scalar_losses cimport (LOSS_EPSILON, LOSS_HINGE, MULTI_EXACT
 cnp.import_array()
 
 cdef enum: EXPLICIT, IMPLICIT
-cdef enum: BLOCK = 32   # rows whose kernel rows are computed together
+cdef enum: BLOCK = 32   # rows whose kernel rows are computed together: 16 to 64 cost the same, more is slower
 METHODS = {"explicit": EXPLICIT, "implicit": IMPLICIT}
 
 

@@ -4,10 +4,12 @@ from nystream.dictionary.budget import Budget
 from nystream.dictionary.eigenpairs import Eigenpairs
 from nystream.dictionary.expansion import Expansion
 from nystream.dictionary.gram_factor import GramFactor
+from nystream.dictionary.gram_inverse import GramInverse
 from nystream.dictionary.kmeans import MovingLandmarks
 from nystream.dictionary.kors import KORS, theory_beta
 from nystream.dictionary.nested import Nested
 from nystream.dictionary.rows import Rows
+from nystream.dictionary.span import Span
 
 __all__ = [
     "KORS",
@@ -18,5 +20,7 @@ __all__ = [
     "MovingLandmarks",
     "Nested",
     "Rows",
+    "Span",
     "theory_beta",
+    "GramInverse",
 ]

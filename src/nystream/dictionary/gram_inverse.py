@@ -12,17 +12,18 @@ __all__ = ["GramInverse"]
 
 
 class GramInverse(Params):
-    """G = K^-1 over the stored points of an expansion, for learners that project on their span.
+    """G = (K + 1e-10 diag K)^-1 over a full budget of points, for learners that ask what each would leave behind.
 
-    A new point with kernel row k has the projection coefficients d = G k and the squared distance
-    pivot = k(x, x) - k.d to the span. It enters by bordering, or takes the place of point r without the larger matrix
-    ever being formed (q = pivot G_rr + d_r^2, c = G_r; rows other than r)::
+    Point r is at squared distance 1/G_rr from the others, and -G_rj/G_rr are the coefficients of its projection. A new
+    point with kernel row k, d = G k and pivot = k(x, x) - k.d takes its place without the larger matrix ever being
+    formed (q = pivot G_rr + d_r^2, c = G_r; rows other than r)::
 
-        enter:     G <- [[G, 0], [0, 0]] + e e'/pivot,  e = (d, -1)
-        exchange:  G <- G + [c_r d d' - pivot c c' - d_r (c d' + d c')]/q,   row r: (d_r c - c_r d)/q,  G_rr: c_r/q
+        projection of r on the others and the new point:   -(pivot c + d_r d)/q,   d_r/q at the new point
+        squared distance of r to their span:               pivot/q
+        G <- G + [c_r d d' - pivot c c' - d_r (c d' + d c')]/q,   row r: (d_r c - c_r d)/q,   G_rr: c_r/q
 
-    The exchange divides by q alone, so a point that repeats a stored one takes its place exactly. O(n^2) time for
-    either, O(n^2) memory. Where it is computed from the kernel (O(n^3)) the diagonal gets a ridge of 1e-10 k(x, x).
+    Nothing is divided by the pivot, so a point that repeats a stored one takes its place exactly. O(n^2) time and
+    memory; computed from the kernel, O(n^3), at first and when rounding has added up.
     """
 
     def __init__(self) -> None:
@@ -48,7 +49,8 @@ class GramInverse(Params):
         return self._inverse.nbytes
 
     def _state(self) -> dict[str, Any]:
-        return {"matrix_": self._inverse.matrix, "changes_": self._inverse.changes}
+        inverse = self._inverse
+        return {"matrix_": inverse.matrix, "changes_": inverse.changes, "peak_": inverse.peak}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self._inverse.restore(state["matrix_"], state["changes_"])
+        self._inverse.restore(state["matrix_"], state["changes_"], state["peak_"])

@@ -9,14 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from nystream._core.kors import toss
-from nystream.dictionary.kors import KORS
 from nystream.dictionary.nested import TOLERANCE, Nested
 from nystream.kernels.base import Kernel
 from nystream.params import Params, at_least, positive
 from nystream.types import Array
 
-__all__ = ["DistantAtoms", "GivenAtoms", "Growing", "SampledAtoms"]
+__all__ = ["DistantAtoms", "GivenAtoms", "Growing", "Indices", "Mask"]
 
 Indices: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -25,6 +23,8 @@ BLOCK = 512
 """Most rows that share one kernel block and one triangular solve."""
 FIRST = 16
 """Rows of a block at the start, when almost every row becomes an atom."""
+LARGEST = 1e150
+"""Of k(x, x): beyond, its square overflows."""
 
 
 class Growing(Params):
@@ -132,7 +132,7 @@ class Growing(Params):
         if wanted:
             Z, atoms = self.admit(x[None], np.array([k]))
             return Z[0], len(atoms) > 0
-        self._pass(1)
+        self._pass()
         self.missed_ += max(k - float(row @ row), 0.0)
         self.rounds_ += 1
         z = np.zeros(self.width)
@@ -140,7 +140,7 @@ class Growing(Params):
         return z, False
 
     def ask(self, X: Array, k: Array) -> tuple[Array, Mask]:
-        """What `admit` would give each row alone if it came next, and whether it would become an atom. Changes nothing."""
+        """What `admit` would give each row if it came next, and whether it would become an atom. Changes nothing."""
         Z, seen = self._look(X)
         squared = np.maximum(k - np.einsum("ij,ij->i", Z, Z), 0.0)
         grows = self._wanted(k, squared, seen) & (squared > self._floor * k)
@@ -150,9 +150,9 @@ class Growing(Params):
 
     # -- models of several streams ---------------------------------------------------------------------------------
     def unite(self, other: Growing) -> Array:
-        """Take in the atoms of `other`, as far as there is room; T (n, other.n) with z = T z_other up to what is left out.
+        """Take in the atoms of `other` as far as there is room; T (n, other.n) with z = T z_other for its rows.
 
-        T has orthonormal columns where the other's span is part of the union.
+        T has orthonormal columns where the other's span is part of the union; otherwise T z is the projection.
         """
         self._take(other)
         self.rounds_ += other.rounds_
@@ -189,11 +189,11 @@ class Growing(Params):
         """Rows that the rule wants, in order; those in the span or beyond the room are sorted out afterwards."""
         return np.zeros(0, dtype=np.intp)
 
-    def _pass(self, n: int) -> None:
-        """n rounds went by without an atom."""
+    def _pass(self) -> None:
+        """A round went by without a candidate."""
 
-    def _entered(self, chosen: Indices) -> None:
-        """Which of the candidates became atoms."""
+    def _entered(self, chosen: Indices, among: int) -> None:
+        """Which of the latest candidates, so many of them, became atoms."""
 
     def _take(self, other: Growing) -> None:
         X = other.points
@@ -205,7 +205,7 @@ class Growing(Params):
         """Make atoms of candidate rows, in order; those rows, and the new coordinates of all rows (n, new atoms)."""
         H = self.kernel(X[rows], X[rows]) - Z[rows] @ Z[rows].T
         chosen, C = _independent(H, self._floor * k[rows], self._room)
-        self._entered(chosen)
+        self._entered(chosen, len(rows))
         atoms = rows[chosen]
         if not len(atoms):
             return atoms, np.zeros((len(X), 0))
@@ -283,124 +283,6 @@ class DistantAtoms(Growing):
         return np.flatnonzero(far if offered is None else far & offered)
 
 
-class SampledAtoms(Growing):
-    """Leverage sampling: x enters with probability min(beta tau, 1), see `KORS`, and if it is outside the span.
-
-    One uniform is consumed per round, whatever the probability: the rounds' coins are `rng.random(T)`. The pending one is
-    part of the state, so that `ask` knows the coin of the next round.
-
-    Parameters
-    ----------
-    kors : KORS
-        Ridge, accuracy, oversampling and the most atoms.
-    """
-
-    kors_: KORS
-    where_: Indices
-    """Where the atoms are among those of `kors_`, which has the ones that added nothing to the span as well."""
-    rng_: np.random.Generator
-    u_: float
-
-    def __init__(self, kors: KORS) -> None:
-        super().__init__(kors.kernel, kors.max_atoms)
-        self.kors = kors
-
-    def start(self, d: int, rng: np.random.Generator) -> None:
-        super().start(d, rng)
-        self.kors_ = self.kors.clone()
-        self.kors_.start(d)
-        self.where_ = np.zeros(0, dtype=np.intp)
-        self.rng_ = rng
-        self.u_ = rng.random()
-
-    @property
-    def settled(self) -> bool:
-        return self.kors_.full
-
-    @property
-    def nbytes(self) -> int:
-        return super().nbytes + self.kors_.nbytes + self.where_.nbytes
-
-    def widen(self, d: int) -> None:
-        super().widen(d)
-        self.kors_.factor_.widen(d)
-
-    def _look(self, X: Array) -> tuple[Array, Array | None]:
-        if self.settled:
-            return self.nested_.coordinates(X), None
-        K = self._values(self.kernel(X, self.kors_.points) if self.kors_.n else np.zeros((len(X), 0)))
-        T = self._whitened(K)
-        return self.nested_.whiten(K if self.n == self.kors_.n else np.ascontiguousarray(K[:, self.where_])), T
-
-    def _look_at(self, x: Array, k: float) -> tuple[Array, bool]:
-        if self.settled:
-            return self.nested_.row(x), False
-        if not self.kors_.n:
-            return np.zeros(0), True
-        row = self._values(self.kernel.row(self.kors_.points, x))[None]
-        t = self._whitened(row)[0]
-        s = max(k - float(t @ t), 0.0) / self.kors_.ridge
-        wanted = s > 0 and self.u_ * (1 + s) < self.kors_.beta * (1 + self.kors_.eps) * s
-        return self.nested_.whiten(row if self.n == self.kors_.n else row[:, self.where_])[0], wanted
-
-    def _wanted(self, k: Array, squared: Array, seen: Array | None) -> Mask:
-        return np.zeros(len(k), dtype=bool) if seen is None else self._likely(k, seen, np.full(len(k), self.u_))
-
-    def _candidates(self, X: Array, k: Array, squared: Array, seen: Any, offered: Mask | None) -> Indices:
-        u = np.append(self.u_, self.rng_.random(len(X)))
-        self.u_ = float(u[-1])
-        if seen is None:
-            return np.zeros(0, dtype=np.intp)
-        # leverage only shrinks as atoms enter: a row that its coin rejects now is rejected for good
-        likely = self._likely(k, seen, u[:-1])
-        rows = np.flatnonzero(likely if offered is None else likely & offered)
-        if not len(rows):
-            return rows
-        kors, T, c = self.kors_, seen[rows], np.ones(len(rows))
-        G = np.ascontiguousarray(self.kernel(X[rows], X[rows]) - T @ T.T)
-        room = len(rows) if kors.max_atoms is None else kors.max_atoms - kors.n
-        _, p, kept = toss(G, c, u[:-1][rows], kors.ridge, kors.eps, kors.beta, room)
-        if kept.any():
-            kors.extend(X[rows[kept]], c[kept], p[kept], T[kept])
-        self._fresh = int(kept.sum())
-        return rows[kept]
-
-    def _likely(self, k: Array, T: Array, u: Array) -> Mask:
-        s = np.maximum(k - np.einsum("ij,ij->i", T, T), 0.0) / self.kors_.ridge
-        with np.errstate(invalid="ignore"):  # infinite beta times s = 0
-            return np.asarray((s > 0) & (u * (1 + s) < self.kors_.beta * (1 + self.kors_.eps) * s))
-
-    def _pass(self, n: int) -> None:
-        self.u_ = float(self.rng_.random(n)[-1])
-
-    def _entered(self, chosen: Indices) -> None:
-        self.where_ = np.append(self.where_, self.kors_.n - self._fresh + chosen)
-
-    def _take(self, other: Growing) -> None:
-        """The other's weighted atoms estimate its covariance as ours do ours: together they are that of both streams."""
-        if not isinstance(other, SampledAtoms):
-            raise TypeError(f"a dictionary sampled by KORS cannot take in one of {type(other).__name__}")
-        theirs = other.kors_
-        room = theirs.n if self.kors_.max_atoms is None else min(theirs.n, self.kors_.max_atoms - self.kors_.n)
-        if room <= 0:
-            return
-        X, odds = theirs.points[:room], theirs.odds[:room]
-        self.kors_.extend(X, np.ones(room), odds, self.kors_.factor_.whiten(X))
-        self._fresh = room
-        self._enter(X, self.kernel.diag(X), self.nested_.coordinates(X), np.arange(room))
-
-    def _values(self, K: Array) -> Array:
-        return np.ascontiguousarray(K, dtype=np.float64)
-
-    def _whitened(self, K: Array) -> Array:
-        """`kors_.factor_.whiten` for kernel rows that are known already; they serve the coordinates as well."""
-        return self.kors_.factor_._factor.solve(K * self.kors_.factor_.scale)
-
-
-LARGEST = 1e150
-"""Of k(x, x): beyond, its square overflows."""
-
-
 def _padded(width: int, *parts: Array) -> Array:
     """Columns side by side, zeros up to `width`."""
     out = np.zeros((len(parts[0]), width))
@@ -418,7 +300,8 @@ def _independent(H: Array, floor: Array, room: int | None) -> tuple[Indices, Arr
     """
     n = len(H)
     most = n if room is None else min(n, room)
-    left, E, chosen, i = H.diagonal().copy(), np.zeros((n, most)), [], 0
+    left, E, i = H.diagonal().copy(), np.zeros((n, most)), 0
+    chosen: list[int] = []
     while len(chosen) < most:
         ahead = np.flatnonzero(left[i:] > floor[i:])
         if not len(ahead):

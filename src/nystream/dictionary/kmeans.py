@@ -50,7 +50,7 @@ class MovingLandmarks(Params):
 
     References
     ----------
-    Si, Kumar, Li. Nonlinear Online Learning with Adaptive Nystrom Approximation.
+    Si, Kumar, Li. Nonlinear Online Learning with Adaptive Nystrom Approximation. arXiv:1802.07887, 2018.
     """
 
     points_: Array

@@ -68,20 +68,20 @@ class AdaptiveNystrom(FeatureMap):
 
     References
     ----------
-    Si, Kumar, Li. Nonlinear Online Learning with Adaptive Nystrom Approximation.
+    Si, Kumar, Li. Nonlinear Online Learning with Adaptive Nystrom Approximation. arXiv:1802.07887, 2018.
 
     Examples
     --------
     >>> import numpy as np
     >>> from nystream.features import AdaptiveNystrom
     >>> from nystream.kernels import Gaussian
-    >>> X = np.random.default_rng(0).normal(size=(1000, 2)) + np.linspace(0, 5, 1000)[:, None]  # drifts away
-    >>> error = {}
-    >>> for eps in (0.05, np.inf):
-    ...     Z = AdaptiveNystrom(Gaussian(1.0), landmarks=30, eps=eps).fit(X).transform(X[-100:])
-    ...     error[eps] = np.abs(Z @ Z.T - Gaussian(1.0)(X[-100:], X[-100:])).max()
-    >>> bool(error[0.05] < error[np.inf] / 10)
-    True
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2)) + np.linspace(0, 3, 1000)[:, None]  # drifts away
+    >>> K = Gaussian(1.0)(X, X)
+    >>> for eps in (np.inf, 0.2):
+    ...     Z = AdaptiveNystrom(Gaussian(1.0), landmarks=30, eps=eps).fit_transform(X)
+    ...     print(round(float(np.linalg.norm(Z @ Z.T - K) / np.linalg.norm(K)), 2))
+    0.3
+    0.11
     """
 
     nested_: Nested | None = None

@@ -2,9 +2,14 @@
 
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
+from nystream.learners.bsgd import BSGD
+from nystream.learners.budget_pa import BudgetPA
 from nystream.learners.catalogue import CATALOGUE
 from nystream.learners.classifier import Classifier
+from nystream.learners.doubly_sgd import DoublySGD
+from nystream.learners.dual_sgd import DualSGD
 from nystream.learners.fogd import FOGD
+from nystream.learners.forgetron import Forgetron
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAAR, KernelAWV, KernelRidge
 from nystream.learners.kons import KONS
@@ -12,7 +17,11 @@ from nystream.learners.nogd import NOGD
 from nystream.learners.nolana import NOLANA
 from nystream.learners.norma import NORMA
 from nystream.learners.ons import ONS
+from nystream.learners.passive_aggressive import PassiveAggressive
+from nystream.learners.perceptron import Perceptron, RandomBudgetPerceptron
 from nystream.learners.pkawv import PKAWV, PKRR
+from nystream.learners.projectron import Projectron
+from nystream.learners.rrf import RRF
 from nystream.learners.sketched_kons import SketchedKONS
 from nystream.learners.standardized import Standardized
 from nystream.learners.svmd import SVMD
@@ -28,14 +37,24 @@ __all__ = [
     "NOGD",
     "NOLANA",
     "NORMA",
+    "RRF",
     "SILK",
     "SVMD",
     "Baseline",
     "Classifier",
+    "DoublySGD",
     "KernelAAR",
     "KernelAWV",
     "KernelRidge",
     "Learner",
     "SketchedKONS",
     "Standardized",
+    "BSGD",
+    "BudgetPA",
+    "DualSGD",
+    "Forgetron",
+    "PassiveAggressive",
+    "Perceptron",
+    "Projectron",
+    "RandomBudgetPerceptron",
 ]

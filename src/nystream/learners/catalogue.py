@@ -11,7 +11,12 @@ from nystream.features import Fourier, Taylor
 from nystream.kernels import Gaussian
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
+from nystream.learners.bsgd import BSGD
+from nystream.learners.budget_pa import BudgetPA
+from nystream.learners.doubly_sgd import DoublySGD
+from nystream.learners.dual_sgd import DualSGD
 from nystream.learners.fogd import FOGD
+from nystream.learners.forgetron import Forgetron
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAWV, KernelRidge
 from nystream.learners.kons import KONS
@@ -20,7 +25,11 @@ from nystream.learners.nogd import NOGD
 from nystream.learners.nolana import NOLANA
 from nystream.learners.norma import NORMA
 from nystream.learners.ons import ONS
+from nystream.learners.passive_aggressive import PassiveAggressive
+from nystream.learners.perceptron import Perceptron, RandomBudgetPerceptron
 from nystream.learners.pkawv import PKAWV, PKRR
+from nystream.learners.projectron import Projectron
+from nystream.learners.rrf import RRF
 from nystream.learners.sketched_kons import SketchedKONS
 from nystream.learners.svmd import SVMD
 
@@ -82,6 +91,16 @@ _ROWS = [
     Entry("svmd", SVMD(_G, budget=40), "Vishwanathan, Schraudolph, Smola 2006"),
     Entry("nogd", NOGD(_G, landmarks=20), "Lu, Hoi, Wang, Zhao, Liu 2016"),
     Entry("nolana", NOLANA(_G, landmarks=20, eps=0.1), "Si, Kumar, Li 2018"),
+    Entry("rrf", RRF(_G, dim=60, seed=0), "Nguyen, Le, Bui, Phung 2017"),
+    Entry("doubly-sgd", DoublySGD(_G, step=5.0, block=4, seed=0), "Dai, Xie, He, Liang, Raj, Balcan, Song 2014"),
+    Entry("perceptron", Perceptron(_G), "Rosenblatt 1958; Freund, Schapire 1999"),
+    Entry("passive-aggressive", PassiveAggressive(_G), "Crammer, Dekel, Keshet, Shalev-Shwartz, Singer 2006"),
+    Entry("random-budget-perceptron", RandomBudgetPerceptron(_G, budget=10, seed=0), "Cavallanti et al. 2007"),
+    Entry("forgetron", Forgetron(_G, budget=10), "Dekel, Shalev-Shwartz, Singer 2008"),
+    Entry("projectron", Projectron(_G, tol=0.3, plus=True), "Orabona, Keshet, Caputo 2009"),
+    Entry("budget-pa", BudgetPA(_G, budget=15, variant="P"), "Wang, Vucetic 2010"),
+    Entry("bsgd", BSGD(_G, budget=15, lam=0.01), "Wang, Crammer, Vucetic 2012"),
+    Entry("dual-sgd", DualSGD(_G, budget=15, dim=40, lam=0.01, evict=4, seed=0), "Le, Nguyen, Nguyen, Phung 2016"),
     Entry("baseline", Baseline(dim=60), "ridge on random Fourier features (Rahimi, Recht 2007)"),
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -108,7 +108,7 @@ class DoublySGD(Learner):
         self.kernel = kernel
         self.loss = loss
         self.lam = positive("lam", lam, zero=True)
-        self.step_size = positive("step", step)
+        self._theta = positive("step", step)  # `step` is the method; `get_params` gives the parameter
         self.t0 = positive("t0", t0, zero=True)
         self.block = at_least("block", block, 1)
         self.max_features = None if max_features is None else at_least("max_features", max_features, block)
@@ -116,3 +116,144 @@ class DoublySGD(Learner):
         self._loss = as_loss(loss)
         if step * lam >= t0 + 1:
             raise ValueError(f"step * lam must be less than t0 + 1, got step={step!r}, lam={lam!r}, t0={t0!r}")
+        if getattr(self._loss, "label_similarity", None) is not None:
+            raise ValueError("DoublySGD learns one column of coefficients per label; give the loss no label similarity")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with `deep`, those of parts as `part__name` too."""
+        return {**super().get_params(deep), "step": self._theta}
+
+    @property
+    def labels(self) -> LabelKind:
+        return self._loss.labels
+
+    @property
+    def classes(self) -> int | None:
+        return self._loss.classes
+
+    @property
+    def size(self) -> int:
+        """Features stored."""
+        return self.block * len(self.coef_) if self.d_ else 0
+
+    @property
+    def frozen(self) -> bool:
+        """Whether `max_features` is reached: predictions go on, learning does not."""
+        return self.max_features is not None and self.size + self.block > self.max_features
+
+    @property
+    def nbytes(self) -> int:
+        return self.rounds_.nbytes + self.coef_.nbytes if self.d_ else 0
+
+    def _start(self, d: int, outputs: int) -> None:
+        if self.seed is None:
+            self.seed_ = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        elif isinstance(self.seed, np.random.Generator):
+            self.seed_ = int(generator(self.seed).integers(2**63))
+        else:
+            self.seed_ = int(self.seed)
+        self.widths_ = [d]
+        self.rounds_, self.coef_ = Rows(1), Rows(self.block * outputs)
+        self.scale_, self.t_ = 1.0, 0
+
+    def _predict(self, X: Array) -> Array:
+        return self.scale_ * self._past(X)
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        P = np.empty((len(X), self.outputs_))
+        for i in range(0, len(X), BLOCK):
+            part = slice(i, i + BLOCK)
+            F = self._past(X[part])
+            if not self.frozen:
+                self._learn(X[part], Y[part], None if weights is None else weights[part], F, P[part])
+            else:
+                P[part] = self.scale_ * F
+        return P
+
+    def _learn(self, X: Array, Y: Array, weights: Array | None, F: Array, P: Array) -> None:
+        """Rounds into P. F (n, K): the functions of the rounds before the block, over the scale."""
+        B = self.block
+        Phi = self._features(X, range(self.t_ + 1, self.t_ + len(X) + 1))
+        for i in range(len(X)):
+            P[i] = self.scale_ * F[i]
+            if self.frozen:
+                continue
+            self.t_ += 1
+            rate = self._theta / (self.t0 + self.t_)
+            label = int(Y[i, 0]) if self._loss.multiclass else Y[i]
+            g = np.asarray(self._loss.grad(label, P[i]), dtype=np.float64)
+            self.scale_ *= 1 - rate * self.lam
+            if g.any() and (weights is None or weights[i] > 0):
+                own = slice(i * B, (i + 1) * B)
+                rate *= (1.0 if weights is None else float(weights[i])) / (B * self.scale_)
+                coef = -rate * np.outer(Phi[i, own], g)
+                self.rounds_.append(np.array([float(self.t_)]))
+                self.coef_.append(coef.ravel())
+                F[i + 1 :] += Phi[i + 1 :, own] @ coef
+            if self.scale_ < TINY:
+                self.coef_.view[:] *= self.scale_
+                F *= self.scale_
+                self.scale_ = 1.0
+
+    def _past(self, X: Array) -> Array:
+        """(n, K): what the stored rounds give, over the scale."""
+        F = np.zeros((len(X), self.outputs_))
+        rounds, coef = self.rounds_.view[:, 0].astype(np.int64), self.coef_.view
+        for i in range(0, len(rounds), CHUNK):
+            engine, cosines, sines = self._directions(rounds[i : i + CHUNK].tolist())
+            a = coef[i : i + CHUNK].reshape(-1, self.outputs_)
+            a = np.vstack([cosines[:, None] * a, sines[:, None] * a])
+            for j in range(0, len(X), BLOCK):
+                Z = np.empty((len(X[j : j + BLOCK]), len(a)))
+                engine.map(X[j : j + BLOCK], Z)
+                F[j : j + BLOCK] += Z @ a
+        return F
+
+    def _features(self, X: Array, rounds: Iterable[int]) -> Array:
+        """phi of all directions of these rounds, round by round, (n, rounds B)."""
+        engine, cosines, sines = self._directions(rounds)
+        Z = np.empty((len(X), 2 * len(cosines)))
+        engine.map(X, Z)
+        return Z[:, : len(cosines)] * cosines + Z[:, len(cosines) :] * sines
+
+    def _directions(self, rounds: Iterable[int]) -> tuple[FourierFeatures, Array, Array]:
+        """The map to (cos, sin) of the rounds' projections, and the factors that make phi of the two.
+
+        cos(u + b) = cos u cos b - sin u sin b.
+        """
+        bits = np.random.Philox(key=np.random.SeedSequence(self.seed_).generate_state(2, np.uint64))
+        rng, fresh = np.random.Generator(bits), bits.state
+        drawn = []
+        for t in rounds:
+            fresh["state"]["counter"][:] = 0, t, 0, 0  # a counter has 2^64 blocks for each round
+            bits.state = fresh
+            drawn.append(self._draw(rng))
+        W = np.vstack([w for w, _ in drawn])
+        b = np.concatenate([phase for _, phase in drawn])
+        amplitude = float(self.kernel.diag(np.zeros((1, W.shape[1])))[0])  # k(x, x), the same everywhere
+        return FourierFeatures(W.T, math.sqrt(2 * amplitude)), np.cos(b), -np.sin(b)
+
+    def _draw(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """B directions (B, d) and phases (B,). Columns that came later are drawn last, so that the others stay."""
+        W = sampler_of(self.kernel)(self.block, self.widths_[0], rng)
+        b = rng.uniform(0.0, 2 * math.pi, self.block)
+        for d in self.widths_[1:]:
+            W = np.hstack([W, self._extend(W, d - W.shape[1], rng)])
+        return W, b
+
+    @property
+    def _extend(self) -> Any:
+        extend = getattr(self.kernel, "spectral_extend", None)
+        if extend is None:
+            raise TypeError(f"directions of {self.kernel!r} cannot take more columns; name them all at the start")
+        return extend
+
+    def _widen(self, d: int) -> None:
+        _ = self._extend
+        self.widths_ = [*self.widths_, d]
+
+    def _grow(self, outputs: int) -> None:
+        coef = np.zeros((len(self.coef_), self.block, outputs))
+        coef[:, :, : self.outputs_] = self.coef_.view.reshape(len(coef), self.block, self.outputs_)
+        self.coef_ = Rows(self.block * outputs)
+        self.coef_.extend(coef.reshape(len(coef), self.block * outputs))

@@ -40,6 +40,7 @@ class LandmarkLearner(FeatureLearner):
 
     features_: AdaptiveNystrom
     solver_: OGD
+    _template: OGD
     expansion_: Expansion | None = None
     """f while points are collected, None after that."""
     collected_: int = 0

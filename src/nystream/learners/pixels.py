@@ -21,6 +21,8 @@ __all__ = ["Pixels"]
 RULES = ("silk", "norma")
 BIRTHS = {"float64": np.int64, "float32": np.int32}
 """Types of numbers, and the integers of the same width that date the stored points."""
+NAMES = ("points_", "coef_", "born_", "scale_")
+"""The arrays of the state, as a model file calls them."""
 WORTH_A_THREAD = 32
 """Tiles below which handing a band to a thread costs more than it saves."""
 
@@ -237,14 +239,15 @@ class Pixels(Params):
     def _bind(self, arrays: tuple[npt.NDArray[Any], ...], n: int) -> None:
         self._arrays = arrays
         self._coef = arrays[1]
-        squared = isinstance(self.kernel, Gaussian)
+        squared, limits = isinstance(self.kernel, Gaussian), np.finfo(self.dtype)
         sigma = float(self.kernel.get_params()["sigma"])
+        rate = 0.5 / sigma / sigma if squared else 1 / sigma
         self._sweep = Sweep(
             *arrays,
             n,
             absolute=not squared,
             ring=self.rule == "norma",
-            rate=-0.5 / sigma / sigma if squared else -1 / sigma,
+            rate=-min(max(rate, float(limits.tiny)), float(limits.max)),  # 0 or infinity could make NaN of a distance
             keep=1.0 - self.tau,
             cap=(1.0 - self.tau) * self.C if self.rule == "silk" else self.C,
             rho=self.rho,
@@ -262,18 +265,24 @@ class Pixels(Params):
         state = super()._state()
         if self.shape_:
             n = self.shape_[0] * self.shape_[1]
-            for name, array in zip(("points_", "coef_", "born_", "scale_"), self._arrays, strict=True):
+            for name, array in zip(NAMES, self._arrays, strict=True):
                 by_pixel = np.moveaxis(array, -1, 1)
                 state[name] = np.ascontiguousarray(by_pixel.reshape(-1, *by_pixel.shape[2:])[:n])
         return state
 
     def _restore(self, state: dict[str, Any]) -> None:
-        arrays = [state.pop(name) for name in ("points_", "coef_", "born_", "scale_") if name in state]
-        super()._restore(state)
-        if arrays:
+        super()._restore({name: value for name, value in state.items() if name not in NAMES})
+        if self.shape_:
             self._start(self.shape_)
-            for array, by_pixel in zip(self._arrays, arrays, strict=True):
-                whole = np.moveaxis(array, -1, 1)
-                padded = np.zeros((whole.shape[0] * TILE, *whole.shape[2:]), dtype=array.dtype)
-                padded[: len(by_pixel)] = by_pixel
-                whole[:] = padded.reshape(whole.shape)
+            for name, array in zip(NAMES, self._arrays, strict=True):
+                tiles = np.moveaxis(array, -1, 1)
+                by_pixel = tiles.reshape(-1, *tiles.shape[2:])  # a copy, with what pads the last tile
+                by_pixel[: len(state[name])] = state[name]
+                tiles[:] = by_pixel.reshape(tiles.shape)
+
+
+def _mask(freeze: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    mask = np.asarray(freeze)
+    if mask.dtype != np.bool_ or mask.shape != shape:
+        raise ValueError(f"freeze must be a boolean array of shape {shape}, got {mask.dtype} of shape {mask.shape}")
+    return np.ascontiguousarray(mask)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nystream._core.projectron import Projections
-from nystream.dictionary.gram_inverse import GramInverse
+from nystream.dictionary.span import Span
 from nystream.kernels.base import Kernel
 from nystream.learners.correction_learner import CorrectionLearner, checked_loss
 from nystream.learners.expansion_learner import Loop, checked_kernel
@@ -24,8 +24,8 @@ class Projectron(CorrectionLearner):
         0 < m < 1, plus:  l = 1 - m,  P = k(x_t, x_t) - delta^2; if l >= delta / tol
                           coefficients += y min(l/P, 2 (l - delta/tol)/P, 1) d
 
-    K^-1 grows by bordering. A point closer to the span than 1e-5 sqrt(k(x, x)) is always projected, since storing it
-    would destroy K^-1. O(m d) time per round, O(m (d + m)) in rounds that change the model, O(m (d + m)) memory for m
+    K^-1 is applied through a Cholesky factor that gains a row with every stored point. A point closer to the span than
+    1e-5 sqrt(k(x, x)) is always projected: rounding could not tell it from the others. O(m d) time per round, O(m (d + m)) in rounds that change the model, O(m (d + m)) memory for m
     points. Guarantee: m is bounded without a budget too, since points stay tol apart from the span; `plus` makes fewer
     mistakes with the same points.
 
@@ -43,8 +43,8 @@ class Projectron(CorrectionLearner):
         Labels -1/+1, or classes: the label and its strongest rival move, and delta and P are those of the pair,
         sqrt(2) delta and 2 P.
 
-    Deviations from the paper: classes are an addition; the threshold is on the distance, not on its square as in some
-    public code.
+    Deviations from the paper: classes are an addition; a Cholesky factor in the place of K^-1, which loses its digits
+    where tol is small and the kernel smooth; the threshold is on the distance, not on its square as in some public code.
 
     References
     ----------
@@ -63,7 +63,7 @@ class Projectron(CorrectionLearner):
     (True, True)
     """
 
-    inverse_: GramInverse
+    span_: Span
 
     def __init__(
         self,
@@ -82,13 +82,13 @@ class Projectron(CorrectionLearner):
         self._loss = checked_loss(loss, (Hinge, MulticlassHinge))
 
     def _start(self, d: int, outputs: int) -> None:
-        self.inverse_ = GramInverse()
+        self.span_ = Span()
         super()._start(d, outputs)
 
     def _loop(self) -> Loop:
-        parts = self.expansion_.terms, self._correction(), self.budget, self.inverse_.compiled
+        parts = self.expansion_.terms, self._correction(), self.budget, self.span_.compiled
         return Projections(*parts, self.tol, self.plus)
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + (self.inverse_.nbytes if self.d_ else 0)
+        return super().nbytes + (self.span_.nbytes if self.d_ else 0)

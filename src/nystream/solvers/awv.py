@@ -221,7 +221,7 @@ class AWV(Solver):
         self.widen(dim)
 
     def widen(self, dim: int) -> None:
-        """Append features up to `dim`, taking them to be 0 in every row so far: A gains lam on its diagonal, b zeros."""
+        """Append features up to `dim`, 0 in every row so far: A gains lam on its diagonal, b zeros. O(dim^2)."""
         if dim == self.dim_:
             return
         old = self._state()

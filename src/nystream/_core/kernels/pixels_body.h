@@ -5,10 +5,12 @@
 #define REAL float
 #define WHOLE int32_t
 #define SMALLEST_SCALE 1e-10f
+#define FAR -80.0f
 #else
 #define REAL double
 #define WHOLE int64_t
 #define SMALLEST_SCALE 1e-30
+#define FAR -700.0
 #endif
 #define TILE PIXELS_TILE
 #define EACH for (int p = 0; p < TILE; p++)
@@ -19,10 +21,9 @@
 #else
 #define FMAF(a, b, c) ((a) * (b) + (c))
 #endif
-/* exp(x) for x <= 0, as exp_body.h has it for double: 2^n (1 + r + r^2 P(r)), here with P of degree 4, relative error
-   1e-7; below -87 the result is that of -87, 1.6e-38. */
+/* exp(x) for FAR <= x <= 0, as exp_body.h has it for double: 2^n (1 + r + r^2 P(r)), here with P of degree 5 and a
+   relative error of 1e-7 (coefficients of Moshier's Cephes library, expf). */
 static inline float PIXELS(exp)(float x) {
-  x = x < -87.0f ? -87.0f : x;
   const float n = FMAF(x, 1.44269504f, 12582912.0f) - 12582912.0f; /* 1.5 * 2^23: rounds to a whole number */
   const float r = FMAF(n, 2.12194440e-4f, FMAF(n, -0.693359375f, x));
   float q = 1.9875691500e-4f;
@@ -41,7 +42,15 @@ static inline float PIXELS(exp)(float x) {
   return q * s;
 }
 #undef FMAF
+#else
+static inline double PIXELS(exp)(double x) { return PIXELS_EXP(x); }
 #endif
+
+/* exp(x), x <= 0, and 0 beyond FAR: numbers too small for the type's normal range would cost a hundred cycles each. */
+static inline REAL PIXELS(near)(REAL x) {
+  const REAL e = PIXELS(exp)(x < FAR ? FAR : x);
+  return x < FAR ? 0 : e;
+}
 
 /* The tile's part of the frame as planes x [c][TILE]; beyond the last pixel zeros. */
 static void PIXELS(load)(const pixels_job *job, ptrdiff_t first, int count, REAL *restrict x) {
@@ -80,11 +89,7 @@ static void PIXELS(values)(const pixels_job *job, const REAL *restrict x, const 
         }
       }
     }
-#if SINGLE
-    EACH f[p] += coef[p] * PIXELS(exp)(rate * d[p]);
-#else
-    EACH f[p] += coef[p] * PIXELS_EXP(rate * d[p]);
-#endif
+    EACH f[p] += coef[p] * PIXELS(near)(rate * d[p]);
     EACH least[p] = coef[p] < least[p] ? coef[p] : least[p];
   }
 }
@@ -169,5 +174,6 @@ static int PIXELS(sweep)(const pixels_job *job, ptrdiff_t begin, ptrdiff_t end) 
 #undef REAL
 #undef WHOLE
 #undef SMALLEST_SCALE
+#undef FAR
 #undef TILE
 #undef EACH

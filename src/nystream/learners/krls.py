@@ -1,0 +1,139 @@
+"""KRLS: kernel recursive least squares with approximate linear dependence."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from nystream.dictionary.growing import DistantAtoms
+from nystream.features.seeds import generator
+from nystream.kernels.base import Kernel
+from nystream.learners.base import Learner
+from nystream.params import positive
+from nystream.solvers.nested_awv import NestedAWV
+from nystream.types import Array
+
+__all__ = ["KRLS"]
+
+BLOCK = 512
+"""Rows that are predicted at once."""
+
+
+class KRLS(Learner):
+    """Kernel recursive least squares: no ridge, a dictionary of points that are not nearly dependent.
+
+    x becomes an atom if its squared distance to the span of the atoms is more than nu k(x, x). A row counts as the
+    combination a = K_mm^-1 k of atoms that is nearest to it, an atom as itself, so that f is least squares on a::
+
+        w = argmin sum_s (y_s - a_s'w)^2,       f(x) = a(x)'w       (w: the values of f at the atoms)
+
+    A new atom appends a row e_i to the problem, which fits its label: w <- (w, y). The prediction is made before.
+
+    Cost per step O(m^2 + m d) time and memory for m atoms, of which there are finitely many on a bounded domain; whole
+    streams are learnt in exact blocks. Without a ridge there is no guarantee, and for small nu predictions reach
+    several times max |y|: `NystromPKRR(kernel, dictionary="ald")` is this algorithm with a ridge.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    nu : float, default 0.1
+        Share of k(x, x) that must lie outside the span, > 0.
+    max_atoms : int or None
+        When reached, nobody enters any more.
+
+    Deviations from the paper: nu is relative to k(x, x), where the paper's is absolute (the same for kernels with
+    k(x, x) = 1); K_mm^-1 and the covariance of w are kept as triangular factors, not as inverses; several outputs.
+
+    References
+    ----------
+    Engel, Mannor, Meir. The kernel recursive least-squares algorithm. IEEE Transactions on Signal Processing 52, 2004.
+
+    Examples
+    --------
+    >>> import nystream
+    >>> X, y = nystream.streams.sine(500, seed=0)
+    >>> model = nystream.KRLS(nystream.Gaussian(0.5), nu=0.1)
+    >>> p = model.run(X, y)
+    >>> bool(((p[250:] - y[250:]) ** 2).mean() < 0.5 * y.var()), model.size < 30
+    (True, True)
+    """
+
+    multi_output: ClassVar[bool] = True
+
+    atoms_: DistantAtoms
+    solver_: NestedAWV
+
+    def __init__(self, kernel: Kernel, *, nu: float = 0.1, max_atoms: int | None = None) -> None:
+        self.kernel = kernel
+        self.nu = positive("nu", nu)
+        self.max_atoms = max_atoms
+        self._dictionary()  # refuses bad values here, not at the first example
+
+    def _dictionary(self) -> DistantAtoms:
+        return DistantAtoms(self.kernel, self.nu, self.max_atoms)
+
+    @property
+    def atoms(self) -> Array:
+        """The dictionary, (size, d)."""
+        return self.atoms_.points if self.d_ else np.zeros((0, 0))
+
+    @property
+    def size(self) -> int:
+        """Atoms."""
+        return self.atoms_.n if self.d_ else 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.atoms_.nbytes + self.solver_.nbytes if self.d_ else 0
+
+    def add_outputs(self, combination: Array) -> None:
+        """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
+        self.solver_.add_outputs(combination)
+        self.outputs_ += combination.shape[1]
+
+    def _start(self, d: int, outputs: int) -> None:
+        atoms = self._dictionary()
+        atoms.start(d, generator(None))
+        solver = NestedAWV(1.0, vovk=False)  # A = I + sum a a': an atom's own row is the 1 on the diagonal
+        solver.start(atoms.width, outputs)
+        self.atoms_, self.solver_ = atoms, solver
+
+    def _predict(self, X: Array) -> Array:
+        k, P = self.atoms_.squares(X), np.empty((len(X), self.outputs_))
+        for i in range(0, len(X), BLOCK):
+            Z, _ = self.atoms_.ask(X[i : i + BLOCK], k[i : i + BLOCK])
+            P[i : i + BLOCK] = self.solver_.predict(self._combinations(Z))
+        return P
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        k, P, row = self.atoms_.squares(X), np.empty_like(Y), 0
+        while row < len(X):
+            part = slice(row, row + self.atoms_.block)
+            first = self.size
+            Z, entered = self.atoms_.admit(X[part], k[part])
+            self.solver_.widen(self.atoms_.width)
+            Z[entered, first + np.arange(len(entered))] = 0.0  # an atom is predicted before it enters
+            P[part] = self._learn(self._combinations(Z), Y[part], entered.tolist(), first)
+            row = part.stop
+        return P
+
+    def _learn(self, A: Array, Y: Array, entered: list[int], first: int) -> Array:
+        """Rounds on combinations A (n, width), of which the rows `entered` become atoms first, first + 1, ..."""
+        P, start = np.empty_like(Y), 0
+        for i, stop in enumerate([*entered, len(A)], start=first):
+            P[start:stop] = self.solver_.run(A[start:stop], Y[start:stop])
+            if stop < len(A):
+                P[stop] = self.solver_.predict(A[stop : stop + 1])[0]
+                self.solver_.border(i, np.zeros(i), 1.0, Y[stop])
+            start = stop + 1
+        return P
+
+    def _combinations(self, Z: Array) -> Array:
+        """a = K_mm^-1 k = R^-T z. Zeros in the last coordinates of z stay zeros: R' is upper triangular."""
+        A = np.zeros_like(Z)
+        A[:, : self.size] = self.atoms_.nested_.coefficients(np.ascontiguousarray(Z[:, : self.size]))
+        return A
+
+    def _widen(self, d: int) -> None:
+        self.atoms_.widen(d)

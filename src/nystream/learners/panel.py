@@ -1,0 +1,178 @@
+"""Learners side by side on one stream: equal kernels and equal feature maps are evaluated once for all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from nystream import persist
+from nystream.kernels.base import Kernel
+from nystream.learners.base import Learner
+from nystream.learners.feature_learner import FeatureLearner
+from nystream.params import Params
+from nystream.types import Array
+
+__all__ = ["Panel"]
+
+LEAST = 8
+"""Rows from which remembering kernel values pays for comparing the points."""
+
+
+class Panel:
+    """Started learners of one output kind, fed the same rows; each stays a complete learner of its own.
+
+    What is shared is evaluation, not state. Feature learners whose maps are equal now (parameters and whatever was
+    drawn or fitted) stay equal, since maps see inputs only; one of them transforms a block, and all solvers learn
+    from it. Kernels that several learners have are replaced, while a block lasts, by one that remembers its values.
+    """
+
+    def __init__(self, learners: Sequence[Learner]) -> None:
+        self.learners = learners
+        self._groups = _groups(learners)
+        counts = Counter(kernel for learner in learners for kernel in set(_kernels(learner)))
+        self._shared = {kernel for kernel, learners_with_it in counts.items() if learners_with_it > 1}
+
+    def predict(self, X: Array) -> Array:
+        """(n, K, N) predictions of N learners. Changes nothing."""
+        Q = np.empty((len(X), self.learners[0].outputs_, len(self.learners)))
+        with self._remembering(X):
+            for group in self._groups:
+                if len(group) == 1:
+                    Q[:, :, group[0]] = self.learners[group[0]].predict(X).reshape(Q.shape[:2])
+                    continue
+                members = self._members(group)
+                Z = members[0].features_.transform(X)
+                for i, learner in zip(group, members, strict=True):
+                    Q[:, :, i] = learner.solver_.predict(Z)
+        return Q
+
+    def run(self, X: Array, Y: Array) -> Array:
+        """(n, K, N) predictions of n rounds, each made before its label was read. Blocks should be short: see Panel."""
+        Q = np.empty((*Y.shape, len(self.learners)))
+        with self._remembering(X):
+            for group in self._groups:
+                members = self._members(group)
+                if len(group) == 1 or not members[0].features_.settled:
+                    for i in group:
+                        Q[:, :, i] = self.learners[i].run(X, Y).reshape(Y.shape)
+                    continue
+                Z = members[0].features_.transform(X)
+                for i, learner in zip(group, members, strict=True):
+                    Q[:, :, i] = learner.solver_.run(Z, Y)
+                    learner.features_.note(X)
+                    learner.n_seen_ += len(X)
+        return Q
+
+    def step(self, x: Array, y: Array) -> Array:
+        """(1, K, N) predictions for one row."""
+        Q = np.empty((1, len(y), len(self.learners)))
+        label = float(y[0]) if len(y) == 1 else y
+        for group in self._groups:
+            members = self._members(group)
+            if len(group) == 1 or not members[0].features_.settled:
+                for i in group:
+                    Q[0, :, i] = self.learners[i].step(x, label)
+                continue
+            z = members[0].features_.row(x)
+            for i, learner in zip(group, members, strict=True):
+                Q[0, :, i] = learner.solver_.step(z, y)
+                learner.features_.note(x)
+                learner.n_seen_ += 1
+        return Q
+
+    def _members(self, group: list[int]) -> list[FeatureLearner]:
+        return [learner for learner in (self.learners[i] for i in group) if isinstance(learner, FeatureLearner)]
+
+    @contextmanager
+    def _remembering(self, X: Array) -> Iterator[None]:
+        """While it lasts, kernels that several learners have are evaluated once on the rows of X."""
+        if not self._shared or len(X) < LEAST:
+            yield
+            return
+        memory = {kernel: _Remembered(kernel, X) for kernel in self._shared}
+        _exchange(self.learners, lambda kernel: memory.get(kernel, kernel))
+        try:
+            yield
+        finally:  # looks for the wrappers anew: a learner may have handed one on to a part that it made meanwhile
+            mine = {id(wrapper): kernel for kernel, wrapper in memory.items()}
+            _exchange(self.learners, lambda kernel: mine.get(id(kernel), kernel))
+
+
+class _Remembered(Kernel):
+    """A kernel that keeps its values between rows of one block, which nobody changes meanwhile, and other points."""
+
+    def __init__(self, kernel: Kernel, block: Array) -> None:
+        self.kernel = kernel
+        self._begin = block.ctypes.data
+        self._end = self._begin + block.nbytes
+        self._kept: list[tuple[tuple[int, ...], Array, Array]] = []
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        if not (self._begin <= X.ctypes.data < self._end and X.flags.c_contiguous):
+            return self.kernel(X, Y)
+        rows = (X.ctypes.data, *X.shape)
+        for place, points, values in self._kept:
+            if place == rows and np.array_equal(points, Y):  # other learners hold copies of the same points
+                return values.copy()
+        values = self.kernel(X, Y)
+        self._kept.append((rows, Y.copy(), values.copy()))
+        return values
+
+    def diag(self, X: Array) -> Array:
+        return self.kernel.diag(X)
+
+    def row(self, X: Array, x: Array) -> Array:
+        return self.kernel.row(X, x)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.kernel, name)  # what only some kernels have
+
+
+def _groups(learners: Sequence[Learner]) -> list[list[int]]:
+    """Positions of learners that are nothing but a map and a solver, with equal maps; all others alone."""
+    groups: dict[Any, list[int]] = {}
+    for i, learner in enumerate(learners):
+        key: Any = i
+        plain = isinstance(learner, FeatureLearner) and type(learner)._run is FeatureLearner._run
+        if isinstance(learner, FeatureLearner) and plain and type(learner)._predict is FeatureLearner._predict:
+            key = _fingerprint(learner.features_, i)
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
+
+
+def _fingerprint(part: Params, otherwise: int) -> bytes | int:
+    """Parameters and state of a part; a part that cannot be written down is like no other."""
+    try:
+        return persist.to_bytes(part)
+    except ValueError:
+        return otherwise
+
+
+def _kernels(part: Params) -> Iterator[Kernel]:
+    """Every kernel that a learner or one of its parts holds."""
+    for value in _held(part):
+        if isinstance(value, Kernel):
+            yield value
+        elif isinstance(value, Params):
+            yield from _kernels(value)
+
+
+def _held(part: Params) -> Iterator[Any]:
+    for value in part.__dict__.values():
+        yield from value if isinstance(value, (list, tuple)) else (value,)
+
+
+def _exchange(parts: Sequence[Params], new: Callable[[Kernel], Kernel]) -> None:
+    """Replace every kernel that the parts, and parts of parts, hold by name."""
+    for part in parts:
+        for name, value in list(part.__dict__.items()):
+            if isinstance(value, Kernel):
+                part.__dict__[name] = new(value)
+            elif isinstance(value, Params):
+                _exchange([value], new)
+            elif isinstance(value, (list, tuple)):
+                _exchange([v for v in value if isinstance(v, Params) and not isinstance(v, Kernel)], new)

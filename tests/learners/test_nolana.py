@@ -1,0 +1,200 @@
+"""NOLANA: gradient descent on a map that moves, against its definition and the laws of its second stage."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from nystream.kernels import Gaussian, Kernel, Laplacian, Polynomial
+from nystream.learners.nogd import NOGD
+from nystream.learners.nolana import NOLANA
+from nystream.losses import MulticlassHinge, Softmax
+from oracles_landmarks import nolana
+
+SIGMA = 0.5
+ORDERS = ("gd_ls", "ls_gd")
+CLASSES = {"multiclass_hinge": MulticlassHinge(classes=3), "softmax": Softmax(classes=3)}
+LOSSES = ["hinge", "logistic", "squared_hinge", "squared", "absolute", "epsilon_insensitive", "pinball", "huber", "novelty"]
+
+
+def stream(n=300, loss="hinge", seed=0):
+    """Three columns that drift, labels for the loss, outputs."""
+    X = np.random.default_rng(seed).uniform(-1, 1, (n, 3)) + np.linspace(0, 1, n)[:, None]
+    f = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]
+    if loss in CLASSES:
+        return X, np.digitize(f, [0.2, 1.0]).astype(float), 3
+    if loss in ("hinge", "logistic", "squared_hinge"):
+        return X, np.where(f >= 0.5, 1.0, -1.0), 1
+    return X, f if loss != "novelty" else np.zeros(n), 1
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("loss", [*LOSSES, *CLASSES])
+def test_predictions_are_those_of_the_definition(loss, order):
+    X, y, outputs = stream(loss=loss)
+    parameters = {"eta": 0.1, "lam": 0.01, "schedule": "sqrt", "order": order}
+    model = NOLANA(Gaussian(SIGMA), landmarks=30, eps=0.15, loss=CLASSES.get(loss, loss), **parameters)
+    expected, moves = nolana(X, y[:, None], SIGMA, 30, 24, 0.15, outputs, loss, **parameters)
+    assert_allclose(model.run(X, y).reshape(len(X), -1), expected, rtol=0, atol=1e-10)
+    assert model.moves == moves > 100
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("eps", "count", "rank", "theta"), [(0.0, "moves", 24, None), (0.3, "all", 30, 0.0), (0.3, "moves", 12, 1e-2)])
+def test_every_option_follows_the_definition(order, eps, count, rank, theta):
+    X, y, _ = stream()
+    X[40:60] = X[:20]  # rows that are landmarks
+    model = NOLANA(Gaussian(SIGMA), landmarks=30, rank=rank, eps=eps, theta=theta, order=order, count=count, solver="eigh")
+    expected, moves = nolana(X, y[:, None], SIGMA, 30, rank, eps, 1, "hinge", 0.3, theta=theta, order=order, count=count)
+    assert_allclose(model.run(X, y), expected[:, 0], rtol=0, atol=1e-10)
+    assert model.moves == moves + (30 if eps == 0 else 0)  # with eps = 0 the first rows count too
+
+
+def test_landmarks_that_never_move_are_nogd_to_the_bit():
+    X, y, _ = stream()
+    fixed = NOGD(Gaussian(SIGMA), landmarks=31, lam=0.01)
+    expected = fixed.run(X, y)
+    for eps in (np.inf, 1e6):
+        model = NOLANA(Gaussian(SIGMA), landmarks=31, lam=0.01, eps=eps)
+        assert_array_equal(model.run(X, y), expected)
+        assert_array_equal(model.predict(X), fixed.predict(X))
+        assert model.moves == 0
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("kernel", [Gaussian(SIGMA), Laplacian(1.0), Polynomial(2)], ids=repr)
+def test_rows_and_blocks_of_any_size_give_the_same_bits(kernel, order):
+    X, y, _ = stream(1200)
+    make = NOLANA(kernel, landmarks=25, eps=0.4, loss="logistic", eta=0.02, order=order, count="all").clone
+    whole, rows = make(), make()
+    P = whole.run(X, y)
+    assert whole.moves > 10
+    assert_array_equal(P, [rows.step(x, label) for x, label in zip(X, y, strict=True)])
+    assert_array_equal(whole.points, rows.points)
+    assert_array_equal(whole.features_.motion_.counts_, rows.features_.motion_.counts_)
+    pieces = make()
+    cuts = [0, 24, 26, 300, 301, 900, 1200]
+    assert_array_equal(np.concatenate([pieces.run(X[a:b], y[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]), P)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("solver", ["eigh", "warm", "rank2"])
+def test_a_moved_landmark_never_touches_the_prediction_of_its_own_round(order, solver):
+    X, y, _ = stream(150)
+    model = NOLANA(Gaussian(SIGMA), landmarks=20, eps=0.0, order=order, solver=solver)
+    for x, label in zip(X, y, strict=True):
+        before = model.predict(x[None])[0]
+        assert model.step(x, label) == before
+    assert model.moves == 150
+
+
+def test_predictions_do_not_know_the_signs_of_eigenvectors():
+    X, y, _ = stream()
+    one = NOLANA(Gaussian(SIGMA), landmarks=20, eps=0.2)
+    one.run(X[:150], y[:150])
+    two = copy.deepcopy(one)
+    signs = np.where(np.arange(16) % 3, 1.0, -1.0)
+    two.features_.pairs_.U_ *= signs
+    two.features_.rotation_ *= signs[:, None]
+    two.solver_.W_ *= signs
+    assert_allclose(two.predict(X), one.predict(X), rtol=0, atol=1e-12)
+    assert_allclose(two.run(X[150:], y[150:]), one.run(X[150:], y[150:]), rtol=0, atol=1e-11)
+    assert one.moves == two.moves > 60
+
+
+def test_without_the_second_stage_the_weights_refer_to_the_wrong_basis():
+    """What stage two is for: skip it once and the function is another one."""
+    X, y, _ = stream(200)
+    model = NOLANA(Gaussian(SIGMA), landmarks=20, rank=20, theta=0.0, eps=np.inf)
+    model.run(X[:150], y[:150])
+    features, solver = model.clone()._parts()
+    features = type(features)(Gaussian(SIGMA), 20, 20, 0.0, theta=0.0)
+    features.begin(X[:20])
+    w = model.solver_.weights.copy()
+    before = features.transform(X) @ w
+    change = features.observe(X[160])
+    new = features.points
+    carried, left = features.transform(X) @ (change.transport @ w), features.transform(X) @ w
+    assert np.abs(left - before).max() > 0.3
+    assert np.abs(carried - before).max() < 0.1
+    old = AdaptiveNystromAt(X[:20])
+    assert_allclose(features.transform(new) @ (change.transport @ w), old(new) @ w, rtol=0, atol=1e-9)
+    assert solver.labels == "sign"
+
+
+def AdaptiveNystromAt(points):
+    features = NOLANA(Gaussian(SIGMA), landmarks=len(points), rank=len(points), eps=np.inf)._parts()[0]
+    features.begin(points)
+    return features.transform
+
+
+@pytest.mark.parametrize("solver", ["warm", "rank2"])
+def test_cheaper_refreshes_keep_the_kernel_and_the_accuracy(solver):
+    X, y, _ = stream(1500)
+    exact, cheap = (NOLANA(Gaussian(0.8), landmarks=60, rank=18, eps=0.2, solver=s) for s in ("eigh", solver))
+    right = [np.mean(m.run(X, y)[500:] * y[500:] > 0) for m in (exact, cheap)]
+    assert exact.moves == cheap.moves > 500
+    assert abs(right[0] - right[1]) < 0.02
+    K = Gaussian(0.8)(X, X)
+    error = [np.linalg.norm(K - Z @ Z.T) for Z in (m.features_.transform(X) for m in (exact, cheap))]
+    assert error[1] < 1.05 * error[0]
+
+
+def test_several_targets_share_one_map():
+    X, y, _ = stream(loss="squared")
+    Y = np.column_stack([y, 1 - y])
+    P = NOLANA(Gaussian(SIGMA), landmarks=25, eps=0.2, loss="squared", eta=0.1).run(X, Y)
+    for k in range(2):
+        alone = NOLANA(Gaussian(SIGMA), landmarks=25, eps=0.2, loss="squared", eta=0.1)
+        assert_allclose(P[:, k], alone.run(X, Y[:, k]), rtol=1e-9, atol=1e-10)
+
+
+class Tanimoto(Kernel):
+    def __call__(self, X, Y):
+        XY = X @ Y.T
+        return XY / ((X * X).sum(1)[:, None] + (Y * Y).sum(1) - XY)
+
+
+def test_a_kernel_of_ones_own_moves_too():
+    X, y, _ = stream()
+    X = np.abs(X)
+    block, rows = (NOLANA(Tanimoto() + Gaussian(2.0), landmarks=20, eps=0.2) for _ in range(2))
+    P = block.run(X, y)
+    assert block.moves > 30
+    assert_allclose(P, [rows.step(x, label) for x, label in zip(X, y, strict=True)], rtol=0, atol=1e-9)
+
+
+def test_the_default_eps_is_the_spacing_of_the_first_landmarks():
+    X, y, _ = stream(100)
+    model = NOLANA(Gaussian(SIGMA), landmarks=40)
+    model.run(X, y)
+    squares = ((X[:40, None] - X[:40]) ** 2).sum(2) + np.diag(np.full(40, np.inf))
+    assert_allclose(model.features_.motion_.eps_, np.quantile(squares.min(1), 0.9), rtol=1e-12)
+
+
+def test_memory_is_bounded_by_the_landmarks():
+    X, y, _ = stream(600)
+    model = NOLANA(Gaussian(SIGMA), landmarks=30, eps=0.05)
+    model.run(X[:60], y[:60])
+    before = model.nbytes
+    model.run(X, y)
+    assert model.nbytes == before
+    assert model.size == 30
+    assert model.moves > 100
+
+
+def test_bad_arguments_are_refused_with_the_way_out():
+    for name, value, message in [
+        ("eps", -1.0, "eps must be a number at least 0"),
+        ("eps", np.nan, "eps must be a number at least 0"),
+        ("theta", -1e-9, "theta must be a number at least 0"),
+        ("order", "gd", "order must be one of 'gd_ls', 'ls_gd'; got 'gd'"),
+        ("solver", "qr", "solver must be one of 'auto', 'eigh', 'warm', 'rank2'"),
+        ("count", "some", "count must be one of 'moves', 'all'"),
+        ("rank", 101, "rank must be at most the number of landmarks, 100"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            NOLANA(Gaussian(), **{name: value})

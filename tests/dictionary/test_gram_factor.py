@@ -1,4 +1,4 @@
-"""The growing factor of a regularised Gram matrix: against Cholesky and dense solves, with duplicates and tiny ridges."""
+"""The growing factor of a regularised Gram matrix against Cholesky and dense solves; duplicates and tiny ridges."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from nystream.features.base import FeatureMap
 from nystream.features.seeds import checked_seed, generator
 from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
+from nystream.params import positive
 from nystream.types import Array, Change, Seed
 
 __all__ = ["KORS"]
@@ -81,7 +82,7 @@ class KORS(FeatureMap):
         if not isinstance(kernel, Kernel):
             raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
         self.kernel = kernel
-        self.mu = mu
+        self.mu = positive("mu", mu)
         self.eps = eps
         self.beta = beta
         self.max_atoms = max_atoms

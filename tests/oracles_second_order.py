@@ -1,4 +1,4 @@
-"""Slow definitions of the aggregated, sketched and mistake-driven second-order learners: dense matrices, one line a formula."""
+"""Slow definitions of aggregation, Frequent Directions, the second-order perceptron and NAROW: dense matrices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ def quadratic_features(X):
 
 
 def frequent_directions(Z, y, loss, sketch, clip, lam, eta):
-    """ONS in the metric lam I + S'S, a fresh SVD every round; eta(t). Predictions, weights, S, sum g'A^-1 g, sum of shrinkage."""
+    """ONS in the metric lam I + S'S, a fresh SVD every round, step sizes eta(t).
+
+    Predictions, weights, S, sum of g'A_t^-1 g, sum of what was taken off the eigenvalues.
+    """
     ell, d = sketch, Z.shape[1]
     S, u, out, total, lost = np.zeros((ell, d)), np.zeros(d), [], 0.0, 0.0
     for t, (z, label) in enumerate(zip(Z, y, strict=True), 1):

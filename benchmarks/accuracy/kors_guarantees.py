@@ -46,9 +46,7 @@ def online_leverages(X: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    print(
-        f"{'eps':>4} {'beta':>6} {'runs':>4} {'worst accuracy':>14} {'score/leverage':>16} {'rho':>5} {'atoms':>12} {'bound':>7}"
-    )
+    print(" eps   beta runs worst accuracy   score/leverage   rho        atoms   bound")
     for eps in (0.5, 0.3):
         beta, rho = theory_beta(ROUNDS, DELTA, eps), (1 + eps) / (1 - eps)
         worst, low, high, sizes, limit, broken = 0.0, np.inf, 0.0, [], np.inf, 0

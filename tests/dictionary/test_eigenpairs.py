@@ -45,14 +45,14 @@ def test_the_matrix_is_that_of_the_points(solver):
 
 @pytest.mark.parametrize("rank", [12, 30, 60])
 def test_a_warm_start_loses_nothing_that_rank_r_can_hold(rank):
-    """400 forced moves: the residual stays within 1.05 of the best, eigenvalues with a gap agree to 1e-3."""
+    """400 forced moves: the residual stays within 1.05 of the best, eigenvalues with a gap agree to 1e-4."""
     X = np.random.default_rng(1).normal(size=(460, 8))
     pairs = Eigenpairs(rank, solver="warm")
     for _ in follow(pairs, Gaussian(2.5), X, 60):
         least, values = best(pairs.E_, rank)
         assert left(pairs) <= 1.05 * least + 1e-6 * np.linalg.norm(pairs.E_)
         apart = values[:rank] >= 2 * (values[rank] if rank < 60 else 0.0)
-        assert_allclose(pairs.S_[apart], values[:rank][apart], rtol=1e-3)
+        assert_allclose(pairs.S_[apart], values[:rank][apart], rtol=1e-4)
 
 
 def test_a_warm_start_survives_a_landmark_that_jumps():

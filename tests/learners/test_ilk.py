@@ -255,6 +255,18 @@ def test_giving_a_share_away_is_worth_more_than_removal_where_every_point_matter
         assert 100 * np.mean(right) == pytest.approx(wanted, abs=0.5), drop
 
 
+@pytest.mark.parametrize("drop", ["smallest", "project", "merge"])
+def test_columns_that_appear_late_count_as_zero_before(drop):
+    X, Y = stream(Hinge(), n=120)
+    wide = np.hstack([X, np.zeros((120, 1))])
+    wide[60:, 3] = X[60:, 0]
+    late, early = (SILK(Gaussian(SIGMA), budget=20, drop=drop) for _ in range(2))
+    late.run(X[:60], Y[:60])
+    early.run(wide[:60], Y[:60])
+    late.widen(4)
+    assert_allclose(late.run(wide[60:], Y[60:]), early.run(wide[60:], Y[60:]), rtol=1e-6, atol=1e-7)
+
+
 def test_classes_that_appear_late_start_from_zero():
     X, Y = stream(MulticlassHinge())
     late = np.concatenate([np.flatnonzero(Y < 2)[:60], np.flatnonzero(Y >= 2)[:60]])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles
 import pytest
 from numpy.testing import assert_allclose
-from oracles_second_order import narow, quadratic_features
 
+import oracles
 from nystream.kernels import Gaussian, Linear, Polynomial
 from nystream.learners.narow import NAROW
+from oracles_second_order import narow, quadratic_features
 
 
 def stream(n=300, seed=0):
@@ -68,7 +68,7 @@ def test_inputs_without_a_feature_teach_nothing():
 
 
 def test_hard_points_stay_finite():
-    X, y = stream()
+    X, _ = stream()
     hard = np.vstack([np.repeat(X[:1], 500, axis=0), X[:1] + 1e-9, 1e6 * X[:9], X])
     signs = np.resize([1.0, -1.0, -1.0], len(hard))
     for kernel in (Gaussian(1.0), Polynomial(2)):

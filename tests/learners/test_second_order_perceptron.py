@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_second_order import quadratic_features, second_order_perceptron
 
+import oracles
 from nystream.kernels import Gaussian, Linear, Polynomial
 from nystream.learners.second_order_perceptron import SecondOrderPerceptron
+from oracles_second_order import quadratic_features, second_order_perceptron
 
 
 def stream(n=300, seed=0):
@@ -64,7 +64,7 @@ def test_inputs_without_a_feature_are_mistakes_that_teach_nothing():
 
 
 def test_hard_points_stay_finite():
-    X, y = stream()
+    X, _ = stream()
     hard = np.vstack([np.repeat(X[:1], 500, axis=0), X[:1] + 1e-9, 1e6 * X[:9], X])
     signs = np.resize([1.0, -1.0, -1.0], len(hard))
     for kernel in (Gaussian(1.0), Polynomial(2)):

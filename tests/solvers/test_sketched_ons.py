@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-import oracles
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_second_order import frequent_directions, quadratic_features
 
+import oracles
 from nystream import persist
 from nystream.losses import Loss, as_loss
 from nystream.solvers import ONS, SketchedONS
 from nystream.types import Change
+from oracles_second_order import frequent_directions, quadratic_features
 
 LOSSES = ["squared", "logistic", "squared_hinge", "hinge", "absolute"]
 

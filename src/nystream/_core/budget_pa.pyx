@@ -13,6 +13,7 @@ from nystream._core.mistakes cimport Mistakes
 
 cnp.import_array()
 
+cdef enum: REFRESH = 1000   # exchanges after which the inverse is computed anew
 cdef double FLAT = 1e-12    # determinant, of a Gram matrix with unit diagonal, at which a pair is one point
 
 
@@ -174,27 +175,38 @@ cdef class Projecting(Simple):
         self.inverse = inverse
 
     cdef int exchange(self, double own, long long t) except -1 nogil:
-        cdef Py_ssize_t r, gone = 0, n = self.f.n, ld
-        cdef double damage, least = INFINITY, pivot
-        cdef const double* d
-        cdef const double* b
-        cdef const double* diagonal
-        if self.inverse.n < n:
+        cdef Py_ssize_t r, gone
+        cdef double pivot
+        if self.inverse.n < self.f.n:
             with gil:
                 self.inverse.compute(self.f)
-        ld, d, b, diagonal = self.inverse.capacity + 1, self.inverse.d, self.inverse.b, self.inverse.G
         pivot = self.inverse.solve(self.f.row(), own)
+        gone = self.cheapest(pivot)
+        if gone < 0:
+            with gil:
+                self.inverse.refresh()
+            pivot = self.inverse.solve(self.f.row(), own)
+            gone = max(0, self.cheapest(pivot))
+        self.inverse.share(gone, pivot)
+        for r in range(self.f.n):
+            if r != gone:
+                self.bequeath(gone, r, self.inverse.b[r])
+        self.succeed(gone, self.inverse.b[gone], own, t)
+        self.inverse.exchange(gone, pivot)
+        if self.inverse.changes >= REFRESH:
+            with gil:
+                self.inverse.refresh()
+        return 0
+
+    cdef Py_ssize_t cheapest(self, double pivot) noexcept nogil:
+        """The point r with the least alpha_r^2 R_r; -1 where rounding has spoilt the inverse, whose diagonal is > 0."""
+        cdef Py_ssize_t r, gone = -1, n = self.f.n
+        cdef double damage, least = INFINITY, diagonal, share
         for r in range(n):
-            damage = self.weight(r) * pivot / (pivot * diagonal[r * ld] + d[r] * d[r])
+            diagonal, share = self.inverse.G[r * (n + 1)], self.inverse.d[r]
+            if not diagonal > 0:
+                return -1
+            damage = self.weight(r) * pivot / (pivot * diagonal + share * share)
             if damage < least:
                 least, gone = damage, r
-        self.inverse.share(gone, pivot)
-        for r in range(n):
-            if r != gone:
-                self.bequeath(gone, r, b[r])
-        self.succeed(gone, b[gone], own, t)
-        self.inverse.exchange(gone, pivot)
-        if self.inverse.worn(self.f.diag):
-            with gil:
-                self.inverse.compute(self.f)
-        return 0
+        return gone

@@ -13,6 +13,7 @@ from nystream.cli.listing import show
 from nystream.cli.main import silence_stdout
 from nystream.cli.race import race
 from nystream.cli.run import run
+from nystream.cli.video import video
 
 __all__ = ["app", "call"]
 
@@ -31,6 +32,7 @@ app.command("run")(run)
 app.command("race")(race)
 app.command("list")(show)
 app.command("bench")(bench)
+app.command("video")(video)
 
 
 @app.callback(invoke_without_command=True)

@@ -214,15 +214,17 @@ def _plain(picture: Any, name: str) -> Picture:
 
 def _numbered(name: str, images: list[str]) -> dict[int, str]:
     """Images by the last number in their names, or by their places if none has one."""
+    digits = {image: re.findall(r"\d+", Path(image).stem) for image in images}
+    if not any(digits.values()):
+        return dict(enumerate(images))
     numbers: dict[int, str] = {}
-    for image in images:
-        found = re.findall(r"\d+", Path(image).stem)
-        number = int(found[-1]) if found else len(images) + len(numbers)
-        if number in numbers or (not found and min(numbers, default=len(images)) < len(images)):
-            other = numbers.get(number, next(iter(numbers.values())))
-            raise ValueError(f"{name}: {other} and {image} cannot be put in order; choose with a pattern, as in {name}/in*")
+    for image, found in digits.items():
+        number = int(found[-1]) if found else None
+        if number is None or number in numbers:
+            why = f"has the number of {numbers[number]}" if number is not None else "has no number in its name"
+            raise ValueError(f"{name}: {image} {why}; choose the frames with a pattern, as in {name}/in*.jpg")
         numbers[number] = image
-    return numbers if min(numbers) < len(images) or found else dict(enumerate(images))
+    return numbers
 
 
 def _members(path: Path, names: list[str], inner: str) -> list[str]:

@@ -22,8 +22,9 @@ class GramInverse(Params):
         squared distance of r to their span:               pivot/q
         G <- G + [c_r d d' - pivot c c' - d_r (c d' + d c')]/q,   row r: (d_r c - c_r d)/q,   G_rr: c_r/q
 
-    Nothing is divided by the pivot, so a point that repeats a stored one takes its place exactly. O(n^2) time and
-    memory; computed from the kernel, O(n^3), at first and when rounding has added up.
+    Nothing is divided by the pivot, so a point that repeats a stored one takes its place exactly, and d is corrected by
+    G (k - K d), without which rounding would add up. O(n^2) time and memory; the learner has it computed, O(n^3), when
+    its budget is first reached and every 1000 exchanges.
     """
 
     def __init__(self) -> None:
@@ -50,7 +51,7 @@ class GramInverse(Params):
 
     def _state(self) -> dict[str, Any]:
         inverse = self._inverse
-        return {"matrix_": inverse.matrix, "changes_": inverse.changes, "peak_": inverse.peak}
+        return {"gram_": inverse.gram, "matrix_": inverse.matrix, "changes_": inverse.changes}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self._inverse.restore(state["matrix_"], state["changes_"], state["peak_"])
+        self._inverse.restore(state["gram_"], state["matrix_"], state["changes_"])

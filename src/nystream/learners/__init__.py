@@ -19,6 +19,7 @@ from nystream.learners.norma import NORMA
 from nystream.learners.ons import ONS
 from nystream.learners.passive_aggressive import PassiveAggressive
 from nystream.learners.perceptron import Perceptron, RandomBudgetPerceptron
+from nystream.learners.pixels import Pixels
 from nystream.learners.pkawv import PKAWV, PKRR
 from nystream.learners.projectron import Projectron
 from nystream.learners.rrf import RRF
@@ -47,6 +48,7 @@ __all__ = [
     "KernelAWV",
     "KernelRidge",
     "Learner",
+    "Pixels",
     "SketchedKONS",
     "Standardized",
     "BSGD",

@@ -35,12 +35,11 @@ class Aggregate(Learner):
         "aa":   p = (G(-B) - G(B)) / 4B,  G(y) = -1/eta log sum softmax(W)_i exp(-eta (y - q_i)^2),
                                                                                             eta = 1 / (2 B^2)
 
-    Guarantee for labels in [-B, B]: the total squared loss exceeds that of learner i by at most 2 B^2 ln(1/w_i) with the
-    aggregating algorithm and 8 B^2 ln(1/w_i) with the exponentially weighted average, whatever the learners do: `regret`
-    and `regret_bound` are live. The first has the better worst case; on a given stream either can win.
-
-    Cost: that of the learners; equal feature maps and equal kernels among them are evaluated once. Several outputs have
-    weights of their own each.
+    Guarantee for labels in [-B, B]: the total squared loss exceeds that of learner i by at most 2 B^2 ln(1/w_i) with
+    the aggregating algorithm ("aa") and 8 B^2 ln(1/w_i) with the exponentially weighted average ("ewa"), whatever the
+    learners do; `regret` and `regret_bound` are live. The first has the better worst case; on a given stream either can
+    win. Cost: that of the learners; feature maps and kernels that several of them have are evaluated once. Each of
+    several outputs has weights of its own.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ class Aggregate(Learner):
 
     References
     ----------
-    Vovk. Competitive on-line statistics. International Statistical Review 69, 2001 (aggregating algorithm, square loss).
+    Vovk. Competitive on-line statistics. International Statistical Review 69, 2001 (aggregating algorithm).
     Cesa-Bianchi, Lugosi. Prediction, Learning, and Games. Cambridge 2006, chapter 3 (exponentially weighted average).
 
     Examples
@@ -77,6 +76,8 @@ class Aggregate(Learner):
     experts_: list[Learner]
     regrets_: Array
     largest_: float
+    _experts_of: list[Learner] | None = None  # those that `_side_by_side` was made for
+    _side_by_side: Panel
 
     def __init__(
         self, learners: Sequence[Learner], *, bound: float, rule: str = "aa", prior: ArrayLike | None = None
@@ -94,7 +95,7 @@ class Aggregate(Learner):
         return self.experts_ if self.d_ else []
 
     def weights(self) -> Array:
-        """The weights that the next prediction gives to the learners, summing to 1: (N,), or (N, K) for K > 1 outputs."""
+        """What the next prediction gives to the learners, summing to 1: (N,), or (N, K) for K > 1 outputs."""
         w: Array = softmax(self._log_prior + self._eta * self._regrets, axis=1)
         return w[0] if len(w) == 1 else w.T
 
@@ -115,7 +116,8 @@ class Aggregate(Learner):
         experts = [learner.clone() for learner in self.learners]
         for i, expert in enumerate(experts):
             if outputs > 1 and not expert.multi_output:
-                raise ValueError(f"y has {outputs} columns, but learners[{i}], a {type(expert).__name__}, has one output")
+                kind = type(expert).__name__
+                raise ValueError(f"y has {outputs} columns, but learners[{i}], a {kind}, has one output")
             expert.reserve(d, outputs)
         self.experts_ = experts
         self.regrets_ = np.zeros((outputs, len(experts)))
@@ -171,9 +173,9 @@ class Aggregate(Learner):
 
     @property
     def _panel(self) -> Panel:
-        """Made anew for a model that was loaded or copied."""
-        if "_side_by_side" not in self.__dict__:
-            self._side_by_side = Panel(self.experts_)
+        """The experts side by side; made when first needed, also after loading."""
+        if self._experts_of is not self.experts_:
+            self._side_by_side, self._experts_of = Panel(self.experts_), self.experts_
         return self._side_by_side
 
     @property

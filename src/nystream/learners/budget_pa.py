@@ -34,7 +34,7 @@ class BudgetPA(CorrectionLearner):
         coefficients of V and t += alpha_r (projection of k(x_r, .) on them);   that of t += tau y
 
     S: R_r = k_rr - k_rt^2/k_tt. NN: a 2 x 2 system per point. P: from the inverse Gram matrix, see
-    `nystream.dictionary.GramInverse`; it is computed anew every 1000 exchanges and when rounding may have spoilt it.
+    `nystream.dictionary.GramInverse`.
     Time per round O(budget d), in rounds with a loss O(budget d) for S and NN, O(budget (d + budget)) for P; memory
     O(budget d) for S, O(budget (d + budget)) for NN and P.
 

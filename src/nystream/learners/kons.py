@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nystream._core.cholesky import Triangle
 from nystream._core.kons import KernelNewton
@@ -92,6 +93,7 @@ class KONS(Learner):
     total_loss_: float
     _factor: Triangle
     _coef: Array | None = None  # coefficients of u, once a prediction asked for them
+    _index: npt.NDArray[np.intp] | None = None  # which stored points have a row in the factor, once it was asked for
 
     def __init__(
         self,
@@ -214,7 +216,7 @@ class KONS(Learner):
         self.scale_.truncate(rows)
         self.v_.truncate(rows)
         self.v_.view[:] = v
-        self._coef = None
+        self._coef = self._index = None
 
     # -- the function --------------------------------------------------------------------------------------------------
     def _kernel_rows(self, X: Array) -> Array:
@@ -227,9 +229,11 @@ class KONS(Learner):
         return self._factor.solve(np.ascontiguousarray(K * self.scale_.view[:, 0]))
 
     @property
-    def _entered(self) -> np.typing.NDArray[np.intp]:
+    def _entered(self) -> npt.NDArray[np.intp]:
         """Which stored points have a row in the factor."""
-        return np.flatnonzero(self.record_.view[:, GAIN])
+        if self._index is None or len(self._index) != self._factor.n:
+            self._index = np.flatnonzero(self.record_.view[:, GAIN])
+        return self._index
 
     @property
     def points(self) -> Array:
@@ -359,5 +363,5 @@ class KONS(Learner):
         state = dict(state)
         if "factor_" in state:
             self._factor = Triangle(state.pop("factor_"))
-        self._coef = None
+        self._coef = self._index = None
         super()._restore(state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nystream import persist
+from nystream._core.kernel_rows import KernelRows
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.learners.feature_learner import FeatureLearner
@@ -23,18 +23,19 @@ LEAST = 8
 
 
 class Panel:
-    """Started learners of one output kind, fed the same rows; each stays a complete learner of its own.
+    """Started learners with as many outputs each, fed the same rows; each stays a complete learner of its own.
 
     What is shared is evaluation, not state. Feature learners whose maps are equal now (parameters and whatever was
     drawn or fitted) stay equal, since maps see inputs only; one of them transforms a block, and all solvers learn
-    from it. Kernels that several learners have are replaced, while a block lasts, by one that remembers its values.
+    from it. Kernels that several other learners have are replaced, while a block lasts, by one that remembers its
+    values on that block; they are held until its end, so blocks should be short.
     """
 
     def __init__(self, learners: Sequence[Learner]) -> None:
         self.learners = learners
         self._groups = _groups(learners)
-        counts = Counter(kernel for learner in learners for kernel in set(_kernels(learner)))
-        self._shared = {kernel for kernel, learners_with_it in counts.items() if learners_with_it > 1}
+        self._alone = [learners[group[0]] for group in self._groups if len(group) == 1]
+        self._common = _common(self._alone)
 
     def predict(self, X: Array) -> Array:
         """(n, K, N) predictions of N learners. Changes nothing."""
@@ -51,7 +52,7 @@ class Panel:
         return Q
 
     def run(self, X: Array, Y: Array) -> Array:
-        """(n, K, N) predictions of n rounds, each made before its label was read. Blocks should be short: see Panel."""
+        """(n, K, N) predictions of n rounds, each made before its label was read."""
         Q = np.empty((*Y.shape, len(self.learners)))
         with self._remembering(X):
             for group in self._groups:
@@ -90,16 +91,15 @@ class Panel:
     @contextmanager
     def _remembering(self, X: Array) -> Iterator[None]:
         """While it lasts, kernels that several learners have are evaluated once on the rows of X."""
-        if not self._shared or len(X) < LEAST:
+        if not self._common or len(X) < LEAST:
             yield
             return
-        memory = {kernel: _Remembered(kernel, X) for kernel in self._shared}
-        _exchange(self.learners, lambda kernel: memory.get(kernel, kernel))
+        memory = [_Remembered(kernel, X) for kernel in self._common]
+        _exchange(self._alone, lambda kernel: next((m for m in memory if m.kernel == kernel), kernel))
         try:
             yield
         finally:  # looks for the wrappers anew: a learner may have handed one on to a part that it made meanwhile
-            mine = {id(wrapper): kernel for kernel, wrapper in memory.items()}
-            _exchange(self.learners, lambda kernel: mine.get(id(kernel), kernel))
+            _exchange(self._alone, lambda kernel: next((m.kernel for m in memory if m is kernel), kernel))
 
 
 class _Remembered(Kernel):
@@ -128,8 +128,18 @@ class _Remembered(Kernel):
     def row(self, X: Array, x: Array) -> Array:
         return self.kernel.row(X, x)
 
+    @property
+    def compiled(self) -> KernelRows | None:
+        return self.kernel.compiled
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.kernel, name)  # what only some kernels have
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
 
 
 def _groups(learners: Sequence[Learner]) -> list[list[int]]:
@@ -152,18 +162,27 @@ def _fingerprint(part: Params, otherwise: int) -> bytes | int:
         return otherwise
 
 
+def _common(learners: Sequence[Learner]) -> list[Kernel]:
+    """Kernels that at least two of the learners have, compared by value (a kernel need not be hashable)."""
+    common: list[Kernel] = []
+    held = [list(_kernels(learner)) for learner in learners]
+    for i, own in enumerate(held):
+        for kernel in own:
+            if kernel not in common and any(kernel in others for others in held[:i]):
+                common.append(kernel)
+    return common
+
+
 def _kernels(part: Params) -> Iterator[Kernel]:
     """Every kernel that a learner or one of its parts holds."""
-    for value in _held(part):
-        if isinstance(value, Kernel):
-            yield value
-        elif isinstance(value, Params):
-            yield from _kernels(value)
-
-
-def _held(part: Params) -> Iterator[Any]:
     for value in part.__dict__.values():
-        yield from value if isinstance(value, (list, tuple)) else (value,)
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(item, _Remembered):  # of a panel around this one, which is at work
+                yield item.kernel
+            elif isinstance(item, Kernel):
+                yield item
+            elif isinstance(item, Params):
+                yield from _kernels(item)
 
 
 def _exchange(parts: Sequence[Params], new: Callable[[Kernel], Kernel]) -> None:

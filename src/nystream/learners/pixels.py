@@ -39,8 +39,8 @@ class Pixels(Params):
 
     "silk" is `SILK(kernel, loss=Novelty(rho), tau=tau, C=C, budget=budget)` and "norma" is `NORMA(kernel,
     loss=Novelty(rho), eta=C, lam=tau / C, budget=budget)` in every pixel. Foreground is where the score is below a
-    threshold: with "silk" a new colour becomes background after about rho / C frames, so large C swallows slow objects.
-    The highest possible score is near min(rho, C (1 - (1 - tau)^budget) / tau), 0.82 with the defaults.
+    threshold; half of `ceiling` is a start. A new colour becomes background after about rho / C frames, so large C
+    swallows slow objects.
 
     O(n budget c) time per frame for n pixels of c channels, n budget (c + 2) numbers of memory, nothing grows.
 
@@ -149,6 +149,16 @@ class Pixels(Params):
         return self._stacked([self.score(frame) for frame in frames])
 
     @property
+    def ceiling(self) -> float:
+        """About the score that a pixel of constant colour settles at: rho, or less if the budget is too small for it.
+
+        `budget` coefficients of the largest size, each (1 - tau) times the next, sum to C' (1 - (1 - tau)^budget) / tau,
+        where C' is (1 - tau) C for "silk" and C for "norma".
+        """
+        terms = (1 - (1 - self.tau) ** self.budget) / self.tau if self.tau else float(self.budget)
+        return min(self.rho, self._cap * terms)
+
+    @property
     def n_seen(self) -> int:
         """Frames learnt from."""
         return self.n_seen_
@@ -224,6 +234,11 @@ class Pixels(Params):
     def _stacked(self, scores: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
         return np.stack(scores) if scores else np.zeros((0, *self.shape_[:2]), dtype=self.dtype)
 
+    @property
+    def _cap(self) -> float:
+        """The largest coefficient of a new term."""
+        return (1.0 - self.tau) * self.C if self.rule == "silk" else self.C
+
     # -- state -----------------------------------------------------------------------------------------------------
     _pool: ThreadPoolExecutor | None = None
 
@@ -249,7 +264,7 @@ class Pixels(Params):
             ring=self.rule == "norma",
             rate=-min(max(rate, float(limits.tiny)), float(limits.max)),  # 0 or infinity could make NaN of a distance
             keep=1.0 - self.tau,
-            cap=(1.0 - self.tau) * self.C if self.rule == "silk" else self.C,
+            cap=self._cap,
             rho=self.rho,
         )
 

@@ -41,8 +41,8 @@ class SketchedONS(FeatureLearner):
     eta : "auto" or float
         "auto": sigma, or 1 / (L clip sqrt(t)) where the loss has no curvature (hinge, absolute).
 
-    Deviations from the paper: none in the numbers. The usual cheap form collects 2 ell rows and shrinks every ell rounds;
-    this one shrinks in every round, as the plain form does, and is as cheap because it works in coordinates.
+    Deviations from the paper: none in the numbers. The usual cheap form collects 2 ell rows and shrinks every ell
+    rounds; this one shrinks in every round, as the plain form does, and is as cheap because it works in coordinates.
 
     References
     ----------
@@ -91,9 +91,7 @@ class SketchedONS(FeatureLearner):
 
     def _parts(self) -> tuple[FeatureMap, SketchedNewtonStep]:
         features = Identity() if self.features is None else self.features.clone()
-        return features, SketchedNewtonStep(
-            self.loss, clip=self.clip, lam=self.lam, eta=self.eta, sketch=self.sketch
-        )
+        return features, SketchedNewtonStep(self.loss, clip=self.clip, lam=self.lam, eta=self.eta, sketch=self.sketch)
 
     @property
     def _solver(self) -> SketchedNewtonStep:

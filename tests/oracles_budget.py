@@ -104,17 +104,23 @@ def exact_pa(variant: str | None, C: float) -> Callable[..., np.ndarray]:
 
 
 class Slots:
-    """Stored indices of the stream and their coefficients (m, outputs)."""
+    """Stored indices of the stream, their coefficients (m, outputs), and the sums of those over the rounds."""
 
     def __init__(self, K: np.ndarray, outputs: int = 1) -> None:
-        self.K, self.index, self.coef = K, [], np.zeros((0, outputs))
+        self.K, self.index, self.coef, self.total = K, [], np.zeros((0, outputs)), np.zeros((0, outputs))
 
     def predict(self, t: int) -> np.ndarray:
         return self.K[t, self.index] @ self.coef if self.index else np.zeros(self.coef.shape[1])
 
+    def begin(self, t: int) -> np.ndarray:
+        """The prediction of round t, whose hypothesis enters the sums."""
+        self.total = self.total + self.coef
+        return self.predict(t)
+
     def append(self, t: int, alpha: np.ndarray) -> None:
         self.index.append(t)
         self.coef = np.vstack([self.coef, np.atleast_1d(alpha)])
+        self.total = np.vstack([self.total, np.zeros(self.coef.shape[1])])
 
     def gram(self, rows: list[int], columns: list[int]) -> np.ndarray:
         return self.K[np.ix_(rows, columns)]
@@ -169,7 +175,7 @@ def budget_pa(
     rule = runner_up_pa("I", C) if outputs > 1 else hinge_pa("I", C)
     f, P = Slots(K, outputs), np.zeros((len(K), outputs))
     for t in range(len(K)):
-        P[t] = f.predict(t)
+        P[t] = f.begin(t)
         alpha = rule(y[t], P[t], K[t, t])
         if not alpha.any():
             continue
@@ -179,10 +185,11 @@ def budget_pa(
         candidates = [_projection(f, t, r, variant) for r in range(budget)]
         gone = int(np.argmin([np.sum(f.coef[r] ** 2) * c[2] for r, c in enumerate(candidates)]))
         slots, b, _ = candidates[gone]
-        leaving = f.coef[gone].copy()
+        leaving, history = f.coef[gone].copy(), f.total[gone].copy()
         for slot, weight in zip(slots, b[:-1], strict=True):
             f.coef[slot] += weight * leaving
-        f.index[gone], f.coef[gone] = t, alpha + b[-1] * leaving
+            f.total[slot] += weight * history
+        f.index[gone], f.coef[gone], f.total[gone] = t, alpha + b[-1] * leaving, b[-1] * history
     return P, f
 
 
@@ -208,7 +215,7 @@ def projectron(
 ) -> tuple[np.ndarray, Slots]:
     f, P = Slots(K), np.zeros(len(K))
     for t in range(len(K)):
-        P[t] = f.predict(t)[0]
+        P[t] = f.begin(t)[0]
         m = y[t] * P[t]
         if m > 0 and not (plus and m < 1):
             continue
@@ -293,18 +300,20 @@ def dual_sgd(
     budget: int,
     evict: int,
     t0: float = 0.0,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Predictions and the weights of the features Z (n, dim)."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Predictions, the weights of the features Z (n, dim), and the mean hypothesis at all points of the stream."""
     alpha, w, P = np.zeros(len(K)), np.zeros(Z.shape[1]), np.zeros(len(K))
+    sum_alpha, sum_w = np.zeros(len(K)), np.zeros(Z.shape[1])
     for t in range(len(K)):
         P[t] = K[t] @ alpha + Z[t] @ w
+        sum_alpha, sum_w = sum_alpha + alpha, sum_w + w
         g, step = grad(y[t], P[t]), 1 / (t0 + t + 1)
         alpha, w = (1 - step) * alpha, (1 - step) * w
         if g != 0:
             stored = np.flatnonzero(alpha)
             if len(stored) == budget:
                 gone = stored[_smallest(alpha[stored], stored)[:evict]]
-                w = w + Z[gone].T @ alpha[gone]
-                alpha[gone] = 0.0
+                w, sum_w = w + Z[gone].T @ alpha[gone], sum_w + Z[gone].T @ sum_alpha[gone]
+                alpha[gone] = sum_alpha[gone] = 0.0
             alpha[t] = -g * step / lam
-    return P, w
+    return P, w, (K @ sum_alpha + Z @ sum_w) / len(K)

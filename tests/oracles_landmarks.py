@@ -1,4 +1,4 @@
-"""Gradient descent on Nystrom features written slowly: whole matrices, a fresh decomposition and lstsq at every move."""
+"""Gradient descent on Nystrom features written slowly: whole matrices, a fresh decomposition, lstsq at every move."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from oracles import gaussian
 
 def gradient(loss, y, p):
     loss = as_loss(loss)
-    return np.asarray(loss.grad(int(y[0]), p) if loss.multiclass else [loss.grad(a, b) for a, b in zip(y, p, strict=True)])
+    return np.asarray(
+        loss.grad(int(y[0]), p) if loss.multiclass else [loss.grad(a, b) for a, b in zip(y, p, strict=True)]
+    )
 
 
 def functional(X, Y, sigma, outputs, loss, eta, lam=0.0, schedule="constant"):
@@ -45,7 +47,9 @@ def move(points, counts, x, eps, count="moves"):
     return q, squares[q]
 
 
-def nolana(X, Y, sigma, m, r, eps, outputs, loss, eta, lam=0.0, schedule="constant", theta=None, order="gd_ls", count="moves"):
+def nolana(
+    X, Y, sigma, m, r, eps, outputs, loss, eta, lam=0.0, schedule="constant", theta=None, order="gd_ls", count="moves"
+):
     """Predictions of NOLANA (of NOGD for eps = inf) and the number of moves after the landmarks were complete."""
     P, alpha = functional(X[:m], Y[:m], sigma, outputs, loss, eta, lam, schedule)
     u, N, moves = X[:m].copy(), np.ones(m), 0

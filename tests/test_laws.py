@@ -5,8 +5,24 @@ from __future__ import annotations
 import pytest
 from laws import LAWS
 
-from nystream import FOGD, ONS, PKAWV, PKRR, Classifier, Fastfood, Fourier, Gaussian, KernelRidge, Laplacian, Nystrom
-from nystream import Standardized
+from nystream import (
+    FOGD,
+    KONS,
+    KORS,
+    ONS,
+    PKAWV,
+    PKRR,
+    SILK,
+    Classifier,
+    Fastfood,
+    Fourier,
+    Gaussian,
+    KernelRidge,
+    Laplacian,
+    Nystrom,
+    SketchedKONS,
+    Standardized,
+)
 from nystream.learners.catalogue import CATALOGUE
 
 G = Gaussian(0.7)
@@ -18,6 +34,11 @@ VARIANTS = {
     "ons-linear-logistic": ONS(loss="logistic", clip=2.0),
     "ons-hinge": ONS(FEATURES, loss="hinge", clip=1.5),
     "ons-nystrom": ONS(Nystrom(G, 12), clip=2.0),
+    "ons-kors": ONS(KORS(G, 0.5, seed=0), clip=2.0),
+    "kons-hinge": KONS(G, loss="hinge", clip=1.5),
+    "sketched-kons-logistic": SketchedKONS(G, loss="logistic", clip=2.0, gamma=0.0, seed=0),
+    "silk-project-softmax": SILK(G, loss="softmax", budget=20, drop="project"),
+    "silk-merge-logistic": SILK(G, loss="logistic", budget=20, drop="merge"),
     "fogd-orthogonal-squared": FOGD(G, dim=40, loss="squared", features="orthogonal", seed=0),
     "fogd-fastfood-sqrt": FOGD(G, dim=40, schedule="sqrt", lam=0.01, features="fastfood", seed=0),
     "fogd-softmax": FOGD(G, dim=40, loss="softmax", seed=0),

@@ -6,19 +6,21 @@ from typing import Any as _Any
 
 from nystream import evaluate, features, kernels, learners, losses, metrics, solvers, streams
 from nystream.evaluate import Comparison, Result, compare, prequential
-from nystream.features import Fastfood, Fourier, Nystrom, Taylor
+from nystream.features import KORS, Fastfood, Fourier, Nystrom, Taylor
 from nystream.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Normalized, Polynomial
 from nystream.learners import (
     BSGD,
     FOGD,
     ILK,
     KONS,
+    NAROW,
     NORMA,
     ONS,
     PKAWV,
     PKRR,
     SILK,
     SVMD,
+    Aggregate,
     Baseline,
     BudgetPA,
     Classifier,
@@ -33,7 +35,9 @@ from nystream.learners import (
     Pixels,
     Projectron,
     RandomBudgetPerceptron,
+    SecondOrderPerceptron,
     SketchedKONS,
+    SketchedONS,
     Standardized,
 )
 from nystream.losses import Loss
@@ -69,6 +73,7 @@ __all__ = [
     "KernelAWV",
     "KernelRidge",
     "KONS",
+    "KORS",
     "Laplacian",
     "Learner",
     "Linear",
@@ -85,6 +90,10 @@ __all__ = [
     "Result",
     "SILK",
     "SketchedKONS",
+    "Aggregate",
+    "NAROW",
+    "SecondOrderPerceptron",
+    "SketchedONS",
     "Standardized",
     "SVMD",
     "Taylor",

@@ -57,8 +57,18 @@ class Params:
         return self
 
     def clone(self) -> Self:
-        """A fresh object with equal parameters that shares no memory with this one and has learnt nothing."""
+        """A fresh object with equal parameters that shares no memory with this one and has learnt nothing.
+
+        What was fitted before it was given as a parameter (the landmarks of a feature map) is part of the parameters.
+        """
         return type(self)(**{name: _copied(value) for name, value in self.get_params(deep=False).items()})
+
+    def _as_parameter(self) -> Self:
+        """A copy of this object for a clone of what has it as a parameter."""
+        return self.clone()
+
+    def __sklearn_clone__(self) -> Self:
+        return self.clone()
 
     def _state(self) -> dict[str, Any]:
         """What was learnt: arrays, numbers, strings, generators, other `Params`, and lists or dicts of those."""
@@ -94,7 +104,7 @@ class Params:
 
 def _copied(value: Any) -> Any:
     if isinstance(value, Params):
-        return value.clone()
+        return value._as_parameter()
     if isinstance(value, (list, tuple)):
         return type(value)(_copied(v) for v in value)
     return copy.deepcopy(value) if isinstance(value, (np.ndarray, np.random.Generator, dict)) else value

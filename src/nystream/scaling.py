@@ -1,13 +1,18 @@
-"""Running standardisation: Welford's recursion, a block at a time, equal to the last bit however blocks are cut."""
+"""Scalings of columns: running (Welford's recursion, the same bits however blocks are cut) or fitted and frozen."""
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 import numpy as np
 
-from nystream.params import Params
+from nystream.params import Params, positive
 from nystream.types import Array
 
-__all__ = ["RunningScale"]
+__all__ = ["FrozenScale", "GlobalScale", "LogScale", "RunningScale", "StandardScale"]
+
+CONSTANT = 1e-12
+"""A column whose deviation is at most this part of its largest value is constant, up to rounding."""
 
 
 class RunningScale(Params):
@@ -64,6 +69,177 @@ class RunningScale(Params):
     @property
     def nbytes(self) -> int:
         return 4 * self.count_.nbytes
+
+
+
+class FrozenScale(Params):
+    """A scaling fitted on some rows, the same for every row after that: features computed earlier stay valid.
+
+    `scale.fit(X)` learns it and returns itself, `scale(X)` applies it to a block (n, d) or to one row (d,) without
+    changing X. A nan stays nan and is not counted; a column without a value is left as it is. Columns in any unit,
+    from 1e-150 to 1e150, neither overflow nor vanish. Fitting is O(n d) (`LogScale`: O(n log n d)), a row O(d).
+
+    Subclasses give `_learn(X)`, which sets `mean_` and `scale_`, and may change `_warped(X)` or `clip`.
+    """
+
+    mean_: Array
+    scale_: Array
+    clip: float | None = None
+
+    def fit(self, X: Any) -> Self:
+        """Learn the scaling from these rows (n, d), n >= 1."""
+        X = np.asarray(X, dtype=np.float64)
+        if X.ndim != 2 or not len(X):
+            raise ValueError(f"{type(self).__name__}.fit needs rows (n, d) with n >= 1, got shape {X.shape}")
+        self._learn(X)
+        return self
+
+    def __call__(self, X: Array) -> Array:
+        """Scaled copies of rows."""
+        if "mean_" not in self.__dict__:
+            raise ValueError(f"this {type(self).__name__} was fitted on no rows yet; call fit(X) first")
+        U = self._warped(X) - self.mean_
+        U /= self.scale_
+        if self.clip is not None:
+            np.maximum(U, -self.clip, out=U)
+            np.minimum(U, self.clip, out=U)
+        return U
+
+    @property
+    def nbytes(self) -> int:
+        return sum(value.nbytes for value in self._state().values())
+
+    def widen(self, d: int) -> None:
+        """More columns, left as they are: those that were 0 in every row so far stay 0."""
+        new = d - len(self.mean_)
+        self.mean_, self.scale_ = np.r_[self.mean_, np.zeros(new)], np.r_[self.scale_, np.ones(new)]
+
+    def _learn(self, X: Array) -> None:
+        raise NotImplementedError
+
+    def _warped(self, X: Array) -> Array:
+        return X
+
+
+class StandardScale(FrozenScale):
+    """(x - mean) / deviation of every column, clipped to [-clip, clip]; a constant column is divided by 1.
+
+    The clip is for streams: a column that drifts away from the rows of the fit (a date, a counter) would otherwise
+    carry all later rows out of the reach of every stored point.
+
+    Parameters
+    ----------
+    clip : float or None, default 3.0
+        In deviations; None: no clipping.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.scaling import StandardScale
+    >>> scale = StandardScale(clip=2.0).fit(np.array([[1.0, 7.0], [3.0, 7.0]]))
+    >>> scale(np.array([[1.0, 7.0], [99.0, 7.5]])).tolist()
+    [[-1.0, 0.0], [2.0, 0.5]]
+    """
+
+    def __init__(self, clip: float | None = 3.0) -> None:
+        self.clip = None if clip is None else positive("clip", clip)
+
+    def _learn(self, X: Array) -> None:
+        self.mean_, self.scale_ = _moments(X)
+        self.scale_[self.scale_ == 0.0] = 1.0
+
+
+class GlobalScale(FrozenScale):
+    """(x - mean) / one number for all columns, the root of their mean variance: for columns of one unit, as pixels.
+
+    Columns keep their relative spread, so those that hardly vary hardly count. Constant columns alone: divided by 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.scaling import GlobalScale
+    >>> GlobalScale().fit(np.array([[0.0, -7.0], [2.0, 7.0]]))(np.array([[2.0, 7.0]])).round(3).tolist()
+    [[0.2, 1.4]]
+    """
+
+    def __init__(self) -> None:
+        """Nothing to choose."""
+
+    def _learn(self, X: Array) -> None:
+        self.mean_, deviation = _moments(X)
+        peak = deviation.max()
+        root = peak * np.sqrt(np.mean((deviation / peak) ** 2)) if peak else 1.0
+        self.scale_ = np.full(X.shape[1], root)
+
+
+class LogScale(FrozenScale):
+    """Skewed columns tamed: v = sign(u) log(1 + |u|), u = (x - median) / MAD, then as `StandardScale`.
+
+    MAD is the median of |x - median|; where more than half of a column has one value, and it is 0, the mean of
+    |x - median| takes its place, and 1 in a constant column.
+
+    Parameters
+    ----------
+    clip : float or None, default 3.0
+        In deviations of v; None: no clipping.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.scaling import LogScale
+    >>> x = np.array([[0.0], [1.0], [2.0], [3.0], [1e9]])
+    >>> LogScale().fit(x)(x).round(2).tolist()
+    [[-0.65], [-0.57], [-0.48], [-0.4], [2.0]]
+    """
+
+    centre_: Array
+    spread_: Array
+
+    def __init__(self, clip: float | None = 3.0) -> None:
+        self.clip = None if clip is None else positive("clip", clip)
+
+    def _learn(self, X: Array) -> None:
+        self.centre_ = _medians(X)
+        distance = np.abs(X - self.centre_)
+        self.spread_ = _medians(distance)
+        flat = np.flatnonzero(self.spread_ == 0.0)
+        self.spread_[flat] = _moments(distance[:, flat])[0]
+        self.spread_[self.spread_ == 0.0] = 1.0
+        self.mean_, self.scale_ = _moments(self._warped(X))
+        self.scale_[self.scale_ == 0.0] = 1.0
+
+    def _warped(self, X: Array) -> Array:
+        U = (X - self.centre_) / self.spread_
+        return np.copysign(np.log1p(np.abs(U)), U)
+
+    def widen(self, d: int) -> None:
+        new = d - len(self.mean_)
+        self.centre_, self.spread_ = np.r_[self.centre_, np.zeros(new)], np.r_[self.spread_, np.ones(new)]
+        super().widen(d)
+
+
+def _moments(X: Array) -> tuple[Array, Array]:
+    """Means and (population) deviations of the columns' finite values; both 0 where there is none.
+
+    The deviation is exactly 0 in a constant column, whose mean may be a rounding away from its value.
+    """
+    known = np.isfinite(X)
+    count = np.maximum(known.sum(axis=0), 1)
+    peak = np.where(known, np.abs(X), 0.0).max(axis=0, initial=0.0)
+    peak[peak == 0.0] = 1.0
+    U = np.where(known, X / peak, 0.0)  # squares of columns in any unit neither overflow nor vanish
+    mean = U.sum(axis=0) / count
+    deviation = np.sqrt((np.where(known, U - mean, 0.0) ** 2).sum(axis=0) / count)
+    deviation[deviation <= CONSTANT] = 0.0
+    return peak * mean, peak * deviation
+
+
+def _medians(X: Array) -> Array:
+    """Medians of the columns' finite values; 0 where there is none."""
+    known = np.isfinite(X)
+    if known.all():
+        return np.median(X, axis=0)
+    return np.array([np.median(x[k]) if k.any() else 0.0 for x, k in zip(X.T, known.T, strict=True)])
 
 
 def _scaled(X: Array, known: np.typing.NDArray[np.bool_], centred: Array, spreads: Array, counts: Array) -> Array:

@@ -95,7 +95,7 @@ def test_shapes_that_do_not_fit_are_refused():
         map.map(X, np.empty((150, 6)))
     with pytest.raises(ValueError, match=r"shape \(3,\)"):
         map.row(X[0, :2])
-    with pytest.raises(IndexError, match="rows 5..151 of a block of 150"):
+    with pytest.raises(IndexError, match=r"rows 5\.\.151 of a block of 150"):
         Sight(map, X).features(5, 151)
     with pytest.raises(IndexError, match="no landmark 13"):
         Sight(map, X).moved(13, 0)

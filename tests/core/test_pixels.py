@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def by_definition(X, budget=4, tau=0.02, C=0.05, rho=1.0, absolute=False, ring=F
         else:
             new = np.clip(rho - (1 - tau) * f, 0, (1 - tau) * C)
             least = A.min(axis=1)
-            j = np.where(A == least[:, None], B, T).argmin(axis=1)
+            j = np.where(least[:, None] == A, B, T).argmin(axis=1)
             live = live & (new > 0) & (new >= least)
         i = np.flatnonzero(live)
         Z[i, j[i]], A[i, j[i]], B[i, j[i]] = x[i], new[i], t
@@ -70,7 +71,7 @@ def run(sweep, arrays, X, frozen=None, cuts=(0, 3), start=0):
     dtype = arrays[0].dtype
     P = np.empty(X.shape[:2], dtype)
     for t, x in enumerate(X):
-        for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+        for first, last in pairwise(cuts):
             sweep.band(x, P[t], None if frozen is None else frozen[t], start + t, True, first, last)
     return P
 
@@ -94,7 +95,7 @@ def test_scores_are_those_of_the_definition(setting, c):
     expected = by_definition(X, **setting)
     assert_allclose(run(*network(c=c, **setting), X), expected, rtol=1e-12, atol=1e-13)
     assert (expected > 0.0125).any()
-    single = run(*network(c=c, dtype="float32", **setting), X)  # two coefficients may be equal in one and not in the other
+    single = run(*network(c=c, dtype="float32", **setting), X)  # coefficients equal in one may differ in the other
     assert np.isclose(single, expected, rtol=2e-5, atol=2e-6).mean() > 0.999
 
 
@@ -187,7 +188,9 @@ def test_every_instruction_set_gives_the_same_scores():
     results = {}
     for isa in ("base", "avx2", "avx512"):
         done = subprocess.run(
-            [sys.executable, "-c", SCRIPT.format(folder=here)], env={**os.environ, "NYSTREAM_ISA": isa}, capture_output=True
+            [sys.executable, "-c", SCRIPT.format(folder=here)],
+            env={**os.environ, "NYSTREAM_ISA": isa},
+            capture_output=True,
         )
         assert done.returncode == 0, done.stderr.decode()
         results[isa] = list(np.load(io.BytesIO(done.stdout)).values())

@@ -101,7 +101,7 @@ def moves(X, count, thresholds=EPS):
 
 
 def test_usps_in_file_order_gives_the_published_numbers_of_moves(usps):
-    """The numbers of updates that the paper prints for usps, m = 100; so N_q counts moves and the order is the files'."""
+    """The numbers of updates that the paper prints for m = 100: N_q counts moves, the order is that of the files."""
     assert usps.shape == (9298, 256)
     assert moves(usps, "moves") == [9298, 7742, 5523, 1262, 23, 0]
 

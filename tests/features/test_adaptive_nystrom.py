@@ -163,7 +163,11 @@ def test_repeated_landmarks_have_features_that_are_zero(X):
     features = AdaptiveNystrom(Gaussian(), np.repeat(X[:3], 4, axis=0), 10, np.inf).fit(X)
     Z = features.transform(X)
     assert (np.abs(Z).max(0) > 0).sum() == 3
-    assert_allclose(Z @ Z.T, Nystrom(Gaussian(), X[:3]).fit(X).transform(X) @ Nystrom(Gaussian(), X[:3]).fit(X).transform(X).T, atol=1e-9)
+    assert_allclose(
+        Z @ Z.T,
+        Nystrom(Gaussian(), X[:3]).fit(X).transform(X) @ Nystrom(Gaussian(), X[:3]).fit(X).transform(X).T,
+        atol=1e-9,
+    )
     assert np.isfinite(AdaptiveNystrom(Linear(), np.zeros((4, 3)), eps=0.0).fit(X).transform(X)).all()
 
 

@@ -103,14 +103,19 @@ def test_more_features_a_round_come_closer_to_functional_gradient_descent():
         alpha[t] = -rate * float(as_loss("logistic").grad(y[t], exact[-1]))
     error = {}
     for block in (4, 256):
-        runs = [DoublySGD(Gaussian(0.6), loss="logistic", lam=0.1, step=3.0, block=block, seed=s).run(X, y) for s in range(4)]
+        runs = [
+            DoublySGD(Gaussian(0.6), loss="logistic", lam=0.1, step=3.0, block=block, seed=s).run(X, y)
+            for s in range(4)
+        ]
         error[block] = np.sqrt(np.mean((np.array(runs) - exact) ** 2))
     assert error[256] < error[4] / 4  # the rate B^(-1/2) would give 8
 
 
 def test_a_full_model_predicts_on_and_learns_no_more():
     X, y = stream(loss="logistic")
-    free, capped = (DoublySGD(Gaussian(0.6), loss="logistic", block=4, max_features=limit, seed=1) for limit in (None, 403))
+    free, capped = (
+        DoublySGD(Gaussian(0.6), loss="logistic", block=4, max_features=limit, seed=1) for limit in (None, 403)
+    )
     P, Q = free.run(X, y), capped.run(X, y)
     assert_array_equal(Q[:101], P[:101])  # 100 rounds of 4, the last of which still learnt
     assert capped.size == 400

@@ -16,7 +16,17 @@ from oracles import gaussian
 from oracles_landmarks import functional, nolana
 
 SIGMA = 0.5
-LOSSES = ["hinge", "logistic", "squared_hinge", "squared", "absolute", "huber", "novelty", "multiclass_hinge", "softmax"]
+LOSSES = [
+    "hinge",
+    "logistic",
+    "squared_hinge",
+    "squared",
+    "absolute",
+    "huber",
+    "novelty",
+    "multiclass_hinge",
+    "softmax",
+]
 
 
 def stream(n=300, d=3, seed=0, loss="hinge"):

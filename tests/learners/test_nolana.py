@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,7 +18,17 @@ from oracles_landmarks import nolana
 SIGMA = 0.5
 ORDERS = ("gd_ls", "ls_gd")
 CLASSES = {"multiclass_hinge": MulticlassHinge(classes=3), "softmax": Softmax(classes=3)}
-LOSSES = ["hinge", "logistic", "squared_hinge", "squared", "absolute", "epsilon_insensitive", "pinball", "huber", "novelty"]
+LOSSES = [
+    "hinge",
+    "logistic",
+    "squared_hinge",
+    "squared",
+    "absolute",
+    "epsilon_insensitive",
+    "pinball",
+    "huber",
+    "novelty",
+]
 
 
 def stream(n=300, loss="hinge", seed=0):
@@ -43,12 +54,18 @@ def test_predictions_are_those_of_the_definition(loss, order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize(("eps", "count", "rank", "theta"), [(0.0, "moves", 24, None), (0.3, "all", 30, 0.0), (0.3, "moves", 12, 1e-2)])
+@pytest.mark.parametrize(
+    ("eps", "count", "rank", "theta"), [(0.0, "moves", 24, None), (0.3, "all", 30, 0.0), (0.3, "moves", 12, 1e-2)]
+)
 def test_every_option_follows_the_definition(order, eps, count, rank, theta):
     X, y, _ = stream()
     X[40:60] = X[:20]  # rows that are landmarks
-    model = NOLANA(Gaussian(SIGMA), landmarks=30, rank=rank, eps=eps, theta=theta, order=order, count=count, solver="eigh")
-    expected, moves = nolana(X, y[:, None], SIGMA, 30, rank, eps, 1, "hinge", 0.3, theta=theta, order=order, count=count)
+    model = NOLANA(
+        Gaussian(SIGMA), landmarks=30, rank=rank, eps=eps, theta=theta, order=order, count=count, solver="eigh"
+    )
+    expected, moves = nolana(
+        X, y[:, None], SIGMA, 30, rank, eps, 1, "hinge", 0.3, theta=theta, order=order, count=count
+    )
     assert_allclose(model.run(X, y), expected[:, 0], rtol=0, atol=1e-10)
     assert model.moves == moves + (30 if eps == 0 else 0)  # with eps = 0 the first rows count too
 
@@ -77,7 +94,7 @@ def test_rows_and_blocks_of_any_size_give_the_same_bits(kernel, order):
     assert_array_equal(whole.features_.motion_.counts_, rows.features_.motion_.counts_)
     pieces = make()
     cuts = [0, 24, 26, 300, 301, 900, 1200]
-    assert_array_equal(np.concatenate([pieces.run(X[a:b], y[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]), P)
+    assert_array_equal(np.concatenate([pieces.run(X[a:b], y[a:b]) for a, b in pairwise(cuts)]), P)
 
 
 @pytest.mark.parametrize("order", ORDERS)

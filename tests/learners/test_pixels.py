@@ -8,11 +8,11 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from oracles_expansion import SlowExpansion, norma, silk
 
 import nystream
 from nystream import Gaussian, Laplacian, Pixels
 from nystream.losses import Novelty
+from oracles_expansion import SlowExpansion, norma, silk
 
 SIGMA = 0.15
 
@@ -37,7 +37,9 @@ def looped(make, frames):
 
 
 # -- oracles -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("setting", [{}, {"tau": 0.0, "C": 0.3}, {"tau": 0.3, "C": 0.6, "budget": 3}, {"rho": 0.4, "budget": 6}])
+@pytest.mark.parametrize(
+    "setting", [{}, {"tau": 0.0, "C": 0.3}, {"tau": 0.3, "C": 0.6, "budget": 3}, {"rho": 0.4, "budget": 6}]
+)
 @pytest.mark.parametrize("kernel", [Gaussian(SIGMA), Laplacian(SIGMA)], ids=repr)
 def test_every_pixel_is_a_silk(kernel, setting):
     frames = clip(T=120)
@@ -53,7 +55,8 @@ def test_every_pixel_is_a_truncated_norma(setting):
     params = {"tau": 0.02, "C": 0.05, "budget": 20, "rho": 1.0, **setting}
     loss, eta = Novelty(params["rho"]), params["C"]
     expected = looped(
-        lambda: nystream.NORMA(Gaussian(SIGMA), loss=loss, eta=eta, lam=params["tau"] / eta, budget=params["budget"]), frames
+        lambda: nystream.NORMA(Gaussian(SIGMA), loss=loss, eta=eta, lam=params["tau"] / eta, budget=params["budget"]),
+        frames,
     )
     assert_allclose(Pixels(Gaussian(SIGMA), rule="norma", **setting).run(frames), expected, rtol=1e-12, atol=1e-12)
 
@@ -140,7 +143,9 @@ def test_threads_change_no_bit(dtype):
     for threads in (1, 2, 3, 64, None):
         model = Pixels(Gaussian(SIGMA), budget=5, dtype=dtype, threads=threads)
         P = model.run(frames[:40])
-        results.append((P, model.step(frames[40], freeze), model.set_params(threads=1).n_seen, model.clone().run(frames)))
+        results.append(
+            (P, model.step(frames[40], freeze), model.set_params(threads=1).n_seen, model.clone().run(frames))
+        )
     for other in results[1:]:
         for a, b in zip(other, results[0], strict=True):
             assert_array_equal(a, b)
@@ -189,11 +194,13 @@ def test_pixels_of_any_width_are_taken():
 
 
 @pytest.mark.parametrize("rule", ["silk", "norma"])
-@pytest.mark.parametrize("setting", [{}, {"tau": 0.0}, {"budget": 3}, {"C": 0.3, "tau": 0.01}, {"C": 0.1, "tau": 0.002}])
+@pytest.mark.parametrize(
+    "setting", [{}, {"tau": 0.0}, {"budget": 3}, {"C": 0.3, "tau": 0.01}, {"C": 0.1, "tau": 0.002}]
+)
 def test_a_steady_pixel_settles_at_the_ceiling(rule, setting):
     model = Pixels(Gaussian(SIGMA), rule=rule, **setting)
     last = model.run(np.full((600, 2, 2), 0.5))[-50:]
-    assert_allclose(last.mean(), model.ceiling, rtol=0.15)  # above rho norma adds nothing, below it C: it goes to and fro
+    assert_allclose(last.mean(), model.ceiling, rtol=0.15)  # norma adds C below rho, nothing above: to and fro
     assert last.min() > model.ceiling - model.C
 
 

@@ -36,9 +36,9 @@ cdef class KernelNewton:
 
         f (m,) are the predictions before projection at the start of the block, G (m, m) its residual Gram matrix, own
         (m,) k(x, x), y (m, 1) the labels, trace the trace of the factor's Gram matrix. E[i] are the coordinates that
-        later rows gain by the i-th row that enters (0 for the others), v its entry of L^-1 b. With H, the residual Gram matrix against
-        KORS's dictionary, and uniforms u, a row enters only if u < max(p, gamma), and odds are the p of the rows that
-        KORS keeps (0 elsewhere). f, G and H are used up.
+        later rows gain by the i-th row that enters (0 for the others), v its entry of L^-1 b. With H, the residual
+        Gram matrix against KORS's dictionary, and uniforms u, a row enters only if u < max(p, gamma), and odds are the
+        p of the rows that KORS keeps (0 elsewhere). f, G and H are used up.
         """
         cdef Py_ssize_t m = cnp.PyArray_DIM(f, 0), j, i, r = 0
         cdef cnp.ndarray records = np.zeros((m, WIDTH)), E = np.zeros((m, m)), rest = np.zeros((4, m))

@@ -14,8 +14,8 @@ cnp.import_array()
 def toss(cnp.ndarray G, cnp.ndarray c, cnp.ndarray u, double ridge, double eps, double beta, Py_ssize_t room):
     """One round per row: (tau, p, kept), each (m,).
 
-    G (m, m) is the residual Gram matrix of the rows and is used up, c (m,) their scales, u (m,) their uniforms. Row j is
-    kept if u_j < p_j, then weighs 1/p_j; after `room` rows none is kept any more.
+    G (m, m) is the residual Gram matrix of the rows and is used up, c (m,) their scales, u (m,) their uniforms. Row j
+    is kept if u_j < p_j, then weighs 1/p_j; after `room` rows none is kept any more.
     """
     cdef Py_ssize_t m = cnp.PyArray_DIM(G, 0), j
     cdef double* g = <double*> clean(G, m, m)

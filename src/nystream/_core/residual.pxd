@@ -1,8 +1,8 @@
 # A block of rows against a growing factor, seen through its m x m residual Gram matrix alone.
 #
-# G = phi(X) phi(X)' - T T' with T the whitened kernel rows L^-1 (s_i k(x_i, x)); of G the upper triangle is kept. When row
-# j enters the factor with scale s and pivot d, each later row i gains the coordinate (s/d) G_ij, and G loses the outer
-# product of these: O(m^2) instead of a new triangular solve.
+# G = phi(X) phi(X)' - T T' with T the whitened kernel rows L^-1 (s_i k(x_i, x)); of G the upper triangle is kept. When
+# row j enters the factor with scale s and pivot d, each later row i gains the coordinate (s/d) G_ij, and G loses the
+# outer product of these: O(m^2) instead of a new triangular solve.
 from libc.math cimport fmax
 
 

@@ -137,6 +137,8 @@ cdef class Rescaled:
         cdef double slope
         for n in range(self.d):
             slope = self.x[n] * OPS.dot(self.D, self.E + n * self.D, self.u)
+            if slope != slope:      # e^a x overflowed: its angles count as 0, whatever the scale
+                continue
             slope = min(max(slope, -1.0), 1.0)
             self.a[n] = min(max(self.a[n] - self.eta_scale * slope, -self.limit), self.limit)
         self._rescale()

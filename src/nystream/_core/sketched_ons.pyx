@@ -22,6 +22,7 @@ cdef linear_ops OPS = linear_pick()
 cdef int STEP = 1
 cdef double ONE = 1.0, ZERO = 0.0, MINUS = -1.0
 cdef double INSIDE = 1e-14   # a part of z outside a span that is shorter than this share of |z| is rounding
+cdef double MOST = 0.7       # what is left of z after one projection is accurate if it is longer than this share of |z|
 cdef double HUGE = 1e300
 cdef enum: GRADIENTS, EXCESS, LOST, METER   # entries of the meter: sketched_ons.py counts on the order
 cdef enum: WIDTH, RANK, ROUNDS, COUNTS      # entries of counts: m, k, rounds since E was turned
@@ -157,7 +158,7 @@ cdef class Sketch:
     cdef int _contain(self, double* z, int m, double length) noexcept nogil:
         """Make z part of the span of E, and y its coordinates; y holds E z. Returns the rows of E.
 
-        Gram-Schmidt, twice: what is left is orthogonal to E up to rounding, however short it is.
+        Gram-Schmidt; once more where most of z went, so that what is left is orthogonal to E however short it is.
         """
         cdef int i
         cdef double rest
@@ -165,11 +166,12 @@ cdef class Sketch:
             return m
         memcpy(self.r, z, self.d*sizeof(double))
         self._out_of(m, self.E, self.d, self.y, self.r)
-        self._into(m, self.E, self.d, self.r, self.c)
-        self._out_of(m, self.E, self.d, self.c, self.r)
-        for i in range(m):
-            self.y[i] += self.c[i]
         rest = sqrt(OPS.dot(self.d, self.r, self.r))
+        if rest < MOST*length:
+            self._into(m, self.E, self.d, self.r, self.c)
+            self._out_of(m, self.E, self.d, self.c, self.r)
+            OPS.add(m, self.y, self.c)
+            rest = sqrt(OPS.dot(self.d, self.r, self.r))
         if not rest > INSIDE*length:
             return m
         self.y[m], self.a[m] = rest, 0

@@ -6,8 +6,10 @@ import fnmatch
 import importlib
 import lzma
 import re
+import shutil
 import tarfile
 import tempfile
+import weakref
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -110,9 +112,10 @@ def _images(name: str, readers: dict[str, Callable[[], bytes]], pattern: str) ->
     def read() -> Iterator[tuple[int, Picture]]:
         for number, n in sorted(numbers.items()):
             try:
-                yield number, decode(readers[n]())
-            except OSError as error:
+                picture = decode(readers[n](), plugin="pillow")
+            except (OSError, RuntimeError) as error:
                 raise ValueError(f"{name}: {n} is not an image that can be read ({error})") from None
+            yield number, picture
 
     return Frames(name, len(chosen), read)
 
@@ -128,30 +131,36 @@ def _zipped(spec: str, path: Path, inner: str, pattern: str) -> Frames:
 
 def _tarred(spec: str, path: Path, inner: str, pattern: str) -> Frames:
     """Images of a tar archive, unpacked into a folder that goes with the reader: its members have no random access."""
-    folder = tempfile.TemporaryDirectory(prefix="nystream-frames-")
+    folder = Path(tempfile.mkdtemp(prefix="nystream-frames-"))
+    try:
+        copies = _unpacked(path, folder)
+        names = _members(path, list(copies), inner)
+        frames = _images(spec, {n.rpartition("/")[2]: copies[n].read_bytes for n in names}, pattern)
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    weakref.finalize(frames.read, shutil.rmtree, folder, ignore_errors=True)
+    return frames
+
+
+def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
+    """Copies of the images of a tar archive, by their names in it."""
     copies: dict[str, Path] = {}
     try:
         with tarfile.open(path) as archive:
             for member in archive:
                 content = archive.extractfile(member) if member.name.lower().endswith(IMAGES) else None
                 if content is not None:
-                    copies[member.name] = Path(folder.name) / str(len(copies))
+                    copies[member.name] = folder / str(len(copies))
                     copies[member.name].write_bytes(content.read())
     except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
         raise ValueError(f"{path}: {error}") from None
-    readers = {n.rpartition("/")[2]: copies[n].read_bytes for n in _members(path, list(copies), inner)}
-    frames = _images(spec, readers, pattern)
-
-    def read() -> Iterator[tuple[int, Picture]]:
-        assert folder.name
-        yield from frames.read()
-
-    return Frames(spec, frames.total, read)
+    return copies
 
 
 def _array(path: Path, first: int) -> Frames:
     """Frames of an array (T, H, W[, c]), one at a time."""
-    opened: Callable[[], Any] = (lambda: lzma.open(path)) if path.suffix.lower() == ".xz" else (lambda: path.open("rb"))
+    opened: Callable[[], Any] = partial(lzma.open if path.suffix.lower() == ".xz" else open, path, "rb")
     with opened() as file:
         shape, dtype = _header(file, path)
     frame = int(np.prod(shape[1:])) * dtype.itemsize

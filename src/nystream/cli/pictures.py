@@ -23,7 +23,9 @@ GAP = 4
 class Writer(Protocol):
     """Takes a frame, its novelty in [0, 1] and its mask."""
 
-    def add(self, number: int, frame: npt.NDArray[Any], novelty: npt.NDArray[Any], mask: npt.NDArray[np.bool_]) -> None: ...
+    def add(
+        self, number: int, frame: npt.NDArray[Any], novelty: npt.NDArray[Any], mask: npt.NDArray[np.bool_]
+    ) -> None: ...
     def close(self) -> None: ...
 
 
@@ -52,7 +54,7 @@ class Movie:
         try:
             self._file = imageio().imopen(path, "w", plugin="pyav")
         except ImportError:
-            raise ValueError("--movie needs PyAV: pip install 'nystream[video]'; without it pictures are written") from None
+            raise ValueError("--movie needs PyAV: pip install 'nystream[video]', or leave it out") from None
         self._rate: float | None = rate
 
     def add(self, number: int, frame: npt.NDArray[Any], novelty: npt.NDArray[Any], mask: npt.NDArray[np.bool_]) -> None:

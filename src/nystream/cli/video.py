@@ -49,7 +49,7 @@ def video(
     C: Annotated[float, typer.Option("--C", help="How fast new colours are learnt: in about 1/C frames.")] = 0.05,
     sigma: Annotated[float, typer.Option(help="Width of the Gaussian kernel, for pixels from 0 to 1.")] = 0.1,
     threshold: Annotated[
-        float | None, typer.Option(help="Foreground is what scores below; default: half of what a steady pixel reaches.")
+        float | None, typer.Option(help="Foreground scores below; default: half of what a steady pixel reaches.")
     ] = None,
     every: Annotated[int, typer.Option(help="Write masks and pictures of every so many frames.")] = 1,
     movie: Annotated[
@@ -66,14 +66,14 @@ def video(
     """Score every pixel of every frame by what that pixel has shown before; low scores are foreground.
 
     Each frame is scored before it is learnt. OUT gets masks/ and side/ (or overlay.mp4), summary.json, and with --truth
-    roc.png.
+    roc.png. With --initial the saved model's settings count, not those given here.
     """
     at_least("--every", every, 1)
     at_least("--warmup", warmup, 0)
     positive("--fps", fps)
-    model = _resumed(resume) if resume is not None else Pixels(
-        Gaussian(sigma), budget=budget, tau=tau, C=C, rule=rule, dtype="float32", threads=threads
-    )
+    kernel = Gaussian(sigma)
+    fresh = Pixels(kernel, budget=budget, tau=tau, C=C, rule=rule, dtype="float32", threads=threads)
+    model = fresh if resume is None else _resumed(resume)
     theta = model.ceiling / 2 if threshold is None else positive("--threshold", threshold)
     frames = open_frames(source, first)
     masks = _Truth(open_frames(truth, first)) if truth is not None else None
@@ -179,8 +179,8 @@ def _report(source: str, watch: _Watch) -> None:
         "frames_per_second_learning": watch.frames / max(watch.learning, 1e-9),
     }
     said = (
-        f"{watch.frames} frames of {width} x {height} in {watch.seconds:.1f} s, files included "
-        f"(learning alone: {summary['frames_per_second_learning']:.0f} frames/s); threshold {watch.theta:.3g}; see {watch.out}"
+        f"{watch.frames} frames of {width} x {height} in {watch.seconds:.1f} s, files included (learning alone: "
+        f"{summary['frames_per_second_learning']:.0f} frames/s); threshold {watch.theta:.3g}; see {watch.out}"
     )
     if watch.roc is not None:
         background, foreground = watch.roc.counts
@@ -193,7 +193,7 @@ def _report(source: str, watch: _Watch) -> None:
             "foreground_pixels": foreground,
             "background_pixels": background,
         }
-        title = f"{Path(source).name}: {watch.scored} labelled frames"
+        title = f"{'/'.join(Path(source).parts[-3:])}: {watch.scored} labelled frames"
         importlib.import_module("nystream.plot.roc").roc_chart(
             {f"{watch.model.rule.upper()} per pixel": watch.roc}, watch.out / "roc.png", title=title
         )

@@ -143,7 +143,9 @@ def _warm(E: Array, U: Array, q: int, b: Array) -> tuple[Array, Array]:
     m, r = U.shape
     Q = np.zeros((m, r + 2))
     Q[:, :r] = U
-    Q[q, r] = 1.0  # the directions of the change: without them eigenvalues with a gap are off by 1e-3, with them by 1e-5
+    Q[q, r] = (
+        1.0  # the directions of the change: without them eigenvalues with a gap are off by 1e-3, with them by 1e-5
+    )
     Q[:, r + 1] = b / (np.linalg.norm(b) or 1.0)
     for _ in range(ITERATIONS):
         Q = np.linalg.qr(E @ Q)[0]  # every time: without it the columns collapse on the leading ones

@@ -22,7 +22,7 @@ _DISTANCE = KernelRows("squared")
 
 
 class MovingLandmarks(Params):
-    """m points u_1..u_m with counts N_1..N_m, all 1 at first. For a row x, with u_q the nearest landmark (ties: least q)::
+    """m points u_1..u_m with counts N_1..N_m, all 1 at first. For a row x with nearest landmark u_q (ties: least q)::
 
         |x - u_q|^2 >= eps:      u_q <- (N_q u_q + x) / (N_q + 1),      N_q <- N_q + 1
 

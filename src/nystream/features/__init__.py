@@ -5,7 +5,8 @@ from nystream.features.base import FeatureMap, Identity
 from nystream.features.fastfood import Fastfood
 from nystream.features.fourier import Fourier
 from nystream.features.kors import KORS
+from nystream.features.metric import LearnedMetric
 from nystream.features.nystrom import Nystrom
 from nystream.features.taylor import Taylor
 
-__all__ = ["KORS", "AdaptiveNystrom", "Fastfood", "FeatureMap", "Fourier", "Identity", "Nystrom", "Taylor"]
+__all__ = ["KORS", "AdaptiveNystrom", "Fastfood", "FeatureMap", "Fourier", "Identity", "LearnedMetric", "Nystrom", "Taylor"]

@@ -28,7 +28,8 @@ THETA = 1e-8
 class AdaptiveNystrom(FeatureMap):
     """Truncated Nystrom features on moving landmarks u_1..u_m::
 
-        E = (k(u_i, u_j)) ~ U diag(S) U', the r leading eigenpairs,        z(x) = S^(-1/2) U' (k(u_1, x), ..., k(u_m, x))
+        E = (k(u_i, u_j)) ~ U diag(S) U', the r leading eigenpairs
+        z(x) = S^(-1/2) U' (k(u_1, x), ..., k(u_m, x))
 
     A row at least eps (squared distance) from every landmark moves the nearest one, as online k-means does
     (`MovingLandmarks`); one row and column of E change and the eigenpairs are refreshed (`Eigenpairs`). Since the basis
@@ -265,7 +266,7 @@ class AdaptiveNystrom(FeatureMap):
         if grown:
             Z = Z[:, :-1]  # the solver has not heard of the last coordinate
         self.begin(points, rows=True)
-        return Change(self.rotation_ @ Z)  # w.z(x) = sum_i c_i k(a_i, x) becomes S^(-1/2) U' K c, K c = Z w at the landmarks
+        return Change(self.rotation_ @ Z)  # f = w.z projected: S^(-1/2) U' times its values Z w at the landmarks
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Observe more rows; the first call fixes the number of columns."""
@@ -286,7 +287,7 @@ class AdaptiveNystrom(FeatureMap):
         return self
 
     def _follow(self, X: Array) -> None:
-        """Move the landmarks for all rows, then decompose once: without weights to carry no basis in between matters."""
+        """Move the landmarks for all rows, then decompose once: with no weights to carry, no basis between matters."""
         for x in X:
             self.motion_.observe(x)
         self.pairs_.start(np.ascontiguousarray(self.kernel(self.points, self.points), dtype=np.float64))

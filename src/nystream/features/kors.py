@@ -30,6 +30,7 @@ class KORS(FeatureMap):
     the atoms that are there, itself included. An atom in the span of the others (a duplicate) counts for the scores
     but adds no coordinate. O(m^2 + m d) a row, O(m^2 + m d) memory for m atoms.
 
+    For a learner whose map must not move, fit on a warm-up sample and freeze: `Nystrom(kernel, features.points)`.
     `shrink` and `merge` sample the atoms again, of one map or of maps fitted on parts of the data; they move the map
     otherwise than by appending, so use them before a learner is trained on it.
 

@@ -6,6 +6,7 @@ from nystream.kernels.laplacian import Laplacian
 from nystream.kernels.linear import Linear
 from nystream.kernels.matern import Matern
 from nystream.kernels.polynomial import Polynomial
+from nystream.kernels.width import median_distance
 
 __all__ = [
     "Gaussian",
@@ -18,4 +19,5 @@ __all__ = [
     "Product",
     "Scaled",
     "Sum",
+    "median_distance",
 ]

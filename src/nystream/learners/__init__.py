@@ -1,5 +1,6 @@
 """The learners: one published algorithm, one file."""
 
+from nystream.learners.aggregate import Aggregate
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
 from nystream.learners.bsgd import BSGD
@@ -13,6 +14,7 @@ from nystream.learners.forgetron import Forgetron
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAAR, KernelAWV, KernelRidge
 from nystream.learners.kons import KONS
+from nystream.learners.narow import NAROW
 from nystream.learners.nogd import NOGD
 from nystream.learners.nolana import NOLANA
 from nystream.learners.norma import NORMA
@@ -23,7 +25,9 @@ from nystream.learners.pixels import Pixels
 from nystream.learners.pkawv import PKAWV, PKRR
 from nystream.learners.projectron import Projectron
 from nystream.learners.rrf import RRF
+from nystream.learners.second_order_perceptron import SecondOrderPerceptron
 from nystream.learners.sketched_kons import SketchedKONS
+from nystream.learners.sketched_ons import SketchedONS
 from nystream.learners.standardized import Standardized
 from nystream.learners.svmd import SVMD
 
@@ -50,6 +54,10 @@ __all__ = [
     "Learner",
     "Pixels",
     "SketchedKONS",
+    "Aggregate",
+    "NAROW",
+    "SecondOrderPerceptron",
+    "SketchedONS",
     "Standardized",
     "BSGD",
     "BudgetPA",

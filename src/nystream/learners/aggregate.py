@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -76,8 +76,7 @@ class Aggregate(Learner):
     experts_: list[Learner]
     regrets_: Array
     largest_: float
-    _experts_of: list[Learner] | None = None  # those that `_side_by_side` was made for
-    _side_by_side: Panel
+    _panel: Panel
 
     def __init__(
         self, learners: Sequence[Learner], *, bound: float, rule: str = "aa", prior: ArrayLike | None = None
@@ -119,7 +118,7 @@ class Aggregate(Learner):
                 kind = type(expert).__name__
                 raise ValueError(f"y has {outputs} columns, but learners[{i}], a {kind}, has one output")
             expert.reserve(d, outputs)
-        self.experts_ = experts
+        self.experts_, self._panel = experts, Panel(experts)
         self.regrets_ = np.zeros((outputs, len(experts)))
         self.largest_ = 0.0
 
@@ -171,12 +170,10 @@ class Aggregate(Learner):
         for expert in self.experts_:
             expert.widen(d)
 
-    @property
-    def _panel(self) -> Panel:
-        """The experts side by side; made when first needed, also after loading."""
-        if self._experts_of is not self.experts_:
-            self._side_by_side, self._experts_of = Panel(self.experts_), self.experts_
-        return self._side_by_side
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if "experts_" in state:
+            self._panel = Panel(self.experts_)
 
     @property
     def _regrets(self) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 
 from nystream.features import Fourier, Taylor
 from nystream.kernels import Gaussian
+from nystream.learners.aggregate import Aggregate
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
 from nystream.learners.bsgd import BSGD
@@ -21,6 +22,7 @@ from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAWV, KernelRidge
 from nystream.learners.kons import KONS
 from nystream.learners.least_squares import LeastSquares
+from nystream.learners.narow import NAROW
 from nystream.learners.nogd import NOGD
 from nystream.learners.nolana import NOLANA
 from nystream.learners.norma import NORMA
@@ -30,7 +32,9 @@ from nystream.learners.perceptron import Perceptron, RandomBudgetPerceptron
 from nystream.learners.pkawv import PKAWV, PKRR
 from nystream.learners.projectron import Projectron
 from nystream.learners.rrf import RRF
+from nystream.learners.second_order_perceptron import SecondOrderPerceptron
 from nystream.learners.sketched_kons import SketchedKONS
+from nystream.learners.sketched_ons import SketchedONS
 from nystream.learners.svmd import SVMD
 
 __all__ = ["CATALOGUE", "Entry", "find"]
@@ -65,6 +69,12 @@ class Entry:
             params.setdefault("seed", seed)
         if "dim" in names:
             params.setdefault("dim", dim)
+        if "learners" in names:
+            features = Fourier(Gaussian(sigma), dim, seed=seed)
+            params.setdefault("learners", [PKAWV(features, lam=10.0**k) for k in range(-3, 3)])
+        for name in self.cls._names():  # a budget, a bound: what has no default is that of the example
+            if names[name].default is inspect.Parameter.empty:
+                params.setdefault(name, getattr(self.example, name))
         unknown = sorted(set(params) - set(names))
         if unknown:
             raise ValueError(f"{self.name} has no parameter {unknown[0]!r}; it has {', '.join(list(names)[1:])}")
@@ -76,12 +86,18 @@ _CALANDRIELLO = "Calandriello, Lazaric, Valko 2017"
 _CHENG = "Cheng, Vishwanathan, Schuurmans, Wang, Caelli 2006"
 _JEZEQUEL = "Jezequel, Gaillard, Rudi 2019"
 
+_GRID = [PKAWV(Taylor(_G, degree=3), lam=10.0**k) for k in range(-2, 2)]
+
 _ROWS = [
     Entry("pkawv", PKAWV(Taylor(_G, degree=4), lam=0.1), _JEZEQUEL),
     Entry("pkrr", PKRR(Taylor(_G, degree=4), lam=0.1), _JEZEQUEL),
     Entry("kernel-awv", KernelAWV(_G, lam=0.1), _JEZEQUEL + "; Gammerman, Kalnishkan, Vovk 2004"),
     Entry("kernel-ridge", KernelRidge(_G, lam=0.1), "Zhdanov, Kalnishkan 2010"),
     Entry("ons", ONS(Fourier(_G, 40, seed=0), clip=2.0), "Hazan, Agarwal, Kale 2007; Luo et al. 2016"),
+    Entry("sketched-ons", SketchedONS(Fourier(_G, 40, seed=0), sketch=8, clip=2.0), "Luo et al. 2016"),
+    Entry("second-order-perceptron", SecondOrderPerceptron(_G), "Cesa-Bianchi, Conconi, Gentile 2005"),
+    Entry("narow", NAROW(_G), "Orabona, Crammer 2010"),
+    Entry("aggregate", Aggregate(_GRID, bound=3.0), "Vovk 2001; Cesa-Bianchi, Lugosi 2006"),
     Entry("kons", KONS(_G, clip=2.0), _CALANDRIELLO),
     Entry("sketched-kons", SketchedKONS(_G, clip=2.0, gamma=0.2, seed=0), _CALANDRIELLO),
     Entry("fogd", FOGD(_G, dim=60, seed=0), "Lu, Hoi, Wang, Zhao, Liu 2016"),

@@ -71,8 +71,8 @@ class NystromPKAWV(LeastSquares, Learner):
         Of the coins of "kors": one uniform per round.
 
     Deviations from the paper: "frozen", "ald" and several outputs are additions. mu = lam is practice, the theorem
-    wants it far smaller. The published listing keeps a Cholesky factor of K_nm' K_nm + lam K_mm, which breaks down where
-    atoms are nearly dependent, and changes state in `predict`; here A = L D L' in nested coordinates, pivots >= lam.
+    wants it far smaller. The published listing keeps a Cholesky factor of K_nm' K_nm + lam K_mm, which breaks down
+    where atoms are nearly dependent, and changes state in `predict`; here A = L D L' in nested coordinates.
 
     References
     ----------
@@ -213,7 +213,7 @@ class NystromPKAWV(LeastSquares, Learner):
             return self
         if (self.d_, self.outputs_) != (other.d_, other.outputs_):
             raise ValueError(
-                f"merge needs equal columns and outputs; got {(self.d_, self.outputs_)} and {(other.d_, other.outputs_)}"
+                f"merge needs equal columns and outputs; got {self.d_}, {self.outputs_} and {other.d_}, {other.outputs_}"
             )
         T = self.atoms_.unite(other.atoms_)
         theirs, lost = other.solver_.carried(T, self.atoms_.width)

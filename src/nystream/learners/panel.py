@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -103,7 +104,10 @@ class Panel:
 
 
 class _Remembered(Kernel):
-    """A kernel that keeps its values between rows of one block, which nobody changes meanwhile, and other points."""
+    """A kernel that keeps its values between rows of one block, which nobody changes meanwhile, and other points.
+
+    Whoever copies it gets the kernel itself.
+    """
 
     def __init__(self, kernel: Kernel, block: Array) -> None:
         self.kernel = kernel
@@ -134,6 +138,18 @@ class _Remembered(Kernel):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.kernel, name)  # what only some kernels have
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return self.kernel.get_params(deep)
+
+    def clone(self) -> Any:
+        return self.kernel.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return copy.deepcopy(self.kernel, memo)
+
+    def __repr__(self) -> str:
+        return repr(self.kernel)
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -177,9 +193,7 @@ def _kernels(part: Params) -> Iterator[Kernel]:
     """Every kernel that a learner or one of its parts holds."""
     for value in part.__dict__.values():
         for item in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(item, _Remembered):  # of a panel around this one, which is at work
-                yield item.kernel
-            elif isinstance(item, Kernel):
+            if isinstance(item, Kernel):
                 yield item
             elif isinstance(item, Params):
                 yield from _kernels(item)

@@ -19,7 +19,7 @@ from nystream.params import Params, at_least, one_of, positive
 __all__ = ["Pixels"]
 
 RULES = ("silk", "norma")
-BIRTHS = {"float64": np.int64, "float32": np.int32}
+BIRTHS = {"float64": "int64", "float32": "int32"}
 """Types of numbers, and the integers of the same width that date the stored points."""
 NAMES = ("points_", "coef_", "born_", "scale_")
 """The arrays of the state, as a model file calls them."""
@@ -152,8 +152,8 @@ class Pixels(Params):
     def ceiling(self) -> float:
         """About the score that a pixel of constant colour settles at: rho, or less if the budget is too small for it.
 
-        `budget` coefficients of the largest size, each (1 - tau) times the next, sum to C' (1 - (1 - tau)^budget) / tau,
-        where C' is (1 - tau) C for "silk" and C for "norma".
+        `budget` coefficients of the largest size, each (1 - tau) times the next, sum to C' (1 - (1 - tau)^budget) /
+        tau, where C' is (1 - tau) C for "silk" and C for "norma".
         """
         terms = (1 - (1 - self.tau) ** self.budget) / self.tau if self.tau else float(self.budget)
         return min(self.rho, self._cap * terms)
@@ -201,7 +201,7 @@ class Pixels(Params):
         if pixels.dtype == np.uint16:
             return pixels.astype(self.dtype) / np.dtype(self.dtype).type(65535)
         if pixels.dtype.kind not in "bf":
-            raise ValueError(f"frame must be uint8, uint16 or float, got {pixels.dtype}; convert it, for the scale matters")
+            raise ValueError(f"frame must be uint8, uint16 or float, got {pixels.dtype}; the scale matters: convert it")
         with np.errstate(over="ignore"):
             numbers = pixels.astype(self.dtype)
         bad = ~np.isfinite(numbers)
@@ -257,8 +257,12 @@ class Pixels(Params):
         squared, limits = isinstance(self.kernel, Gaussian), np.finfo(self.dtype)
         sigma = float(self.kernel.get_params()["sigma"])
         rate = 0.5 / sigma / sigma if squared else 1 / sigma
+        points, coef, born, scale = arrays
         self._sweep = Sweep(
-            *arrays,
+            points,
+            coef,
+            born,
+            scale,
             n,
             absolute=not squared,
             ring=self.rule == "norma",

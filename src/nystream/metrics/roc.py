@@ -74,7 +74,7 @@ class ROC:
 
 
 def _bins(scores: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
-    """Leading bits of float32 as whole numbers in the order of the scores: those of negative numbers are turned round."""
+    """Leading bits of float32 as whole numbers in the order of the scores; those of negative numbers are turned."""
     with np.errstate(over="ignore"):
         single = np.asarray(scores, dtype=np.float32) + np.float32(0)  # -0 becomes 0
     if np.isnan(single).any():

@@ -57,7 +57,7 @@ class NestedAWV(AWV):
         self.meter_.columns_[SLACK] += gain
 
     def carried(self, T: Array, dim: int) -> tuple[Self, float]:
-        """The model on features T z, T (m, n) with |T| <= 1, in `dim` columns; and what T loses, sum w |z|^2 - w |T z|^2.
+        """The model on features T z, T (m, n) with |T| <= 1, in `dim` columns; and what T loses of sum w |z|^2.
 
         A = lam I + T (A - lam I) T', b = T b: exact, these are the sums over the rows that were learnt.
         """
@@ -78,7 +78,7 @@ class NestedAWV(AWV):
         return twin, max(float(np.trace(moments) - np.vdot(T @ moments, T)), 0.0)
 
     def _set_row(self, i: int, row: Array) -> None:
-        """L[i, :i] in the 8 x 8 tiles of the state: column-major, by column blocks, each from its diagonal tile down."""
+        """L[i, :i] in the 8 x 8 tiles of the state: column-major, by column block, each from its diagonal down."""
         padded = np.zeros(8 * (i // 8 + 1))
         padded[:i] = row
         start = 0

@@ -11,7 +11,7 @@ from nystream.streams.opening import GENERATORS, READERS, open_stream
 from nystream.streams.pipe import stdin
 from nystream.streams.svmlight import libsvm
 from nystream.streams.synth import bumps, checkerboard, sine
-from nystream.streams.transforms import shuffle, skip, standardize, take
+from nystream.streams.transforms import rescale, shuffle, skip, standardize, take
 from nystream.streams.weka import arff
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "numpy",
     "open_stream",
     "parquet",
+    "rescale",
     "shuffle",
     "sine",
     "skip",

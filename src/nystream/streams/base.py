@@ -8,9 +8,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from nystream.params import at_least
+from nystream.scaling import FrozenScale
 from nystream.streams.cutting import Block, after, first, recut
 from nystream.streams.labels import Labels
-from nystream.streams.scaling import standardized
+from nystream.streams.scaling import rescaled, standardized
 from nystream.streams.seeds import fixed_seed
 from nystream.streams.shuffling import permuted, windowed
 from nystream.types import Array, Seed
@@ -182,6 +183,17 @@ class Stream:
         do not depend, to the last bit, on how the stream is cut.
         """
         return Derived(self, "standardize", lambda rows: standardized(self._chunks(rows)), self.n, self.endless)
+
+    def rescale(self, scale: FrozenScale, rows: int = 1000) -> Stream:
+        """Features by a scaling that is fitted on the first rows, `StandardScale()` say, and frozen.
+
+        The first `rows` rows (all, if there are fewer) are read ahead for it, and scaled by it themselves. The pattern
+        `scale` is cloned, never fitted. As elsewhere, nothing depends on how the stream is cut.
+        """
+        at_least("rows", rows, 1)
+        if not isinstance(scale, FrozenScale):
+            raise ValueError(f"scale must be a scaling such as StandardScale(), got {scale!r}")
+        return Derived(self, "rescale", lambda size: rescaled(self._chunks(size), scale, rows), self.n, self.endless)
 
     def _arrays(self) -> tuple[Any, Any]:
         """Arrays of all rows; a stream that has them already gives them without a copy."""

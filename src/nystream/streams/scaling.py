@@ -1,13 +1,15 @@
-"""Running standardisation of a stream's features."""
+"""Scalings of a stream's features: running, or fitted on its first rows and frozen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nystream.scaling import RunningScale
+import numpy as np
+
+from nystream.scaling import FrozenScale, RunningScale
 from nystream.streams.cutting import Block
 
-__all__ = ["standardized"]
+__all__ = ["rescaled", "standardized"]
 
 
 def standardized(chunks: Iterator[Block]) -> Iterator[Block]:
@@ -18,3 +20,27 @@ def standardized(chunks: Iterator[Block]) -> Iterator[Block]:
             scale = RunningScale()
             scale.start(X.shape[1])
         yield scale(X), Y
+
+
+def rescaled(chunks: Iterator[Block], scale: FrozenScale, rows: int) -> Iterator[Block]:
+    """All rows by the scaling that a fit on the first `rows` of them gives."""
+    waiting: list[Block] = []
+    fitted: FrozenScale | None = None
+    missing = rows
+    for X, Y in chunks:
+        if fitted is not None:
+            yield fitted(X), Y
+            continue
+        waiting.append((X, Y))
+        missing -= len(X)
+        if missing <= 0:
+            fitted = _fitted(scale, waiting, rows)
+            yield from ((fitted(A), B) for A, B in waiting)
+            waiting = []
+    if waiting and any(len(X) for X, _ in waiting):
+        fitted = _fitted(scale, waiting, rows)
+        yield from ((fitted(A), B) for A, B in waiting)
+
+
+def _fitted(scale: FrozenScale, blocks: list[Block], rows: int) -> FrozenScale:
+    return scale.clone().fit(np.vstack([X for X, _ in blocks])[:rows])

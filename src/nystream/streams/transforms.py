@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from nystream.scaling import FrozenScale
 from nystream.streams.base import Stream
 from nystream.streams.in_memory import as_stream
 from nystream.types import Seed
 
-__all__ = ["shuffle", "skip", "standardize", "take"]
+__all__ = ["rescale", "shuffle", "skip", "standardize", "take"]
 
 
 def shuffle(stream: Any, seed: Seed = None, buffer: int | None = None) -> Stream:
@@ -19,6 +20,11 @@ def shuffle(stream: Any, seed: Seed = None, buffer: int | None = None) -> Stream
 def standardize(stream: Any) -> Stream:
     """Features minus their running mean, over their running deviation; see `Stream.standardize`."""
     return as_stream(stream).standardize()
+
+
+def rescale(stream: Any, scale: FrozenScale, rows: int = 1000) -> Stream:
+    """Features by a scaling that is fitted on the first rows and frozen; see `Stream.rescale`."""
+    return as_stream(stream).rescale(scale, rows)
 
 
 def take(stream: Any, n: int) -> Stream:

@@ -1,0 +1,186 @@
+"""A linear map learnt from labels, after which all directions of the inputs matter alike."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import lapack
+
+from nystream._core.kernel_rows import KernelRows
+from nystream.features.base import FeatureMap
+from nystream.features.seeds import checked_seed, generator
+from nystream.inputs import as_block, as_labels
+from nystream.kernels.gaussian import Gaussian
+from nystream.kernels.width import median_distance
+from nystream.params import at_least, positive
+from nystream.types import Array, Seed
+
+__all__ = ["FULL", "LearnedMetric"]
+
+FULL = 300
+"""Columns up to which M is a full matrix."""
+_LINEAR = KernelRows("linear")
+
+
+class LearnedMetric(FeatureMap):
+    """x -> T x, so that Euclidean distance after T tells apart what the labels tell apart: average gradient products.
+
+    One round: fit kernel ridge regression f (Gaussian, width the median distance) to rows x_1..x_n and labels Y, then::
+
+        M = sum over rows i and outputs c of grad f_c(x_i) grad f_c(x_i)',  scaled to trace d
+        T = (M + reg I)^(1/2)
+
+    Directions in which f does not change shrink. The next round does the same to the rows T x; the result is the
+    product of the rounds' maps. T is symmetric in the first round, a full matrix for d <= 300, diagonal above. Before
+    a fit (`start`) and where the labels are constant, T is the identity times (1 + reg)^(1/2).
+
+    With a = (K + lam I)^-1 Y, the gradients of one output at all rows are one product with the kernel matrix,
+    grad f(x_i) = sum_j a_j k_ij (x_j - x_i) / sigma^2, so that a round costs n^3/3 + 2 n g d K flops for n rows,
+    gradients at g of them and K outputs, and 16 n^2 bytes for a moment.
+
+    Columns must have a common scale (`StandardScale`). Several outputs count by their variances; class labels go in as
+    columns of -1/+1.
+
+    Parameters
+    ----------
+    rounds : int, default 2
+    lam : float, default 0.01
+        Ridge of the fit, > 0.
+    rows : int, default 1000
+        Rows used; if there are more, that many are drawn.
+    reg : float, default 0.01
+        What every direction keeps, > 0; the average direction has 1.
+    gradients : int or None
+        Take gradients at this many of the rows only; None: at all.
+    seed : int, Generator or None, default 0
+        Of the rows drawn.
+
+    References
+    ----------
+    Radhakrishnan, Beaglehole, Pandit, Belkin. Mechanism for feature learning in neural networks and backpropagation-free
+    machine learning models. Science 383, 2024 (there one kernel with the matrix M inside, the Laplacian).
+    Trivedi, Wang, Kpotufe, Shakhnarovich. A consistent estimator of the expected gradient outerproduct. UAI 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.features import LearnedMetric
+    >>> X = np.random.default_rng(0).normal(size=(300, 4))
+    >>> metric = LearnedMetric().fit(X, np.sin(2 * X[:, 0]))
+    >>> (np.linalg.norm(metric.matrix, axis=0) > 1).tolist()
+    [True, False, False, False]
+    """
+
+    map_: Array
+    """T, (d, d), or (d,), its diagonal."""
+
+    def __init__(
+        self,
+        rounds: int = 2,
+        *,
+        lam: float = 0.01,
+        rows: int = 1000,
+        reg: float = 0.01,
+        gradients: int | None = None,
+        seed: Seed = 0,
+    ) -> None:
+        self.rounds = at_least("rounds", rounds, 1)
+        self.lam = positive("lam", lam)
+        self.rows = at_least("rows", rows, 2)
+        self.reg = positive("reg", reg)
+        self.gradients = None if gradients is None else at_least("gradients", gradients, 1)
+        self.seed = checked_seed(seed)
+
+    def start(self, d: int) -> None:
+        """Nothing learnt: all directions alike."""
+        self.d_ = d
+        one = np.sqrt(1.0 + self.reg)
+        self.map_ = one * np.eye(d) if d <= FULL else np.full(d, one)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn T from rows X (n, d) and labels y, (n,) or (n, K)."""
+        X = as_block(X)
+        Y = as_labels(y, "real", len(X))
+        self.start(X.shape[1])
+        if len(X) > self.rows:
+            chosen = np.sort(generator(self.seed).choice(len(X), self.rows, replace=False))
+            X, Y = X[chosen], Y[chosen]
+        if len(X) < 2:
+            return self
+        Y = Y - Y.mean(axis=0)
+        peak = np.abs(Y).max()
+        if peak:
+            Y /= peak  # M is scaled to trace d: only the columns' relative sizes count
+        total = np.ones(X.shape[1])
+        for _ in range(self.rounds):
+            T = self._root(self._products(X, Y))
+            X = _applied(X, T)
+            total = total * T if total.ndim == 1 else T @ total
+        self.map_ = total
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Refused: the metric of some rows and that of others do not add up."""
+        raise TypeError("LearnedMetric is fitted on one block of rows at a time; call fit(X, y) on the latest rows")
+
+    @property
+    def dim(self) -> int:
+        """As many as columns."""
+        return self.d_
+
+    @property
+    def matrix(self) -> Array:
+        """T, (d, d): transform(X) = X @ matrix.T."""
+        return self.map_.copy() if self.map_.ndim == 2 else np.diag(self.map_)
+
+    def widen(self, d: int) -> None:
+        """New columns get what an average direction has; they were 0 in every row so far."""
+        new, old, one = d - self.d_, self.map_, np.sqrt(1.0 + self.reg)
+        if old.ndim == 1:
+            self.map_ = np.r_[old, np.full(new, one)]
+        else:
+            self.map_ = one * np.eye(d)
+            self.map_[: self.d_, : self.d_] = old
+        self.d_ = d
+
+    def _map(self, X: Array, out: Array) -> None:
+        out[:] = _applied(X, self.map_)
+
+    def _products(self, X: Array, Y: Array) -> Array:
+        """M of one round, (d, d) or (d,), not yet scaled."""
+        kernel = Gaussian(median_distance(X))
+        K = kernel(X, X)
+        g = len(X) if self.gradients is None else min(self.gradients, len(X))
+        at = slice(None) if g == len(X) else np.linspace(0, len(X) - 1, g).round().astype(np.intp)
+        near = K[at].copy()
+        K.flat[:: len(X) + 1] += self.lam
+        factor, failed = lapack.dpotrf(K.T, lower=1, overwrite_a=1)  # symmetric: K.T is K as LAPACK stores it
+        if failed:
+            raise ValueError(f"the kernel matrix lost lam={self.lam!r} in rounding; use a larger lam")
+        A = lapack.dpotrs(factor, Y, lower=1)[0]
+        d = X.shape[1]
+        M = np.zeros((d, d)) if d <= FULL else np.zeros(d)
+        for a in A.T:  # one output at a time: (g, d) numbers, not (g, d, K)
+            G = near @ (a[:, None] * X)
+            G -= (near @ a)[:, None] * X[at]
+            M += G.T @ G if d <= FULL else np.einsum("ij,ij->j", G, G)
+        return M
+
+    def _root(self, M: Array) -> Array:
+        """(M + reg I)^(1/2) with M scaled to trace d."""
+        full = M.ndim == 2
+        trace = float(np.trace(M) if full else M.sum())
+        if not np.isfinite(trace) or trace <= 0.0:
+            M = np.eye(len(M)) if full else np.ones(len(M))
+        else:
+            M = M * (len(M) / trace)
+        if not full:
+            return np.sqrt(M + self.reg)
+        values, Q = np.linalg.eigh(M)
+        return (Q * np.sqrt(np.maximum(values, 0.0) + self.reg)) @ Q.T
+
+
+def _applied(X: Array, T: Array) -> Array:
+    """T x for every row. Not by dgemm: a row has the same bits in any block, so that near ties stay what they are."""
+    return _LINEAR.block(X, T) if T.ndim == 2 else X * T

@@ -1,0 +1,35 @@
+"""How wide a kernel should be: the median distance between rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nystream._core.kernel_rows import KernelRows
+from nystream.params import at_least
+from nystream.types import Array
+
+__all__ = ["median_distance"]
+
+_SQUARED = KernelRows("squared")
+
+
+def median_distance(X: Array, sample: int = 400) -> float:
+    """The median of the non-zero distances between rows of X (n, d); 1 where there is none.
+
+    More than `sample` rows are thinned evenly: on a stream, spread over time. O(sample^2 d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.kernels import median_distance
+    >>> median_distance(np.array([[0.0], [0.0], [3.0]]))
+    3.0
+    """
+    at_least("sample", sample, 2)
+    if len(X) > sample:
+        X = X[np.linspace(0, len(X) - 1, sample).round().astype(np.intp)]
+    squared = _SQUARED.block(X, X)[np.triu_indices(len(X), 1)]
+    squared = squared[squared > 0.0]
+    return math.sqrt(float(np.median(squared))) if len(squared) else 1.0

@@ -1,0 +1,70 @@
+"""KernelSmoother: the weighted mean of the nearest of the latest rows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nystream._core.smoother import Window
+from nystream.learners.base import Learner
+from nystream.params import at_least
+from nystream.types import Array
+
+__all__ = ["KernelSmoother"]
+
+
+class KernelSmoother(Learner):
+    """Predicts the mean label of the nearest of the last `window` rows, near ones weighing more.
+
+    Of the last W rows, the k nearest to x at squared distances d_1 <= ... <= d_k with labels y_1..y_k::
+
+        p(x) = sum_i v_i y_i / sum_i v_i        v_i = w_i exp(-d_i / mean(d_1, ..., d_k))
+
+    w_i the rows' sample weights. The kernel's width is thus that of the neighbourhood, and there is nothing to tune.
+    Of rows at equal distance the later ones count. Before the first row p = 0; while there are fewer than k rows, all
+    of them count. A row of weight 0 is predicted and not kept.
+
+    It follows drift at the pace of its window and keeps up with boundaries of any shape, where a frozen set of
+    landmarks cannot; alone it is a good learner only for few, well-scaled columns (`LearnedMetric`).
+    O(W d) time a row, W (d + K) numbers of memory.
+
+    Parameters
+    ----------
+    window : int, default 1000
+        W >= 1.
+    neighbours : int, default 5
+        k, from 1 to 64.
+
+    References
+    ----------
+    Nadaraya 1964; Watson 1964. Zelnik-Manor, Perona. Self-tuning spectral clustering. NIPS 2004 (local widths).
+
+    Examples
+    --------
+    >>> import nystream
+    >>> X, y = nystream.streams.sine(1000, seed=0)
+    >>> p = nystream.learners.KernelSmoother(window=500).run(X, y)
+    >>> bool(((p - y) ** 2)[500:].mean() < 0.5 * y.var())
+    True
+    """
+
+    multi_output: ClassVar[bool] = True
+    weighted: ClassVar[bool] = True
+
+    points_: Array
+    """The window as a ring (W, d); the next row goes to slot `kept_ % W`."""
+    targets_: Array
+    """Labels and, in the last column, weights, (W, K + 1)."""
+    kept_: int
+    """Rows that were kept so far."""
+
+    def __init__(self, window: int = 1000, *, neighbours: int = 5) -> None:
+        self.window = at_least("window", window, 1)
+        self.neighbours = at_least("neighbours", neighbours, 1)
+        if neighbours > 64:
+            raise ValueError(f"neighbours must be at most 64, got {neighbours}; for a wider view use a ridge learner")
+
+    def add_outputs(self, combination: Array) -> None:
+        """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
+        raise NotImplementedError

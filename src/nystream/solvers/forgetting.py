@@ -1,0 +1,1 @@
+"""Least squares with exponential forgetting, whose ridge is not forgotten."""

@@ -64,7 +64,7 @@ def test_constant_columns_become_zero_and_move_by_their_own_units(pattern):
     X = np.full((50, 2), [0.1, 1e9 + 0.1])
     scale = pattern.clone().fit(X)
     assert_allclose(scale(X), 0.0, atol=1e-6)
-    moved = scale(X + [0.5, 0.0])[:, 0]
+    moved = scale(X + np.array([0.5, 0.0]))[:, 0]
     assert_allclose(moved, np.log1p(0.5) if isinstance(scale, LogScale) else 0.5, rtol=1e-9)
 
 

@@ -24,7 +24,7 @@ from nystream.learners import FOGD, NOGD, NOLANA
 from nystream.learners.feature_learner import FeatureLearner
 
 DATA = pathlib.Path(os.environ.get("NYSTREAM_DATA", pathlib.Path(__file__).parents[3] / "shared" / "data"))
-ROWS, SLICE, REPEATS, MINI = 12000, 4000, 5, 1000
+ROWS, SLICE, REPEATS, MINI = 4000, 1000, 25, 1000
 LANDMARKS, SIGMA, ETA = 100, 0.7, 0.3
 FAR = 100.0
 """A squared distance between rows that does not occur: landmarks stay, but nearest ones are looked for."""
@@ -102,9 +102,9 @@ def main() -> None:
     print(f"ijcnn1, {X.shape[1]} columns, {LANDMARKS} landmarks (rank 80) or {LANDMARKS} random features, hinge loss")
     print(f"{'':>8} {'mode':>13} {'rows/s':>11} {'x NumPy':>8} {'target':>7} {'x sklearn by row':>17} {'by 1000':>8}")
     for learner in learners:
-        learner.run(part, labels)
+        learner.run(X, y)
         numpy = baseline(learner, part, labels)
-        single = seconds(lambda learner=learner: scikit(learner.features_, part[:400], labels[:400], 1), 400, 3)
+        single = seconds(lambda learner=learner: scikit(learner.features_, part[:200], labels[:200], 1), 200, 3)
         many = seconds(lambda learner=learner: scikit(learner.features_, X, y, MINI), ROWS)
         modes = {
             "plain NumPy": numpy,

@@ -6,7 +6,7 @@ from typing import Any as _Any
 
 from nystream import evaluate, features, kernels, learners, losses, metrics, solvers, streams
 from nystream.evaluate import Comparison, Result, compare, prequential
-from nystream.features import KORS, Fastfood, Fourier, Nystrom, Taylor
+from nystream.features import KORS, AdaptiveNystrom, Fastfood, Fourier, Nystrom, Taylor
 from nystream.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Normalized, Polynomial
 from nystream.learners import (
     BSGD,
@@ -14,16 +14,20 @@ from nystream.learners import (
     ILK,
     KONS,
     NAROW,
+    NOGD,
+    NOLANA,
     NORMA,
     ONS,
     PKAWV,
     PKRR,
+    RRF,
     SILK,
     SVMD,
     Aggregate,
     Baseline,
     BudgetPA,
     Classifier,
+    DoublySGD,
     DualSGD,
     Forgetron,
     KernelAAR,
@@ -105,6 +109,11 @@ __all__ = [
     "Perceptron",
     "Projectron",
     "RandomBudgetPerceptron",
+    "AdaptiveNystrom",
+    "DoublySGD",
+    "NOGD",
+    "NOLANA",
+    "RRF",
 ]
 
 

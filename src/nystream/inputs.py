@@ -11,6 +11,9 @@ from nystream.types import Array, LabelKind
 
 __all__ = ["as_block", "as_labels", "as_row", "as_weights"]
 
+MOST_CLASSES = 100_000
+"""Class numbers beyond this are something else: a learner makes room for every class up to the largest."""
+
 
 def as_block(X: Any, d: int | None = None, name: str = "X") -> Array:
     """(n, d) block, C-ordered float64 (a copy only where the input is not that already)."""
@@ -28,7 +31,8 @@ def as_block(X: Any, d: int | None = None, name: str = "X") -> Array:
     if not all_finite(block):
         row, column = np.argwhere(~np.isfinite(block))[0]
         raise ValueError(
-            f"{name} has {block[row, column]} at row {row}, column {column}; remove or impute missing values first"
+            f"{name} has {block[row, column]} at row {row}, column {column}; remove or impute NaN and infinite values "
+            "first"
         )
     return block
 
@@ -82,6 +86,7 @@ def as_labels(Y: Any, kind: LabelKind, n: int, classes: int | None = None, name:
             _refuse(
                 labels, labels >= classes, name, f"below the loss's {classes} classes", "give the loss more classes"
             )
+        _refuse(labels, labels >= MOST_CLASSES, name, f"below {MOST_CLASSES}", "number the classes 0, 1, 2, ...")
     return labels
 
 
@@ -98,12 +103,15 @@ def as_weights(weights: Any, n: int) -> Array | None:
 
 
 def _numbers(value: Any, name: str) -> Array:
+    if hasattr(value, "toarray"):
+        raise ValueError(f"{name} is a sparse matrix, which is not supported; pass {name}.toarray()")
     try:
         array = np.asarray(value)
         if array.dtype == object and any(v is None for v in array.flat):
             raise ValueError(f"{name} has missing values (None); remove or impute them first")
-        if array.dtype.kind in "cV" or (array.dtype.kind in "US"):
-            raise TypeError(f"{name} must hold real numbers, got {array.dtype}")
+        if array.dtype.kind not in "biufO":
+            complaint = "; complex data not supported" if array.dtype.kind == "c" else ""
+            raise TypeError(f"{name} must hold real numbers, got {array.dtype}{complaint}")
         return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         if name in str(error):

@@ -5,11 +5,15 @@ from __future__ import annotations
 import copy
 import inspect
 import math
+import os
 from typing import Any, Self
 
 import numpy as np
 
-__all__ = ["Params", "at_least", "one_of", "positive"]
+__all__ = ["Params", "affordable", "at_least", "one_of", "positive"]
+
+SHOWN = 8
+"""Numbers of an array that `repr` shows; of a larger one it shows the shape, so that messages stay one line."""
 
 
 class Params:
@@ -96,9 +100,9 @@ class Params:
         for name, value in self.get_params(deep=False).items():
             default = parameters[name].default
             if default is inspect.Parameter.empty:
-                parts.append(repr(value))
+                parts.append(_shown(value))
             elif not _same(value, default):
-                parts.append(f"{name}={value!r}")
+                parts.append(f"{name}={_shown(value)}")
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
@@ -117,6 +121,12 @@ def _writable(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(_writable(v) for v in value)
     return {k: _writable(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"<array {value.shape}>" if value.size > SHOWN else f"array({value.tolist()})"
+    return repr(value)
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -149,3 +159,12 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
     return value
+
+
+def affordable(nbytes: int, what: str, remedy: str) -> None:
+    """Refuse, before it is allocated and with its size, what this machine has no memory for."""
+    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
+        return  # then the allocation itself has to fail
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if nbytes > there > 0:
+        raise ValueError(f"{what} takes {nbytes / 1e9:,.1f} GB of memory, this machine has {there / 1e9:,.1f} GB; {remedy}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import importlib
 import json
@@ -18,7 +19,7 @@ from safetensors.numpy import save as _write_tensors
 
 from nystream.params import Params
 
-__all__ = ["FORMAT", "from_bytes", "load", "save", "to_bytes"]
+__all__ = ["FORMAT", "check_target", "from_bytes", "load", "save", "to_bytes"]
 
 FORMAT = 1
 """Version of the file layout; a reader refuses files of a later one."""
@@ -35,13 +36,13 @@ def to_bytes(model: Params) -> bytes:
     return _write_tensors(tensors, metadata={_KEY: json.dumps(header)})
 
 
-def from_bytes(content: bytes, *, trust: bool | Iterable[str] = ()) -> Any:
+def from_bytes(content: bytes | bytearray | memoryview, *, trust: bool | str | Iterable[str] = ()) -> Any:
     """The model that `to_bytes` wrote.
 
     trust : names (`"package.module.Class"`) of classes outside nystream that may be imported, such as a kernel of
         your own, or True for all. Loading runs no code that the file carries; importing a named class runs its module.
     """
-    tensors, header = _read(content)
+    tensors, header = _read(bytes(content) if isinstance(content, (bytearray, memoryview)) else content)
     if header["format"] > FORMAT:
         raise ValueError(
             f"the model file has format {header['format']}, newer than {FORMAT}, the newest this nystream reads; "
@@ -49,12 +50,14 @@ def from_bytes(content: bytes, *, trust: bool | Iterable[str] = ()) -> Any:
         )
     if _digest(header["model"], tensors) != header["sha256"]:
         raise ValueError("the model file is corrupted: its checksum does not match its content")
-    return _unpack(header["model"], tensors, trust if isinstance(trust, bool) else frozenset(trust))
+    names = [trust] if isinstance(trust, str) else trust
+    return _unpack(header["model"], tensors, names if isinstance(names, bool) else frozenset(names))
 
 
 def save(model: Params, path: str | os.PathLike[str]) -> None:
     """Write the model so that at every instant `path` holds either the old file or the whole new one."""
     target = Path(path)
+    check_target(target)
     content = to_bytes(model)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:
@@ -70,7 +73,16 @@ def save(model: Params, path: str | os.PathLike[str]) -> None:
     _sync_directory(target.parent)
 
 
-def load(path: str | os.PathLike[str], *, trust: bool | Iterable[str] = ()) -> Any:
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse a path where no file can be written: a directory, or one in a folder that is not there."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "No such folder", os.fspath(target.parent))
+
+
+def load(path: str | os.PathLike[str], *, trust: bool | str | Iterable[str] = ()) -> Any:
     """Read a model that `save` wrote; it goes on bit for bit where it stopped. `trust` as in `from_bytes`."""
     try:
         return from_bytes(Path(path).read_bytes(), trust=trust)

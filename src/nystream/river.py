@@ -15,15 +15,16 @@ from nystream.kernels import Kernel
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
 from nystream.learners.classes import ClassLearner, class_learner
+from nystream.learners.novelty import checked_novelty, default_novelty, margin
 from nystream.types import Array
 
 try:
-    from river.base import MiniBatchClassifier, MiniBatchRegressor
+    from river.base import AnomalyDetector, MiniBatchClassifier, MiniBatchRegressor
     from river.utils import dataframe as frames
 except ImportError as error:
     raise ImportError("nystream.river needs river 0.26 or newer: pip install 'nystream[river]'") from error
 
-__all__ = ["KernelClassifier", "KernelRegressor"]
+__all__ = ["KernelClassifier", "KernelNovelty", "KernelRegressor"]
 
 Features = Mapping[Hashable, Any]
 
@@ -75,7 +76,7 @@ class _Columns:
 
 
 class _Named:
-    """What both estimators share: from named features to the learner's rows."""
+    """What the estimators share: from named features to the learner's rows."""
 
     _columns: _Columns
     _model: Any
@@ -149,6 +150,8 @@ class KernelRegressor(_Named, MiniBatchRegressor):
     def learn_one(self, x: Features, y: float, w: float = 1.0) -> None:
         """Learn one row with target y and weight w."""
         target = _number("y", y, missing=None)
+        if w != 1.0:
+            self._model._check_weights(as_weights([w], 1))  # refuse before a new feature gets a column
         self._model.step(self._row(x), target, w)
 
     def predict_one(self, x: Features) -> float:
@@ -161,6 +164,7 @@ class KernelRegressor(_Named, MiniBatchRegressor):
         if len(targets) != len(X):
             raise ValueError(f"y has {len(targets)} targets for the {len(X)} rows of X")
         weights = _weights(w, len(targets))
+        self._model._check_weights(weights)
         self._model.run(self._block(X, learn=True), targets, weights)
 
     def predict_many(self, X: Any) -> Any:
@@ -204,6 +208,8 @@ class KernelClassifier(_Named, MiniBatchClassifier):
     def learn_one(self, x: Features, y: Hashable, w: float = 1.0) -> None:
         """Learn one row with label y and weight w."""
         numbers = self._numbers([y])
+        if w != 1.0:
+            self._model.learner._check_weights(as_weights([w], 1))  # refuse before a new feature gets a column
         self._model.step(self._row(x), numbers[y], w)
         self._labels = numbers
 
@@ -226,6 +232,7 @@ class KernelClassifier(_Named, MiniBatchClassifier):
         weights = _weights(w, len(labels))
         if len(labels) != len(X):
             raise ValueError(f"y has {len(labels)} labels for the {len(X)} rows of X")
+        self._model.learner._check_weights(weights)
         if labels:
             self._model.run(self._block(X, learn=True), np.array([numbers[label] for label in labels]), weights)
             self._labels = numbers
@@ -246,13 +253,77 @@ class KernelClassifier(_Named, MiniBatchClassifier):
         """Numbers of the labels known, those given included; unchanged if there is no new one."""
         if all(label in self._labels for label in labels):
             return self._labels
-        if any(label is None for label in labels):
-            raise ValueError("y has a missing label (None)")
+        if any(label is None or label != label for label in labels):
+            raise ValueError("y has a missing label (None or NaN)")
         numbers = dict(self._labels)
         for label in labels:
             numbers.setdefault(label, len(numbers))
         self._model.check(len(numbers))
         return numbers
+
+
+class KernelNovelty(_Named, AnomalyDetector):
+    """Any nystream learner with the novelty loss as a river anomaly detector.
+
+    The score is margin - f(x): positive where the learner does not yet know inputs like x, and at most the margin.
+    The margin is 1 (the rho of the loss), or what `NORMA` adapts it to, given a share `nu` of rows that may violate it.
+    Features may appear and vanish as in `KernelRegressor`. `learn_many` equals `learn_one` over its rows.
+
+    Parameters
+    ----------
+    learner
+        The algorithm, such as `SILK(Gaussian(1.0), loss="novelty")`; it is cloned, never changed. None:
+        `nystream.learners.novelty.default_novelty`, for as many features as the first row has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.river import KernelNovelty
+    >>> model = KernelNovelty()
+    >>> for u, v in np.random.default_rng(0).normal(size=(500, 2)).tolist():
+    ...     model.learn_one({"u": u, "v": v})
+    >>> model.score_one({"u": 5.0, "v": 5.0}) > 0.9 > model.score_one({"u": 0.1, "v": 0.0})
+    True
+    """
+
+    def __init__(self, learner: Learner | None = None) -> None:
+        self.learner = learner
+        self._model: Learner | None = None if learner is None else checked_novelty(learner).clone()
+        self._columns = _Columns()
+
+    def learn_one(self, x: Features) -> None:
+        """Learn one row."""
+        row = self._row(x)
+        self._started().step(row)
+
+    def score_one(self, x: Features) -> float:
+        """High for a novelty; features never seen in learning are ignored. The margin itself before the first row."""
+        row = self._columns.row(x)
+        model = self._model if self._model is not None else default_novelty(1)
+        return margin(model) - float(model.predict(row[None])[0])
+
+    def learn_many(self, X: Any) -> None:
+        """Learn the rows of a frame, exactly as `learn_one` row by row."""
+        block = self._block(X, learn=True)
+        self._started().run(block)
+
+    def score_many(self, X: Any) -> Any:
+        """Scores for the rows of a frame, as a series of the same library."""
+        block = self._block(X, learn=False)
+        model = self._model if self._model is not None else default_novelty(1)
+        return frames.to_native_series(margin(model) - model.predict(block), name=None, like=frames.into_frame(X))
+
+    def _started(self) -> Learner:
+        """The learner; the default one is made for the features there are when it is first needed."""
+        if self._model is None:
+            self._model = default_novelty(self._columns.width())
+        return self._model
+
+    def _admit(self, new: list[Hashable]) -> None:
+        if self._model is None:
+            self._columns.add(new)
+        else:
+            super()._admit(new)
 
 
 def _fresh(learner: Learner | None) -> Learner:

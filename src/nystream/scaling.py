@@ -189,7 +189,7 @@ class LogScale(FrozenScale):
     >>> from nystream.scaling import LogScale
     >>> x = np.array([[0.0], [1.0], [2.0], [3.0], [1e9]])
     >>> LogScale().fit(x)(x).round(2).tolist()
-    [[-0.65], [-0.57], [-0.48], [-0.4], [2.0]]
+    [[-0.6], [-0.55], [-0.47], [-0.38], [1.99]]
     """
 
     centre_: Array

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from laws import LAWS
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
+from laws import LAWS
 from nystream.kernels import Gaussian, Kernel, Laplacian
 from nystream.learners import BudgetPA, PassiveAggressive
 from nystream.losses import MulticlassHinge
@@ -57,7 +57,7 @@ def test_with_classes_the_norm_of_the_coefficients_takes_the_place_of_their_size
 
 
 def refitted(K, index, coef, t, y, r, V, C):
-    """min |f - f_t|^2 / 2 + C xi over the coefficients of V and t, r gone, y f(x_t) >= 1 - xi: its value, by a solver."""
+    """min |f - f_t|^2 / 2 + C xi over the coefficients of V and t, without r, y f(x_t) >= 1 - xi; by a solver."""
     kept = [i for i in range(len(index)) if i != r and i not in V]
     span = [index[i] for i in V] + [t]
     points = [index[i] for i in kept] + span
@@ -73,7 +73,9 @@ def refitted(K, index, coef, t, y, r, V, C):
         return np.array([y * (K[t, points] @ now) - 1 + v[-1], v[-1]])
 
     constraint = {"type": "ineq", "fun": room}
-    return minimize(distance, start, constraints=constraint, method="SLSQP", options={"ftol": 1e-14, "maxiter": 300}).fun
+    return minimize(
+        distance, start, constraints=constraint, method="SLSQP", options={"ftol": 1e-14, "maxiter": 300}
+    ).fun
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -86,7 +88,7 @@ def test_the_point_that_goes_is_the_one_of_the_constrained_problem(variant):
         p = model.step(X[t], y[t])
         if len(before) < budget or y[t] * p >= 1:
             continue
-        index = [int(np.flatnonzero((X == x).all(axis=1))[0]) for x in before]
+        index = [int(np.flatnonzero((x == X).all(axis=1))[0]) for x in before]
         values = []
         for r in range(budget):
             others = [i for i in range(budget) if i != r]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from laws import LAWS
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
+from laws import LAWS
 from nystream.kernels import Gaussian, Linear
 from nystream.learners import ILK, PassiveAggressive
 from nystream.losses import EpsilonInsensitive, MulticlassHinge, StructuredHinge
@@ -59,7 +59,7 @@ def test_classes_are_their_formula(variant, multiclass):
 
 
 def best_step(p, label, s, margins, weight, power):
-    """argmin s/2 |a|^2 + weight xi^power over steps a and slacks xi >= 0 that cover every margin, by a general solver."""
+    """argmin s/2 |a|^2 + weight xi^power over steps a and slacks xi >= 0 that cover all margins, by a solver."""
     K = len(p)
     rivals = np.delete(np.arange(K), label)
 
@@ -72,7 +72,9 @@ def best_step(p, label, s, margins, weight, power):
 
     constraint = {"type": "ineq", "fun": room}
     options = {"ftol": 1e-13, "maxiter": 500}
-    return minimize(objective, np.append(np.zeros(K), 10.0), constraints=constraint, method="SLSQP", options=options).x[:K]
+    return minimize(objective, np.append(np.zeros(K), 10.0), constraints=constraint, method="SLSQP", options=options).x[
+        :K
+    ]
 
 
 @pytest.mark.parametrize("variant", PA)
@@ -122,7 +124,9 @@ def test_a_weight_multiplies_C_and_a_weight_of_zero_learns_nothing():
     for kernel in (Gaussian(0.5), Linear()):
         for variant in ("I", "II"):
             weighted = PassiveAggressive(kernel, variant=variant, C=0.2).run(X, y, weights=np.full(300, 3.0))
-            assert_allclose(weighted, PassiveAggressive(kernel, variant=variant, C=0.6000000000000001).run(X, y), **CLOSE)
+            assert_allclose(
+                weighted, PassiveAggressive(kernel, variant=variant, C=0.6000000000000001).run(X, y), **CLOSE
+            )
         for variant in PA:
             for loss in ("hinge", MulticlassHinge(2)):
                 model = PassiveAggressive(kernel, variant=variant, loss=loss)

@@ -139,14 +139,12 @@ def test_saved_and_loaded_it_goes_on_bit_for_bit(setting, c, tmp_path):
 def test_threads_change_no_bit(dtype):
     frames = clip(H=90, W=101, T=45)  # 143 tiles: enough for four bands
     freeze = np.random.default_rng(0).random((90, 101)) < 0.2
-    results = []
-    for threads in (1, 2, 3, 64, None):
-        model = Pixels(Gaussian(SIGMA), budget=5, dtype=dtype, threads=threads)
-        P = model.run(frames[:40])
-        results.append(
-            (P, model.step(frames[40], freeze), model.set_params(threads=1).n_seen, model.clone().run(frames))
-        )
+    models = [Pixels(Gaussian(SIGMA), budget=5, dtype=dtype, threads=threads) for threads in (1, 2, 3, 64, None)]
+    results = [
+        (m.run(frames[:40]), m.step(frames[40], freeze), m.score(frames[41]), *m._state().values()) for m in models
+    ]
     for other in results[1:]:
+        assert len(other) == len(results[0]) == 10
         for a, b in zip(other, results[0], strict=True):
             assert_array_equal(a, b)
 

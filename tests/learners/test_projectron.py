@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from laws import LAWS
 from numpy.testing import assert_allclose, assert_array_equal
 
+from laws import LAWS
 from nystream.kernels import Gaussian, Kernel
 from nystream.learners import Perceptron, Projectron
 from nystream.losses import MulticlassHinge

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The rounds of budget passive-aggressive learning: who leaves, and who takes over what it said, in one minimisation."""
+"""The rounds of budget passive-aggressive learning: who leaves, and who takes over what it said, at once."""
 import numpy as np
 
 cimport numpy as cnp
@@ -53,13 +53,12 @@ cdef class Simple(Mistakes):
 
     cdef void bequeath(self, Py_ssize_t r, Py_ssize_t j, double b) noexcept nogil:
         """Point j gets b times what point r says, and what it said in the rounds so far."""
-        cdef Py_ssize_t c
+        cdef Py_ssize_t c, ld = self.f.capacity
         cdef double* a = self.f.a
         cdef double* sums = self.f.sums
         for c in range(self.K):
-            a[j] += b * a[r]
-            sums[j] += b * sums[r]
-            a, sums = a + self.f.capacity, sums + self.f.capacity
+            a[c * ld + j] += b * a[c * ld + r]
+            sums[c * ld + j] += b * sums[c * ld + r]
 
     cdef int succeed(self, Py_ssize_t r, double b, double own, long long t) except -1 nogil:
         """The present row takes the slot of r with the coefficients alpha + b alpha_r."""

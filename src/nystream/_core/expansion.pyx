@@ -73,7 +73,7 @@ cdef class Terms:
     def restore(self, state):
         cdef Py_ssize_t n = len(state["points_"])
         self.n = 0
-        self.reserve(n)
+        self.reserve(max(n, FIRST))  # arrays of the present width and outputs, also where nothing is stored
         for stored, name in ((self._points[:n], "points_"), (self._coef[:, :n], "coef_"), (self._past[:, :n], "past_"),
                              (self._own[:n], "own_"), (self._birth[:n], "birth_")):
             stored[...] = state[name]

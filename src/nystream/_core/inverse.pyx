@@ -68,7 +68,7 @@ cdef class Inverse:
         """d for a new point with kernel row k (n) and own = k(x, x); its pivot, never below its share of the ridge.
 
         G k is corrected by G (k - K G k). Where points are nearly dependent the pivot is a small difference, and
-        without this step every exchange would make the error of G 10^4 times larger.
+        without this step a single exchange could cost G four digits.
         """
         cdef Py_ssize_t i, n = self.n
         memcpy(self.k, k, n * sizeof(double))

@@ -24,19 +24,19 @@ cdef class Correction:
     perceptron  y if y p <= 0; for classes, +1 at the label and -1 at its strongest rival unless it leads
     capped      argmin s/2 |alpha|^2 + C l(p + s alpha): PA-I, and PA for C infinite
     soft        argmin s/2 |alpha|^2 + C l(p + s alpha)^2: PA-II
-    The last two know the hinges and the tube; with `multiclass="runner_up"` only the label and its strongest rival move.
+    The last two know the hinges and the tube; "runner_up" moves only the label and its strongest rival.
     """
 
     def __init__(self, object loss, str rule, Py_ssize_t K, double C=1.0, str multiclass="exact"):
         margins, similarity = getattr(loss, "label_margins", None), getattr(loss, "label_similarity", None)
-        work = np.zeros(2 * K)
+        work = np.zeros(K)
         self.loss, self.rule, self.K, self.C = loss, RULES[rule], K, C
         self.multiclass, self.columns = loss.multiclass, 1 if loss.multiclass else K
         self.kind, self.a, self.b = loss.compiled or (-1, 0.0, 0.0)
         self.multi_rule = MULTI_RUNNER_UP if multiclass == "runner_up" else MULTI_EXACT
         self.margins = clean(margins, K, K) if margins is not None else NULL
         self.similarity = clean(similarity, K, K) if similarity is not None else NULL
-        self.work = <double*> clean(work, -1, 2 * K)
+        self.work = <double*> clean(work, -1, K)
         self._arrays = (margins, similarity, work)
 
     cdef int check(self, const double* y, Py_ssize_t n) except -1:

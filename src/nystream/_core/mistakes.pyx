@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The rounds of learners that store what they got wrong: all of it, a random choice of it, or what they have not forgotten."""
+"""The rounds of learners that store what they got wrong: all of it, a random choice, or what is not yet forgotten."""
 import numpy as np
 
 cimport numpy as cnp

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The rounds of stochastic gradient descent with steps 1/(lam t) on a bounded expansion, alone or with random features."""
+"""The rounds of stochastic gradient descent with steps 1/(lam t) on a bounded expansion, or on that and features."""
 import numpy as np
 
 cimport numpy as cnp
@@ -93,10 +93,10 @@ cdef class DualPegasos(Pegasos):
         return 0
 
     cdef void begin(self, Py_ssize_t j) noexcept nogil:
-        cdef double total = self.f.cum + self.f.scale
+        cdef double before = self.f.cum
         self.f.begin(j)
-        if self.f.cum == 0:     # the terms have settled their sums
-            OPS.mix(self.K * self.dim, 1.0, self.past, total, self.W)
+        if self.f.cum < before:     # the terms have settled their sums: what is missing went there
+            OPS.mix(self.K * self.dim, 1.0, self.past, before + self.f.scale - self.f.cum, self.W)
 
     cdef void scores(self, Py_ssize_t j, double* p) noexcept nogil:
         cdef Py_ssize_t c

@@ -93,5 +93,6 @@ cdef class Sweep:
 
 cdef int checked(cnp.ndarray a, int kind, Py_ssize_t size) except -1:
     if cnp.PyArray_TYPE(a) != kind or not cnp.PyArray_IS_C_CONTIGUOUS(a) or cnp.PyArray_SIZE(a) != size:
-        raise TypeError(f"expected {size} contiguous numbers (type {kind}), got {(<object> a).dtype} {(<object> a).shape}")
+        got = f"{(<object> a).dtype} {(<object> a).shape}"
+        raise TypeError(f"expected {size} contiguous numbers of NumPy's type {kind}, got {got}")
     return 0

@@ -89,18 +89,19 @@ cdef class Rescaled:
         return P
 
     cdef int _round(self, const double* x, const double* y, double weight, double* p) except -1 nogil:
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, D = self.D
+        cdef double decay = 1 - self.eta * self.lam
         cdef bint active
         self._features(x)
         for k in range(self.K):
-            p[k] = OPS.dot(self.D, self.W + 2 * k * self.D, self.c) + OPS.dot(self.D, self.W + (2 * k + 1) * self.D, self.s)
+            p[k] = OPS.dot(D, self.W + 2 * k * D, self.c) + OPS.dot(D, self.W + (2 * k + 1) * D, self.s)
         active = self.rule.ask(y, p, 1.0, weight, self.alpha)
         if active and self.eta_scale:
             self._slope()      # of the old weights
         if active or self.lam:
             for k in range(self.K):
-                OPS.mix(self.D, 1 - self.eta * self.lam, self.W + 2 * k * self.D, self.eta * self.alpha[k], self.c)
-                OPS.mix(self.D, 1 - self.eta * self.lam, self.W + (2 * k + 1) * self.D, self.eta * self.alpha[k], self.s)
+                OPS.mix(D, decay, self.W + 2 * k * D, self.eta * self.alpha[k], self.c)
+                OPS.mix(D, decay, self.W + (2 * k + 1) * D, self.eta * self.alpha[k], self.s)
         if active and self.eta_scale:
             self._adapt()
         return 0

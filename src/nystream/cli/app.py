@@ -51,13 +51,17 @@ def call(arguments: list[str]) -> int:
     except typer.Exit as stop:
         return stop.exit_code
     except UsageError as error:
+        if not error.format_message():
+            return 2  # no command: the help was printed
         return _refuse(error.format_message(), hint=f"{error.ctx.command_path} --help" if error.ctx else None)
     except BrokenPipeError:
         silence_stdout()
         return 0
     except (KeyboardInterrupt, typer.Abort):
         return _refuse("stopped", code=0)
-    except (ValueError, OSError) as error:
+    except MemoryError as error:
+        return _refuse(f"not enough memory: {_one_line(error)}")
+    except (ImportError, OSError, ValueError) as error:
         return _refuse(_one_line(error))
 
 

@@ -25,7 +25,7 @@ def bench(
     names: Annotated[
         list[str] | None, typer.Argument(help="Names of `nystream list`; all of them if none is given.")
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Best of so many runs.")] = 3,
+    repeats: Annotated[int, typer.Option(min=1, help="Best of so many runs.")] = 3,
 ) -> None:
     """Measure rows per second, a whole stream and one row at a time.
 

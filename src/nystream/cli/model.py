@@ -8,7 +8,7 @@ from typing import Any
 from nystream import persist
 from nystream.inputs import as_block
 from nystream.learners import CATALOGUE, Baseline, Classifier, Learner, Standardized
-from nystream.learners.catalogue import find
+from nystream.learners.catalogue import Entry, find
 from nystream.params import Params
 from nystream.types import Array
 
@@ -65,9 +65,7 @@ def build(
         learner: Learner = Baseline(**{"seed": seed, **_known(Baseline, settings)})
     else:
         entry = find(name)
-        nested = {k: v for k, v in settings.items() if "__" in k}
-        learner = entry.build(sigma, seed=seed, **{k: v for k, v in settings.items() if k not in nested})
-        learner.set_params(**nested)
+        learner = _built(entry, sigma, seed, settings)
         if task == "regression" and learner.labels != "real":
             if "loss" in settings or "loss" not in learner.get_params(deep=False):
                 raise ValueError(
@@ -96,6 +94,15 @@ def read(path: str | os.PathLike[str]) -> Model:
     raise ValueError(
         f"{os.fspath(path)} holds a {type(found).__name__}, which `nystream run` cannot go on with; it takes {kinds}"
     )
+
+
+def _built(entry: Entry, sigma: float, seed: int, settings: dict[str, Any]) -> Learner:
+    nested = {k: v for k, v in settings.items() if "__" in k}
+    try:
+        learner = entry.build(sigma, seed=seed, **{k: v for k, v in settings.items() if k not in nested})
+        return learner.set_params(**nested)
+    except TypeError as error:  # parts that do not fit together are the settings' fault
+        raise ValueError(str(error)) from error
 
 
 def _known(cls: type[Params], settings: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import typer
 
 __all__ = [
     "Block",
+    "Columns",
     "Delay",
     "Every",
     "Learners",
@@ -31,7 +32,7 @@ __all__ = [
     "Target",
     "Task",
     "Test",
-    "column",
+    "reading",
 ]
 
 _SOURCE = "A file (CSV, LIBSVM, ARFF, npy, Parquet; compressed too), - for standard input, or a generator's name."
@@ -49,7 +50,12 @@ Settings = Annotated[
 Target = Annotated[
     str | None, typer.Option("--target", "-y", help="Target column: a name or a position (default: the last).")
 ]
-Task = Annotated[str | None, typer.Option(help="regression or classification; found from the first rows if not given.")]
+Task = Annotated[
+    str | None, typer.Option(help="regression or classification; found from the first 1000 rows if not given.")
+]
+Columns = Annotated[
+    int | None, typer.Option("--columns", min=1, help="Features of LIBSVM rows; needed on standard input only.")
+]
 Metrics = Annotated[
     list[str] | None, typer.Option("--metric", "-m", help="Metrics to read, as in mse or accuracy@1000.")
 ]
@@ -60,13 +66,13 @@ Predictions = Annotated[
     typer.Option("--predictions", "-p", help="Write predictions, made before labels were read, here (- for stdout)."),
 ]
 Test = Annotated[bool, typer.Option("--test", "-t", help="Predict only, learn nothing.")]
-Rows = Annotated[int | None, typer.Option(help="Stop after this many rows.")]
-Shuffle = Annotated[int | None, typer.Option(help="Shuffle the rows with this seed.")]
+Rows = Annotated[int | None, typer.Option(min=1, help="Stop after this many rows.")]
+Shuffle = Annotated[int | None, typer.Option(min=0, help="Shuffle the rows with this seed.")]
 Sigma = Annotated[float | None, typer.Option(help="Kernel width; default: the median distance between the first rows.")]
-Seed = Annotated[int, typer.Option(help="Seed of the learners.")]
-Delay = Annotated[int, typer.Option(help="Labels arrive this many rows late.")]
-Block = Annotated[int, typer.Option(help="Rows handed to the learner at once.")]
-Every = Annotated[int, typer.Option(help="Rows between readings.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the learners.")]
+Delay = Annotated[int, typer.Option(min=0, help="Labels arrive this many rows late.")]
+Block = Annotated[int, typer.Option(min=1, help="Rows handed to the learner at once; 1 answers a slow pipe at once.")]
+Every = Annotated[int, typer.Option(min=1, help="Rows between readings.")]
 Readings = Annotated[Path | None, typer.Option("--result", help="Save the readings to this .json or .csv file.")]
 Out = Annotated[Path, typer.Option(help="Folder for the chart and the readings.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
@@ -75,8 +81,9 @@ Standardize = Annotated[
 ]
 
 
-def column(target: str | None) -> dict[str, Any]:
-    """The target option as what a stream takes."""
-    if target is None:
-        return {}
-    return {"target": int(target) if target.lstrip("-").isdigit() else target}
+def reading(target: str | None, columns: int | None = None) -> dict[str, Any]:
+    """The options about the table as what a stream takes."""
+    options: dict[str, Any] = {} if columns is None else {"d": columns}
+    if target is not None:
+        options["target"] = int(target) if target.lstrip("-").isdigit() else target
+    return options

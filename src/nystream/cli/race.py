@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
@@ -18,7 +20,6 @@ from nystream.cli.source import Source, opened
 from nystream.evaluate import Comparison, compare
 from nystream.learners import Classifier, Learner
 from nystream.learners.catalogue import Entry, find
-from nystream.plot import race_chart
 from nystream.types import Array
 
 __all__ = ["race"]
@@ -32,11 +33,12 @@ def race(
     source: opt.MaybeSource = None,
     learners: opt.Learners = FIELD,
     target: opt.Target = None,
+    columns: opt.Columns = None,
     task: opt.Task = None,
     rows: opt.Rows = None,
     shuffle: opt.Shuffle = None,
     sigma: opt.Sigma = None,
-    dim: Annotated[int, typer.Option(help="Random features of the learners that use them.")] = 400,
+    dim: Annotated[int, typer.Option(min=2, help="Random features of the learners that use them.")] = 400,
     seed: opt.Seed = 0,
     every: opt.Every = 250,
     out: opt.Out = Path("out/race"),
@@ -44,13 +46,14 @@ def race(
 ) -> None:
     """Race learners on one stream, each row predicted before its label is used."""
     console = Console()
+    out.mkdir(parents=True, exist_ok=True)  # now, not when the race is over
     if demo:
         for name, stream, rivals in demo_races():
             _race(console, name, Source.of(stream), rivals, None, dim, seed, every, out)
         return
     if source is None:
         raise ValueError("name a file, - for standard input, a generator such as friedman, or --demo")
-    data = opened(source, task=task, rows=rows, shuffle=shuffle, standardize=True, **opt.column(target))
+    data = opened(source, task=task, rows=rows, shuffle=shuffle, standardize=True, **opt.reading(target, columns))
     _race(console, Path(source).name or "race", data, learners.split(","), sigma, dim, seed, every, out)
 
 
@@ -66,20 +69,32 @@ def _race(
     out: Path,
 ) -> None:
     entries = [find(rival.strip()) for rival in rivals]
+    twice = [e.name for i, e in enumerate(entries) if e in entries[:i]]
+    if twice:
+        raise ValueError(f"{twice[0]} is named twice; learners of one name race once")
     width = sigma if sigma is not None else data.width()
     field: dict[str, Learner] = {e.name: _entrant(e, data.task, width, dim, seed) for e in entries}
     metric = "accuracy" if data.task == "classification" else "mse"
     stream = data if data.task == "classification" else _Scaled(data)
     rows = f"{data.total:,} rows" if data.total else "rows as they come"
-    console.print(f"\n[bold]{name}[/]: {data.task}, {rows}, {data.d} columns, kernel width {width:.3g}")
+    console.print(f"\n[bold]{escape(name)}[/]: {data.task}, {rows}, {data.d} columns, kernel width {width:.3g}")
     comparison = _watched(console, stream, field, metric, every, data.total)
     console.print(_table(comparison, metric))
-    out.mkdir(parents=True, exist_ok=True)
     stem = "".join(c if c.isalnum() else "-" for c in Path(name).stem)
     comparison.save(out / f"{stem}.json")
-    for path in (out / f"{stem}.png", out / f"{stem}.svg"):
-        race_chart(comparison, path, metric=metric, title=name)
-    console.print(f"chart: {out / f'{stem}.png'} (and .svg), readings: {out / f'{stem}.json'}", highlight=False, soft_wrap=True)
+    chart = _chart(comparison, out / stem, metric, name)
+    console.print(f"{chart}, readings: {out / f'{stem}.json'}", highlight=False, soft_wrap=True, markup=False)
+
+
+def _chart(comparison: Comparison, stem: Path, metric: str, title: str) -> str:
+    """Draw the chart; what became of it."""
+    try:
+        plot = importlib.import_module("nystream.plot")
+    except ImportError as error:
+        return f"no chart: {error}"
+    for path in (stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.svg")):
+        plot.race_chart(comparison, path, metric=metric, title=title)
+    return f"chart: {stem}.png (and .svg)"
 
 
 def _entrant(entry: Entry, task: str, width: float, dim: int, seed: int) -> Learner:
@@ -91,7 +106,10 @@ def _entrant(entry: Entry, task: str, width: float, dim: int, seed: int) -> Lear
             params["loss"] = "squared"
         if "clip" in names and entry.example.get_params(deep=False)["clip"] is not None:
             params["clip"] = 3.0
-    learner = entry.build(width, dim=dim, seed=seed, **params)
+    try:
+        learner = entry.build(width, dim=dim, seed=seed, **params)
+    except TypeError as error:  # a learner that does not fit the task, such as one of classes only
+        raise ValueError(f"{entry.name}: {error}") from error
     return Classifier(learner) if task == "classification" else learner
 
 

@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import IO, Any, cast
 
@@ -14,6 +15,7 @@ from nystream.cli import options as opt
 from nystream.cli.model import Model, build, read
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Result, prequential
+from nystream.evaluate.result import check_form
 from nystream.learners.base import Learner
 from nystream.types import Array
 
@@ -25,6 +27,7 @@ def run(
     learner: opt.Name = None,
     settings: opt.Settings = None,
     target: opt.Target = None,
+    columns: opt.Columns = None,
     task: opt.Task = None,
     metrics: opt.Metrics = None,
     save: opt.Save = None,
@@ -42,22 +45,26 @@ def run(
     quiet: opt.Quiet = False,
 ) -> None:
     """Learn from a stream, one pass, predicting each row before its label is used."""
-    if task not in (None, "regression", "classification"):
-        raise ValueError(f"--task is regression or classification, not {task!r}")
     if test and (resume is None or save is not None):
         raise ValueError("--test needs a model to test (--initial) and saves none (no --final)")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service that is stopped saves its model too
+    if sigma is not None and learner is None:
+        raise ValueError("--sigma is the kernel width of a learner that is named with --learner")
+    if save is not None:
+        persist.check_target(save)  # now, not when the stream is over
+    if result is not None:
+        check_form(result)
     model = read(resume) if resume else None
-    kind, names = (model.task, model.names_) if model else (task, None)
-    data = opened(source, task=kind, names=names, rows=rows, shuffle=shuffle, block=block, **opt.column(target))
-    if model is None:
-        named = learner is not None and standardize
-        width = sigma if sigma is not None else data.width(standardized=named)
-        columns = list(data.stream.columns) if data.stream.columns else None
-        model = build(learner, data.task, columns, width, seed, parsed(settings or []), standardize)
-        data.names = model.names_
-    elif learner is not None or settings:
+    if model is not None and (learner is not None or settings):
         raise ValueError("--initial goes on with the saved model: leave out --learner and --set")
+    kind, names = (model.task, model.names_) if model else (task, None)
+    look = model is None and learner is not None and sigma is None  # a kernel width has to be found
+    reading = opt.reading(target, columns)
+    data = opened(source, task=kind, names=names, rows=rows, shuffle=shuffle, block=block, look=look, **reading)
+    if model is None:
+        width = sigma if sigma is not None else data.width(standardized=standardize) if look else 1.0
+        found = list(data.stream.columns) if data.stream.columns else None
+        model = build(learner, data.task, found, width, seed, parsed(settings or []), standardize)
+        data.names = model.names_
     else:
         _check_columns(model, data)
     finished = _learn(model, data, metrics, predictions, test=test, delay=delay, block=block, quiet=quiet)
@@ -88,7 +95,14 @@ def _learn(
         watched = cast(Learner, _Watched(model, file, test))
         try:
             finished = prequential(
-                data, watched, [*names, "size"], every="doubling", block=block, delay=delay, progress=report
+                _Stoppable(data),
+                watched,
+                [*names, "size"],
+                every="doubling",
+                block=block,
+                delay=delay,
+                progress=report,
+                name=_innermost(model.learner),
             )
             if file is not None:
                 file.flush()
@@ -99,6 +113,37 @@ def _learn(
     summary = ", ".join(f"{m} {finished.final[m]:.6g}" for m in names)
     _say(f"{finished.rows} rows in {seconds:.2f} s{stopped}: {summary}; {model.learner_.nbytes:,} bytes", quiet)
     return finished
+
+
+class _Stoppable:
+    """A source that Ctrl-C (or SIGTERM: a service that is stopped) ends between blocks, while rows are waited for.
+
+    So a model that is saved then has learnt whole blocks, and its counts are those of its rows. Asked for a second
+    time, it stops at once.
+    """
+
+    def __init__(self, data: Source) -> None:
+        self._data = data
+        self._asked = self._waiting = False
+        for kind in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(kind, self._stop)
+
+    def blocks(self, size: int) -> Iterator[tuple[Array, Array]]:
+        rows = self._data.blocks(size)
+        while True:
+            self._waiting = True
+            if self._asked:
+                raise KeyboardInterrupt
+            block = next(rows, None)
+            self._waiting = False
+            if block is None:
+                return
+            yield block
+
+    def _stop(self, *_: Any) -> None:
+        if self._asked or self._waiting:
+            raise KeyboardInterrupt
+        self._asked = True
 
 
 class _Watched:
@@ -124,6 +169,8 @@ class _Watched:
     def _write(self, P: Array) -> None:
         if self._file is not None:
             self._file.writelines(line + "\n" for line in self._model.said(P))
+            if self._file is sys.stdout:
+                self._file.flush()  # the next program may be waiting for it
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
@@ -162,6 +209,12 @@ def parsed(settings: list[str]) -> dict[str, Any]:
         except json.JSONDecodeError:
             values[name] = text
     return values
+
+
+def _innermost(learner: Any) -> str:
+    """The name of the algorithm inside scaling and class codes."""
+    inner = getattr(learner, "learner", None)
+    return _innermost(inner) if isinstance(inner, Learner) else type(learner).__name__
 
 
 def _check_columns(model: Model, data: Source) -> None:

@@ -37,15 +37,23 @@ class Source:
                 yield X[i : i + size], self._numbered(Y[i : i + size])
 
     @classmethod
-    def of(cls, stream: Stream, task: str | None = None, names: list[Any] | None = None, block: int = 256) -> Source:
-        """Look at a stream's first rows."""
+    def of(
+        cls,
+        stream: Stream,
+        task: str | None = None,
+        names: list[Any] | None = None,
+        block: int = 256,
+        look: bool = True,
+    ) -> Source:
+        """Look at a stream's first rows; unless they are needed (`look`, or the task is not known), at one block only."""
+        if task not in (None, "regression", "classification"):
+            raise ValueError(f"--task is regression or classification, not {task!r}")
         pieces = stream.blocks(block)
-        X, Y = _first_rows(pieces)
+        X, Y = _first_rows(pieces, PEEK if look or not (task or stream.task) else 1)
         if not len(X):
             raise ValueError(f"{stream.name} has no rows")
         task = task or stream.task or _guess(Y)
-        if task == "classification" and Y.ndim == 2:
-            raise ValueError(f"several targets are regression; {stream.name} has {Y.shape[1]}")
+        _check_labels(stream, task, Y)
         return cls(stream, task, (X, Y), pieces, names if names is not None else [])
 
     @property
@@ -89,6 +97,7 @@ def opened(
     shuffle: int | None = None,
     block: int = 256,
     standardize: bool = False,
+    look: bool = True,
     **options: Any,
 ) -> Source:
     """Open a stream and look at its first rows."""
@@ -99,7 +108,7 @@ def opened(
         stream = stream.take(rows)
     elif stream.endless:
         raise ValueError(f"{stream.name} is endless; say how many rows to take with --rows")
-    return Source.of(stream.standardize() if standardize else stream, task, names, block)
+    return Source.of(stream.standardize() if standardize else stream, task, names, block, look)
 
 
 def median_distance(X: Array) -> float:
@@ -111,15 +120,35 @@ def median_distance(X: Array) -> float:
     return float(np.sqrt(np.median(apart))) if len(apart) else 1.0
 
 
-def _first_rows(pieces: Iterator[tuple[Array, Array]]) -> tuple[Array, Array]:
+def _first_rows(pieces: Iterator[tuple[Array, Array]], rows: int) -> tuple[Array, Array]:
+    """The first blocks, until there are so many rows."""
     blocks: list[tuple[Array, Array]] = []
     for X, Y in pieces:
         blocks.append((X, Y))
-        if sum(len(X) for X, _ in blocks) >= PEEK:
+        if sum(len(X) for X, _ in blocks) >= rows:
             break
     if not blocks:
         return np.empty((0, 1)), np.empty(0)
     return np.concatenate([X for X, _ in blocks]), np.concatenate([Y for _, Y in blocks])
+
+
+def _check_labels(stream: Stream, task: str, Y: Array) -> None:
+    """Refuse labels of the wrong kind."""
+    if task == "regression":
+        if stream.labels is not None:
+            raise ValueError(
+                f"the targets of {stream.name} are names ({', '.join(map(str, stream.labels[:5]))}), not numbers: that "
+                "is classification"
+            )
+        return
+    if Y.ndim == 2:
+        raise ValueError(f"several targets are regression; {stream.name} has {Y.shape[1]}")
+    values = np.unique(Y)
+    if len(values) > MOST_CLASSES and bool((values != np.floor(values)).any()):
+        raise ValueError(
+            f"{stream.name} has {len(values)} different targets among its first {len(Y)}, such as {values[0]:g}: these "
+            "are no classes, that is regression"
+        )
 
 
 def _guess(Y: Array) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nystream._core.cholesky import Triangle, floored_cholesky
+from nystream._core.inputs import all_finite
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel
 from nystream.params import Params, positive
@@ -113,10 +114,17 @@ class GramFactor(Params):
     def border(self, X: Array, T: Array, scale: Array) -> Array:
         """Append the rows of X with their scales; T is `whiten(X)`. Returns C, the new diagonal block of L."""
         K = self.kernel(X, X)
+        if K.shape != (len(X), len(X)):
+            raise ValueError(f"{self.kernel!r} gives values of shape {K.shape} for {len(X)} and {len(X)} rows")
         T = scale[:, None] * T
         C = np.ascontiguousarray(scale[:, None] * K * scale - T @ T.T)
         C.flat[:: len(C) + 1] += self.ridge
         floored_cholesky(C, self.ridge)
+        if not all_finite(C):
+            raise ValueError(
+                f"{self.kernel!r} gives values that no positive definite kernel has: nan, infinite, or |k(x, y)|^2 above "
+                "k(x, x) k(y, y)"
+            )
         self._factor.append(np.ascontiguousarray(T), C)
         self.points_.extend(X)
         self.scale_.extend(scale[:, None])

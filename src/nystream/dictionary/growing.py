@@ -14,15 +14,13 @@ from nystream.kernels.base import Kernel
 from nystream.params import Params, at_least, positive
 from nystream.types import Array
 
-__all__ = ["DistantAtoms", "GivenAtoms", "Growing", "Indices", "Mask"]
+__all__ = ["BLOCK", "DistantAtoms", "GivenAtoms", "Growing", "Indices", "Mask"]
 
 Indices: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 BLOCK = 512
-"""Most rows that share one kernel block and one triangular solve."""
-FIRST = 16
-"""Rows of a block at the start, when almost every row becomes an atom."""
+"""Rows to admit at once: they share a kernel block and a triangular solve, the candidates among them a Gram matrix."""
 LARGEST = 1e150
 """Of k(x, x): beyond, its square overflows."""
 
@@ -50,7 +48,6 @@ class Growing(Params):
 
     nested_: Nested
     missed_: float
-    rounds_: int
 
     def __init__(self, kernel: Kernel, max_atoms: int | None = None) -> None:
         if not isinstance(kernel, Kernel):
@@ -62,7 +59,7 @@ class Growing(Params):
         """No atoms yet; rows have d columns. `rng` belongs to this object from now on."""
         self.nested_ = Nested(self.kernel)
         self.nested_.start(d)
-        self.missed_, self.rounds_ = 0.0, 0
+        self.missed_ = 0.0
 
     @property
     def n(self) -> int:
@@ -83,11 +80,6 @@ class Growing(Params):
     def settled(self) -> bool:
         """Whether no atom will ever enter again."""
         return self._room == 0
-
-    @property
-    def block(self) -> int:
-        """Rows to admit at once: few while most of them become atoms, as these cost the square of their number."""
-        return BLOCK if self.settled else min(max(self.rounds_ // 4, FIRST), BLOCK)
 
     @property
     def missed(self) -> float:
@@ -123,18 +115,21 @@ class Growing(Params):
             squared = np.maximum(squared - np.einsum("ij,ij->i", new, new), 0.0)
             squared[atoms] = 0.0
         self.missed_ += float(squared.sum() if weights is None else weights @ squared)
-        self.rounds_ += len(X)
         return _padded(self.width, Z, new), atoms
 
-    def admit_row(self, x: Array, k: float) -> tuple[Array, bool]:
+    def admit_row(self, x: Array) -> tuple[Array, bool]:
         """`admit` for one row: its coordinates (width,) and whether it became an atom."""
+        k = float(self.kernel.diag(x[None])[0])
+        if not abs(k) < LARGEST:
+            self.squares(x[None])  # raises
         row, wanted = self._look_at(x, k)
         if wanted:
             Z, atoms = self.admit(x[None], np.array([k]))
             return Z[0], len(atoms) > 0
         self._pass()
-        self.missed_ += max(k - float(row @ row), 0.0)
-        self.rounds_ += 1
+        missed = k - float(row.dot(row))
+        if missed > 0:
+            self.missed_ += missed
         z = np.zeros(self.width)
         z[: len(row)] = row
         return z, False
@@ -155,7 +150,6 @@ class Growing(Params):
         T has orthonormal columns where the other's span is part of the union; otherwise T z is the projection.
         """
         self._take(other)
-        self.rounds_ += other.rounds_
         return self.nested_.embedding(other.nested_)
 
     def widen(self, d: int) -> None:

@@ -59,20 +59,22 @@ class SampledAtoms(Growing):
     def _look(self, X: Array) -> tuple[Array, Array | None]:
         if self.settled:
             return self.nested_.coordinates(X), None
-        K = self._values(self.kernel(X, self.kors_.points) if self.kors_.n else np.zeros((len(X), 0)))
+        K = self.kernel(X, self.kors_.points) if self.kors_.n else np.zeros((len(X), 0))
+        K = np.ascontiguousarray(K, dtype=np.float64)
         T = self._whitened(K)
         return self.nested_.whiten(K if self.n == self.kors_.n else np.ascontiguousarray(K[:, self.where_])), T
 
     def _look_at(self, x: Array, k: float) -> tuple[Array, bool]:
-        if self.settled:
+        kors = self.kors_
+        if kors.full:
             return self.nested_.row(x), False
-        if not self.kors_.n:
+        if not kors.n:
             return np.zeros(0), True
-        row = self._values(self.kernel.row(self.kors_.points, x))[None]
+        row = np.ascontiguousarray(kors.kernel.row(kors.points, x), dtype=np.float64)[None]
         t = self._whitened(row)[0]
-        s = max(k - float(t @ t), 0.0) / self.kors_.ridge
-        wanted = s > 0 and self.u_ * (1 + s) < self.kors_.beta * (1 + self.kors_.eps) * s
-        return self.nested_.whiten(row if self.n == self.kors_.n else row[:, self.where_])[0], wanted
+        s = (k - float(t.dot(t))) / kors.ridge
+        wanted = s > 0 and self.u_ * (1 + s) < kors.beta * (1 + kors.eps) * s
+        return self.nested_.whiten(row if self.n == kors.n else row[:, self.where_])[0], wanted
 
     def _wanted(self, k: Array, squared: Array, seen: Array | None) -> Mask:
         return np.zeros(len(k), dtype=bool) if seen is None else self._likely(k, seen, np.full(len(k), self.u_))
@@ -117,9 +119,6 @@ class SampledAtoms(Growing):
         X, odds = theirs.points[:room], theirs.odds[:room]
         self.kors_.extend(X, np.ones(room), odds, self.kors_.factor_.whiten(X))
         self._enter(X, self.kernel.diag(X), self.nested_.coordinates(X), np.arange(room))
-
-    def _values(self, K: Array) -> Array:
-        return np.ascontiguousarray(K, dtype=np.float64)
 
     def _whitened(self, K: Array) -> Array:
         """`kors_.factor_.whiten` for kernel rows that are known already; they serve the coordinates as well."""

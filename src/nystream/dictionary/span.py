@@ -29,7 +29,7 @@ class Span(Params):
     ...     s.compiled.append(k(X[:i], X[i : i + 1])[:, 0], 1.0)
     >>> d, distance = s.compiled.coefficients(k(X[:2], X[2:])[:, 0], 1.0)
     >>> d.round(3).tolist(), round(distance, 3)
-    ([0.549, 0.549], 0.031)
+    ([0.549, 0.549], 0.03)
     """
 
     def __init__(self) -> None:

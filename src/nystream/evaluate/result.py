@@ -7,7 +7,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeAlias
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from nystream.evaluate.table import aligned, figures
 from nystream.metrics.base import Direction
 
-__all__ = ["Column", "Result", "dumps", "loads", "write"]
+__all__ = ["Column", "Result", "check_form", "dumps", "loads", "write"]
 
 Column: TypeAlias = npt.NDArray[Any]
 
@@ -144,11 +144,17 @@ class Result:
         write(path, {".json": self.to_json, ".csv": self.to_csv})
 
 
-def write(path: str | os.PathLike[str], forms: Mapping[str, Any]) -> None:
-    """Write what the form of the path's extension gives."""
+def check_form(path: str | os.PathLike[str], forms: Iterable[str] = (".json", ".csv")) -> str:
+    """The extension of a path, or a ValueError where it does not tell the format."""
     extension = Path(path).suffix.lower()
     if extension not in forms:
         raise ValueError(f"cannot tell the format of {os.fspath(path)!r}; end it with {' or '.join(forms)}")
+    return extension
+
+
+def write(path: str | os.PathLike[str], forms: Mapping[str, Any]) -> None:
+    """Write what the form of the path's extension gives."""
+    extension = check_form(path, forms)
     Path(path).write_text(forms[extension](), encoding="utf-8", newline="\n")
 
 

@@ -167,13 +167,13 @@ def _check(name: str, learner: Learner, metrics: Sequence[Metric | Meter]) -> No
         sure = metric.takes == "prediction" or _loss(learner) in PROBABILITIES or hasattr(learner, "probabilities")
         if not sure:
             raise ValueError(
-                f"{name}: {metric.column} needs probabilities, and the predictions of {type(learner).__name__} are not "
-                f"log odds; use loss='logistic' or loss='softmax', wrap the learner in Classifier, or use accuracy"
+                f"{name}: {metric.column} needs probabilities, and this learner's predictions are not log "
+                f"odds; use loss='logistic' or loss='softmax', wrap the learner in Classifier, or use accuracy"
             )
         if learner.labels not in metric.labels:
             other = {"class": "accuracy", "none": "auc"}.get(learner.labels, "mse")
             raise ValueError(
-                f"{name}: {metric.column} cannot be read off {type(learner).__name__}, whose labels are of kind "
+                f"{name}: {metric.column} cannot be read off a learner whose labels are of kind "
                 f"{learner.labels!r}; use another metric such as {other}"
             )
 

@@ -2,11 +2,25 @@
 
 from nystream.features.adaptive_nystrom import AdaptiveNystrom
 from nystream.features.base import FeatureMap, Identity
+from nystream.features.constant import WithConstant
 from nystream.features.fastfood import Fastfood
 from nystream.features.fourier import Fourier
 from nystream.features.kors import KORS
+from nystream.features.landmarks import Landmarks
 from nystream.features.metric import LearnedMetric
 from nystream.features.nystrom import Nystrom
 from nystream.features.taylor import Taylor
 
-__all__ = ["KORS", "AdaptiveNystrom", "Fastfood", "FeatureMap", "Fourier", "Identity", "LearnedMetric", "Nystrom", "Taylor"]
+__all__ = [
+    "KORS",
+    "AdaptiveNystrom",
+    "Fastfood",
+    "FeatureMap",
+    "Fourier",
+    "Identity",
+    "Landmarks",
+    "LearnedMetric",
+    "Nystrom",
+    "Taylor",
+    "WithConstant",
+]

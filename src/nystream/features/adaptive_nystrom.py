@@ -149,11 +149,10 @@ class AdaptiveNystrom(FeatureMap):
                 self.motion_.observe(x)  # a row that is a landmark moves none; what it may do is count
         self.pairs_ = Eigenpairs(4 * m // 5 or 1 if self.rank is None else self.rank, solver=self.solver, tol=self.tol)
         self.pairs_.start(np.ascontiguousarray(self.kernel(points, points), dtype=np.float64))
-        self.rotation_ = np.empty((self.pairs_.U_.shape[1], m))
+        self.rotation_ = self.pairs_.inverse_roots[:, None] * self.pairs_.U_.T
         self.nested_, self.waiting_ = None, Rows(d)
         self.d_ = d
         self._bind()
-        self._rotate()
         if self.motion_.eps_ == math.inf:
             self.pairs_.release()
 
@@ -298,6 +297,7 @@ class AdaptiveNystrom(FeatureMap):
 
     def _bind(self) -> None:
         self._engine = LandmarkMap(self.kernel, self.motion_.points, self.rotation_)
+        self.rotation_ = self._engine.rotation
 
     def widen(self, d: int) -> None:
         if self.nested_ is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import sys
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,7 +12,10 @@ from nystream.inputs import as_block
 from nystream.params import Params
 from nystream.types import Array, Change
 
-__all__ = ["FeatureMap", "Identity"]
+__all__ = ["FeatureMap", "Identity", "refuse_large"]
+
+LARGEST = 1e200
+"""Of a squared norm of features: products of larger ones overflow."""
 
 
 class FeatureMap(Params):
@@ -21,6 +25,9 @@ class FeatureMap(Params):
     the label is known; fixed maps return None there and never move.
     Subclasses give `start`, `dim` and `_map(X, out)`; `row` only where one row can be faster than a block of one.
     """
+
+    bounded: ClassVar[bool] = True
+    """Whether features of any finite row can be calculated with; if not, `check` refuses those that cannot."""
 
     d_: int = 0
 
@@ -64,8 +71,22 @@ class FeatureMap(Params):
         """Whether the map will never move again: then whole blocks go through it at once."""
         return True
 
+    def check(self, X: Array) -> None:
+        """Refuse a clean block (n, d) before any of it is learnt, where its features cannot be calculated with."""
+
+    @property
+    def penalty(self) -> Array | None:
+        """P (dim, dim), if the squared norm of a function w of the features is w'Pw; None: it is |w|^2."""
+        return None
+
     def note(self, X: Array) -> None:
         """One clean row (d,) or a block (n, d) was learnt from: count what the map misses. Changes no feature."""
+
+    def unnote(self, X: Array) -> None:
+        """A block (n, d) was unlearnt: take it out of the count."""
+
+    def pool(self, other: Self) -> None:
+        """The rows noted by `other`, a map with the same features, count here too."""
 
     def widen(self, d: int) -> None:
         """Rows have d columns from now on, the new ones 0 in every row so far, whose features stay as they were."""
@@ -78,10 +99,19 @@ class FeatureMap(Params):
 
     # scikit-learn's transformer verbs
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Start anew on X and observe its rows."""
+        """Start anew on X, at least one row, and observe its rows. X that is refused leaves the map as it was."""
+        X = as_block(X)
+        if not len(X):
+            raise ValueError("X has 0 rows; fit needs at least one")
+        before = dict(self.__dict__)
         for name in list(self._state()):
             delattr(self, name)
-        return self.partial_fit(X, y)
+        try:
+            return self.partial_fit(X, y)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Observe more rows; the first call fixes the number of columns."""
@@ -96,6 +126,21 @@ class FeatureMap(Params):
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """fit(X), then transform(X)."""
         return self.fit(X, y).transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """fourier0, fourier1, ...: the class and the number of the feature."""
+        return np.array([f"{type(self).__name__.lower()}{i}" for i in range(self.dim)], dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of the rows, once they are known."""
+        if not self.d_:
+            raise AttributeError(f"this {type(self).__name__} has seen no data yet")
+        return self.d_
+
+    def _as_parameter(self) -> Self:
+        """With what it was fitted on: a fitted map that is given to a learner is used as it stands."""
+        return copy.deepcopy(self)
 
     def __sklearn_tags__(self) -> Any:
         """Asked for by scikit-learn alone, which is therefore loaded already: the core does not depend on it."""
@@ -114,9 +159,22 @@ class FeatureMap(Params):
 class Identity(FeatureMap):
     """z(x) = x: a linear model."""
 
+    bounded: ClassVar[bool] = False
+
     @property
     def dim(self) -> int:
         return self.d_
 
+    def check(self, X: Array) -> None:
+        refuse_large(np.einsum("ij,ij->i", X, X), "|x|^2", "scale the inputs")
+
     def _map(self, X: Array, out: Array) -> None:
         out[:] = X
+
+
+def refuse_large(norms: Array, what: str, remedy: str) -> None:
+    """Refuse rows whose features have squared norms (n,) that are not numbers, or too large to calculate with."""
+    bad = ~(norms <= LARGEST)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{what} is {norms[row]:g} at row {row}, which cannot be calculated with; {remedy}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nystream.kernels import Gaussian, Scaled
-from nystream.kernels.base import Sampler
+from nystream.kernels.base import Kernel, Sampler
 
 __all__ = ["gaussian_of", "sampler_of"]
 
@@ -24,7 +24,7 @@ def gaussian_of(kernel: Any, who: str, remedy: str) -> tuple[Gaussian, float]:
 
 def sampler_of(kernel: Any) -> Sampler:
     """What draws from the kernel's spectral density; a kernel (or combination) without one is refused."""
-    if not hasattr(kernel, "spectral_sample"):
+    if not isinstance(kernel, Kernel) or not hasattr(kernel, "spectral_sample"):
         raise TypeError(f"Fourier needs a shift-invariant kernel, got {kernel!r}; use Nystrom for any kernel")
     sampler: Sampler = kernel.spectral_sample
     return sampler

@@ -12,7 +12,7 @@ from nystream.features.base import FeatureMap
 from nystream.features.demands import gaussian_of, sampler_of
 from nystream.features.seeds import checked_seed, generator
 from nystream.kernels.base import Kernel
-from nystream.params import at_least
+from nystream.params import affordable, at_least
 from nystream.types import Array, Seed
 
 __all__ = ["Fourier", "even_dim"]
@@ -79,6 +79,7 @@ class Fourier(FeatureMap):
     def start(self, d: int) -> None:
         self.rng_ = rng = generator(self.seed)  # `widen` goes on with it
         directions = self.dim // 2
+        affordable(8 * d * directions, f"the matrix of directions of {self.dim} Fourier features", "use a smaller dim")
         if self.orthogonal:
             rows = _orthogonal(directions, d, rng) / gaussian_of(self.kernel, *ORTHOGONAL)[0].sigma
         else:

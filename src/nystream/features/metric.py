@@ -58,8 +58,8 @@ class LearnedMetric(FeatureMap):
 
     References
     ----------
-    Radhakrishnan, Beaglehole, Pandit, Belkin. Mechanism for feature learning in neural networks and backpropagation-free
-    machine learning models. Science 383, 2024 (there one kernel with the matrix M inside, the Laplacian).
+    Radhakrishnan, Beaglehole, Pandit, Belkin. Mechanism for feature learning in neural networks and
+    backpropagation-free machine learning models. Science 383, 2024 (there with the Laplacian kernel, M inside it).
     Trivedi, Wang, Kpotufe, Shakhnarovich. A consistent estimator of the expected gradient outerproduct. UAI 2014.
 
     Examples
@@ -155,7 +155,7 @@ class LearnedMetric(FeatureMap):
         at = slice(None) if g == len(X) else np.linspace(0, len(X) - 1, g).round().astype(np.intp)
         near = K[at].copy()
         K.flat[:: len(X) + 1] += self.lam
-        factor, failed = lapack.dpotrf(K.T, lower=1, overwrite_a=1)  # symmetric: K.T is K as LAPACK stores it
+        factor, failed = lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)  # symmetric: K.T is K as LAPACK stores it
         if failed:
             raise ValueError(f"the kernel matrix lost lam={self.lam!r} in rounding; use a larger lam")
         A = lapack.dpotrs(factor, Y, lower=1)[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nystream.dictionary.nested import Nested
-from nystream.features.base import FeatureMap
+from nystream.features.base import FeatureMap, refuse_large
 from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
 from nystream.params import at_least
@@ -54,6 +54,8 @@ class Nystrom(FeatureMap):
     eigen-decomposition of K_mm; the features here are those up to a rotation.)
     """
 
+    bounded: ClassVar[bool] = False  # a polynomial kernel is not, nor may one of your own be
+
     nested_: Nested
 
     def __init__(self, kernel: Kernel, landmarks: Any) -> None:
@@ -98,6 +100,9 @@ class Nystrom(FeatureMap):
     @property
     def nbytes(self) -> int:
         return self.nested_.nbytes if self.d_ else 0
+
+    def check(self, X: Array) -> None:
+        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs, or mend the kernel")
 
     def _map(self, X: Array, out: Array) -> None:
         self.nested_.coordinates(X, out)

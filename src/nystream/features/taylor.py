@@ -163,6 +163,12 @@ class Taylor(FeatureMap):
     def note(self, X: Array) -> None:
         self.tail_ = self._engine.tail(X, self.tail_)
 
+    def unnote(self, X: Array) -> None:
+        self.tail_ = max(0.0, self.tail_ - self._engine.tail(X, 0.0))
+
+    def pool(self, other: Self) -> None:
+        self.tail_ += other.tail_
+
     def tail(self, X: Any) -> Array:
         """k(x, x) - |z(x)|^2 for every row, (n,): what the map misses there, between 0 and k(x, x)."""
         if not self.d_:

@@ -11,7 +11,7 @@ from nystream._core.kernel_rows import KernelRows
 from nystream.params import Params, positive
 from nystream.types import Array
 
-__all__ = ["Kernel", "Normalized", "Pair", "Product", "Scaled", "Sum"]
+__all__ = ["Kernel", "Normalized", "Pair", "Product", "Scaled", "Sum", "checked_kernel"]
 
 Sampler: TypeAlias = Callable[[int, int, np.random.Generator], Array]
 """(n, d, rng) -> n frequencies in R^d, drawn from the Fourier transform of a shift-invariant kernel."""
@@ -84,8 +84,8 @@ class Pair(Kernel):
     """Two kernels under one operation."""
 
     def __init__(self, a: Kernel, b: Kernel) -> None:
-        self.a = _kernel("a", a)
-        self.b = _kernel("b", b)
+        self.a = checked_kernel("a", a)
+        self.b = checked_kernel("b", b)
 
 
 class Sum(Pair):
@@ -142,7 +142,7 @@ class Scaled(Kernel):
     """k(x, y) = factor kernel(x, y), factor > 0."""
 
     def __init__(self, kernel: Kernel, factor: float) -> None:
-        self.kernel = _kernel("kernel", kernel)
+        self.kernel = checked_kernel("kernel", kernel)
         self.factor = positive("factor of a kernel", factor)
 
     def __call__(self, X: Array, Y: Array) -> Array:
@@ -178,7 +178,7 @@ class Normalized(Kernel):
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.kernel = _kernel("kernel", kernel)
+        self.kernel = checked_kernel("kernel", kernel)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return _divided(self.kernel(X, Y), self.kernel.diag(X)[:, None], self.kernel.diag(Y))
@@ -195,7 +195,7 @@ class Normalized(Kernel):
         return _sampler(self.kernel)
 
 
-def _kernel(name: str, value: Any) -> Kernel:
+def checked_kernel(name: str, value: Any) -> Kernel:
     """The value itself, or a ValueError that names it."""
     if not isinstance(value, Kernel):
         raise ValueError(f"{name} must be a kernel such as Gaussian(1.0), got {value!r}")

@@ -41,7 +41,7 @@ class Learner(Params):
     def predict(self, X: Any) -> Array:
         """Predictions for the rows of X: (n,), or (n, K) with K > 1 outputs. Changes nothing."""
         X = as_block(X, self.d_ or None)
-        return self._outward(self._predict(X) if self.d_ else np.zeros((len(X), self.outputs_)))
+        return self._outward(self._predict(X) if self.d_ else np.zeros((len(X), self._width)))
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs."""
@@ -55,8 +55,13 @@ class Learner(Params):
         Y = as_labels(None if y is None else np.asarray(y)[None], self.labels, 1, self.classes)
         if weight != 1.0:
             self._check_weights(as_weights([weight], 1))
-        known = self._prepare(x.shape[0], Y)
-        p = self._step(x, Y[0], float(weight))
+        fresh = None if self.d_ else dict(self.__dict__)
+        try:
+            known = self._prepare(x.shape[0], Y)
+            p = self._step(x, Y[0], float(weight))
+        except BaseException:
+            self._unstart(fresh)
+            raise
         self.n_seen_ += 1
         if self._scalar:
             self._plain = self.labels if self.labels in ("real", "sign") else ""
@@ -74,12 +79,17 @@ class Learner(Params):
         weights = as_weights(weights, len(X))
         self._check_weights(weights)
         if len(X) == 0:
-            return np.zeros(0) if self._scalar else np.zeros((0, self.outputs_))
+            return np.zeros(0) if self._scalar else np.zeros((0, self._width))
         parts, row = [], 0
         while row < len(X):  # one part, unless a class appears that has no output yet
             stop = self._next_new_class(Y, row)
-            known = self._prepare(X.shape[1], Y[row:stop])
-            parts.append(self._run(X[row:stop], Y[row:stop], None if weights is None else weights[row:stop]))
+            fresh = None if self.d_ else dict(self.__dict__)
+            try:
+                known = self._prepare(X.shape[1], Y[row:stop])
+                parts.append(self._run(X[row:stop], Y[row:stop], None if weights is None else weights[row:stop]))
+            except BaseException:
+                self._unstart(fresh)
+                raise
             parts[-1][0, known:] = -np.inf
             self.n_seen_ += stop - row
             row = stop
@@ -143,6 +153,17 @@ class Learner(Params):
     @property
     def _scalar(self) -> bool:
         return self.outputs_ == 1 and self.labels != "class"
+
+    @property
+    def _width(self) -> int:
+        """Columns of predictions; before the first example, as many classes as are sure."""
+        return self.outputs_ if self.d_ or self.labels != "class" else self.classes or 2
+
+    def _unstart(self, fresh: dict[str, Any] | None) -> None:
+        """After a refusal: back to what there was before the start, if this would have been the first example."""
+        if fresh is not None:
+            self.__dict__.clear()
+            self.__dict__.update(fresh)
 
     def _outward(self, P: Array) -> Array:
         return P[:, 0] if self._scalar else P

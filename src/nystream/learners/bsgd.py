@@ -30,8 +30,8 @@ class BSGD(ExpansionLearner):
     ("remove"), removed and its function projected on the others ("project"), or its point united with the best partner
     of the same sign into a new point on the line between them ("merge", Gaussian kernel only); see
     `nystream.dictionary.Budget`. Plain removal is weak where every stored point matters: with 50 points on a 4 x 4
-    checkerboard it is right in 71 percent of 3000 rounds, projection in 87, merging in 89 (tests/learners/test_bsgd.py).
-    With the hinge all coefficients are equal until points are merged or projected, so "remove" drops the oldest.
+    checkerboard it is right in 71 percent of 3000 rounds, projection in 87, merging in 89 (see the tests);
+    with the hinge all coefficients are equal until points are merged or projected, so that "remove" drops the oldest.
     O(budget d) time per round ("project": O(budget^2) in rounds that reduce), O(budget (d + K)) memory for K outputs.
 
     Parameters

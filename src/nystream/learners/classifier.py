@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from nystream.inputs import as_block
 from nystream.learners.base import Learner
 from nystream.learners.classes import ClassLearner, class_learner
 from nystream.types import Array, LabelKind
@@ -52,9 +53,10 @@ class Classifier(Learner):
     def classes(self) -> int | None:
         return self.learner.classes
 
-    def probabilities(self, X: Array) -> Array:
+    def probabilities(self, X: Any) -> Array:
         """(n, K), rows summing to 1, pure."""
-        return self.inner_.probabilities(X) if self.d_ else np.full((len(X), self.outputs_), 1 / self.outputs_)
+        X = as_block(X, self.d_ or None)
+        return self.inner_.probabilities(X) if self.d_ else np.full((len(X), self._width), 1 / self._width)
 
     def _start(self, d: int, outputs: int) -> None:
         self.inner_ = class_learner(self.learner)

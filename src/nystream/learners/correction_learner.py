@@ -18,9 +18,10 @@ __all__ = ["CorrectionLearner", "UnboundedCorrections", "checked_loss"]
 
 
 class CorrectionLearner(ExpansionLearner):
-    """f <- f + alpha k(x, .), where alpha is a `Correction`. Subclasses set `kernel` and `_loss` and give `_correction`.
+    """f <- f + alpha k(x, .), where alpha is a `Correction`.
 
-    Those with a budget also give `_loop`, which decides what becomes of a correction when the budget is spent.
+    Subclasses set `kernel` and `_loss`, and give `_correction` where it is not the perceptron's. Those with a budget
+    give `_loop`, which decides what becomes of a correction when the budget is spent.
     """
 
     multi_output: ClassVar[bool] = False

@@ -44,9 +44,16 @@ class FeatureLearner(Learner):
 
     def _start(self, d: int, outputs: int) -> None:
         features, solver = self._parts()
-        features.start(d)
+        if not features.d_:
+            features.start(d)
+        elif features.d_ != d:
+            raise ValueError(f"X has {d} columns, but the features were fitted on {features.d_}")
+        self._check_features(features)
         solver.start(features.dim, outputs)
         self.features_, self.solver_ = features, solver
+
+    def _check_features(self, features: FeatureMap) -> None:
+        """Refuse a map, now that it is started, that the solver cannot follow."""
 
     def _predict(self, X: Array) -> Array:
         P = np.empty((len(X), self.outputs_))
@@ -55,6 +62,8 @@ class FeatureLearner(Learner):
         return P
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
+        if not self.features_.bounded:
+            self.features_.check(x[None])
         change = self.features_.observe(x)  # x is known before y: the map may move now
         if change is not None:
             self.solver_.rebase(change, self.features_.dim)
@@ -64,6 +73,7 @@ class FeatureLearner(Learner):
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         """Row by row while the map may move, then blocks: features by one product, then the solver's recursion."""
+        self.features_.check(X)
         P = np.empty((len(X), self.outputs_))
         row = 0
         while row < len(X) and not self.features_.settled:

@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.learners.base import Learner
 from nystream.learners.least_squares import LeastSquares
 from nystream.params import at_least, positive
@@ -69,7 +69,7 @@ class KernelRidge(LeastSquares, Learner):
     def __init__(
         self, kernel: Kernel, *, lam: float = 1.0, clip: float | None = None, max_points: int | None = None
     ) -> None:
-        self.kernel = kernel
+        self.kernel = checked_kernel("kernel", kernel)
         self.lam = positive("lam", lam)
         self.clip = None if clip is None else positive("clip", clip)
         self.max_points = None if max_points is None else at_least("max_points", max_points, 1)
@@ -93,21 +93,30 @@ class KernelRidge(LeastSquares, Learner):
         return self.factor_.leverage(X, T)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        self._check_room(len(X), self.kernel.diag(X))
+        self._check_room(X)
         P = np.empty_like(Y)
         w = np.ones(len(X)) if weights is None else weights
-        row = 0
-        while row < len(X):
-            stop = row
-            while stop < len(X) and stop - row < BLOCK and w[stop] > 0:
-                stop += 1
-            if stop == row:  # weight 0: x is not counted, so AWV says what ridge says; nothing is learnt
-                stop += 1
-                P[row:stop] = self._emit(self.factor_.whiten(X[row:stop]) @ self.e_.view, np.zeros(1))
-            else:
-                P[row:stop] = self._learn(X[row:stop], Y[row:stop], w[row:stop])
-            row = stop
+        row, before = 0, (self.factor_.mark(), self.meter_.totals_.copy(), self.meter_.columns_.copy())
+        try:
+            while row < len(X):
+                stop = row
+                while stop < len(X) and stop - row < BLOCK and w[stop] > 0:
+                    stop += 1
+                if stop == row:  # weight 0: x is not counted, so AWV says what ridge says; nothing is learnt
+                    stop += 1
+                    P[row:stop] = self._emit(self.factor_.whiten(X[row:stop]) @ self.e_.view, np.zeros(1))
+                else:
+                    P[row:stop] = self._learn(X[row:stop], Y[row:stop], w[row:stop])
+                row = stop
+        except BaseException:  # all rows or none: a kernel of the user's own may fail anywhere, and Ctrl-C come anytime
+            self._rewind(*before)
+            raise
         return P
+
+    def _rewind(self, mark: tuple[int, float], totals: Array, columns: Array) -> None:
+        self.factor_.rewind(mark)
+        self.e_.truncate(mark[0])
+        self.meter_.totals_[:], self.meter_.columns_[:] = totals, columns
 
     def _learn(self, X: Array, Y: Array, w: Array) -> Array:
         """One block, every weight > 0: psi = sqrt(w) phi with label sqrt(w) y."""
@@ -124,13 +133,18 @@ class KernelRidge(LeastSquares, Learner):
         self.meter_.add(Y, R, P, s, w)
         return P
 
-    def _check_room(self, n: int, diagonal: Array) -> None:
-        if self.max_points is not None and self.factor_.n + n > self.max_points:
+    def _check_room(self, X: Array) -> None:
+        n = self.factor_.n + len(X)
+        if self.max_points is not None and n > self.max_points:
             raise ValueError(
-                f"{type(self).__name__} would store {self.factor_.n + n} points, more than "
+                f"{type(self).__name__} would store {n} points, more than "
                 f"max_points={self.max_points}; use PKRR or NystromPKRR for long streams"
             )
-        if n and self.lam < 1e-12 * float(diagonal.max()):
+        diagonal = self.kernel.diag(X)
+        if not bool((diagonal >= 0).all()):
+            row = int(np.argmin(diagonal >= 0))
+            raise ValueError(f"{self.kernel!r} gives k(x, x) = {diagonal[row]:g} at row {row}; it must be at least 0")
+        if self.lam < 1e-12 * float(diagonal.max()):
             raise ValueError(
                 f"lam={self.lam!r} is below 1e-12 k(x, x) = {1e-12 * float(diagonal.max()):.1e}: rounding would decide; "
                 "raise lam"
@@ -146,7 +160,8 @@ class KernelRidge(LeastSquares, Learner):
 
     def merge(self, other: Self) -> Self:
         """Learn every example that `other` holds: exact, in any order and any tree."""
-        if type(other) is not type(self) or repr(other) != repr(self):
+        same = type(other) is type(self) and other.get_params(deep=False) == self.get_params(deep=False)
+        if not same:
             raise ValueError(f"merge needs two learners with equal parameters; got {self!r} and {other!r}")
         if not other.d_:
             return self

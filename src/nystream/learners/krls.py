@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from nystream.dictionary.growing import DistantAtoms
+from nystream.dictionary.growing import BLOCK, DistantAtoms
 from nystream.features.seeds import generator
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
@@ -15,9 +15,6 @@ from nystream.solvers.nested_awv import NestedAWV
 from nystream.types import Array
 
 __all__ = ["KRLS"]
-
-BLOCK = 512
-"""Rows that are predicted at once."""
 
 
 class KRLS(Learner):
@@ -109,7 +106,7 @@ class KRLS(Learner):
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         k, P, row = self.atoms_.squares(X), np.empty_like(Y), 0
         while row < len(X):
-            part = slice(row, row + self.atoms_.block)
+            part = slice(row, row + BLOCK)
             first = self.size
             Z, entered = self.atoms_.admit(X[part], k[part])
             self.solver_.widen(self.atoms_.width)

@@ -14,8 +14,8 @@ from nystream.types import Array
 
 __all__ = ["NOLANA"]
 
-BLOCK = 512
-"""Rows whose kernel values and nearest landmarks come from one product."""
+BLOCK = 128
+"""Rows whose kernel values and nearest landmarks come from one product; with more, the values leave the cache."""
 
 
 class NOLANA(LandmarkLearner):

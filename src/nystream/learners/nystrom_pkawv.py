@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream._core.inputs import is_clean_row
-from nystream.dictionary.growing import DistantAtoms, GivenAtoms, Growing, Indices
+from nystream.dictionary.growing import BLOCK, DistantAtoms, GivenAtoms, Growing, Indices
 from nystream.dictionary.history import History
 from nystream.dictionary.kors import KORS
 from nystream.dictionary.sampled import SampledAtoms
@@ -23,9 +23,6 @@ from nystream.solvers.nested_awv import NestedAWV
 from nystream.types import Array, Seed
 
 __all__ = ["NystromPKAWV", "NystromPKRR"]
-
-BLOCK = 512
-"""Rows that are predicted at once."""
 
 
 class NystromPKAWV(LeastSquares, Learner):
@@ -213,7 +210,7 @@ class NystromPKAWV(LeastSquares, Learner):
             return self
         if (self.d_, self.outputs_) != (other.d_, other.outputs_):
             raise ValueError(
-                f"merge needs equal columns and outputs; got {self.d_}, {self.outputs_} and {other.d_}, {other.outputs_}"
+                f"merge needs equal columns and outputs; got {self.d_}, {self.outputs_}; {other.d_}, {other.outputs_}"
             )
         T = self.atoms_.unite(other.atoms_)
         theirs, lost = other.solver_.carried(T, self.atoms_.width)
@@ -265,7 +262,7 @@ class NystromPKAWV(LeastSquares, Learner):
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         k, P, row = self.atoms_.squares(X), np.empty_like(Y), 0
         while row < len(X):
-            part = slice(row, row + self.atoms_.block)
+            part = slice(row, row + BLOCK)
             w = None if weights is None else weights[part]
             Z, entered = self.atoms_.admit(X[part], k[part], w)
             self.solver_.widen(self.atoms_.width)
@@ -282,7 +279,7 @@ class NystromPKAWV(LeastSquares, Learner):
         return self.solver_.step(self._admit_row(x), y, weight)
 
     def _admit_row(self, x: Array) -> Array:
-        z, entered = self.atoms_.admit_row(x, float(self.atoms_.squares(x[None])[0]))
+        z, entered = self.atoms_.admit_row(x)
         if entered:
             self.solver_.widen(self.atoms_.width)
         return z

@@ -28,7 +28,8 @@ class ONS(FeatureLearner):
     Parameters
     ----------
     features : FeatureMap, optional
-        A map of the inputs, e.g. `Taylor(Gaussian(0.5), degree=6)`; None is the linear model.
+        A map of the inputs, e.g. `Taylor(Gaussian(0.5), degree=6)`; None is the linear model. It is copied; one that
+        was fitted already is used as it stands.
     loss : str or Loss, default "squared"
         A loss of one score; curved ones (squared, squared_hinge, logistic) have logarithmic regret.
     clip : float, default 1.0
@@ -65,6 +66,8 @@ class ONS(FeatureLearner):
         lam: float = 1.0,
         eta: str | float = "auto",
     ) -> None:
+        if features is not None and not isinstance(features, FeatureMap):
+            raise ValueError(f"features must be a feature map, e.g. Fourier(Gaussian(1.0), 200); got {features!r}")
         self.features = features
         self.loss = loss
         self.clip = clip
@@ -81,7 +84,7 @@ class ONS(FeatureLearner):
         return self._solver.log_det()
 
     def _parts(self) -> tuple[FeatureMap, NewtonStep]:
-        features = Identity() if self.features is None else self.features.clone()
+        features = Identity() if self.features is None else self.features._as_parameter()
         return features, NewtonStep(self.loss, clip=self.clip, lam=self.lam, eta=self.eta)
 
     @property

@@ -28,8 +28,8 @@ class Perceptron(UnboundedCorrections):
 
     With classes, a mistake is a score of the label that is not above all others; the label's coefficient is then +1,
     that of its strongest rival -1. O(m d) time per round and O(m d) memory for m mistakes; with `Linear()` there are
-    d weights instead of stored points. Guarantee: at most (R |u| / margin)^2 mistakes where some u of the kernel's space
-    has y_t u(x_t) >= margin for all t and k(x, x) <= R^2 (Novikoff).
+    d weights instead of stored points. Guarantee: at most (R |u| / margin)^2 mistakes where k(x, x) <= R^2 and some u
+    of the kernel's space has y_t u(x_t) >= margin for all t (Novikoff).
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Perceptron(UnboundedCorrections):
     >>> y = np.sign(X[:, 0] * X[:, 1])
     >>> model = Perceptron(Gaussian(0.5))
     >>> p = model.run(X, y)
-    >>> model.size == np.sum(p * y <= 0), bool(np.mean(p[500:] * y[500:] > 0) > 0.9)
+    >>> bool(model.size == np.sum(p * y <= 0)), bool(np.mean(p[500:] * y[500:] > 0) > 0.9)
     (True, True)
     """
 

@@ -92,7 +92,7 @@ class PKAWV(LeastSquares, FeatureLearner):
 
     def effective_dimension(self) -> float:
         """r - lam tr A_t^-1: how many directions the data really has at this ridge. O(r^3)."""
-        return self.solver_.effective_dimension() if self.d_ else 0.0
+        return self.solver_.effective_dimension(self._prior) if self.d_ else 0.0
 
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
@@ -121,7 +121,8 @@ class PKAWV(LeastSquares, FeatureLearner):
             )
         if self.outputs_ != other.outputs_:
             raise ValueError(f"merge needs equal outputs; got {self.outputs_} and {other.outputs_}")
-        self.solver_.merge(other.solver_)
+        self.solver_.merge(other.solver_, self._prior)
+        self.features_.pool(other.features_)
         self.n_seen_ += other.n_seen_
         return self
 
@@ -145,27 +146,25 @@ class PKAWV(LeastSquares, FeatureLearner):
             part = slice(i, i + BLOCK)
             trial.unlearn(self.features_.transform(X[part]), Y[part], None if w is None else w[part])
         self.solver_ = trial
+        self.features_.unnote(X)
         self.n_seen_ -= len(X)
         return self
 
     def _parts(self) -> tuple[FeatureMap, AWV]:
-        # a clone forgets what was fitted; a copy keeps it
-        features = copy.deepcopy(self.features) if self.features.d_ else self.features.clone()
-        return features, AWV(self.lam, vovk=self.vovk, clip=self.clip)
+        return self.features._as_parameter(), AWV(self.lam, vovk=self.vovk, clip=self.clip)
 
     def _start(self, d: int, outputs: int) -> None:
-        features, solver = self._parts()
-        if not features.d_:
-            features.start(d)
-        elif features.d_ != d:
-            raise ValueError(f"X has {d} columns, but the features were fitted on {features.d_}")
-        if not features.dim or not getattr(features, "settled", True):
+        super()._start(d, outputs)
+        prior = self._prior
+        if prior is not None:
+            self.solver_.start_from(prior)
+
+    def _check_features(self, features: FeatureMap) -> None:
+        if not features.dim or not features.settled:
             raise ValueError(
                 f"{type(self).__name__} needs a map that does not move, but {features!r} still takes points from the "
                 "stream; fit it on a warm-up sample first, give it the landmarks, or use NystromPKAWV"
             )
-        solver.start(features.dim, outputs)
-        self.features_, self.solver_ = features, solver
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         p = self.solver_.step(self.features_.row(x), y, weight)
@@ -179,6 +178,12 @@ class PKAWV(LeastSquares, FeatureLearner):
     @property
     def _meter(self) -> Meter:
         return self.solver_.meter_
+
+    @property
+    def _prior(self) -> Array | None:
+        """What A started from, where that is not lam I."""
+        penalty = self.features_.penalty
+        return None if penalty is None else self.lam * penalty
 
     @property
     def _solver(self) -> AWV:

@@ -25,9 +25,9 @@ class Projectron(CorrectionLearner):
                           coefficients += y min(l/P, 2 (l - delta/tol)/P, 1) d
 
     K^-1 is applied through a Cholesky factor that gains a row with every stored point. A point closer to the span than
-    1e-5 sqrt(k(x, x)) is always projected: rounding could not tell it from the others. O(m d) time per round, O(m (d + m)) in rounds that change the model, O(m (d + m)) memory for m
-    points. Guarantee: m is bounded without a budget too, since points stay tol apart from the span; `plus` makes fewer
-    mistakes with the same points.
+    1e-5 sqrt(k(x, x)) is always projected: rounding could not tell it from the others. O(m d) time per round,
+    O(m (d + m)) in rounds that change the model, O(m (d + m)) memory for m points. Guarantee: on bounded inputs m is
+    bounded without a budget too, since every point is tol away from the span of those before it.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Projectron(CorrectionLearner):
         sqrt(2) delta and 2 P.
 
     Deviations from the paper: classes are an addition; a Cholesky factor in the place of K^-1, which loses its digits
-    where tol is small and the kernel smooth; the threshold is on the distance, not on its square as in some public code.
+    where tol is small and the kernel smooth. The threshold is on the distance; some public code has it on the square.
 
     References
     ----------

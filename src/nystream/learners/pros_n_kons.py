@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from nystream.dictionary.growing import Indices
+from nystream.dictionary.growing import BLOCK, Indices
 from nystream.dictionary.kors import KORS
 from nystream.dictionary.sampled import SampledAtoms
 from nystream.features.seeds import checked_seed, generator
@@ -19,9 +19,6 @@ from nystream.solvers.ons import ONS
 from nystream.types import Array, Change, LabelKind, Seed
 
 __all__ = ["ProsNKons"]
-
-BLOCK = 512
-"""Rows that are predicted at once."""
 
 
 class ProsNKons(Learner):
@@ -172,7 +169,7 @@ class ProsNKons(Learner):
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         k, P, row = self.atoms_.squares(X), np.empty_like(Y), 0
         while row < len(X):
-            part = slice(row, row + self.atoms_.block)
+            part = slice(row, row + BLOCK)
             Z, entered = self.atoms_.admit(X[part], k[part])
             self._widen_solver()
             P[part] = self._learn(Z, Y[part], entered)
@@ -180,7 +177,7 @@ class ProsNKons(Learner):
         return P
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        z, entered = self.atoms_.admit_row(x, float(self.atoms_.squares(x[None])[0]))
+        z, entered = self.atoms_.admit_row(x)
         if entered:
             self._widen_solver()
             return self._learn(z[None], y[None], np.zeros(1, dtype=np.intp))[0]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from nystream._core.smoother import Window
+from nystream._core.ldl import aligned_zeros
+from nystream._core.smoother import NEIGHBOURS, smooth
 from nystream.learners.base import Learner
 from nystream.params import at_least
 from nystream.types import Array
@@ -62,9 +63,40 @@ class KernelSmoother(Learner):
     def __init__(self, window: int = 1000, *, neighbours: int = 5) -> None:
         self.window = at_least("window", window, 1)
         self.neighbours = at_least("neighbours", neighbours, 1)
-        if neighbours > 64:
-            raise ValueError(f"neighbours must be at most 64, got {neighbours}; for a wider view use a ridge learner")
+        if neighbours > NEIGHBOURS:
+            raise ValueError(f"neighbours must be at most {NEIGHBOURS}, got {neighbours}; a ridge learner sees further")
 
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
-        raise NotImplementedError
+        labels, weights = self.targets_[:, :-1], self.targets_[:, -1:]
+        self.targets_ = np.hstack([labels, labels @ combination, weights])
+        self.outputs_ += combination.shape[1]
+
+    @property
+    def size(self) -> int:
+        """Rows in the window."""
+        return min(self.kept_, self.window) if self.d_ else 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.points_.nbytes + self.targets_.nbytes if self.d_ else 0
+
+    def _start(self, d: int, outputs: int) -> None:
+        self.points_ = aligned_zeros(self.window, d)
+        self.targets_ = np.zeros((self.window, outputs + 1))
+        self.kept_ = 0
+
+    def _predict(self, X: Array) -> Array:
+        return smooth(self.points_, self.targets_, self.kept_, self.neighbours, X)[0]
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        T = np.empty((len(X), self.outputs_ + 1))
+        T[:, :-1] = Y
+        T[:, -1] = 1.0 if weights is None else weights
+        P, self.kept_ = smooth(self.points_, self.targets_, self.kept_, self.neighbours, X, T)
+        return P
+
+    def _widen(self, d: int) -> None:
+        points = aligned_zeros(self.window, d)
+        points[:, : self.d_] = self.points_
+        self.points_ = points

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from nystream.learners.base import Learner
 from nystream.scaling import RunningScale
 from nystream.types import Array, LabelKind
 
 __all__ = ["Standardized"]
+
+SUMS = ("regret", "regret_bound", "log_det", "effective_dimension", "online_dimension")
+"""What a least-squares learner says of the rows it was given; of the scaled ones it is said by the inner learner."""
 
 
 class Standardized(Learner):
@@ -49,6 +53,23 @@ class Standardized(Learner):
     @property
     def classes(self) -> int | None:
         return self.learner.classes
+
+    @property
+    def add_outputs(self) -> Callable[[Array], None]:
+        """That of the inner learner; an AttributeError here is how `hasattr` learns that it has none."""
+        inner: Any = self.learner_ if self.d_ else self.learner
+        add: Callable[[Array], None] = inner.add_outputs
+
+        def widen(combination: Array) -> None:
+            add(combination)
+            self.outputs_ += combination.shape[1]
+
+        return widen
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in SUMS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.learner_ if self.d_ else self.learner, name)
 
     def _start(self, d: int, outputs: int) -> None:
         learner, scale = self.learner.clone(), RunningScale()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, NamedTuple
 
 from nystream.metrics.base import Direction
@@ -45,15 +46,23 @@ class Regret(Meter):
     """Cumulative loss minus that of the best regularised function in hindsight; NaN where it is not known.
 
     It is the learner's own, `learner.regret()`: of the rows it has learnt, as predicted just before it learnt them.
+    Where a learner that has one refuses to say it, a warning tells the reason once.
     """
 
     name = "regret"
+    told_: bool = False
 
     def read(self, progress: Progress) -> float:
         regret = getattr(progress.learner, "regret", None)
         if regret is None:
             return float("nan")
-        return float(regret()) if progress.learner.n_seen else 0.0
+        try:
+            return float(regret()) if progress.learner.n_seen else 0.0
+        except (TypeError, ValueError) as error:  # an evaluation of many hours does not end for one column
+            if not self.told_:
+                self.told_ = True
+                warnings.warn(f"the regret of {type(progress.learner).__name__} is not known: {error}", stacklevel=2)
+            return float("nan")
 
 
 class Seconds(Meter):

@@ -8,13 +8,14 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from nystream._core.ldl import LDL, aligned_zeros
-from nystream.params import positive
+from nystream.params import affordable, positive
 from nystream.solvers.base import Solver
 from nystream.solvers.meter import Meter
 from nystream.types import Array, Change
 
 __all__ = ["AWV"]
 
+REMEDY = "use fewer features: a lower degree, a smaller dim"
 BELOW = 0.5
 """Unlearning stops where a pivot falls below this share of the ridge, which no set of learnt rows can do."""
 
@@ -74,6 +75,8 @@ class AWV(Solver):
     q_: Array
     """D^-1 L^-1 b, rows and columns padded to multiples of 8."""
     meter_: Meter
+    ground_: Array | None = None
+    """(dim,) D of the matrix that A started from, where that is not lam I."""
 
     def __init__(self, lam: float = 1.0, *, vovk: bool = True, clip: float | None = None) -> None:
         self.lam = positive("lam", lam)
@@ -81,14 +84,27 @@ class AWV(Solver):
         self.clip = None if clip is None else positive("clip", clip)
 
     def start(self, dim: int, outputs: int) -> None:
-        self.dim_, self.outputs_ = dim, outputs
         blocks = -(-dim // 8)
+        affordable(256 * blocks * (blocks + 1), f"the state of least squares on {dim} features", REMEDY)
+        self.dim_, self.outputs_ = dim, outputs
         self.tiles_ = aligned_zeros(blocks * (blocks + 1) // 2, 8, 8)
         self.dinv_ = aligned_zeros(8 * blocks)
         self.dinv_ += 1 / self.lam
         self.q_ = aligned_zeros(8 * blocks, _padded(outputs))
         self.meter_ = Meter(outputs, vovk=self.vovk, clip=self.clip)
         self._bind()
+
+    def start_from(self, A: Array, b: Array | None = None) -> None:
+        """Begin anew from A_0 = A (dim, dim), positive definite, in place of lam I, and b_0 = b (dim, K), 0 if None.
+
+        For features in which a function's squared norm is not |w|^2: kernel rows of landmarks with A = lam K_mm are
+        Nystrom features without the triangular solve for every row. Wherever this class says lam I and lam |f|^2, it
+        is then A and w'Aw. O(dim^3). Refuses, with nothing changed, a matrix that is not positive definite.
+        """
+        self._take(A, np.zeros((self.dim_, self.outputs_)) if b is None else b)
+        self.ground_ = self.pivots
+        self.meter_.totals_[:] = 0.0
+        self.meter_.columns_[:] = 0.0
 
     def predict(self, Z: Array) -> Array:
         return self._ldl.query(Z, True)[0]
@@ -145,11 +161,12 @@ class AWV(Solver):
 
     def log_det(self) -> float:
         """log det(A / lam) = log det(I + K / lam) for the Gram matrix K of the rows learnt."""
-        return float(-np.log(self.lam * self.dinv_[: self.dim_]).sum())
+        return float(-np.log(self._ground * self.dinv_[: self.dim_]).sum())
 
-    def effective_dimension(self) -> float:
-        """tr K (K + lam I)^-1 = dim - lam tr A^-1; O(dim^3), computed when asked for."""
-        return float(self.dim_ - self.lam * self.leverage(np.eye(self.dim_)).sum())
+    def effective_dimension(self, prior: Array | None = None) -> float:
+        """tr K (K + lam I)^-1 = dim - lam tr A^-1; O(dim^3). `prior` as in `merge`."""
+        root = np.linalg.cholesky(self._prior(prior))  # tr A_0 A^-1 = the sum over its columns c of c'A^-1 c
+        return float(self.dim_ - self.leverage(np.ascontiguousarray(root.T)).sum())
 
     def std(self, Z: Array) -> Array:
         """(n, K) predictive standard deviations sqrt(best/n (1 + s)), n the sum of weights."""
@@ -173,8 +190,11 @@ class AWV(Solver):
         """More outputs, with the label 0 in every round so far."""
         self.add_outputs(np.zeros((self.outputs_, outputs - self.outputs_)))
 
-    def merge(self, other: Self) -> Self:
-        """Become the model of both streams: A = A_1 + A_2 - lam I, b = b_1 + b_2. Exact, in any order and any tree."""
+    def merge(self, other: Self, prior: Array | None = None) -> Self:
+        """Become the model of both streams: A = A_1 + A_2 - lam I, b = b_1 + b_2. Exact, in any order and any tree.
+
+        prior: the matrix that both were started from, for models that were (`start_from`); it is not kept.
+        """
         if not isinstance(other, AWV) or repr(other) != repr(self):
             raise ValueError(f"merge needs two models with equal parameters; got {self!r} and {other!r}")
         if (self.dim_, self.outputs_) != (other.dim_, other.outputs_):
@@ -183,9 +203,10 @@ class AWV(Solver):
                 f"{other.dim_} x {other.outputs_}"
             )
         mine, theirs = (self.matrix, self.weights), (other.matrix, other.weights)
-        A = mine[0] + theirs[0] - self.lam * np.eye(self.dim_)
+        ground = self._prior(prior)
+        A = mine[0] + theirs[0] - ground
         w = self._take(A, self.right_side + other.right_side)
-        charge = self.lam * (w**2).sum(axis=0)
+        charge = (w * (ground @ w)).sum(axis=0)
         # best of the pool without cancellation: each stream's own, and how far its minimiser is from the common one
         apart = sum(np.einsum("ik,ij,jk->k", w - v, M, w - v, optimize=True) for M, v in (mine, theirs))
         best = self.meter_.best + other.meter_.best + apart - charge
@@ -202,7 +223,7 @@ class AWV(Solver):
         trial = type(self)(self.lam, vovk=self.vovk, clip=self.clip)
         trial._restore(self._state())
         done, R, s = trial._ldl.remove(Z, Y, w)
-        if done < len(Z) or trial.dinv_[: self.dim_].max() * self.lam * BELOW > 1:
+        if done < len(Z) or (trial.dinv_[: self.dim_] * self._ground).max() * BELOW > 1:
             raise ValueError(
                 f"unlearn: rows up to row {min(done, len(Z) - 1)} cannot all have been learnt, or not with these "
                 "weights: without them A would be less than its ridge. Nothing was changed"
@@ -224,10 +245,12 @@ class AWV(Solver):
         """Append features up to `dim`, 0 in every row so far: A gains lam on its diagonal, b zeros. O(dim^2)."""
         if dim == self.dim_:
             return
-        old = self._state()
+        old, ground = self._state(), self.ground_
         counts = range(self._blocks, 0, -1)
         self.start(dim, self.outputs_)
         self.meter_ = old["meter_"]
+        if ground is not None:
+            self.ground_ = np.append(ground, np.full(dim - len(ground), self.lam))
         source, target = 0, 0
         for k, count in enumerate(counts):  # the tiles of one column block, from the diagonal down
             self.tiles_[target : target + count] = old["tiles_"][source : source + count]
@@ -246,6 +269,19 @@ class AWV(Solver):
         return len(self.dinv_) // 8
 
     @property
+    def _ground(self) -> Array:
+        """(dim,) D of the matrix that A started from; A never falls below it, and so do none of the pivots."""
+        return np.full(self.dim_, self.lam) if self.ground_ is None else self.ground_
+
+    def _prior(self, prior: Array | None) -> Array:
+        """(dim, dim) the matrix that A started from."""
+        if self.ground_ is None:
+            return self.lam * np.eye(self.dim_)
+        if prior is None:
+            raise ValueError("this model was started from a matrix, which it does not keep; give it as `prior`")
+        return prior
+
+    @property
     def _q(self) -> Array:
         return self.q_[: self.dim_, : self.outputs_]
 
@@ -253,7 +289,7 @@ class AWV(Solver):
         """Factor A (dim, dim) anew, with the right-hand side b (dim, K); returns A^-1 b."""
         C, failed = lapack.dpotrf(A, lower=1)
         if failed:
-            raise ValueError(f"A has lost lam={self.lam!r} in rounding at feature {failed - 1}; use a larger ridge")
+            raise ValueError(f"A is not positive definite, by rounding, at feature {failed - 1}; use a larger ridge")
         root = C.diagonal().copy()
         e = solve_triangular(C, b, lower=True)
         L = np.zeros((8 * self._blocks, 8 * self._blocks))

@@ -11,7 +11,7 @@ from scipy.linalg import lapack
 from nystream._core.ons import Newton
 from nystream.losses import Loss, as_loss
 from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink, warn_of_label
-from nystream.params import at_least, positive
+from nystream.params import affordable, at_least, positive
 from nystream.solvers.base import Solver
 from nystream.types import Array, Change, LabelKind
 
@@ -185,6 +185,7 @@ class ONS(Solver):
 
     def _reset(self, dim: int) -> None:
         """u = 0 and A = lam I in R^dim."""
+        affordable(8 * dim * dim, f"the metric of ONS on {dim} features", "use fewer features, or SketchedONS")
         self.u_ = np.zeros(dim)
         self.P_ = np.eye(dim) / self.lam
         if self.refactor_every:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Protocol
@@ -169,12 +171,15 @@ class _Forward:
 
     @contextmanager
     def _open(self) -> Iterator[IO[bytes]]:
-        if self.member is None:
-            with open(self.path, "rb") as raw, unpacked(raw, self.name) as content:
-                yield content
-        else:
-            with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as content:
-                yield content
+        try:
+            if self.member is None:
+                with open(self.path, "rb") as raw, unpacked(raw, self.name) as content:
+                    yield content
+            else:
+                with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as content:
+                    yield content
+        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
+            raise ValueError(f"{self.name} is damaged or cut off ({error})") from None
 
 
 def _members(path: str) -> dict[str, _Rows]:
@@ -185,10 +190,16 @@ def _members(path: str) -> dict[str, _Rows]:
     if not start:
         raise ValueError(f"{name} is empty")
     if start == b"\x93NUMPY":
-        return {"": _Held(np.load(path, mmap_mode="r", allow_pickle=False))}
+        try:
+            return {"": _Held(np.load(path, mmap_mode="r", allow_pickle=False))}
+        except ValueError as error:
+            raise ValueError(f"{name} is cut off, or holds no plain numbers ({error})") from None
     if start.startswith(b"PK"):
-        with zipfile.ZipFile(path) as archive:
-            members = [member for member in archive.namelist() if member.endswith(".npy")]
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = [member for member in archive.namelist() if member.endswith(".npy")]
+        except zipfile.BadZipFile as error:
+            raise ValueError(f"{name} is damaged or cut off ({error})") from None
         return {member[:-4]: _Forward(path, member) for member in members}
     return {"": _Forward(path)}
 

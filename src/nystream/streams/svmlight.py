@@ -21,7 +21,8 @@ __all__ = ["SvmlightStream", "libsvm"]
 
 _LINES = 2048  # lines parsed at once
 _VALUES = 2**18  # but not more dense values than this, 2 MB, for wide rows
-_SPACE, _COLON, _END = b" :\n"
+_SPACE, _COLON, _END, _ZERO, _NINE = b" :\n09"
+_WIDEST = 10_000_000  # features of a row
 _RANKING = "has {}: ranking data is not supported; remove the qid tokens"
 
 
@@ -111,6 +112,11 @@ class SvmlightStream(Stream):
         if self._layout is None:
             low, high = _extremes(self._source.lines(), self.name)
             base = 0 if self._zero_based is True or (self._zero_based == "auto" and low == 0) else 1
+            if high > _WIDEST:
+                raise ValueError(
+                    f"{self.name} has index {high}: dense rows of so many features take {8 * high / 1e9:,.1f} GB each; "
+                    f"hash or select features first (at most {_WIDEST:,})"
+                )
             self._layout = _Layout(max(high + 1 - base, 1), base)
         return self._layout
 
@@ -152,7 +158,7 @@ def _fast(chunk: list[str], layout: _Layout) -> Block | None:
     index, value = numbers[0::2] - layout.base, numbers[1::2]
     row = np.repeat(np.arange(len(chunk)), counts)
     rising = (np.diff(index) > 0) | (np.diff(row) > 0)
-    if len(index) and (index.min() < 0 or index.max() >= layout.d or not rising.all() or (index % 1).any()):
+    if len(index) and (index.min() < 0 or index.max() >= layout.d or not rising.all()):
         return None
     X = np.zeros((len(chunk), layout.d))
     X[row, index.astype(np.intp)] = value
@@ -172,6 +178,10 @@ def _pairs(text: str) -> np.typing.NDArray[np.intp] | None:
         return None  # an empty token
     if kind[0] == _COLON or ((kind[1:] == _COLON) != (kind[:-1] == _SPACE)).any():
         return None
+    colons = np.flatnonzero(kind == _COLON)
+    others = np.cumsum((letters < _ZERO) | (letters > _NINE))  # letters so far that are no digits
+    if (others[at[colons] - 1] != others[at[colons - 1]]).any():
+        return None  # an index such as 3.0 or 1e0
     ends = np.flatnonzero(kind == _END)
     pairs: np.typing.NDArray[np.intp] = (np.diff(ends, prepend=-1) - 1) // 2
     return pairs
@@ -216,13 +226,21 @@ def _dense(tokens: list[str], layout: _Layout) -> Array:
         index = int(key)
         if index < layout.base:
             raise ValueError("has index 0, but indices start at 1 here; pass zero_based=True")
-        if index - layout.base >= layout.d:
-            raise ValueError(f"has index {index}, beyond the d = {layout.d} features")
         if index <= last:
             raise ValueError(f"index {index} comes after {last}; indices must rise within a line")
+        if index - layout.base >= layout.d:
+            _refuse_falling(tokens, index)
+            raise ValueError(f"has index {index}, beyond the d = {layout.d} features")
         x[index - layout.base] = _finite(value, f"the value of feature {key}")
         last = index
     return x
+
+
+def _refuse_falling(tokens: list[str], index: int) -> None:
+    """An index beyond d may be there because d was found from last indices, in a line where they do not rise."""
+    last = tokens[-1].partition(":")[0]
+    if last.isdecimal() and int(last) < index:
+        raise ValueError(f"index {last} comes after {index}; indices must rise within a line")
 
 
 def _number(label: Any) -> Any:

@@ -1,0 +1,293 @@
+"""Every regret bound against hostile streams: the largest ratio regret / bound that was met, per learner.
+
+Streams of 60 rounds, five kinds in turn: random labels or a noisy function; one point with alternating labels; a
+function that changes sign; labels opposed to the prediction on a few points; a greedy adversary (real labels, 25 rounds)
+that makes the regret largest now. Comparators: the best functions in hindsight for five ridges, scaled into the clip
+where the bound asks for that, and 0. A ratio above 1 would be a broken promise.
+
+Run: python benchmarks/accuracy/regret_bounds.py [streams per learner, default 200]
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
+
+import numpy as np
+
+from nystream import (
+    KONS,
+    ONS,
+    PKAWV,
+    PKRR,
+    Aggregate,
+    Fourier,
+    Gaussian,
+    KernelAWV,
+    KernelRidge,
+    Learner,
+    SketchedKONS,
+    SketchedONS,
+    Taylor,
+)
+from nystream.evaluate import Hindsight, bounds
+from nystream.learners.nystrom_pkawv import NystromPKAWV
+from nystream.learners.pros_n_kons import ProsNKons
+from nystream.losses import as_loss
+from nystream.streams import greedy_adversary
+
+ROUNDS, D, B = 60, 2, 1.0
+KERNEL = Gaussian(0.7)
+KINDS = ("random", "alternating", "switching", "opposed", "greedy")
+SMOOTH = {"hinge": "squared_hinge", "absolute": "squared"}
+"""Comparators for a loss with kinks are chosen with this one."""
+RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
+
+
+@dataclass
+class Played:
+    """A stream that is over."""
+
+    kind: str
+    learner: Any
+    lam: float
+    X: np.ndarray
+    y: np.ndarray
+    p: np.ndarray
+    sizes: np.ndarray
+    """The learner's size after each round."""
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    make: Callable[[float, int], Learner]
+    """(lam, seed) -> a fresh learner."""
+    ratios: Callable[[Played], Iterator[float]]
+    loss: str = "squared"
+
+
+def play(case: Case, seed: int) -> Played:
+    rng = np.random.default_rng(seed)
+    lam, signs = float(10 ** rng.uniform(-2, 1)), as_loss(case.loss).labels == "sign"
+    kinds = KINDS[:-1] if signs else KINDS
+    learner, kind = case.make(lam, seed), kinds[seed % len(kinds)]
+    if kind == "greedy":
+        chosen = greedy_adversary(learner, 25, d=D, kernel=KERNEL, lam=lam, seed=seed)
+        X, y = chosen
+        return Played(kind, learner, lam, X, y, chosen.predictions, np.full(25, learner.size))
+    X, f = _inputs(kind, rng)
+    y, p, sizes = np.empty(ROUNDS), np.empty(ROUNDS), np.empty(ROUNDS)
+    for t in range(ROUNDS):
+        f_t = -np.sign(learner.predict(X[t : t + 1])[0] or 1.0) if f is None else f[t]
+        y[t] = np.where(f_t >= 0, 1.0, -1.0) if signs else B * np.clip(f_t, -1, 1)
+        p[t] = learner.step(X[t], float(y[t]))
+        sizes[t] = learner.size
+    return Played(kind, learner, lam, X, y, p, sizes)
+
+
+def _inputs(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+    """Points and labels in [-1, 1]; None for labels that depend on the predictions."""
+    X = rng.uniform(-1, 1, (ROUNDS, D))
+    smooth = np.sin(3 * X[:, 0]) + X[:, 1]
+    if kind == "random":
+        noise = rng.uniform(-1, 1, ROUNDS)
+        return X, noise if rng.random() < 0.5 else np.tanh(smooth) + 0.3 * noise
+    if kind == "alternating":
+        return np.repeat(X[:1], ROUNDS, axis=0), np.resize([-1.0, 1.0], ROUNDS)
+    if kind == "switching":
+        return X, np.sign(smooth) * np.where(np.arange(ROUNDS) // 12 % 2, -1.0, 1.0)
+    return X[rng.integers(0, 6, ROUNDS)], None
+
+
+# -- ratios of one stream ----------------------------------------------------------------------------------------------
+def against_kernel(play: Played, loss: str = "squared", clip: float | None = None) -> Iterator[tuple[float, Any]]:
+    """(regret, comparator) over functions of the kernel."""
+    yield from _against(Hindsight(KERNEL, play.X), play, loss, clip)
+
+
+def against_features(play: Played, loss: str = "squared", clip: float | None = None) -> Iterator[tuple[float, Any]]:
+    """(regret, comparator) over functions of the learner's own, fixed features."""
+    yield from _against(Hindsight(play.learner.features_, play.X), play, loss, clip)
+
+
+def _against(known: Hindsight, play: Played, loss: str, clip: float | None) -> Iterator[tuple[float, Any]]:
+    value = as_loss(loss).value
+    total = float(np.sum(value(play.y, play.p)))
+    for ridge in RIDGES:
+        best = known.best(play.y, lam=ridge * play.lam, loss=SMOOTH.get(loss, loss), clip=clip)
+        yield total - float(np.sum(value(play.y, best.values))), best
+        if ridge == RIDGES[-1]:  # and 0
+            yield total - float(np.sum(value(play.y, 0 * play.y))), known.best(0 * play.y, lam=1.0)
+
+
+def awv(play: Played) -> Iterator[float]:
+    d_onl = Hindsight(KERNEL, play.X).online_dimension(play.lam)
+    for regret, f in against_kernel(play):
+        yield regret / bounds.awv(f.norm2, lam=play.lam, B=B, dimension=d_onl).total
+
+
+def ridge(play: Played) -> Iterator[float]:
+    d_onl = Hindsight(KERNEL, play.X).online_dimension(play.lam)
+    for regret, f in against_kernel(play):
+        yield regret / bounds.clipped_ridge(f.norm2, lam=play.lam, B=B, dimension=d_onl).total
+
+
+def awv_features(play: Played) -> Iterator[float]:
+    d_onl = play.learner.online_dimension()
+    for regret, f in against_features(play):
+        yield regret / bounds.awv(f.norm2, lam=play.lam, B=B, dimension=d_onl).total
+
+
+def ridge_features(play: Played) -> Iterator[float]:
+    d_onl = play.learner.online_dimension()
+    for regret, f in against_features(play):
+        yield regret / bounds.clipped_ridge(f.norm2, lam=play.lam, B=B, dimension=d_onl).total
+
+
+def theorem_3(play: Played) -> Iterator[float]:
+    d_onl, mu = play.learner.online_dimension(), Hindsight(play.learner.features_, play.X).residual(KERNEL)
+    for regret, f in against_kernel(play):
+        terms = {"dimension": d_onl, "rounds": len(play.y), "residual": mu}
+        yield regret / bounds.fixed_features(f.norm2, lam=play.lam, B=B, **terms).total
+
+
+def theorem_4(play: Played) -> Iterator[float]:
+    log_det = Hindsight(KERNEL, play.X).log_det(play.lam)
+    for regret, f in against_kernel(play):
+        yield regret / bounds.taylor(f.norm2, lam=play.lam, B=B, log_det=log_det).total
+
+
+def theorem_6(play: Played) -> Iterator[float]:
+    d_eff = Hindsight(KERNEL, play.X).effective_dimension(play.lam)
+    for regret, f in against_kernel(play):
+        terms = {"effective": d_eff, "rounds": len(play.y), "top": 1.0, "atoms": play.learner.size}
+        yield regret / bounds.nystrom(f.norm2, lam=play.lam, B=B, mu=play.lam / 1000, **terms).total
+
+
+def frozen(play: Played) -> Iterator[float]:
+    d_onl, missed = play.learner.online_dimension(), play.learner.missed()
+    for regret, f in against_kernel(play):
+        terms = {"dimension": d_onl, "loss": f.total, "missed": missed}
+        yield regret / bounds.frozen_nystrom(f.norm2, lam=play.lam, B=B, **terms).total
+
+
+def newton_features(loss: str) -> Callable[[Played], Iterator[float]]:
+    def ratios(play: Played) -> Iterator[float]:
+        for regret, f in against_features(play, loss, play.learner.clip):
+            yield regret / play.learner.regret_bound(f.norm2)
+
+    return ratios
+
+
+def newton_kernel(loss: str, published: bool = False) -> Callable[[Played], Iterator[float]]:
+    def ratios(play: Played) -> Iterator[float]:
+        for regret, f in against_kernel(play, loss, play.learner.clip):
+            sharp = play.learner.regret_bound(f.norm2, f.values)
+            yield regret / (play.learner.published_bound(f.norm2).total if published else sharp)
+
+    return ratios
+
+
+def projected(play: Played) -> Iterator[float]:
+    """PROS-N-KONS, warm: its bound is on the features P_t phi_t, whose later coordinates are 0."""
+    if play.kind == "greedy":
+        return  # it does not tell the sizes on the way
+    Z = play.learner.atoms_.nested_.coordinates(play.X)
+    Z[np.arange(Z.shape[1]) >= play.sizes[:, None]] = 0.0
+    total = float(np.sum((play.y - play.p) ** 2))
+    for ridge in RIDGES:
+        A = Z.T @ Z + ridge * play.lam * np.eye(Z.shape[1])
+        w = np.linalg.solve(A, Z.T @ play.y)
+        w *= min(1.0, play.learner.clip / max(float(np.abs(Z @ w).max()), 1e-300))
+        yield (total - float(np.sum((play.y - Z @ w) ** 2))) / play.learner.regret_bound(float(w @ w))
+
+
+def experts(play: Played) -> Iterator[float]:
+    yield play.learner.regret() / play.learner.regret_bound()
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+def cases() -> Iterator[Case]:
+    yield Case("KernelAWV: lam|f|^2 + B^2 d_onl", lambda lam, seed: KernelAWV(KERNEL, lam=lam), awv)
+    yield Case(
+        "KernelRidge clipped: lam|f|^2 + 4 B^2 d_onl", lambda lam, seed: KernelRidge(KERNEL, lam=lam, clip=B), ridge
+    )
+    yield Case("PKAWV on its features", lambda lam, seed: PKAWV(Taylor(KERNEL, degree=2), lam=lam), awv_features)
+    yield Case("PKRR clipped, on its features", _pkrr, ridge_features)
+    for degree in (2, 4):
+        make = _taylor(degree)
+        yield Case(f"PKAWV Taylor {degree} against the kernel (Thm 3)", make, theorem_3)
+    degree = bounds.taylor_degree(ROUNDS, lam=0.01, radius=2**0.5, sigma=0.7)
+    yield Case(f"PKAWV Taylor {degree} against the kernel (Thm 4)", _taylor(degree), theorem_4)
+    yield Case("NystromPKAWV exact, mu = lam/1000 (Thm 6)", _nystrom("exact"), theorem_6)
+    yield Case("NystromPKAWV frozen", _nystrom("frozen"), frozen)
+    for loss in ("squared", "logistic", "squared_hinge", "hinge", "absolute"):
+        clip = {"squared": B, "absolute": 1.3}.get(loss, 1.5)
+        params = {"loss": loss, "clip": clip}
+        yield Case(f"ONS {loss}, sharp", _on_features(ONS, **params), newton_features(loss), loss)
+        sketched = _on_features(SketchedONS, sketch=5, **params)
+        yield Case(f"SketchedONS {loss}, sharp", sketched, newton_features(loss), loss)
+        yield Case(f"KONS {loss}, sharp", _on_kernel(KONS, **params), newton_kernel(loss), loss)
+        yield Case(f"KONS {loss}, Theorem 1", _on_kernel(KONS, **params), newton_kernel(loss, published=True), loss)
+        if as_loss(loss).curvature(clip) > 0:
+            sampled = _on_kernel(SketchedKONS, gamma=0.3, seed=0, **params)
+            yield Case(f"SketchedKONS {loss}, sharp", sampled, newton_kernel(loss), loss)
+    yield Case("ProsNKons warm, sharp", _on_kernel(ProsNKons, warm=True, seed=0, clip=B), projected)
+    for rule in ("aa", "ewa"):
+        yield Case(f"Aggregate {rule}", _aggregate(rule), experts)
+
+
+def _pkrr(lam: float, seed: int) -> Learner:
+    return PKRR(Fourier(KERNEL, 20, seed=seed), lam=lam, clip=B)
+
+
+def _taylor(degree: int) -> Callable[[float, int], Learner]:
+    return lambda lam, seed: PKAWV(Taylor(KERNEL, degree=degree), lam=lam)
+
+
+def _nystrom(memory: str) -> Callable[[float, int], Learner]:
+    if memory == "exact":  # theory's sampling
+        beta = 12 * np.log(ROUNDS / 0.1)
+        return lambda lam, seed: NystromPKAWV(KERNEL, lam=lam, mu=lam / 1000, beta=beta, memory="exact", seed=seed)
+    return lambda lam, seed: NystromPKAWV(KERNEL, lam=lam, seed=seed)
+
+
+def _on_features(kind: type[Learner], **params: Any) -> Callable[[float, int], Learner]:
+    return lambda lam, seed: kind(Fourier(KERNEL, 20, seed=seed), lam=lam, **params)
+
+
+def _on_kernel(kind: type[Learner], **params: Any) -> Callable[[float, int], Learner]:
+    return lambda lam, seed: kind(KERNEL, lam=lam, **params)
+
+
+def _aggregate(rule: str) -> Callable[[float, int], Learner]:
+    return lambda lam, seed: Aggregate([KernelAWV(KERNEL, lam=r * lam) for r in RIDGES], bound=B, rule=rule)
+
+
+def main() -> None:
+    streams = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    warnings.simplefilter("error")  # a label beyond its bound would void the promise
+    print(f"{'learner and bound':<50} {'streams':>7} {'largest ratio':>14}   met on")
+    broken = 0
+    for case in cases():
+        worst, where = -np.inf, ""
+        for seed in range(streams):
+            played = play(case, seed)
+            ratio = max(case.ratios(played), default=-np.inf)
+            if ratio > worst:
+                worst, where = ratio, played.kind
+        broken += worst > 1
+        print(f"{case.name:<50} {streams:>7} {worst:>14.4f}   {where}", flush=True)
+    print(f"bounds exceeded: {broken}")
+    sys.exit(broken > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""A feature map with the constant 1 appended: functions with an offset."""
+
+from __future__ import annotations
+
+import copy
+from typing import ClassVar, Self
+
+import numpy as np
+
+from nystream.features.base import FeatureMap, Identity
+from nystream.types import Array
+
+__all__ = ["WithConstant"]
+
+
+class WithConstant(FeatureMap):
+    """z(x) = (features(x), 1).
+
+    The offset is charged like any other weight. O(1) on top of the features.
+
+    Parameters
+    ----------
+    features : FeatureMap or None, default None
+        None: the columns themselves, for an affine model. The map is copied; one that was fitted is used as it stands.
+        It must be one that does not move.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.features import WithConstant
+    >>> WithConstant().fit_transform(np.array([[2.0, 3.0]])).tolist()
+    [[2.0, 3.0, 1.0]]
+    """
+
+    bounded: ClassVar[bool] = False  # as far as the inner map is
+
+    features_: FeatureMap
+
+    def __init__(self, features: FeatureMap | None = None) -> None:
+        if features is not None and not isinstance(features, FeatureMap):
+            raise ValueError(f"features must be a feature map, e.g. Fourier(Gaussian(1.0), 100); got {features!r}")
+        self.features = features
+
+    def start(self, d: int) -> None:
+        twin = Identity() if self.features is None else self.features._as_parameter()
+        if not twin.d_:
+            twin.start(d)
+        elif twin.d_ != d:
+            raise ValueError(f"X has {d} columns, but the features were fitted on {twin.d_}")
+        if not twin.dim or not twin.settled:
+            raise ValueError(
+                f"WithConstant needs a map that does not move, but {twin!r} still takes points from the stream; fit "
+                "it on a warm-up sample first or give it the landmarks"
+            )
+        self.features_, self.d_ = twin, d
+
+    @property
+    def dim(self) -> int:
+        return self.features_.dim + 1 if self.d_ else 0
+
+    def _map(self, X: Array, out: Array) -> None:
+        Z = np.empty((len(X), self.features_.dim))
+        self.features_._map(X, Z)
+        out[:, :-1] = Z
+        out[:, -1] = 1.0
+
+    def row(self, x: Array) -> Array:
+        return np.append(self.features_.row(x), 1.0)
+
+    def check(self, X: Array) -> None:
+        self.features_.check(X)
+
+    def note(self, X: Array) -> None:
+        self.features_.note(X)
+
+    def unnote(self, X: Array) -> None:
+        self.features_.unnote(X)
+
+    def pool(self, other: Self) -> None:
+        self.features_.pool(other.features_)
+
+    @property
+    def penalty(self) -> Array | None:
+        inner = self.features_.penalty
+        if inner is None:
+            return None
+        P = np.zeros((self.dim, self.dim))
+        P[:-1, :-1] = inner
+        P[-1, -1] = 1.0
+        return P
+
+    def widen(self, d: int) -> None:
+        trial = copy.deepcopy(self.features_)
+        trial.widen(d)
+        if trial.dim != self.features_.dim:  # they would come before the constant, where the solver knows other features
+            raise TypeError("WithConstant cannot follow a map that gains features; declare the columns beforehand")
+        self.features_, self.d_ = trial, d
+
+    @property
+    def nbytes(self) -> int:
+        return self.features_.nbytes if self.d_ else 0

@@ -1,0 +1,91 @@
+"""Kernel rows of landmarks as features: Nystrom without whitening, for solvers that take the penalty along."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nystream.features.base import FeatureMap, refuse_large
+from nystream.inputs import as_block
+from nystream.kernels.base import Kernel
+from nystream.params import positive
+from nystream.types import Array
+
+__all__ = ["Landmarks"]
+
+
+class Landmarks(FeatureMap):
+    """z(x) = (k(a_1, x), ..., k(a_m, x)): functions f = sum_j w_j k(a_j, .) in their own coordinates.
+
+    They are the functions of `Nystrom` features of the same landmarks, and |f|^2 = w' K_mm w, which is `penalty`. A
+    solver that charges it (`PKRR`, `PKAWV`) gives the same model as on `Nystrom`, without the triangular solve of
+    O(m^2) for every row; one that charges |w|^2 gives another model. O(m d) a row, m d numbers of memory.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Any kernel.
+    landmarks : array (m, d)
+        The points.
+    jitter : float, default 1e-9
+        Times the mean of k(a, a), added to the diagonal of K_mm, without which landmarks that are close to one another
+        leave it no longer positive definite in rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream import PKRR
+    >>> from nystream.features import Landmarks, Nystrom
+    >>> from nystream.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> one = PKRR(Landmarks(Gaussian(1.0), X[:20]), lam=0.1).run(X, X[:, 0])
+    >>> two = PKRR(Nystrom(Gaussian(1.0), X[:20]), lam=0.1).run(X, X[:, 0])
+    >>> bool(np.allclose(one, two, atol=1e-6))
+    True
+    """
+
+    bounded: ClassVar[bool] = False  # a polynomial kernel is not, nor may one of your own be
+
+    points_: Array
+
+    def __init__(self, kernel: Kernel, landmarks: Any, *, jitter: float = 1e-9) -> None:
+        self.kernel = kernel
+        self.landmarks = landmarks
+        self.jitter = positive("jitter", jitter)
+        if not isinstance(kernel, Kernel):
+            raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
+        as_block(landmarks, name="landmarks")
+
+    def start(self, d: int) -> None:
+        points = as_block(self.landmarks, name="landmarks")
+        if points.shape[1] != d:
+            raise ValueError(f"landmarks have {points.shape[1]} columns, but the rows have {d}")
+        self.points_ = points.copy()
+        self.d_ = d
+
+    @property
+    def dim(self) -> int:
+        """Landmarks."""
+        return len(self.points_) if self.d_ else 0
+
+    @property
+    def penalty(self) -> Array:
+        """K_mm with its jitter, (m, m); computed when asked for."""
+        K = np.array(self.kernel(self.points_, self.points_), dtype=np.float64)
+        K.flat[:: len(K) + 1] += self.jitter * K.diagonal().mean()
+        return K
+
+    def check(self, X: Array) -> None:
+        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs, or mend the kernel")
+
+    def _map(self, X: Array, out: Array) -> None:
+        out[:] = self.kernel(X, self.points_)
+
+    def row(self, x: Array) -> Array:
+        return np.ascontiguousarray(self.kernel.row(self.points_, x), dtype=np.float64)
+
+    def widen(self, d: int) -> None:
+        """The new columns are 0 in every landmark; kernels of differences or products agree."""
+        self.points_ = np.hstack([self.points_, np.zeros((len(self.points_), d - self.d_))])
+        self.d_ = d

@@ -211,6 +211,17 @@ def test_a_fixed_map_keeps_the_rotation_alone(X):
     assert moving.nbytes == fixed.nbytes + 8 * (50 * 50 + 50 * 40)
 
 
+def test_scikit_learn_takes_it_in_a_pipeline(X):
+    sk = pytest.importorskip("sklearn")
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    linear = pytest.importorskip("sklearn.linear_model")
+    y = np.sin(2 * X[:, 0])
+    map = AdaptiveNystrom(Gaussian(), 120, 120, np.inf, tol=0.0)
+    model = pipeline.make_pipeline(map, linear.Ridge(1e-9, fit_intercept=False)).fit(X, y)
+    assert np.abs(model.predict(X) - y).max() < 1e-3  # as many landmarks as rows interpolate
+    assert sk.base.clone(model).get_params()["adaptivenystrom__landmarks"] == 120
+
+
 def test_bad_arguments_are_refused_with_the_way_out(X):
     for landmarks in (0, 2.5, None):
         with pytest.raises(ValueError, match="landmarks must be a whole number of at least 1, got"):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from nystream.learners import CATALOGUE
@@ -25,9 +26,9 @@ def show(
         }
         print(json.dumps(rows, indent=2))
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("name", "class", "what it is", "published"):
-        table.add_column(title, overflow="fold", no_wrap=title in ("name", "class"))
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
     for entry in CATALOGUE.values():
-        table.add_row(entry.name, entry.cls.__name__, entry.summary, entry.paper)
-    Console().print(table)
+        table.add_row(entry.name, f"{escape(entry.summary)} [dim]{escape(entry.paper)}[/]")
+    Console(highlight=False).print(table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import lapack
 
 from nystream.features.base import FeatureMap, refuse_large
 from nystream.inputs import as_block
@@ -20,17 +21,19 @@ class Landmarks(FeatureMap):
 
     They are the functions of `Nystrom` features of the same landmarks, and |f|^2 = w' K_mm w, which is `penalty`. A
     solver that charges it (`PKRR`, `PKAWV`) gives the same model as on `Nystrom`, without the triangular solve of
-    O(m^2) for every row; one that charges |w|^2 gives another model. O(m d) a row, m d numbers of memory.
+    O(m^2) for every row; one that charges |w|^2 gives another model. O(m d) a row, m d numbers of memory; O(m^3) once,
+    at the start, to choose landmarks that are independent (a Cholesky factor with pivoting).
 
     Parameters
     ----------
     kernel : Kernel
         Any kernel.
     landmarks : array (m, d)
-        The points.
-    jitter : float, default 1e-9
-        Times the mean of k(a, a), added to the diagonal of K_mm, without which landmarks that are close to one another
-        leave it no longer positive definite in rounding.
+        The points to choose from.
+    tol : float, default 1e-10
+        Points within this squared distance, times the largest k(a, a), of the span of those chosen before are left
+        out: they add nothing to the functions and would leave K_mm singular in rounding. `dim` may thus be far below m
+        where there are few columns, or repeated rows.
 
     Examples
     --------
@@ -49,10 +52,10 @@ class Landmarks(FeatureMap):
 
     points_: Array
 
-    def __init__(self, kernel: Kernel, landmarks: Any, *, jitter: float = 1e-9) -> None:
+    def __init__(self, kernel: Kernel, landmarks: Any, *, tol: float = 1e-10) -> None:
         self.kernel = kernel
         self.landmarks = landmarks
-        self.jitter = positive("jitter", jitter)
+        self.tol = positive("tol", tol, below=1.0)
         if not isinstance(kernel, Kernel):
             raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
         as_block(landmarks, name="landmarks")
@@ -61,20 +64,23 @@ class Landmarks(FeatureMap):
         points = as_block(self.landmarks, name="landmarks")
         if points.shape[1] != d:
             raise ValueError(f"landmarks have {points.shape[1]} columns, but the rows have {d}")
-        self.points_ = points.copy()
+        K = np.array(self.kernel(points, points), dtype=np.float64, order="F")
+        largest = float(K.diagonal().max())
+        _, order, rank, _ = lapack.dpstrf(K, tol=self.tol * largest, lower=1, overwrite_a=1)
+        if not largest > 0.0 or not rank:
+            raise ValueError("no landmark can be used: k(a, a) is 0 for all of them")
+        self.points_ = points[order[:rank] - 1]  # in the order of the factor, where every pivot is above the tolerance
         self.d_ = d
 
     @property
     def dim(self) -> int:
-        """Landmarks."""
+        """Landmarks in use."""
         return len(self.points_) if self.d_ else 0
 
     @property
     def penalty(self) -> Array:
-        """K_mm with its jitter, (m, m); computed when asked for."""
-        K = np.array(self.kernel(self.points_, self.points_), dtype=np.float64)
-        K.flat[:: len(K) + 1] += self.jitter * K.diagonal().mean()
-        return K
+        """K_mm of the landmarks in use, (dim, dim); computed when asked for."""
+        return np.asarray(self.kernel(self.points_, self.points_), dtype=np.float64)
 
     def check(self, X: Array) -> None:
         refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs, or mend the kernel")

@@ -11,23 +11,29 @@ from nystream.learners.doubly_sgd import DoublySGD
 from nystream.learners.dual_sgd import DualSGD
 from nystream.learners.fogd import FOGD
 from nystream.learners.forgetron import Forgetron
+from nystream.learners.forgetting import Forgetting
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAAR, KernelAWV, KernelRidge
 from nystream.learners.kons import KONS
+from nystream.learners.krls import KRLS
+from nystream.learners.mixture import Mixture
 from nystream.learners.narow import NAROW
 from nystream.learners.nogd import NOGD
 from nystream.learners.nolana import NOLANA
 from nystream.learners.norma import NORMA
+from nystream.learners.nystrom_pkawv import NystromPKAWV, NystromPKRR
 from nystream.learners.ons import ONS
 from nystream.learners.passive_aggressive import PassiveAggressive
 from nystream.learners.perceptron import Perceptron, RandomBudgetPerceptron
 from nystream.learners.pixels import Pixels
 from nystream.learners.pkawv import PKAWV, PKRR
 from nystream.learners.projectron import Projectron
+from nystream.learners.pros_n_kons import ProsNKons
 from nystream.learners.rrf import RRF
 from nystream.learners.second_order_perceptron import SecondOrderPerceptron
 from nystream.learners.sketched_kons import SketchedKONS
 from nystream.learners.sketched_ons import SketchedONS
+from nystream.learners.smoother import KernelSmoother
 from nystream.learners.standardized import Standardized
 from nystream.learners.svmd import SVMD
 
@@ -51,11 +57,17 @@ __all__ = [
     "KernelAAR",
     "KernelAWV",
     "KernelRidge",
+    "KernelSmoother",
     "Learner",
+    "Mixture",
     "Pixels",
     "SketchedKONS",
     "Aggregate",
+    "KRLS",
     "NAROW",
+    "NystromPKAWV",
+    "NystromPKRR",
+    "ProsNKons",
     "SecondOrderPerceptron",
     "SketchedONS",
     "Standardized",
@@ -63,6 +75,7 @@ __all__ = [
     "BudgetPA",
     "DualSGD",
     "Forgetron",
+    "Forgetting",
     "PassiveAggressive",
     "Perceptron",
     "Projectron",

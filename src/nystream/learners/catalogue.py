@@ -21,16 +21,19 @@ from nystream.learners.forgetron import Forgetron
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAWV, KernelRidge
 from nystream.learners.kons import KONS
+from nystream.learners.krls import KRLS
 from nystream.learners.least_squares import LeastSquares
 from nystream.learners.narow import NAROW
 from nystream.learners.nogd import NOGD
 from nystream.learners.nolana import NOLANA
 from nystream.learners.norma import NORMA
+from nystream.learners.nystrom_pkawv import NystromPKAWV, NystromPKRR
 from nystream.learners.ons import ONS
 from nystream.learners.passive_aggressive import PassiveAggressive
 from nystream.learners.perceptron import Perceptron, RandomBudgetPerceptron
 from nystream.learners.pkawv import PKAWV, PKRR
 from nystream.learners.projectron import Projectron
+from nystream.learners.pros_n_kons import ProsNKons
 from nystream.learners.rrf import RRF
 from nystream.learners.second_order_perceptron import SecondOrderPerceptron
 from nystream.learners.sketched_kons import SketchedKONS
@@ -69,6 +72,8 @@ class Entry:
             params.setdefault("seed", seed)
         if "dim" in names:
             params.setdefault("dim", dim)
+        if "max_atoms" in names:
+            params.setdefault("max_atoms", dim)
         if "learners" in names:
             features = Fourier(Gaussian(sigma), dim, seed=seed)
             params.setdefault("learners", [PKAWV(features, lam=10.0**k) for k in range(-3, 3)])
@@ -91,6 +96,8 @@ _GRID = [PKAWV(Taylor(_G, degree=3), lam=10.0**k) for k in range(-2, 2)]
 _ROWS = [
     Entry("pkawv", PKAWV(Taylor(_G, degree=4), lam=0.1), _JEZEQUEL),
     Entry("pkrr", PKRR(Taylor(_G, degree=4), lam=0.1), _JEZEQUEL),
+    Entry("nystrom-pkawv", NystromPKAWV(_G, lam=0.1, beta=100.0, seed=0), _JEZEQUEL),
+    Entry("nystrom-pkrr", NystromPKRR(_G, lam=0.1, beta=100.0, seed=0), _JEZEQUEL),
     Entry("kernel-awv", KernelAWV(_G, lam=0.1), _JEZEQUEL + "; Gammerman, Kalnishkan, Vovk 2004"),
     Entry("kernel-ridge", KernelRidge(_G, lam=0.1), "Zhdanov, Kalnishkan 2010"),
     Entry("ons", ONS(Fourier(_G, 40, seed=0), clip=2.0), "Hazan, Agarwal, Kale 2007; Luo et al. 2016"),
@@ -98,6 +105,8 @@ _ROWS = [
     Entry("second-order-perceptron", SecondOrderPerceptron(_G), "Cesa-Bianchi, Conconi, Gentile 2005"),
     Entry("narow", NAROW(_G), "Orabona, Crammer 2010"),
     Entry("aggregate", Aggregate(_GRID, bound=3.0), "Vovk 2001; Cesa-Bianchi, Lugosi 2006"),
+    Entry("pros-n-kons", ProsNKons(_G, mu=0.5, clip=2.0, seed=0), _CALANDRIELLO + " (NIPS)"),
+    Entry("krls", KRLS(_G), "Engel, Mannor, Meir 2004"),
     Entry("kons", KONS(_G, clip=2.0), _CALANDRIELLO),
     Entry("sketched-kons", SketchedKONS(_G, clip=2.0, gamma=0.2, seed=0), _CALANDRIELLO),
     Entry("fogd", FOGD(_G, dim=60, seed=0), "Lu, Hoi, Wang, Zhao, Liu 2016"),

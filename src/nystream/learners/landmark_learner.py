@@ -124,12 +124,14 @@ class LandmarkLearner(FeatureLearner):
     @property
     def points(self) -> Array:
         """The landmarks as they are now, (size, d)."""
+        if not self.d_:
+            return np.empty((0, 0))
         return self.features_.points if self.expansion_ is None else self.expansion_.points
 
     @property
     def size(self) -> int:
         """Landmarks stored."""
-        return len(self.points) if self.d_ else 0
+        return len(self.points)
 
     @property
     def nbytes(self) -> int:

@@ -2,9 +2,11 @@
 
 from nystream.solvers.awv import AWV
 from nystream.solvers.base import Solver
+from nystream.solvers.forgetting import Forgetting
 from nystream.solvers.meter import Meter
 from nystream.solvers.ogd import OGD
 from nystream.solvers.ons import ONS
 from nystream.solvers.sketched_ons import SketchedONS
+from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 
-__all__ = ["AWV", "Meter", "OGD", "ONS", "SketchedONS", "Solver"]
+__all__ = ["AWV", "Forgetting", "Meter", "OGD", "ONS", "RidgeStacker", "SketchedONS", "SoftmaxStacker", "Solver"]

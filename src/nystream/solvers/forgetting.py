@@ -1,1 +1,197 @@
 """Least squares with exponential forgetting, whose ridge is not forgotten."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from nystream.params import at_least, positive
+from nystream.solvers.awv import AWV
+from nystream.solvers.base import Solver
+from nystream.types import Array
+
+__all__ = ["Forgetting"]
+
+LONGEST = 32
+"""Rows between refreshes, at most, where `refresh` is None."""
+LEAST = 1e-6
+"""What a stretch between two refreshes may leave of its first row: decay^refresh."""
+
+
+class Forgetting(Solver):
+    """Ridge regression in which a row counts g times less with every row after it.
+
+    With g = decay, after rows 1..t of weights w_s::
+
+        A_t = lam_t I + sum_{s<=t} g^(t-s) w_s z_s z_s'        b_t = sum_{s<=t} g^(t-s) w_s y_s z_s
+        p_{t+1} = b_t' A_t^-1 z_{t+1}                          lam_t = lam g^(t mod refresh)
+
+    The ridge is whole again after every `refresh` rows, counted from the first: forgotten for good, as in recursive
+    least squares with a forgetting factor, it would leave A singular in directions that are rarely seen. Predictions
+    are exact for this definition, for any blocks; with refresh = 1, lam_t = lam throughout.
+
+    Between refreshes A / g^(t mod refresh) only gains z z', in the one pass over its factor of `AWV` (2 r^2 flops);
+    at a refresh the Gram matrix, which is kept beside it, is factored anew (r^3 / 3 + refresh r^2 flops). O(r^2)
+    memory for r features. A row of weight 0 is not learnt, but the others age by it.
+
+    Parameters
+    ----------
+    lam : float, default 0.01
+        Ridge, > 0.
+    decay : float, default 0.99
+        g, in (0, 1]: 1/(1 - g) rows are remembered.
+    refresh : int or None
+        None: 32, or fewer so that lam_t >= lam/2.
+    clip : float or None
+        Predictions are clipped to [-clip, clip].
+
+    References
+    ----------
+    Haykin. Adaptive Filter Theory, chapter on recursive least squares. Gay. Dynamically regularized fast RLS.
+    ICASSP 1996 (why the ridge must not be forgotten).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.solvers import Forgetting
+    >>> solver = Forgetting(decay=0.9)
+    >>> solver.start(dim=2, outputs=1)
+    >>> Z = np.random.default_rng(0).normal(size=(200, 2))
+    >>> Y = np.vstack([Z[:100] @ [[1.0], [1.0]], Z[100:] @ [[-3.0], [2.0]]])
+    >>> P = solver.run(Z, Y)
+    >>> solver.weights[:, 0].round(2).tolist()
+    [-3.0, 2.0]
+    """
+
+    weighted: ClassVar[bool] = True
+
+    ridge_: AWV
+    """A and b divided by decay^filled."""
+    prior_: Array | None
+    """What A starts from, (dim, dim), where it is not lam I."""
+    gram_: Array
+    """(dim, dim) sum of decayed w z z' at the last refresh."""
+    right_: Array
+    """(dim, K) sum of decayed w z y' at the last refresh."""
+    rows_: Array
+    """Features, labels and weights since then, (refresh, dim + K + 1)."""
+    filled_: int
+
+    def __init__(
+        self, lam: float = 0.01, *, decay: float = 0.99, refresh: int | None = None, clip: float | None = None
+    ) -> None:
+        self.lam = positive("lam", lam)
+        self.decay = positive("decay", decay)
+        if decay > 1.0:
+            raise ValueError(f"decay must be at most 1 (1: nothing is forgotten), got {decay!r}")
+        self.refresh = None if refresh is None else at_least("refresh", refresh, 1)
+        if refresh is not None and decay**refresh < LEAST:
+            raise ValueError(f"decay={decay!r} leaves nothing of the ridge in refresh={refresh} rows; give fewer")
+        self.clip = None if clip is None else positive("clip", clip)
+
+    def start(self, dim: int, outputs: int) -> None:
+        self.ridge_ = AWV(self.lam, vovk=False, clip=self.clip)
+        self.ridge_.start(dim, outputs)
+        self.prior_ = None
+        stretch = self._stretch
+        self.gram_, self.right_ = np.zeros((dim, dim) if stretch else (0, 0)), np.zeros((dim, outputs))
+        self.rows_ = np.zeros((stretch, dim + outputs + 1))
+        self.filled_ = 0
+
+    def start_from(self, A: Array) -> None:
+        """Begin from A (dim, dim), positive definite, in place of lam I, as `AWV.start_from`."""
+        self.ridge_.start_from(A)
+        self.prior_ = A.copy()
+
+    def predict(self, Z: Array) -> Array:
+        return self.ridge_.predict(Z)
+
+    def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
+        if not self._stretch:
+            return self.ridge_.step(z, y, weight)
+        p = self.ridge_.step(z, y, weight * self.decay ** -(self.filled_ + 1.0))
+        row = self.rows_[self.filled_]
+        row[: len(z)], row[len(z) : -1], row[-1] = z, y, weight
+        self._count(1)
+        return p
+
+    def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
+        if not self._stretch:
+            return self.ridge_.run(Z, Y, weights)
+        P = np.empty((len(Z), self.ridge_.outputs_))
+        scales = self.decay ** -np.arange(1.0, self._stretch + 1.0)
+        dim, row = Z.shape[1], 0
+        while row < len(Z):  # up to the next refresh
+            first = self.filled_
+            part = slice(row, min(len(Z), row + self._stretch - first))
+            place = self.rows_[first : first + part.stop - row]
+            place[:, :dim], place[:, dim:-1] = Z[part], Y[part]
+            place[:, -1] = 1.0 if weights is None else weights[part]
+            w = np.ascontiguousarray(place[:, -1]) * scales[first : first + len(place)]
+            P[part] = self.ridge_.run(Z[part], Y[part], w)
+            self._count(len(place))
+            row = part.stop
+        return P
+
+    @property
+    def weights(self) -> Array:
+        """(dim, K) A^-1 b: predictions are Z @ weights. O(dim^2), computed when asked for."""
+        return self.ridge_.weights
+
+    @property
+    def matrix(self) -> Array:
+        """(dim, dim) A."""
+        return self.ridge_.matrix * self.decay**self.filled_
+
+    @property
+    def right_side(self) -> Array:
+        """(dim, K) b."""
+        return self.ridge_.right_side * self.decay**self.filled_
+
+    def leverage(self, Z: Array) -> Array:
+        """(n,) z'A^-1 z."""
+        return self.ridge_.leverage(Z) / self.decay**self.filled_
+
+    def add_outputs(self, combination: Array) -> None:
+        """New outputs, with labels so far Y @ combination (K, new): exact, least squares is linear in its labels."""
+        dim = self.ridge_.dim_
+        labels = self.rows_[:, dim:-1]
+        self.rows_ = np.hstack([self.rows_[:, :-1], labels @ combination, self.rows_[:, -1:]])
+        self.right_ = np.hstack([self.right_, self.right_ @ combination])
+        self.ridge_.add_outputs(combination)
+
+    def grow(self, outputs: int) -> None:
+        """More outputs, with the label 0 in every round so far."""
+        self.add_outputs(np.zeros((self.ridge_.outputs_, outputs - self.ridge_.outputs_)))
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + self.ridge_.nbytes
+
+    @property
+    def _stretch(self) -> int:
+        """Rows from one refresh to the next; 0 where nothing is forgotten."""
+        if self.decay == 1.0:
+            return 0
+        if self.refresh is not None:
+            return int(self.refresh)
+        return max(1, min(LONGEST, math.floor(math.log(0.5) / math.log(self.decay))))
+
+    def _count(self, n: int) -> None:
+        """n rows of the stretch were learnt; at its end they go into the Gram matrix, and that into a new factor."""
+        self.filled_ += n
+        if self.filled_ < len(self.rows_):
+            return
+        dim = self.ridge_.dim_
+        ages = np.arange(len(self.rows_) - 1.0, -1.0, -1.0)
+        S = self.rows_[:, :-1] * np.sqrt(self.decay**ages * self.rows_[:, -1])[:, None]
+        kept = self.decay ** len(self.rows_)
+        self.gram_ = kept * self.gram_ + S[:, :dim].T @ S[:, :dim]
+        self.right_ = kept * self.right_ + S[:, :dim].T @ S[:, dim:]
+        A = self.gram_.copy() if self.prior_ is None else self.gram_ + self.prior_
+        if self.prior_ is None:
+            A.flat[:: dim + 1] += self.lam
+        self.ridge_.start_from(A, self.right_)
+        self.filled_ = 0

@@ -1,0 +1,112 @@
+"""Learners on projected features written slowly: explicit feature vectors, dense leverage scores, fresh solves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class Coins:
+    """Stands in for a generator: `random` gives these uniforms in turn."""
+
+    def __init__(self, uniforms):
+        self.uniforms = list(uniforms)
+
+    def random(self, n=None):
+        if n is None:
+            return self.uniforms.pop(0) if self.uniforms else 0.5
+        return np.array([self.random() for _ in range(n)])
+
+
+def with_coins(learner, d, uniforms):
+    """The learner, started for d columns and one output, whose rounds toss these coins."""
+    learner.reserve(d, 1)
+    coins = Coins(uniforms)
+    learner.atoms_.rng_, learner.atoms_.u_ = coins, coins.random()
+    return learner
+
+
+def features(K):
+    """(n, n) vectors whose products are K."""
+    values, vectors = np.linalg.eigh(K)
+    return vectors * np.sqrt(np.maximum(values, 0))
+
+
+def kors_atoms(K, u, mu, eps=0.5, beta=1.0):
+    """Rows that KORS keeps and probabilities, from tau = (1+eps) phi' (sum phi phi'/p + phi phi' + mu I)^-1 phi."""
+    Phi = features(K)
+    kept, odds, A = [], [], mu * np.eye(len(K))
+    for t, phi in enumerate(Phi):
+        tau = (1 + eps) * phi @ np.linalg.solve(A + np.outer(phi, phi), phi)
+        p = min(beta * tau, 1.0) if tau > 0 else 0.0
+        if u[t] < p:
+            kept.append(t)
+            odds.append(p)
+            A += np.outer(phi, phi) / p
+    return kept, odds
+
+
+def independent(K, rows, nu=1e-10):
+    """Those rows, in order, whose squared distance to the span of the ones before is more than nu k(x, x)."""
+    atoms = []
+    for t in rows:
+        a = np.array(atoms, dtype=int)
+        inside = K[t, a] @ np.linalg.solve(K[np.ix_(a, a)], K[a, t]) if len(a) else 0.0
+        if K[t, t] - inside > nu * K[t, t]:
+            atoms.append(t)
+    return atoms
+
+
+def basis(Phi, atoms):
+    """(n, m) orthonormal basis of the span of the atoms, nested: the basis of fewer atoms is its first columns."""
+    return np.linalg.qr(Phi[atoms].T)[0] if len(atoms) else np.zeros((len(Phi), 0))
+
+
+def projected_rows(K, atoms, Q, Phi):
+    """P_t phi_t with P_t the projection on the span of the atoms up to round t, (n, n)."""
+    sizes = np.searchsorted(atoms, np.arange(len(K)), side="right")
+    return np.array([Q[:, :m] @ (Q[:, :m].T @ phi) for m, phi in zip(sizes, Phi, strict=True)])
+
+
+def frozen(K, y, atoms, lam):
+    """Ridge and AWV predictions on P_t phi_t, and those rows."""
+    Phi = features(K)
+    F = projected_rows(K, atoms, basis(Phi, atoms), Phi)
+    ridge, awv = np.zeros(len(y)), np.zeros(len(y))
+    A, b = lam * np.eye(len(K)), np.zeros(len(K))
+    for t, f in enumerate(F):
+        ridge[t] = f @ np.linalg.solve(A, b)
+        A += np.outer(f, f)
+        awv[t] = f @ np.linalg.solve(A, b)
+        b += y[t] * f
+    return ridge, awv, F
+
+
+def exact(K, y, atoms, lam):
+    """argmin over the span of round t of sum_{s<t} (y_s - f(x_s))^2 + lam |f|^2 (AWV: + f(x_t)^2), at x_t."""
+    Phi = features(K)
+    Q = basis(Phi, atoms)
+    ridge, awv = np.zeros(len(y)), np.zeros(len(y))
+    for t in range(len(y)):
+        m = np.searchsorted(atoms, t, side="right")
+        Z = Phi[: t + 1] @ Q[:, :m]
+        b = Z[:t].T @ y[:t]
+        ridge[t] = Z[t] @ np.linalg.solve(lam * np.eye(m) + Z[:t].T @ Z[:t], b)
+        awv[t] = Z[t] @ np.linalg.solve(lam * np.eye(m) + Z.T @ Z, b)
+    return ridge, awv
+
+
+def newton(F, y, restarts, *, eta, clip, lam):
+    """Clipped online Newton step with squared loss on rows F, dense; u = 0 and A = lam I anew in rounds `restarts`."""
+    u, A, p = np.zeros(F.shape[1]), lam * np.eye(F.shape[1]), np.zeros(len(y))
+    for t, f in enumerate(F):
+        if t in restarts:
+            u, A = np.zeros(F.shape[1]), lam * np.eye(F.shape[1])
+        v = np.linalg.solve(A, f)
+        p[t] = np.clip(u @ f, -clip, clip)
+        if f @ v <= 1e-12:
+            continue
+        w = u - (u @ f - p[t]) / (f @ v) * v
+        g = 2 * (p[t] - y[t]) * f
+        A += eta * np.outer(g, g)
+        u = w - np.linalg.solve(A, g)
+    return p

@@ -26,7 +26,7 @@ demo: install
 	$(BIN)/nystream race --demo --out out/demo
 
 test: install
-	$(BIN)/python -m pytest tests
+	$(BIN)/python -m pytest tests --numprocesses auto --dist loadfile
 	$(BIN)/python -m pytest --doctest-modules --pyargs nystream -p no:cacheprovider
 
 lint: install

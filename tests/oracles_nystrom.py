@@ -61,18 +61,18 @@ def basis(Phi, atoms):
     return np.linalg.qr(Phi[atoms].T)[0] if len(atoms) else np.zeros((len(Phi), 0))
 
 
-def projected_rows(K, atoms, Q, Phi):
-    """P_t phi_t with P_t the projection on the span of the atoms up to round t, (n, n)."""
-    sizes = np.searchsorted(atoms, np.arange(len(K)), side="right")
-    return np.array([Q[:, :m] @ (Q[:, :m].T @ phi) for m, phi in zip(sizes, Phi, strict=True)])
+def projected_rows(Phi, atoms, Q):
+    """P_t phi_t with P_t the projection on the span of the atoms up to round t, in the basis Q of them all, (n, m)."""
+    sizes = np.searchsorted(atoms, np.arange(len(Phi)), side="right")
+    return np.array([np.append(Q[:, :m].T @ phi, np.zeros(len(atoms) - m)) for m, phi in zip(sizes, Phi, strict=True)])
 
 
 def frozen(K, y, atoms, lam):
     """Ridge and AWV predictions on P_t phi_t, and those rows."""
     Phi = features(K)
-    F = projected_rows(K, atoms, basis(Phi, atoms), Phi)
+    F = projected_rows(Phi, atoms, basis(Phi, atoms))
     ridge, awv = np.zeros(len(y)), np.zeros(len(y))
-    A, b = lam * np.eye(len(K)), np.zeros(len(K))
+    A, b = lam * np.eye(len(atoms)), np.zeros(len(atoms))
     for t, f in enumerate(F):
         ridge[t] = f @ np.linalg.solve(A, b)
         A += np.outer(f, f)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from nystream._core.inputs import all_finite, is_clean_row
 from nystream.inputs import as_block, as_labels, as_row, as_weights
@@ -34,6 +35,9 @@ def test_blocks_of_any_layout_become_contiguous_floats():
         ([["a", "b", "c"]], "X must hold real numbers"),
         ([[1 + 2j, 0, 0]], "X must hold real numbers"),
         ([[None, 0, 0]], "missing values"),
+        (np.array([["2020-01-01"] * 3], dtype="datetime64[D]"), "X must hold real numbers, got datetime64"),
+        (np.ma.masked_greater([[1, 2, 9]], 5), "X has nan at row 0, column 2"),
+        (csr_array(np.eye(3)), r"X is a sparse matrix, which is not supported; pass X\.toarray\(\)"),
     ],
 )
 def test_bad_blocks_are_refused_with_position_and_remedy(X, message):
@@ -60,6 +64,11 @@ def test_bad_labels_are_refused(Y, kind, message):
         as_labels(Y, kind, 3, classes=3)
 
 
+def test_class_numbers_far_beyond_any_count_of_classes_are_refused():
+    with pytest.raises(ValueError, match=r"y must be below 100000; got 1e\+09 at row 2 \(number the classes 0, 1, 2"):
+        as_labels([0, 1, 1e9], "class", 3)
+
+
 def test_labels_become_columns():
     assert as_labels([1, 2], "real", 2).shape == (2, 1)
     assert as_labels(np.ones((2, 4)), "real", 2).shape == (2, 4)
@@ -81,3 +90,4 @@ def test_compiled_checks_agree_with_numpy():
     assert not is_clean_row(np.zeros(6)[::2], 3)
     assert not is_clean_row(np.zeros(3, np.float32), 3)
     assert not is_clean_row([0.0, 0.0, 0.0], 3)
+    assert not is_clean_row(np.ma.masked_greater([0.0, 0.0, 9.0], 5), 3)

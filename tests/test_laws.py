@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from laws import LAWS
 
+from laws import LAWS
 from nystream import (
     FOGD,
     KONS,
@@ -23,10 +24,17 @@ from nystream import (
     SketchedKONS,
     Standardized,
 )
+from nystream.features import Landmarks, WithConstant
+from nystream.learners import Forgetting, KernelSmoother
+from nystream.learners.auto import Auto
+from nystream.learners.auto_recipe import Recipe
 from nystream.learners.catalogue import CATALOGUE
+from nystream.learners.mixture import Mixture
 
 G = Gaussian(0.7)
+SMALL = Recipe((2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)
 FEATURES = Fourier(G, 40, seed=0)
+POINTS = np.random.default_rng(5).uniform(-1, 1, (15, 3))
 VARIANTS = {
     "pkawv-clipped": PKAWV(FEATURES, clip=0.3),
     "pkrr-fastfood": PKRR(Fastfood(G, 40, seed=0), lam=0.1),
@@ -51,6 +59,16 @@ VARIANTS = {
     "classifier-kernel": Classifier(KernelRidge(G, lam=0.1)),
     "classifier-one-versus-rest": Classifier(FOGD(G, dim=40, seed=0)),
     "classifier-native": Classifier(FOGD(G, dim=40, loss="softmax", seed=0)),
+    "pkrr-landmarks": PKRR(WithConstant(Landmarks(G, POINTS)), lam=0.1),
+    "forgetting-affine": Forgetting(decay=0.95),
+    "forgetting-landmarks": Forgetting(WithConstant(Landmarks(G, POINTS)), lam=0.1, decay=0.9),
+    "classifier-forgetting": Classifier(Forgetting(FEATURES, decay=0.97)),
+    "classifier-smoother": Classifier(KernelSmoother(window=30)),
+    "auto": Auto(recipe=SMALL),
+    "auto-classes": Auto(recipe=SMALL, task="classification"),
+    "auto-warming-up": Auto(lags=False),
+    "classifier-auto": Classifier(Auto(recipe=SMALL, seed=3)),
+    "mixture": Mixture([PKAWV(FEATURES, lam=lam) for lam in (0.1, 10.0)], bound=2.0, eta=0.5),
     "standardized": Standardized(PKAWV(FEATURES, lam=0.1)),
     "standardized-classifier": Standardized(Classifier(PKRR(FEATURES, lam=0.1))),
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nystream import Gaussian, KernelRidge
-from nystream.params import Params, at_least, one_of, positive
+from nystream import PKRR, Gaussian, KernelRidge, Nystrom, Standardized, Taylor
+from nystream.params import Params, affordable, at_least, one_of, positive
 
 
 def test_nested_parameters_are_read_and_set():
@@ -56,3 +56,28 @@ def test_repr_leaves_defaults_out():
 
     assert repr(Part(3)) == "Part(3)"
     assert repr(Part(3, b=2, c="x")) == "Part(3, b=2, c='x')"
+
+
+def test_arrays_are_shown_on_one_line():
+    landmarks = np.arange(200.0).reshape(100, 2)
+    assert repr(Nystrom(Gaussian(2.0), landmarks)) == "Nystrom(Gaussian(sigma=2.0), <array (100, 2)>)"
+    assert repr(Taylor(Gaussian(2.0), 2, np.array([0.0, 1.0]))) == (
+        "Taylor(Gaussian(sigma=2.0), degree=2, centre=array([0.0, 1.0]))"
+    )
+
+
+def test_a_clone_keeps_what_a_parameter_was_fitted_on():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    fitted = Nystrom(Gaussian(1.0), 10).fit(X)
+    learner = PKRR(fitted)
+    twin = Standardized(learner).clone().learner
+    assert np.array_equal(twin.features.points, fitted.points)
+    assert not np.shares_memory(twin.features.points, fitted.points)
+    assert np.array_equal(learner.clone().run(X, X[:, 0]), learner.run(X, X[:, 0]))
+    assert fitted.clone().dim == 0  # a clone of the map itself has learnt nothing
+
+
+def test_what_no_memory_is_there_for_is_refused_with_its_size():
+    affordable(10**6, "a little", "")
+    with pytest.raises(ValueError, match=r"the table takes 1,000,000\.0 GB of memory, this machine .*; use less"):
+        affordable(10**15, "the table", "use less")

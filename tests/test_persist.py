@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -132,3 +133,27 @@ def test_generators_of_every_kind_go_on_where_they_stopped():
         tree = json.loads(json.dumps(persist._pack(generator, "g", tensors)))
         twin = persist._unpack(tree, tensors, frozenset())
         assert np.array_equal(generator.random(4), twin.random(4))
+
+
+def test_bytes_come_in_any_buffer():
+    learner = trained()
+    content = learner.to_bytes()
+    for buffer in (bytearray(content), memoryview(content)):
+        assert nystream.from_bytes(buffer).to_bytes() == content
+    with pytest.raises(ValueError, match="not a nystream model"):
+        nystream.from_bytes("text")
+
+
+def test_one_trusted_name_may_come_alone():
+    content = trained(Sigmoidal(0.5)).to_bytes()
+    assert nystream.from_bytes(content, trust=f"{Sigmoidal.__module__}.Sigmoidal").to_bytes() == content
+    with pytest.raises(ValueError, match="not part of nystream"):
+        nystream.from_bytes(content, trust="Sigmoidal")
+
+
+def test_a_path_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"No such folder: .*absent'"):
+        trained().save(tmp_path / "absent" / "model.nys")
+    with pytest.raises(IsADirectoryError, match=re.escape(f"'{tmp_path}'")):
+        trained().save(tmp_path)
+    assert os.listdir(tmp_path) == []

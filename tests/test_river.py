@@ -332,3 +332,17 @@ def test_without_river_the_import_names_the_extra():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
     assert "pip install 'nystream[river]'" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("make", [KernelRegressor, KernelClassifier])
+def test_a_row_that_is_refused_leaves_no_column_behind(make):
+    model = make(nystream.ONS(clip=2.0))
+    with pytest.raises(ValueError, match="does not take weights"):
+        model.learn_one({"a": 1.0}, 1.0, w=2.0)
+    with pytest.raises(ValueError, match="does not take weights"):
+        model.learn_many(pd.DataFrame({"b": [1.0]}), pd.Series([1.0]), w=2.0)
+    with pytest.raises(ValueError, match="weights must be"):
+        model.learn_one({"c": 1.0}, 1.0, w=-1.0)
+    with pytest.raises(ValueError, match="missing"):
+        model.learn_one({"d": 1.0}, float("nan"))
+    assert model._columns.places == {}

@@ -40,6 +40,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("NYSTREAM_DATA", ROOT.parent / "shared" / "data")) / "video"
 THREADS = 2
 LABELLED = 470
+ROUNDS = 15
 THRESHOLDS = {
     "MOG2": [0.25, 0.5, 1, 2, 4, 6, 9, 12, 16, 24, 36, 60, 100, 200, 400, 1000, 4000],
     "KNN": [1, 3, 10, 25, 50, 100, 200, 300, 400, 600, 900, 1400, 2200, 4000, 8000, 16000, 40000],
@@ -73,65 +74,78 @@ def highway() -> dict[str, dict[str, float]]:
     masks = dict(open_frames(str(DATA / "highway.zip" / "highway" / "groundtruth")))
     truth = {n: m if m.ndim == 2 else m[..., 0] for n, m in masks.items() if n >= LABELLED}
     print(f"highway: {len(frames)} frames of 320 x 240, {len(truth)} labelled, {THREADS} threads")
-    print(f"{'':>16} {'frames/s':>9} {'area':>7} {'same points':>12}")
-    rows: dict[str, dict[str, float]] = {}
-    curves: dict[str, ROC] = {}
-    for name, setting in PIXELS.items():
-        rows[name], curves[name] = ours(setting, frames, truth)
-    points: dict[str, np.ndarray] = {}
-    if cv2 is not None:
-        cv2.setNumThreads(THREADS)
-        for name in THRESHOLDS:
-            rows[name], points[name] = theirs(name, frames, truth)
-    else:
+    if cv2 is None:
         print("OpenCV is not installed: pip install -r benchmarks/environment-video.txt")
+    else:
+        cv2.setNumThreads(THREADS)
+    rows = {name: {"frames/s": speed} for name, speed in speeds(list(frames.values())).items()}
+    points = {name: theirs(name, frames, truth) for name in THRESHOLDS if cv2 is not None}
+    for name, curve in points.items():
+        rows[name]["area"] = float(np.trapezoid(curve[:, 1], curve[:, 0]))
+    for name in PIXELS:
+        roc = ours(name, frames, truth)
+        rows[name]["area"] = roc.area
+        if points:
+            at, (false, true, _) = points["MOG2"][:, 0], roc.curve()
+            rows[name]["same points"] = float(np.trapezoid(np.interp(at, false, true), at))
+    print(f"{'':>16} {'frames/s':>9} {'area':>7} {'same points':>12}")
     for name, row in rows.items():
-        if "MOG2" in points and name in curves:
-            false, true, _ = curves[name].curve()
-            at = points["MOG2"][:, 0]
-            row["same points"] = float(np.trapezoid(np.interp(at, false, true), at))
         same = f"{row['same points']:>12.4f}" if "same points" in row else ""
         print(f"{name:>16} {row['frames/s']:>9.0f} {row['area']:>7.4f} {same}")
     print(f"{'wanted':>16} {TARGETS['frames/s']:>9} {TARGETS['area']:>7}")
     return rows
 
 
-def ours(setting: dict, frames: dict, truth: dict) -> tuple[dict[str, float], ROC]:
-    model = Pixels(Gaussian(0.1), threads=THREADS, **setting)
-    roc, seconds = ROC(), 0.0
+def speeds(frames: list[np.ndarray]) -> dict[str, float]:
+    """Frames per second, scoring and learning: the best of several rounds in which all take turns on one clip."""
+    workers = {name: Pixels(Gaussian(0.1), threads=THREADS, **setting).step for name, setting in PIXELS.items()}
+    if cv2 is not None:
+        workers |= {name: subtractor(name).apply for name in THRESHOLDS}
+    best = dict.fromkeys(workers, 0.0)
+    for start in range(0, 40 * ROUNDS, 40):
+        for name, work in workers.items():
+            began = time.perf_counter()
+            for picture in frames[start : start + 40]:
+                work(picture)
+            speed = 40 / (time.perf_counter() - began)
+            best[name] = max(best[name], speed if start else 0.0)  # the first round fills the buffers
+    return best
+
+
+def ours(name: str, frames: dict, truth: dict) -> ROC:
+    model, roc = Pixels(Gaussian(0.1), threads=THREADS, **PIXELS[name]), ROC()
     for n, picture in frames.items():
-        began = time.perf_counter()
         scores = model.step(picture)
-        seconds += time.perf_counter() - began
         if n in truth:
             known = scored(truth[n])
             roc.update(truth[n][known] == 255, -scores[known])
-    return {"frames/s": len(frames) / seconds, "area": roc.area}, roc
+    return roc
 
 
-def theirs(name: str, frames: dict, truth: dict) -> tuple[dict[str, float], np.ndarray]:
-    """The subtractor's speed at its own threshold, and the points of its ROC curve, corners included."""
-    points, speed = [(0.0, 0.0), (1.0, 1.0)], 0.0
-    usual = {"MOG2": 16, "KNN": 400}[name]
+def theirs(name: str, frames: dict, truth: dict) -> np.ndarray:
+    """Points (false positive rate, true positive rate) of OpenCV's ROC curve, corners included."""
+    points = [(0.0, 0.0), (1.0, 1.0)]
     for threshold in THRESHOLDS[name]:
-        if name == "MOG2":
-            subtractor = cv2.createBackgroundSubtractorMOG2(varThreshold=threshold, detectShadows=False)
-        else:
-            subtractor = cv2.createBackgroundSubtractorKNN(dist2Threshold=threshold, detectShadows=False)
-        counts, seconds = np.zeros((2, 2)), 0.0
+        model, counts = subtractor(name, threshold), np.zeros((2, 2))
         for n, picture in frames.items():
-            began = time.perf_counter()
-            mask = subtractor.apply(picture)
-            seconds += time.perf_counter() - began
+            mask = model.apply(picture)
             if n in truth:
                 known = scored(truth[n])
                 counts += np.bincount(2 * (truth[n][known] == 255) + (mask[known] == 255), minlength=4).reshape(2, 2)
         false, true = counts[:, 1] / counts.sum(axis=1)
         points.append((float(false), float(true)))
-        if threshold == usual:
-            speed = len(frames) / seconds
-    curve = np.array(sorted(points))
-    return {"frames/s": speed, "area": float(np.trapezoid(curve[:, 1], curve[:, 0]))}, curve
+    return np.array(sorted(points))
+
+
+def subtractor(name: str, threshold: float | None = None) -> object:
+    """OpenCV's subtractor with its defaults, but for the threshold if one is given."""
+    if name == "MOG2":
+        return cv2.createBackgroundSubtractorMOG2(
+            varThreshold=16 if threshold is None else threshold, detectShadows=False
+        )
+    return cv2.createBackgroundSubtractorKNN(
+        dist2Threshold=400 if threshold is None else threshold, detectShadows=False
+    )
 
 
 def scored(mask: np.ndarray) -> np.ndarray:

@@ -15,8 +15,8 @@ MOST_CLASSES = 100_000
 """Class numbers beyond this are something else: a learner makes room for every class up to the largest."""
 
 
-def as_block(X: Any, d: int | None = None, name: str = "X") -> Array:
-    """(n, d) block, C-ordered float64 (a copy only where the input is not that already)."""
+def as_block(X: Any, d: int | None = None, name: str = "X", missing: bool = False) -> Array:
+    """(n, d) block, C-ordered float64 (a copy only where the input is not that already); `missing`: NaN may pass."""
     block = _numbers(X, name)
     if block.ndim == 1:
         raise ValueError(
@@ -28,8 +28,8 @@ def as_block(X: Any, d: int | None = None, name: str = "X") -> Array:
         raise ValueError(f"{name} has 0 columns; at least one feature is needed")
     if d is not None and block.shape[1] != d:
         raise ValueError(f"{name} has {block.shape[1]} columns, but the learner was started with {d}")
-    if not all_finite(block):
-        row, column = np.argwhere(~np.isfinite(block))[0]
+    if not all_finite(block) and not (missing and not np.isinf(block).any()):
+        row, column = np.argwhere(np.isinf(block) if missing else ~np.isfinite(block))[0]
         raise ValueError(
             f"{name} has {block[row, column]} at row {row}, column {column}; remove or impute NaN and infinite values "
             "first"
@@ -37,14 +37,14 @@ def as_block(X: Any, d: int | None = None, name: str = "X") -> Array:
     return block
 
 
-def as_row(x: Any, d: int | None = None, name: str = "x") -> Array:
-    """(d,) row; passes a clean row through without a copy."""
+def as_row(x: Any, d: int | None = None, name: str = "x", missing: bool = False) -> Array:
+    """(d,) row; passes a clean row through without a copy. `missing`: NaN may pass."""
     if d is not None and is_clean_row(x, d):
         return x
     row = _numbers(x, name)
     if row.ndim != 1:
         raise ValueError(f"{name} must be one row of numbers, got shape {row.shape}; for many rows use run")
-    return as_block(row[None], d, name)[0]
+    return as_block(row[None], d, name, missing)[0]
 
 
 def as_labels(Y: Any, kind: LabelKind, n: int, classes: int | None = None, name: str = "y") -> Array:
@@ -105,6 +105,8 @@ def as_weights(weights: Any, n: int) -> Array | None:
 def _numbers(value: Any, name: str) -> Array:
     if hasattr(value, "toarray"):
         raise ValueError(f"{name} is a sparse matrix, which is not supported; pass {name}.toarray()")
+    if isinstance(value, np.ma.MaskedArray):
+        value = np.ma.filled(np.ma.asarray(value, dtype=np.float64), np.nan)
     try:
         array = np.asarray(value)
         if array.dtype == object and any(v is None for v in array.flat):

@@ -167,4 +167,6 @@ def affordable(nbytes: int, what: str, remedy: str) -> None:
         return  # then the allocation itself has to fail
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if nbytes > there > 0:
-        raise ValueError(f"{what} takes {nbytes / 1e9:,.1f} GB of memory, this machine has {there / 1e9:,.1f} GB; {remedy}")
+        raise ValueError(
+            f"{what} takes {nbytes / 1e9:,.1f} GB of memory, this machine has {there / 1e9:,.1f} GB; {remedy}"
+        )

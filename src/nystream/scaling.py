@@ -71,7 +71,6 @@ class RunningScale(Params):
         return 4 * self.count_.nbytes
 
 
-
 class FrozenScale(Params):
     """A scaling fitted on some rows, the same for every row after that: features computed earlier stay valid.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -43,9 +45,15 @@ def test_classes_are_raced_on_accuracy(tmp_path, capsys):
         (["race", "no-such-generator"], "no-such-generator"),
         (["bench", "nobody"], "no learner is called 'nobody'"),
         (["fly"], "No such command 'fly'"),
+        (["race", "friedman", "--rows", "50", "-l", "pkrr,PKRR"], "pkrr is named twice"),
+        (["race", "friedman", "--rows", "50", "--task", "ranking"], "--task is regression or classification"),
+        (["race", "friedman", "--rows", "50", "--every", "0"], "--every"),
+        (["race", "friedman", "--rows", "50", "--out", __file__], "File exists"),
+        (["bench", "fogd", "--repeats", "0"], "--repeats"),
     ],
 )
-def test_wrong_usage_is_one_line_and_exit_code_2(capsys, arguments, message):
+def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
     assert call(arguments) == 2
     refusal = capsys.readouterr().err.splitlines()[-1]
     assert refusal.startswith("nystream: ")
@@ -69,3 +77,24 @@ def test_bench_measures_what_it_is_asked_to(capsys):
 def test_the_version_is_told(capsys):
     assert call(["--version"]) == 0
     assert capsys.readouterr().out.startswith("nystream 0.")
+
+
+def test_without_a_command_there_is_the_help_and_no_empty_complaint(capsys):
+    assert call([]) == 2
+    said = capsys.readouterr()
+    assert "Usage:" in said.out + said.err
+    assert "nystream:  (see" not in said.err
+
+
+def test_without_matplotlib_only_the_chart_is_missing(tmp_path):
+    program = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from nystream.cli.app import call\n"
+        "assert call(['list']) == 0\n"
+        "assert call(['run', 'sine', '--rows', '50', '-q']) == 0\n"
+        "sys.exit(call(['race', 'sine', '--rows', '50', '-l', 'pkrr', '--dim', '20', '--out', 'o']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "no chart: nystream.plot needs matplotlib; install it with: pip install 'nystream[plot]'" in done.stdout
+    assert [path.name for path in (tmp_path / "o").iterdir()] == ["sine.json"]

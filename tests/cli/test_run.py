@@ -18,6 +18,9 @@ from nystream.cli.app import call
 COMMAND = [sys.executable, "-m", "nystream.cli.main"]
 
 
+REALS = "a,b,y\n" + "".join(f"{i},{i % 7},{i / 8 + 0.1}\n" for i in range(50))
+
+
 def write_csv(path, n=400, classes=False, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
@@ -133,7 +136,10 @@ def test_stopping_saves_what_was_learnt(tmp_path, stop):
     _, said = process.communicate(timeout=30)
     assert process.returncode == 0, said
     assert "(stopped)" in said
-    assert nystream.load(tmp_path / "m.nys").learner_.n_seen >= 512
+    model = nystream.load(tmp_path / "m.nys").learner_
+    assert model.n_seen >= 512
+    # whole blocks were learnt, and they are what was counted
+    assert any(line.startswith(f"{model.n_seen} rows in ") for line in said.splitlines())
 
 
 def test_readings_are_saved_as_json(tmp_path):
@@ -167,6 +173,19 @@ def test_readings_are_saved_as_json(tmp_path):
         ("a,b,y\n1,2,3\n", ["-i", "missing.nys"], "No such file"),
         ("a,b,y\n1,2,3\n", ["--rows", "many"], "--rows"),
         ("a,b,y\n1,2,3\n", ["--no-such-option"], "No such option"),
+        ("a,b,y\n1,2,3\n", ["--rows", "0"], "--rows"),
+        ("a,b,y\n1,2,3\n", ["--block", "0"], "--block"),
+        ("a,b,y\n1,2,3\n", ["--delay", "-1"], "--delay"),
+        ("a,b,y\n1,2,3\n", ["--sigma", "2"], "--sigma is the kernel width of a learner that is named with --learner"),
+        ("a,b,y\n1,2,3\n", ["-f", "absent/m.nys"], "absent: No such folder"),
+        ("a,b,y\n1,2,3\n", ["--result", "r.xls"], "cannot tell the format of 'r.xls'"),
+        ("a,b,y\n1,2,up\n", ["--task", "regression"], "the targets of in.csv are names (up), not numbers"),
+        ("a,b,y\n1,2,up\n", ["-m", "mse"], "mse cannot be read off Baseline"),
+        (REALS, ["--task", "classification"], "in.csv has 50 different targets among its first 50"),
+        (REALS, ["-l", "ons", "-s", "loss=softmax"], "ONS has one output, softmax needs one per class"),
+        (REALS, ["-l", "fogd", "-s", "kernel=3"], "Fourier needs a shift-invariant kernel, got 3"),
+        (REALS, ["-l", "fogd", "-s", "dim=1000000000000"], "8,000.0 GB of memory, this machine has"),
+        (REALS, ["-l", "pkrr", "-s", "features__dim=9000000"], "on 9000000 features takes 324,000.3 GB of memory"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(tmp_path, monkeypatch, capsys, content, arguments, message):
@@ -179,15 +198,56 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(tmp_path, monkeypatch, caps
     assert message in refusal
 
 
+def test_nothing_is_learnt_before_it_is_known_that_the_model_can_be_saved(tmp_path, capsys):
+    write_csv(tmp_path / "a.csv")
+    assert call(["run", str(tmp_path / "a.csv"), "-f", str(tmp_path / "absent" / "m.nys")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_regression_model_refuses_classes(tmp_path, capsys):
+    write_csv(tmp_path / "a.csv")
+    write_csv(tmp_path / "c.csv", classes=True)
+    assert call(["run", str(tmp_path / "a.csv"), "-q", "-f", str(tmp_path / "m")]) == 0
+    assert call(["run", str(tmp_path / "c.csv"), "-q", "-i", str(tmp_path / "m")]) == 2
+    assert "are names" in capsys.readouterr().err
+
+
+def test_a_slow_pipe_is_answered_row_by_row(tmp_path):
+    write_csv(tmp_path / "a.csv")
+    assert call(["run", str(tmp_path / "a.csv"), "-q", "-f", str(tmp_path / "m")]) == 0
+    command = [*COMMAND, "run", "-", "-q", "-i", "m", "-p", "-", "--block", "1"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=tmp_path, text=True, bufsize=1, **pipes) as process:
+        process.stdin.write("a,b,c,y\n1,2,3,4\n")  # the first two lines tell the format
+        for row in ("1,0,0,1", "0,1,0,1"):
+            first = process.stdout.readline()  # would wait for ever if anything was held back
+            assert np.isfinite(float(first))
+            process.stdin.write(row + "\n")
+        process.stdin.close()
+        assert len(process.stdout.readlines()) == 1
+    assert process.returncode == 0
+
+
+def test_libsvm_comes_through_a_pipe(tmp_path):
+    rows = "\n".join(f"{1 if i % 3 else -1} 1:{i % 3} 3:{i % 5}" for i in range(60))
+    assert "--columns" in nystream_run("-", input=rows).stderr
+    done = nystream_run("-", "--columns", "3", "-p", "-", input=rows)
+    assert done.returncode == 0
+    assert set(done.stdout.split()) == {"1", "-1"}
+
+
 def test_a_file_that_is_no_model_is_refused(tmp_path, capsys):
     write_csv(tmp_path / "a.csv")
     (tmp_path / "m").write_text("not a model")
     assert call(["run", str(tmp_path / "a.csv"), "-i", str(tmp_path / "m")]) == 2
     nystream.save(nystream.Gaussian(1.0), tmp_path / "m")
     assert call(["run", str(tmp_path / "a.csv"), "-i", str(tmp_path / "m")]) == 2
-    first, second = capsys.readouterr().err.splitlines()
+    nystream.FOGD(nystream.Gaussian(1.0)).save(tmp_path / "m")
+    assert call(["run", str(tmp_path / "a.csv"), "-i", str(tmp_path / "m")]) == 2
+    first, second, third = capsys.readouterr().err.splitlines()
     assert "not a nystream model" in first
-    assert "holds a Gaussian" in second
+    assert "holds a Gaussian, which is no learner" in second
+    assert "holds a FOGD that learns classes without their names" in third
 
 
 def test_a_model_of_other_columns_is_refused(tmp_path, capsys):

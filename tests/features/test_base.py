@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nystream.features import Fastfood, FeatureMap, Fourier, Identity, Taylor
-from nystream.kernels import Gaussian
+from nystream import ONS, PKRR
+from nystream.features import Fastfood, FeatureMap, Fourier, Identity, Nystrom, Taylor
+from nystream.kernels import Gaussian, Linear
 from nystream.types import FeatureMap as FeatureMapProtocol
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -99,3 +100,37 @@ def test_a_map_of_ones_own_needs_two_methods():
     features = Squares().fit(X)
     assert_array_equal(features.transform(X), np.hstack([X, X * X]))
     assert_array_equal(features.row(X[3]), np.hstack([X[3], X[3] ** 2]))
+
+
+@each_map
+def test_rows_that_are_refused_leave_a_fitted_map_as_it_was(template):
+    features = template.clone().fit(X)
+    Z = features.transform(X)
+    for bad in (X * np.nan, X[:0], X[0], [["a", "b", "c"]]):
+        with pytest.raises(ValueError, match="X "):
+            features.fit(bad)
+        assert_array_equal(features.transform(X), Z)
+
+
+@each_map
+def test_a_fitted_map_knows_its_columns_and_names_its_features(template):
+    features = template.clone()
+    assert not hasattr(features, "n_features_in_")
+    features.fit(X)
+    assert features.n_features_in_ == 3
+    names = features.get_feature_names_out()
+    assert len(set(names)) == features.dim
+    assert names[0] == f"{type(features).__name__.lower()}0"
+
+
+def test_rows_that_cannot_be_calculated_with_are_refused_before_any_is_learnt():
+    rows = np.ones((600, 2))
+    rows[570] = 1e101
+    for learner in (PKRR(Identity()), ONS(), PKRR(Nystrom(Linear(), rows[:1]))):
+        learner.run(rows[:5], np.ones(5))
+        before = learner.to_bytes()
+        with pytest.raises(ValueError, match="e\\+202 at row 570, which cannot be calculated with; scale the inputs"):
+            learner.run(rows, np.ones(600))
+        with pytest.raises(ValueError, match="scale the inputs"):
+            learner.step(rows[570], 1.0)
+        assert learner.to_bytes() == before

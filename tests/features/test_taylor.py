@@ -186,7 +186,7 @@ def test_fit_measures_centre_and_radius_where_auto_lacks_them():
     assert_array_equal(around.centre_, [50.0, 51.0])
     assert around.degree_ > taylor.degree_
     with pytest.raises(ValueError, match="0 rows: nothing to measure a radius on"):
-        Taylor(Gaussian(1.0)).fit(np.zeros((0, 2)))
+        Taylor(Gaussian(1.0)).partial_fit(np.zeros((0, 2)))
 
 
 def test_auto_without_a_radius_is_refused_in_a_learner():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream.features import Fastfood, Fourier, Identity, Taylor
+from nystream import PKRR
+from nystream.features import Fastfood, Fourier, Identity, Nystrom, Taylor
 from nystream.kernels import Gaussian
 
 WHY = "scikit-learn is not installed"
@@ -57,3 +58,14 @@ def test_a_search_reaches_the_kernels_parameters(template):
         for s in (3.0, 5.0)
     ]
     assert_allclose(search.cv_results_["mean_test_score"], by_hand)
+
+
+def test_a_learner_on_a_fitted_map_goes_through_cross_validation():
+    facade = pytest.importorskip("nystream.sklearn", reason=WHY)
+    model = facade.OnlineKernelRegressor(PKRR(Nystrom(Gaussian(2.0), 10).fit(X), lam=0.1))
+    assert_array_equal(base.clone(model).learner.features.points, X[:10])
+    scores = model_selection.cross_val_score(model, X, Y, cv=2)
+    by_hand = PKRR(Nystrom(Gaussian(2.0), X[:10]), lam=0.1)
+    by_hand.run(X[20:], Y[20:])
+    error = ((by_hand.predict(X[:20]) - Y[:20]) ** 2).sum()
+    assert_allclose(scores[0], 1 - error / ((Y[:20] - Y[:20].mean()) ** 2).sum())

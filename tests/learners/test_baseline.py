@@ -72,6 +72,19 @@ def test_several_outputs_are_learnt_as_one_by_one():
         assert_allclose(P[:, k], Baseline(dim=30).run(X, Y[:, k]), rtol=1e-8, atol=1e-9)
 
 
+def test_rows_of_weight_zero_are_predicted_and_leave_no_trace():
+    X, y = stream()
+    weights = np.random.default_rng(0).integers(0, 3, size=len(X)).astype(float)
+    keep = weights > 0
+    for warmup in (60, 1000):
+        with_them, without, by_steps = (Baseline(dim=30, warmup=warmup) for _ in range(3))
+        p = with_them.run(X, y, weights)
+        assert_allclose(p[keep], without.run(X[keep], y[keep], weights[keep]), rtol=1e-9, atol=1e-10)
+        steps = [by_steps.step(x, t, w) for x, t, w in zip(X, y, weights, strict=True)]
+        assert_allclose(steps, p, rtol=1e-9, atol=1e-10)
+        assert with_them.n_seen == len(X)
+
+
 def test_weights_count_as_repetitions_after_prepare():
     X, y = stream(60)
     weights = np.random.default_rng(0).integers(0, 4, size=60)

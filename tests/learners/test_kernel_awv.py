@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import oracles
-from nystream import Gaussian, KernelAAR, KernelAWV, KernelRidge, Polynomial
+from nystream import Gaussian, Kernel, KernelAAR, KernelAWV, KernelRidge, Polynomial
 
 
 def random_stream(n=150, d=3, seed=0):
@@ -155,3 +155,65 @@ def test_limits_are_refused_before_anything_changes():
 
 def test_kernel_aar_is_kernel_awv():
     assert KernelAAR is KernelAWV
+
+
+class Spoilt(Kernel):
+    """The Gaussian kernel, with another value wherever a coordinate is above 3."""
+
+    def __init__(self, value, diagonal=1.0):
+        self.value, self.diagonal = value, diagonal
+
+    def __call__(self, X, Y):
+        K = Gaussian(1.0)(X, Y)
+        K[(X > 3).any(axis=1)] = self.value
+        return K
+
+    def diag(self, X):
+        return np.where((X > 3).any(axis=1), self.diagonal, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (Spoilt(np.nan, np.nan), r"Spoilt\(nan, diagonal=nan\) gives k\(x, x\) = nan at row 130"),
+        (Spoilt(-1.0, -1.0), r"gives k\(x, x\) = -1 at row 130; it must be at least 0"),
+        (Spoilt(np.nan), "gives values that no positive definite kernel has"),
+        (Spoilt(1e9), "gives values that no positive definite kernel has"),
+    ],
+)
+def test_a_kernel_that_is_none_is_refused_and_nothing_is_learnt(kernel, message):
+    X, y = random_stream(150)
+    X = np.clip(X, -2, 2)
+    learner = KernelAWV(kernel)
+    learner.run(X[:20], y[:20])
+    before = learner.to_bytes()
+    X[130, 0] = 9.0  # two blocks of 64 rows come before it
+    with pytest.raises(ValueError, match=message):
+        learner.run(X, y)
+    assert learner.to_bytes() == before
+
+
+def test_a_kernel_of_another_shape_is_refused():
+    class Wrong(Kernel):
+        def __call__(self, X, Y):
+            return X @ Y.T[:, :1]
+
+    with pytest.raises(ValueError, match=r"Wrong\(\) gives values of shape \(5, 1\) for 5 and 5 rows"):
+        KernelAWV(Wrong()).run(np.ones((5, 2)), np.ones(5))
+    for bad in (3, Gaussian, None):
+        with pytest.raises(ValueError, match=r"kernel must be a kernel such as Gaussian\(1\.0\)"):
+            KernelRidge(bad)
+
+
+def test_kernels_that_print_alike_do_not_merge():
+    class Weighted(Kernel):
+        def __init__(self, weights):
+            self.weights = weights
+
+        def __call__(self, X, Y):
+            return (X * self.weights) @ Y.T
+
+    left, right = (KernelRidge(Weighted(np.full(2000, w))) for w in (1.0, 2.0))
+    assert repr(left) == repr(right)
+    with pytest.raises(ValueError, match="equal parameters"):
+        left.merge(right)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles
-import oracles_nystrom as slow
 import pytest
-from laws import LAWS
 from numpy.testing import assert_allclose, assert_array_equal
 
+import oracles
+import oracles_nystrom as slow
+from laws import LAWS
 from nystream import KRLS, Classifier, Gaussian, Linear, NystromPKRR
 
 G = Gaussian(0.7)

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import persist
-from nystream.features.base import FeatureMap
+from nystream.features import FeatureMap, Nystrom
+from nystream.kernels import Gaussian
 from nystream.learners.ons import ONS
 from nystream.losses import Softmax
 from nystream.solvers import ONS as Solver
@@ -97,3 +98,16 @@ def test_bad_arguments_are_refused_by_the_constructor():
         ONS().run(np.ones((2, 1)), [0.0, 1.0], weights=[1.0, 2.0])
     with pytest.raises(ValueError, match="has one output"):
         ONS().run(np.ones((2, 1)), np.ones((2, 2)))
+    for features in ("fourier", Gaussian(1.0), FeatureMap):
+        with pytest.raises(ValueError, match="features must be a feature map"):
+            ONS(features)
+
+
+def test_a_fitted_map_is_used_as_it_stands():
+    X, y = stream(200)
+    fitted = Nystrom(Gaussian(2.0), 10).fit(X[100:])
+    learner, given = ONS(fitted), ONS(Nystrom(Gaussian(2.0), X[100:110]))
+    assert_array_equal(learner.run(X, y), given.run(X, y))
+    assert_array_equal(learner.clone().run(X, y), given.clone().run(X, y))
+    with pytest.raises(ValueError, match="X has 2 columns, but the features were fitted on 4"):
+        ONS(fitted).run(X[:, :2], y)

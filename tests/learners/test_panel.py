@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import ONS, PKAWV, PKRR, Fourier, Gaussian, Kernel, KernelAWV, KernelRidge, Nystrom, SketchedKONS, Taylor
+from nystream.learners.nystrom_pkawv import NystromPKAWV
 from nystream.learners.panel import Panel
 
 CALLS = []
@@ -61,11 +62,22 @@ def evaluations(work):
         lambda lam: KernelAWV(Gaussian(0.7), lam=lam),
         lambda lam: KernelRidge(Unhashable(0.5), lam=lam),
         lambda lam: SketchedKONS(Gaussian(0.7), lam=lam, clip=3.0, seed=0),
+        lambda lam: NystromPKAWV(Gaussian(0.7), lam=lam, mu=0.1, seed=0),
+        lambda lam: NystromPKAWV(0.5 * Gaussian(0.7), lam=lam, mu=0.1, memory="exact", seed=0),
         lambda lam: PKAWV(Taylor(Gaussian(0.7), degree=3), lam=lam),
         lambda lam: PKRR(Fourier(Gaussian(0.7), 20, seed=None), lam=lam),
         lambda lam: ONS(Nystrom(Gaussian(0.7), 15), lam=lam, clip=3.0),
     ],
-    ids=["exact", "unhashable kernel", "sketched", "taylor", "maps drawn apart", "map that moves at first"],
+    ids=[
+        "exact",
+        "unhashable kernel",
+        "sketched",
+        "frozen",
+        "remembering",
+        "taylor",
+        "maps drawn apart",
+        "map that moves at first",
+    ],
 )
 def test_every_learner_is_what_it_would_be_alone(make):
     X, Y = stream()

@@ -272,3 +272,24 @@ def test_a_copy_in_the_middle_goes_on_with_the_same_bits():
     for twin in twins:
         assert_array_equal(twin.run(X[90:], y[90:]), expected)
         assert (twin.regret(), twin.regret_bound()) == (model.regret(), model.regret_bound())
+
+
+def test_what_taylor_features_miss_is_counted_over_merges_and_without_what_was_unlearnt():
+    X, y = stream(60)
+    whole, left, right = (PKAWV(Taylor(Gaussian(0.7), degree=2)) for _ in range(3))
+    whole.run(X, y)
+    left.run(X[:40], y[:40])
+    right.run(X[40:], y[40:])
+    alone = left.features_.tail_
+    left.merge(right)
+    assert_allclose(left.features_.tail_, whole.features_.tail_, rtol=1e-12)
+    left.unlearn(X[40:], y[40:])
+    assert_allclose(left.features_.tail_, alone, rtol=1e-12)
+
+
+def test_more_features_than_memory_are_refused_with_their_size():
+    learner = PKAWV(Taylor(Gaussian(1.0), degree=6, max_features=10**8))
+    with pytest.raises(ValueError, match=r"on 1947792 features takes 15,\d+\.\d GB of memory, this machine has"):
+        learner.run(np.zeros((2, 30)), np.zeros(2))
+    assert learner.size == 0
+    assert learner.run(np.zeros((2, 3)), np.zeros(2)).shape == (2,)  # nothing was started

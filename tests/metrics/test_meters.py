@@ -21,3 +21,15 @@ def test_what_is_not_known_is_nan():
     learner.run(*sign_stream(5))
     assert np.isnan(Regret().read(Progress(5, 0.1, learner)))
     assert np.isnan(RowsPerSecond().read(Progress(0, 0.0, learner)))
+
+
+def test_a_learner_that_cannot_tell_its_regret_is_nan_and_says_why_once():
+    class Forgot(Ridge):
+        def regret(self):
+            raise ValueError("examples were unlearnt")
+
+    learner, meter = Forgot(), Regret()
+    learner.run(*regression_stream(5))
+    with pytest.warns(UserWarning, match="the regret of Forgot is not known: examples were unlearnt"):
+        assert np.isnan(meter.read(Progress(5, 0.1, learner)))
+    assert np.isnan(meter.read(Progress(5, 0.1, learner)))  # warnings are errors here: there is no second one

@@ -81,3 +81,20 @@ def test_what_cannot_be_streamed_is_refused(tmp_path):
     np.save(tmp_path / "flat.npy", np.ones(4))
     with pytest.raises(ValueError, match=r"flat\.npy: X must be a matrix of numbers, got shape \(4,\)"):
         streams.numpy(tmp_path / "flat.npy")
+
+
+def test_damaged_files_are_refused_by_name(tmp_path):
+    np.savez(tmp_path / "a.npz", X=A, y=A[:, 0])
+    whole = (tmp_path / "a.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(whole[:100])
+    with pytest.raises(ValueError, match=r"cut\.npz is damaged or cut off"):
+        streams.numpy(tmp_path / "cut.npz")
+    (tmp_path / "bent.npz").write_bytes(whole[:5000] + bytes(100) + whole[5100:])
+    with pytest.raises(ValueError, match=r"bent\.npz is damaged or cut off \(Bad CRC-32"):
+        streams.numpy(tmp_path / "bent.npz").load()
+    (tmp_path / "cut.npy").write_bytes(_bytes(A)[:-10])
+    with pytest.raises(ValueError, match=r"cut\.npy is cut off"):
+        streams.numpy(tmp_path / "cut.npy")
+    np.save(tmp_path / "objects.npy", np.array([[{}]]), allow_pickle=True)
+    with pytest.raises(ValueError, match=r"objects\.npy is cut off, or holds no plain numbers"):
+        streams.numpy(tmp_path / "objects.npy")

@@ -78,6 +78,9 @@ def test_labels_number_the_classes(write):
         ("1 1:", "the value of feature 1 is '', not a finite number"),
         ("1 :2", "':2' is not index:value"),
         ("1 a:2", "'a:2' is not index:value"),
+        ("1 1:2 3.0:1", "'3.0:1' is not index:value"),
+        ("1 1e0:2", "'1e0:2' is not index:value"),
+        ("1 +1:2", r"'\+1:2' is not index:value"),
         ("x 1:2", "the label is 'x', not a finite number"),
         ("1 1:nan", "the value of feature 1 is 'nan', not a finite number"),
         ("1 2:1 1:1", "index 1 comes after 2; indices must rise within a line"),
@@ -104,3 +107,13 @@ def test_an_empty_file_and_a_file_of_comments_are_errors(write):
         streams.libsvm(write("\n"))
     with pytest.raises(ValueError, match=r"a\.libsvm has no rows"):
         streams.libsvm(write("# nothing\n")).load()
+
+
+def test_the_first_pass_is_not_misled_by_indices_that_fall(write):
+    with pytest.raises(ValueError, match=r"a\.libsvm:1: index 1 comes after 3; indices must rise within a line"):
+        streams.libsvm(write("1 3:2 1:4\n")).load()
+
+
+def test_rows_that_would_not_fit_in_memory_are_refused_with_their_size(write):
+    with pytest.raises(ValueError, match=r"a\.libsvm has index 99999999999: dense rows .* take 800\.0 GB each"):
+        streams.libsvm(write("1 1:3 99999999999:1\n")).load()

@@ -16,7 +16,7 @@ cdef bint _all_finite(const double* v, Py_ssize_t n) noexcept nogil:
 
 def is_clean_row(object x, Py_ssize_t d):
     """x is a contiguous, finite float64 vector of length d: nothing to convert, nothing to refuse."""
-    if not isinstance(x, cnp.ndarray):
+    if not cnp.PyArray_CheckExact(x):  # a masked array is not what its memory says
         return False
     cdef cnp.ndarray a = <cnp.ndarray> x
     if (cnp.PyArray_TYPE(a) != cnp.NPY_FLOAT64 or cnp.PyArray_NDIM(a) != 1 or cnp.PyArray_DIM(a, 0) != d

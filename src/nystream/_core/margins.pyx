@@ -20,16 +20,18 @@ cdef inline double gain(double label, double margin, double chi, double b) noexc
     return fmax(b - 1/chi, 0) if label*margin < 1 else -1.0
 
 
-def margin_rounds(cnp.ndarray margins, cnp.ndarray G, cnp.ndarray own, cnp.ndarray y, double ridge, double trace, double b):
+def margin_rounds(cnp.ndarray margins, cnp.ndarray G, cnp.ndarray own, cnp.ndarray y, double ridge, double trace,
+                  double b):
     """One round per row -> (what each did (m,), scales (r,), entries (r,)) where r rows entered the factor.
 
-    margins (m,) are those at the start of the block and become those before each round; G (m, m) is the block's residual
-    Gram matrix, of which the upper triangle counts and is used up; own (m,) k(x, x); y (m, 1) labels; trace the trace of the
-    factor's Gram matrix. b = 0: on a mistake theta += y phi, A += phi phi'. b > 0: where y margin < 1, theta += y phi and
-    A += max(0, b - 1/chi) phi phi', chi = phi' A^-1 phi; rows that leave A alone stay OUTSIDE.
+    margins (m,) are those at the start of the block and become those before each round; G (m, m) is the block's
+    residual Gram matrix, of which the upper triangle counts and is used up; own (m,) k(x, x); y (m, 1) labels; trace
+    the trace of the factor's Gram matrix. b = 0: on a mistake theta += y phi, A += phi phi'. b > 0: where y margin < 1,
+    theta += y phi and A += max(0, b - 1/chi) phi phi', chi = phi' A^-1 phi; rows that leave A alone stay OUTSIDE.
 
-    With the whitened kernel row l(x) a margin is l(x).f + sum over rows outside y k(x, .)/ridge. `entries` are the part of
-    f that belongs to the rows that entered; the older part loses y l / ridge for each row outside, which the caller does.
+    With the whitened kernel row l(x) a margin is l(x).f + sum over rows outside y k(x, .)/ridge. `entries` are the part
+    of f that belongs to the rows that entered; the older part loses y l / ridge for each row outside, which the caller
+    does.
     """
     cdef Py_ssize_t m = cnp.PyArray_DIM(margins, 0), i, j, r = 0
     cdef cnp.ndarray did = np.zeros(m, dtype=np.int8), E = np.zeros((m, m)), rest = np.zeros((2, m))

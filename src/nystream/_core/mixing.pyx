@@ -47,13 +47,14 @@ cdef inline double average(Py_ssize_t n, const double* q, const double* W) noexc
     return p / total
 
 
-def mix(cnp.ndarray Q, cnp.ndarray log_prior, cnp.ndarray regrets, double bound, double eta, bint aggregating, object Y=None):
+def mix(cnp.ndarray Q, cnp.ndarray log_prior, cnp.ndarray regrets, double bound, double eta, bint aggregating,
+        object Y=None):
     """Predictions (n, K) from those of N experts, Q (n, K, N), clipped to [-bound, bound] here (in place).
 
     regrets (K, N) are our squared loss so far minus that of each expert; with eta they are the log-weights, up to a
     constant. With labels Y (n, K) they are brought up to date after each row; without, nothing changes.
     """
-    cdef Py_ssize_t n = Q.shape[0], K = Q.shape[1], N = Q.shape[2], t, k, i
+    cdef Py_ssize_t n = Q.shape[0], K = Q.shape[1], N = Q.shape[2], _t, k, i
     if cnp.PyArray_TYPE(Q) != cnp.NPY_FLOAT64 or not cnp.PyArray_IS_C_CONTIGUOUS(Q):
         raise ValueError("Q must be a C-ordered float64 array")
     cdef double* q = <double*> cnp.PyArray_DATA(Q)
@@ -65,7 +66,7 @@ def mix(cnp.ndarray Q, cnp.ndarray log_prior, cnp.ndarray regrets, double bound,
     cdef double* W = <double*> cnp.PyArray_DATA(memory)
     cdef double* mine
     with nogil:
-        for t in range(n):
+        for _t in range(n):
             for k in range(K):
                 mine = regret + k*N
                 for i in range(N):

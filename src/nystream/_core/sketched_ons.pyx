@@ -1,9 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The rounds of the online Newton step whose metric is a Frequent-Directions sketch.
 
-E (m, d) has orthonormal rows; all that moved since it was last turned lies in their span. In its coordinates the sketch
-is S'S = U' diag(values) U with U (k, m) of orthonormal rows, and the weights are u + E'a. A round costs a few passes over
-E and an eigenproblem of size k + 1; after ell + 1 rounds E becomes U E, u becomes u + E'a, by matrix products.
+E (m, d) has orthonormal rows; all that moved since it was last turned lies in their span. In its coordinates the
+sketch is S'S = U' diag(values) U with U (k, m) of orthonormal rows, and the weights are u + E'a. A round costs a few
+passes over E and an eigenproblem of size k + 1; after ell + 1 rounds E becomes U E and u becomes u + E'a, by matrix
+products.
 """
 import numpy as np
 
@@ -31,8 +32,8 @@ cdef enum: WIDTH, RANK, ROUNDS, COUNTS      # entries of counts: m, k, rounds si
 cdef class Sketch:
     """Works on the solver's own arrays: u (d,), E (cap, d), U (ell, cap), values (ell,), a (cap,), meter, counts.
 
-    cap = min(2 ell, d) is enough for E. eta > 0 is the step size; eta = 0 asks for scale / sqrt(t). A loss whose `compiled`
-    is None is asked in Python; if it raises, nothing has changed.
+    cap = min(2 ell, d) is enough for E. eta > 0 is the step size; eta = 0 asks for scale / sqrt(t). A loss whose
+    `compiled` is None is asked in Python; if it raises, nothing has changed.
     """
     cdef object loss
     cdef tuple arrays
@@ -56,7 +57,8 @@ cdef class Sketch:
     cdef double loss_a, loss_b, clip, lam, eta, scale, sigma
 
     def __init__(self, object loss, cnp.ndarray u, cnp.ndarray E, cnp.ndarray U, cnp.ndarray values, cnp.ndarray a,
-                 cnp.ndarray meter, cnp.ndarray counts, double clip, double lam, double eta, double scale, double sigma):
+                 cnp.ndarray meter, cnp.ndarray counts, double clip, double lam, double eta, double scale,
+                 double sigma):
         self.d, self.ell, self.cap = u.shape[0], values.shape[0], a.shape[0]
         cdef Py_ssize_t small = 3*self.cap + self.ell*(3*self.ell + 2*self.cap + 4)
         cdef cnp.ndarray memory = np.zeros(self.d * (self.ell + 1) + small), marks = np.zeros(self.ell, dtype=np.intc)

@@ -9,6 +9,7 @@ import typer
 
 import nystream
 from nystream.cli.bench import bench
+from nystream.cli.datasets import datasets
 from nystream.cli.listing import show
 from nystream.cli.main import silence_stdout
 from nystream.cli.race import race
@@ -33,6 +34,7 @@ app.command("race")(race)
 app.command("list")(show)
 app.command("bench")(bench)
 app.command("video")(video)
+app.command("datasets")(datasets)
 
 
 @app.callback(invoke_without_command=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from nystream import persist
 from nystream.inputs import as_block
-from nystream.learners import CATALOGUE, Baseline, Classifier, Learner, Standardized
+from nystream.learners import Baseline, Classifier, Learner, Standardized
 from nystream.learners.catalogue import Entry, find
 from nystream.params import Params
 from nystream.types import Array
@@ -90,9 +90,13 @@ def read(path: str | os.PathLike[str]) -> Model:
         model = Model(found.clone(), "regression")
         model.learner_, model.names_ = found, []
         return model
-    kinds = ", ".join(CATALOGUE)
+    if isinstance(found, Learner):
+        what = f"a {type(found).__name__} that learns classes without their names"
+    else:
+        what = f"a {type(found).__name__}, which is no learner"
     raise ValueError(
-        f"{os.fspath(path)} holds a {type(found).__name__}, which `nystream run` cannot go on with; it takes {kinds}"
+        f"{os.fspath(path)} holds {what}; `nystream run` goes on with models that it saved itself, and with learners "
+        "of numbers"
     )
 
 

@@ -10,6 +10,7 @@ import typer
 __all__ = [
     "Block",
     "Columns",
+    "Data",
     "Delay",
     "Every",
     "Learners",
@@ -20,6 +21,7 @@ __all__ = [
     "Predictions",
     "Quiet",
     "Readings",
+    "Report",
     "Resume",
     "Rows",
     "Save",
@@ -35,7 +37,10 @@ __all__ = [
     "reading",
 ]
 
-_SOURCE = "A file (CSV, LIBSVM, ARFF, npy, Parquet; compressed too), - for standard input, or a generator's name."
+_SOURCE = (
+    "A file (CSV, LIBSVM, ARFF, npy, Parquet; compressed too), - for standard input, a generator's name, or "
+    "dataset:NAME with a name of `nystream datasets`."
+)
 
 Source = Annotated[str, typer.Argument(help=_SOURCE)]
 MaybeSource = Annotated[str | None, typer.Argument(help=_SOURCE)]
@@ -74,6 +79,12 @@ Delay = Annotated[int, typer.Option(min=0, help="Labels arrive this many rows la
 Block = Annotated[int, typer.Option(min=1, help="Rows handed to the learner at once; 1 answers a slow pipe at once.")]
 Every = Annotated[int, typer.Option(min=1, help="Rows between readings.")]
 Readings = Annotated[Path | None, typer.Option("--result", help="Save the readings to this .json or .csv file.")]
+Report = Annotated[
+    Path | None, typer.Option("--report", help="Write a page with curves, tables and settings to this .html file.")
+]
+Data = Annotated[
+    Path | None, typer.Option("--data", help="Folder that holds datasets; default: what NYSTREAM_DATA names.")
+]
 Out = Annotated[Path, typer.Option(help="Folder for the chart and the readings.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Standardize = Annotated[

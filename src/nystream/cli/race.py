@@ -15,8 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from nystream.cli import options as opt
+from nystream.cli import pages
 from nystream.cli.demo import demo_races
-from nystream.cli.source import Source, opened
+from nystream.cli.source import DATASET, Source, opened
 from nystream.evaluate import Comparison, compare
 from nystream.learners import Classifier, Learner
 from nystream.learners.catalogue import Entry, find
@@ -42,19 +43,25 @@ def race(
     seed: opt.Seed = 0,
     every: opt.Every = 250,
     out: opt.Out = Path("out/race"),
+    report: opt.Report = None,
+    data: opt.Data = None,
     demo: Annotated[bool, typer.Option("--demo", help="Race on two built-in streams; nothing is downloaded.")] = False,
 ) -> None:
     """Race learners on one stream, each row predicted before its label is used."""
     console = Console()
     out.mkdir(parents=True, exist_ok=True)  # now, not when the race is over
+    pages.check(report)
     if demo:
         for name, stream, rivals in demo_races():
-            _race(console, name, Source.of(stream), rivals, None, dim, seed, every, out)
+            page = None if report is None else report.with_stem(f"{report.stem}-{name}")
+            _race(console, name, Source.of(stream), rivals, None, dim, seed, every, out, page)
         return
     if source is None:
         raise ValueError("name a file, - for standard input, a generator such as friedman, or --demo")
-    data = opened(source, task=task, rows=rows, shuffle=shuffle, standardize=True, **opt.reading(target, columns))
-    _race(console, Path(source).name or "race", data, learners.split(","), sigma, dim, seed, every, out)
+    reading = opt.reading(target, columns)
+    rows_of = opened(source, task=task, rows=rows, shuffle=shuffle, standardize=True, data=data, **reading)
+    name = Path(source).name.removeprefix(DATASET) or "race"
+    _race(console, name, rows_of, learners.split(","), sigma, dim, seed, every, out, report)
 
 
 def _race(
@@ -67,6 +74,7 @@ def _race(
     seed: int,
     every: int,
     out: Path,
+    report: Path | None,
 ) -> None:
     entries = [find(rival.strip()) for rival in rivals]
     twice = [e.name for i, e in enumerate(entries) if e in entries[:i]]
@@ -83,6 +91,15 @@ def _race(
     stem = "".join(c if c.isalnum() else "-" for c in Path(name).stem)
     comparison.save(out / f"{stem}.json")
     chart = _chart(comparison, out / stem, metric, name)
+    if report is not None:
+        about = {
+            "source": data.stream.name,
+            "task": data.task,
+            "columns": f"{data.d:,}",
+            "kernel width": f"{width:.4g}",
+        }
+        pages.write(comparison, report, f"Race: {name}", {**about, "seed": str(seed)})
+        chart = f"{chart}, report: {report}"
     console.print(f"{chart}, readings: {out / f'{stem}.json'}", highlight=False, soft_wrap=True, markup=False)
 
 
@@ -145,7 +162,7 @@ def _watched(
             speed = f"{snapshot.n / snapshot.seconds:,.0f}" if snapshot.seconds else "-"
             progress.update(bars[snapshot.name], completed=snapshot.n, speed=speed, error=snapshot.values[metric])
 
-        metrics = [metric, f"{metric}@{4 * every}", "regret", "size", "bytes", "rows_per_second"]
+        metrics = [metric, f"{metric}@{4 * every}", "regret", "regret_bound", "size", "bytes", "rows_per_second"]
         return compare(stream, field, metrics, every=every, block=every, progress=moved)
 
 

@@ -12,6 +12,7 @@ from typing import IO, Any, cast
 
 from nystream import persist
 from nystream.cli import options as opt
+from nystream.cli import pages
 from nystream.cli.model import Model, build, read
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Result, prequential
@@ -42,6 +43,8 @@ def run(
     delay: opt.Delay = 0,
     block: opt.Block = 256,
     result: opt.Readings = None,
+    report: opt.Report = None,
+    data: opt.Data = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Learn from a stream, one pass, predicting each row before its label is used."""
@@ -53,26 +56,36 @@ def run(
         persist.check_target(save)  # now, not when the stream is over
     if result is not None:
         check_form(result)
+    pages.check(report)
     model = read(resume) if resume else None
     if model is not None and (learner is not None or settings):
         raise ValueError("--initial goes on with the saved model: leave out --learner and --set")
     kind, names = (model.task, model.names_) if model else (task, None)
     look = model is None and learner is not None and sigma is None  # a kernel width has to be found
     reading = opt.reading(target, columns)
-    data = opened(source, task=kind, names=names, rows=rows, shuffle=shuffle, block=block, look=look, **reading)
+    examples = opened(
+        source, task=kind, names=names, rows=rows, shuffle=shuffle, block=block, look=look, data=data, **reading
+    )
     if model is None:
-        width = sigma if sigma is not None else data.width(standardized=standardize) if look else 1.0
-        found = list(data.stream.columns) if data.stream.columns else None
-        model = build(learner, data.task, found, width, seed, parsed(settings or []), standardize)
-        data.names = model.names_
+        width = sigma if sigma is not None else examples.width(standardized=standardize) if look else 1.0
+        found = list(examples.stream.columns) if examples.stream.columns else None
+        model = build(learner, examples.task, found, width, seed, parsed(settings or []), standardize)
+        examples.names = model.names_
     else:
-        _check_columns(model, data)
-    finished = _learn(model, data, metrics, predictions, test=test, delay=delay, block=block, quiet=quiet)
+        _check_columns(model, examples)
+    more = report is not None
+    finished = _learn(
+        model, examples, metrics, predictions, test=test, delay=delay, block=block, quiet=quiet, more=more
+    )
     if save is not None:
         persist.save(model, save)
         _say(f"saved {save}", quiet)
     if finished is not None and result is not None:
         finished.save(result)
+    if finished is not None and report is not None:
+        about = {"source": examples.stream.name, "task": examples.task, "columns": f"{examples.d:,}", "seed": str(seed)}
+        pages.write(finished, report, f"{finished.name}: {examples.stream.name}", about)
+        _say(f"wrote {report}", quiet)
 
 
 def _learn(
@@ -85,20 +98,21 @@ def _learn(
     delay: int,
     block: int,
     quiet: bool,
+    more: bool,
 ) -> Result | None:
-    """The pass itself. None: whoever read the predictions went away."""
+    """The pass itself, with `more` readings for a report. None: whoever read the predictions went away."""
     names = metrics or (["accuracy"] if data.task == "classification" else ["mse"])
     _say(f"{data.stream.name}: {data.task}, {model.learner_!r}", quiet)
     began = time.perf_counter()
-    report = _Report(names, began, quiet)
+    report = _Report(names, began, quiet, between=more)
     with _writing(predictions) as file:
         watched = cast(Learner, _Watched(model, file, test))
         try:
             finished = prequential(
                 _Stoppable(data),
                 watched,
-                [*names, "size"],
-                every="doubling",
+                pages.metrics(names) if more else [*names, "size"],
+                every="logarithmic" if more else "doubling",
                 block=block,
                 delay=delay,
                 progress=report,
@@ -180,13 +194,15 @@ class _Watched:
 
 
 class _Report:
-    """A line at rows 1, 2, 4, 8, ...: the metrics so far, the model's size, the speed."""
+    """A line at rows 1, 2, 4, 8, ...: metrics so far, the model's size, the speed. Readings `between` are not told."""
 
-    def __init__(self, names: list[str], began: float, quiet: bool) -> None:
-        self._names, self._began, self._quiet = names, began, quiet
+    def __init__(self, names: list[str], began: float, quiet: bool, between: bool) -> None:
+        self._names, self._began, self._quiet, self._between = names, began, quiet, between
         _say("".join(f"{title:>14}" for title in ("rows", *names, "size", "rows/s")), quiet)
 
     def __call__(self, snapshot: Any) -> None:
+        if snapshot.n & (snapshot.n - 1) and self._between:
+            return
         speed = snapshot.n / max(time.perf_counter() - self._began, 1e-9)
         cells = [
             f"{snapshot.n:,}",

@@ -1,19 +1,23 @@
-"""Where the rows come from: a file, standard input or a generator, and what kind of labels they carry."""
+"""Where the rows come from: a file, standard input, a dataset or a generator, and what kind of labels they carry."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nystream import datasets
 from nystream.streams import Stream, open_stream
 from nystream.types import Array
 
 __all__ = ["Source", "median_distance", "opened"]
 
+DATASET = "dataset:"
+"""What a source begins with that names a public dataset."""
 PEEK = 1000
 """Rows looked at before learning starts, to tell classes from numbers and to choose a kernel width."""
 MOST_CLASSES = 20
@@ -45,7 +49,7 @@ class Source:
         block: int = 256,
         look: bool = True,
     ) -> Source:
-        """Look at a stream's first rows; unless they are needed (`look`, or the task is not known), at one block only."""
+        """Look at a stream's first rows; at one block only where neither `look` nor the task asks for more."""
         if task not in (None, "regression", "classification"):
             raise ValueError(f"--task is regression or classification, not {task!r}")
         pieces = stream.blocks(block)
@@ -98,10 +102,11 @@ def opened(
     block: int = 256,
     standardize: bool = False,
     look: bool = True,
+    data: Path | None = None,
     **options: Any,
 ) -> Source:
     """Open a stream and look at its first rows."""
-    stream = open_stream(spec, **options)
+    stream = _dataset(spec, data, options) if spec.startswith(DATASET) else open_stream(spec, **options)
     if shuffle is not None:
         stream = stream.shuffle(shuffle)
     if rows is not None:
@@ -109,6 +114,14 @@ def opened(
     elif stream.endless:
         raise ValueError(f"{stream.name} is endless; say how many rows to take with --rows")
     return Source.of(stream.standardize() if standardize else stream, task, names, block, look)
+
+
+def _dataset(spec: str, data: Path | None, options: dict[str, Any]) -> Stream:
+    """`dataset:NAME`, or `dataset:NAME:PART`."""
+    if options:
+        raise ValueError(f"{spec} knows its columns and its target; leave out --target and --columns")
+    name, _, part = spec.removeprefix(DATASET).partition(":")
+    return datasets.stream(name, part or "all", data=data)
 
 
 def median_distance(X: Array) -> float:

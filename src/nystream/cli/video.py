@@ -14,10 +14,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from nystream import persist
+from nystream import datasets, persist
 from nystream.cli import options as opt
 from nystream.cli.frames import Frames, open_frames
 from nystream.cli.pictures import Movie, SideBySide, Writer, write_mask
+from nystream.cli.source import DATASET
 from nystream.kernels import Gaussian
 from nystream.learners.pixels import Pixels
 from nystream.metrics.roc import ROC
@@ -32,7 +33,7 @@ FOREGROUND = 128
 
 _FRAMES = (
     "A folder of images, a .zip or .tar of images, a movie, or an array (.npy, .npy.xz). The path may go on inside an "
-    "archive and end in a pattern, as in clip.zip/input or 'clip/in*.jpg'."
+    "archive and end in a pattern, as in clip.zip/input or 'clip/in*.jpg'. Or dataset:NAME."
 )
 
 
@@ -75,6 +76,10 @@ def video(
     fresh = Pixels(kernel, budget=budget, tau=tau, C=C, rule=rule, dtype="float32", threads=threads)
     model = fresh if resume is None else _resumed(resume)
     theta = model.ceiling / 2 if threshold is None else positive("--threshold", threshold)
+    if source.startswith(DATASET):
+        source = datasets.frames(source.removeprefix(DATASET))
+    if truth is not None and truth.startswith(DATASET):
+        truth = datasets.truth(truth.removeprefix(DATASET))
     frames = open_frames(source, first)
     masks = _Truth(open_frames(truth, first)) if truth is not None else None
     (out / "masks").mkdir(parents=True, exist_ok=True)

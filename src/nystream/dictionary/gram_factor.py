@@ -122,8 +122,8 @@ class GramFactor(Params):
         floored_cholesky(C, self.ridge)
         if not all_finite(C):
             raise ValueError(
-                f"{self.kernel!r} gives values that no positive definite kernel has: nan, infinite, or |k(x, y)|^2 above "
-                "k(x, x) k(y, y)"
+                f"{self.kernel!r} gives values that no positive definite kernel has: nan, infinite, or |k(x, y)|^2 "
+                "above k(x, x) k(y, y)"
             )
         self._factor.append(np.ascontiguousarray(T), C)
         self.points_.extend(X)

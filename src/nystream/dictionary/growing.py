@@ -110,7 +110,7 @@ class Growing(Params):
         Z, seen = self._look(X)
         squared = np.maximum(k - np.einsum("ij,ij->i", Z, Z), 0.0)
         rows = self._candidates(X, k, squared, seen, None if weights is None else weights > 0)
-        atoms, new = self._enter(X, k, Z, rows) if len(rows) else (rows, np.zeros((len(X), 0)))
+        atoms, new = self._enter(X, Z, rows, self._floor * k) if len(rows) else (rows, np.zeros((len(X), 0)))
         if len(atoms):
             squared = np.maximum(squared - np.einsum("ij,ij->i", new, new), 0.0)
             squared[atoms] = 0.0
@@ -190,15 +190,23 @@ class Growing(Params):
         """Which of the latest candidates, so many of them, became atoms."""
 
     def _take(self, other: Growing) -> None:
-        X = other.points
-        if len(X):
-            self._enter(X, self.kernel.diag(X), self.nested_.coordinates(X), np.arange(len(X)))
+        if other.n:
+            self._include(other.points)
 
     # -- machinery -------------------------------------------------------------------------------------------------
-    def _enter(self, X: Array, k: Array, Z: Array, rows: Indices) -> tuple[Indices, Array]:
-        """Make atoms of candidate rows, in order; those rows, and the new coordinates of all rows (n, new atoms)."""
+    def _include(self, X: Array) -> None:
+        """Make atoms of all rows that are outside the span, as far as there is room, whatever the rule."""
+        for i in range(0, len(X), BLOCK):
+            part = X[i : i + BLOCK]
+            self._enter(part, self.nested_.coordinates(part), np.arange(len(part)), TOLERANCE * self.squares(part))
+
+    def _enter(self, X: Array, Z: Array, rows: Indices, floor: Array) -> tuple[Indices, Array]:
+        """Make atoms of candidate rows, in order; those rows, and the new coordinates of all rows (n, new atoms).
+
+        Z (n, m) are the coordinates so far; floor (n,): squared distances to the span at which a row counts as inside.
+        """
         H = self.kernel(X[rows], X[rows]) - Z[rows] @ Z[rows].T
-        chosen, C = _independent(H, self._floor * k[rows], self._room)
+        chosen, C = _independent(H, floor[rows], self._room)
         self._entered(chosen, len(rows))
         atoms = rows[chosen]
         if not len(atoms):
@@ -230,9 +238,7 @@ class GivenAtoms(Growing):
         if self.atoms.shape[1] != d:
             raise ValueError(f"the dictionary has {self.atoms.shape[1]} columns, but the rows have {d}")
         super().start(d, rng)
-        for i in range(0, len(self.atoms), BLOCK):
-            X = self.atoms[i : i + BLOCK]
-            self._enter(X, self.squares(X), self.nested_.coordinates(X), np.arange(len(X)))
+        self._include(self.atoms)
         if not self.n:
             raise ValueError("no point of the dictionary can be used: k(a, a) is 0 for all of them")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nystream._core.kors import toss
-from nystream.dictionary.growing import Growing, Indices, Mask
+from nystream.dictionary.growing import BLOCK, Growing, Indices, Mask
 from nystream.dictionary.kors import KORS
 from nystream.types import Array
 
@@ -114,11 +114,11 @@ class SampledAtoms(Growing):
             raise TypeError(f"a dictionary sampled by KORS cannot take in one of {type(other).__name__}")
         theirs = other.kors_
         room = theirs.n if self.kors_.max_atoms is None else min(theirs.n, self.kors_.max_atoms - self.kors_.n)
-        if room <= 0:
-            return
-        X, odds = theirs.points[:room], theirs.odds[:room]
-        self.kors_.extend(X, np.ones(room), odds, self.kors_.factor_.whiten(X))
-        self._enter(X, self.kernel.diag(X), self.nested_.coordinates(X), np.arange(room))
+        for i in range(0, room, BLOCK):
+            part = slice(i, min(i + BLOCK, room))
+            X, odds = theirs.points[part], theirs.odds[part]
+            self.kors_.extend(X, np.ones(len(X)), odds, self.kors_.factor_.whiten(X))
+            self._include(X)
 
     def _whitened(self, K: Array) -> Array:
         """`kors_.factor_.whiten` for kernel rows that are known already; they serve the coordinates as well."""

@@ -19,7 +19,7 @@ from nystream.types import Stream
 
 __all__ = ["Every", "MetricsLike", "evaluate", "prequential"]
 
-Every: TypeAlias = "int | Literal['doubling']"
+Every: TypeAlias = "int | Literal['doubling', 'logarithmic']"
 MetricsLike: TypeAlias = "str | Metric | Meter | Iterable[str | Metric | Meter]"
 
 
@@ -50,8 +50,9 @@ def prequential(
         Trained in place.
     metrics : str, Metric, Meter or several of them
         Names are those of `nystream.metrics.METRICS`; "mse@1000" is the metric over the last 1000 rows.
-    every : int or "doubling", default 1000
-        Rows between readings; "doubling" reads at rows 1, 2, 4, 8, ... The last row is always read.
+    every : int, "doubling" or "logarithmic", default 1000
+        Rows between readings; "doubling" reads at rows 1, 2, 4, 8, ..., "logarithmic" there and at 63 rows between each
+        of them and the next, enough for a curve of a stream of any length. The last row is always read.
     block : int, default 256
         Rows handed to the learner at once. Larger is faster, up to a point; nothing else changes.
     delay : int, default 0
@@ -96,7 +97,7 @@ def evaluate(
     progress: Callable[[Snapshot], None] | None,
 ) -> list[Result]:
     """One pass over the stream for all trials: a block is read once and given to each of them in turn."""
-    if every != "doubling":
+    if every not in ("doubling", "logarithmic"):
         at_least("every", every, 1)
     at_least("block", block, 1)
     rows, interrupted = 0, False
@@ -135,7 +136,10 @@ def _feed(trial: Trial, X: Any, Y: Any) -> None:
 
 def _next_reading(n: int, every: Every) -> int:
     """The first row count after n at which metrics are read."""
-    return 1 << n.bit_length() if every == "doubling" else (n // every + 1) * every
+    if every == "doubling":
+        return 1 << n.bit_length()
+    step = 1 << max(0, n.bit_length() - 7) if every == "logarithmic" else every
+    return (n // step + 1) * step
 
 
 def _cut(blocks: Iterable[tuple[Any, Any]], every: Every, limit: int | None) -> Iterator[tuple[Any, Any]]:

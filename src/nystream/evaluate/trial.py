@@ -173,8 +173,8 @@ def _check(name: str, learner: Learner, metrics: Sequence[Metric | Meter]) -> No
         if learner.labels not in metric.labels:
             other = {"class": "accuracy", "none": "auc"}.get(learner.labels, "mse")
             raise ValueError(
-                f"{name}: {metric.column} cannot be read off a learner whose labels are of kind "
-                f"{learner.labels!r}; use another metric such as {other}"
+                f"{metric.column} cannot be read off {name}, whose labels are of kind {learner.labels!r}; use another "
+                f"metric such as {other}"
             )
 
 

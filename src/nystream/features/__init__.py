@@ -2,6 +2,7 @@
 
 from nystream.features.adaptive_nystrom import AdaptiveNystrom
 from nystream.features.base import FeatureMap, Identity
+from nystream.features.chain import Chain
 from nystream.features.constant import WithConstant
 from nystream.features.fastfood import Fastfood
 from nystream.features.fourier import Fourier
@@ -14,6 +15,7 @@ from nystream.features.taylor import Taylor
 __all__ = [
     "KORS",
     "AdaptiveNystrom",
+    "Chain",
     "Fastfood",
     "FeatureMap",
     "Fourier",

@@ -92,7 +92,7 @@ class WithConstant(FeatureMap):
     def widen(self, d: int) -> None:
         trial = copy.deepcopy(self.features_)
         trial.widen(d)
-        if trial.dim != self.features_.dim:  # they would come before the constant, where the solver knows other features
+        if trial.dim != self.features_.dim:  # new ones would come before the constant, out of the solver's order
             raise TypeError("WithConstant cannot follow a map that gains features; declare the columns beforehand")
         self.features_, self.d_ = trial, d
 

@@ -40,7 +40,7 @@ class Learner(Params):
     # -- what users call -------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> Array:
         """Predictions for the rows of X: (n,), or (n, K) with K > 1 outputs. Changes nothing."""
-        X = as_block(X, self.d_ or None)
+        X = as_block(X, self.d_ or None, missing=self.missing)
         return self._outward(self._predict(X) if self.d_ else np.zeros((len(X), self._width)))
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
@@ -51,7 +51,7 @@ class Learner(Params):
                 p = self._step(x, label, 1.0)
                 self.n_seen_ += 1
                 return float(p[0])
-        x = as_row(x, self.d_ or None)
+        x = as_row(x, self.d_ or None, missing=self.missing)
         Y = as_labels(None if y is None else np.asarray(y)[None], self.labels, 1, self.classes)
         if weight != 1.0:
             self._check_weights(as_weights([weight], 1))
@@ -74,7 +74,7 @@ class Learner(Params):
 
         With a multi-class loss that does not fix its classes, the score of a class not known yet is -inf.
         """
-        X = as_block(X, self.d_ or None)
+        X = as_block(X, self.d_ or None, missing=self.missing)
         Y = as_labels(Y, self.labels, len(X), self.classes)
         weights = as_weights(weights, len(X))
         self._check_weights(weights)
@@ -132,6 +132,11 @@ class Learner(Params):
     def classes(self) -> int | None:
         """Classes fixed by a multi-class loss; None where they grow with the labels or do not apply."""
         return None
+
+    @property
+    def missing(self) -> bool:
+        """Whether NaN in the inputs is a missing value, and not an error."""
+        return False
 
     def _start(self, d: int, outputs: int) -> None:
         raise NotImplementedError

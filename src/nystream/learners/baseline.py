@@ -187,7 +187,7 @@ class Baseline(LeastSquares, FeatureLearner):
         P = np.empty((len(X), self.outputs_))
         row = 0
         while row < len(X):  # one part after the warm-up, else up to the next rebuild
-            part = slice(row, min(len(X), row + self._until_rebuild()) if self.kept_ else len(X))
+            part = slice(row, self._until_rebuild(row, len(X), weights) if self.kept_ else len(X))
             w = None if weights is None else weights[part]
             P[part] = super()._run(X[part], Y[part], w)
             if self.kept_:
@@ -208,26 +208,33 @@ class Baseline(LeastSquares, FeatureLearner):
     def _meter(self) -> Meter:
         return self.solver_.meter_
 
-    def _until_rebuild(self) -> int:
+    def _until_rebuild(self, row: int, end: int, weights: Array | None) -> int:
+        """Where, after `row`, the rows that count (those of weight 0 do not) are enough for a rebuild; else `end`."""
+        missing = self._next_rebuild() - len(self.kept_[0])
+        if weights is None:
+            return min(row + missing, end)
+        counted = np.flatnonzero(weights[row:] > 0)
+        return row + int(counted[missing - 1]) + 1 if len(counted) >= missing else end
+
+    def _next_rebuild(self) -> int:
         n = len(self.kept_[0])
-        return min([r for r in REBUILDS if n < r < self.warmup] + [self.warmup]) - n
+        return min([r for r in REBUILDS if n < r < self.warmup] + [self.warmup])
 
     def _keep(self, X: Array, Y: Array, weights: Array | None) -> None:
         """Store rows of the warm-up; where a rebuild is due compute scale and width anew and refit on all of them."""
-        rebuild = len(X) == self._until_rebuild()
-        column = np.ones((len(X), 1)) if weights is None else weights[:, None]
-        for rows, new in zip(self.kept_, (X, Y, column), strict=True):
-            rows.extend(new)
-        if not rebuild:
+        due = self._next_rebuild()
+        w = np.ones(len(X)) if weights is None else weights
+        for rows, new in zip(self.kept_, (X, Y, w[:, None]), strict=True):
+            rows.extend(new[w > 0])
+        if len(self.kept_[0]) < due:
             return
-        inputs, targets, w = (rows.view for rows in self.kept_)
-        if w.any():
-            loss = self.solver_.meter_.loss.copy()
-            self._build(self.d_, self.outputs_, _shape(inputs, w[:, 0]))
-            super()._run(inputs, targets, w[:, 0])
-            meter = self.solver_.meter_  # its losses are those of the refit; what counts is what was predicted
-            meter.columns_[SLACK] += loss - meter.loss
-            meter.loss[:] = loss
+        inputs, targets, column = (rows.view for rows in self.kept_)
+        loss = self.solver_.meter_.loss.copy()
+        self._build(self.d_, self.outputs_, _shape(inputs, column[:, 0]))
+        super()._run(inputs, targets, column[:, 0])
+        meter = self.solver_.meter_  # its losses are those of the refit; what counts is what was predicted
+        meter.columns_[SLACK] += loss - meter.loss
+        meter.loss[:] = loss
         if len(inputs) >= self.warmup:
             self.kept_ = []
 

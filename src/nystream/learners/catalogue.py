@@ -18,6 +18,7 @@ from nystream.learners.doubly_sgd import DoublySGD
 from nystream.learners.dual_sgd import DualSGD
 from nystream.learners.fogd import FOGD
 from nystream.learners.forgetron import Forgetron
+from nystream.learners.forgetting import Forgetting
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAWV, KernelRidge
 from nystream.learners.kons import KONS
@@ -38,6 +39,7 @@ from nystream.learners.rrf import RRF
 from nystream.learners.second_order_perceptron import SecondOrderPerceptron
 from nystream.learners.sketched_kons import SketchedKONS
 from nystream.learners.sketched_ons import SketchedONS
+from nystream.learners.smoother import KernelSmoother
 from nystream.learners.svmd import SVMD
 
 __all__ = ["CATALOGUE", "Entry", "find"]
@@ -126,6 +128,8 @@ _ROWS = [
     Entry("budget-pa", BudgetPA(_G, budget=15, variant="P"), "Wang, Vucetic 2010"),
     Entry("bsgd", BSGD(_G, budget=15, lam=0.01), "Wang, Crammer, Vucetic 2012"),
     Entry("dual-sgd", DualSGD(_G, budget=15, dim=40, lam=0.01, evict=4, seed=0), "Le, Nguyen, Nguyen, Phung 2016"),
+    Entry("forgetting", Forgetting(Fourier(_G, 40, seed=0), decay=0.97), "Haykin 1986; Gay 1996"),
+    Entry("kernel-smoother", KernelSmoother(window=40), "Nadaraya 1964; Watson 1964"),
     Entry("baseline", Baseline(dim=60), "ridge on random Fourier features (Rahimi, Recht 2007)"),
 ]
 

@@ -21,10 +21,12 @@ Numbers = npt.NDArray[np.intp]
 def class_learner(learner: Learner) -> ClassLearner:
     """The way in which this learner learns classes; refuses one that cannot.
 
-    - a multi-class loss: by itself (`NativeClasses`);
+    - a multi-class loss: by itself (`NativeClasses`), and so a learner that has a setting for classes (`for_classes`);
     - least squares with several outputs: codes -1/+1 over one shared factor (`LeastSquaresCodes`);
     - a loss of -1/+1 labels, or a symmetric regression loss, which then regresses the codes: `OneVersusRest`.
     """
+    if hasattr(learner, "for_classes"):
+        learner = learner.for_classes()
     loss = _loss_of(learner)
     if learner.labels == "none" or loss == "pinball":
         reason = "learns without labels" if learner.labels == "none" else "has a loss that favours one sign (pinball)"

@@ -53,9 +53,13 @@ class Classifier(Learner):
     def classes(self) -> int | None:
         return self.learner.classes
 
+    @property
+    def missing(self) -> bool:
+        return self.learner.missing
+
     def probabilities(self, X: Any) -> Array:
         """(n, K), rows summing to 1, pure."""
-        X = as_block(X, self.d_ or None)
+        X = as_block(X, self.d_ or None, missing=self.missing)
         return self.inner_.probabilities(X) if self.d_ else np.full((len(X), self._width), 1 / self._width)
 
     def _start(self, d: int, outputs: int) -> None:

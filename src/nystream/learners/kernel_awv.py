@@ -146,8 +146,8 @@ class KernelRidge(LeastSquares, Learner):
             raise ValueError(f"{self.kernel!r} gives k(x, x) = {diagonal[row]:g} at row {row}; it must be at least 0")
         if self.lam < 1e-12 * float(diagonal.max()):
             raise ValueError(
-                f"lam={self.lam!r} is below 1e-12 k(x, x) = {1e-12 * float(diagonal.max()):.1e}: rounding would decide; "
-                "raise lam"
+                f"lam={self.lam!r} is below 1e-12 k(x, x) = {1e-12 * float(diagonal.max()):.1e}: rounding would "
+                "decide; raise lam"
             )
 
     def add_outputs(self, combination: Array) -> None:

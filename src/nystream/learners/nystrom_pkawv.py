@@ -212,11 +212,13 @@ class NystromPKAWV(LeastSquares, Learner):
             raise ValueError(
                 f"merge needs equal columns and outputs; got {self.d_}, {self.outputs_}; {other.d_}, {other.outputs_}"
             )
-        T = self.atoms_.unite(other.atoms_)
-        theirs, lost = other.solver_.carried(T, self.atoms_.width)
-        self.solver_.widen(self.atoms_.width)
-        self.solver_.merge(theirs)
-        self.atoms_.missed_ += other.atoms_.missed_ + lost
+        atoms, solver = copy.deepcopy(self.atoms_), copy.deepcopy(self.solver_)  # a refusal must leave nothing behind
+        T = atoms.unite(other.atoms_)
+        theirs, lost = other.solver_.carried(T, atoms.width)
+        solver.widen(atoms.width)
+        solver.merge(theirs)
+        atoms.missed_ += other.atoms_.missed_ + lost
+        self.atoms_, self.solver_ = atoms, solver
         self.n_seen_ += other.n_seen_
         return self
 

@@ -25,6 +25,7 @@ class SketchedONS(FeatureLearner):
     with eta_t = sigma, the curvature of the loss on [-clip, clip], regret against any w with |w'z_t| <= clip is at most
     (lam |w|^2 + sum_t g_t' A_t^-1 g_t) / 2, see `regret_bound`. The second term is near that of `ONS` where the
     gradients have few large directions; where they do not, it grows with `lost()` / lam: take a larger sketch or lam.
+    With the default sketch it is faster than `ONS` from about 400 features on (benchmarks/speed/sketched_ons.py).
 
     Parameters
     ----------

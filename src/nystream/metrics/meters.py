@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from nystream.metrics.base import Direction
 from nystream.params import Params
 
-__all__ = ["Bytes", "Meter", "Progress", "Regret", "RowsPerSecond", "Seconds", "Size"]
+__all__ = ["Bytes", "Meter", "Progress", "Regret", "RegretBound", "RowsPerSecond", "Seconds", "Size"]
 
 
 class Progress(NamedTuple):
@@ -62,6 +62,24 @@ class Regret(Meter):
             if not self.told_:
                 self.told_ = True
                 warnings.warn(f"the regret of {type(progress.learner).__name__} is not known: {error}", stacklevel=2)
+            return float("nan")
+
+
+class RegretBound(Meter):
+    """What theory says that `Regret` cannot exceed, where both are the learner's own and live; NaN elsewhere.
+
+    Learners whose bound depends on a comparator that has to be named have none here.
+    """
+
+    name = "regret_bound"
+
+    def read(self, progress: Progress) -> float:
+        bound = getattr(progress.learner, "regret_bound", None)
+        if bound is None or getattr(progress.learner, "regret", None) is None:
+            return float("nan")
+        try:
+            return float(bound()) if progress.learner.n_seen else 0.0
+        except (TypeError, ValueError):  # it asks for a comparator, or has a reason that `Regret` tells
             return float("nan")
 
 

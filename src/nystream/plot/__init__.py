@@ -2,5 +2,7 @@
 
 from nystream.plot.curves import curves
 from nystream.plot.race import race_chart
+from nystream.plot.regret import regret_chart
+from nystream.plot.report import report
 
-__all__ = ["curves", "race_chart"]
+__all__ = ["curves", "race_chart", "regret_chart", "report"]

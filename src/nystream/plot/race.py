@@ -18,7 +18,7 @@ from nystream.plot.style import INK, LARGE, Figure, blank, frame, line_style, ti
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["race_chart"]
+__all__ = ["draw_speed", "heading", "race_chart"]
 
 WIDTH, HEIGHT = 6.0, 3.7
 """Inches of a panel."""
@@ -61,10 +61,10 @@ def race_chart(
         axes = figure.add_subplot(rows, columns, i + 1)
         tags = draw_lines(axes, results, panel, log=log if panel != "regret" else "")
         axes.set_ylabel("")
-        titled(axes, _heading(panel, comparison))
+        titled(axes, heading(panel, comparison))
         named.append((axes, tags))
     last = figure.add_subplot(rows, columns, len(panels) + 1)
-    tags = _draw_speed(last, comparison, name, log)
+    tags = draw_speed(last, comparison, name, log)
     titled(last, f"{axis_name(name)} against speed")
     if title:
         figure.suptitle(title, fontsize=LARGE + 2, color=INK, x=0.01, ha="left", weight="bold")
@@ -84,12 +84,12 @@ def _first(comparison: Comparison) -> str:
     raise ValueError(f"a race is about predictions; measure e.g. mse, not only {', '.join(comparison.metrics)}")
 
 
-def _heading(panel: str, comparison: Comparison) -> str:
+def heading(panel: str, comparison: Comparison) -> str:
     better = next(r.directions.get(panel, "lower") for r in comparison if panel in r.columns)
     return f"{axis_name(panel)}{'' if '@' in panel else ' so far'} ({better} is better)"
 
 
-def _draw_speed(axes: Axes, comparison: Comparison, name: str, log: str) -> list[Tag]:
+def draw_speed(axes: Axes, comparison: Comparison, name: str, log: str) -> list[Tag]:
     """Each learner as a point: rows per second and last reading; a triangle at the top if it diverged."""
     frame(axes, "rows per second", "", "x" + log)
     finals = {r.name: r.final[name] for r in comparison if r.seconds > 0 and math.isfinite(r.final.get(name, math.nan))}

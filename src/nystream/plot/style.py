@@ -15,7 +15,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["INK", "LARGE", "SMALL", "Figure", "blank", "frame", "line_style", "tick_logs", "titled"]
+__all__ = ["GRID", "INK", "LARGE", "PALETTE", "SMALL", "Figure", "blank", "frame", "line_style", "tick_logs", "titled"]
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#6B6B6B")
 """Okabe and Ito, Color universal design (2008): without yellow, which is hard to see on white; grey for black."""
@@ -28,6 +28,8 @@ GRID = "#E3E3E3"
 SMALL, NORMAL, LARGE = 8.5, 9.5, 11.5
 ROUND = (1, 2, 5, 10)
 """Ticks are multiples of these, times a power of ten."""
+COUNTED = ("rows", "rows per second", "bytes", "regret", "stored points or features")
+"""Axes whose numbers are written as 10k."""
 DECADES = 2.5
 """Logarithmic axes shorter than this need more ticks than powers of ten."""
 
@@ -63,8 +65,9 @@ def frame(axes: Axes, x: str, y: str, log: str = "") -> None:
         axes.set_yscale("log")
     else:
         axes.yaxis.set_major_locator(MaxNLocator(7, steps=ROUND))
-    if x in ("rows", "rows per second"):
-        axes.xaxis.set_major_formatter(FuncFormatter(_count))
+    for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
+        if name in COUNTED:
+            axis.set_major_formatter(FuncFormatter(_count))
 
 
 def tick_logs(axes: Axes) -> None:

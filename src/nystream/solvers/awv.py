@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import solve_triangular
 
 from nystream._core.ldl import LDL, aligned_zeros
+from nystream._core.refactor import refactor
 from nystream.params import affordable, positive
 from nystream.solvers.base import Solver
 from nystream.solvers.meter import Meter
@@ -205,7 +206,8 @@ class AWV(Solver):
         mine, theirs = (self.matrix, self.weights), (other.matrix, other.weights)
         ground = self._prior(prior)
         A = mine[0] + theirs[0] - ground
-        w = self._take(A, self.right_side + other.right_side)
+        self._take(A, self.right_side + other.right_side)
+        w = self.weights
         charge = (w * (ground @ w)).sum(axis=0)
         # best of the pool without cancellation: each stream's own, and how far its minimiser is from the common one
         apart = sum(np.einsum("ik,ij,jk->k", w - v, M, w - v, optimize=True) for M, v in (mine, theirs))
@@ -285,24 +287,11 @@ class AWV(Solver):
     def _q(self) -> Array:
         return self.q_[: self.dim_, : self.outputs_]
 
-    def _take(self, A: Array, b: Array) -> Array:
-        """Factor A (dim, dim) anew, with the right-hand side b (dim, K); returns A^-1 b."""
-        C, failed = lapack.dpotrf(A, lower=1)
+    def _take(self, A: Array, b: Array) -> None:
+        """Factor A (dim, dim) anew, with the right-hand side b (dim, K)."""
+        failed = refactor(np.array(A, order="C"), np.array(b, order="C"), self.tiles_, self.dinv_, self.q_)
         if failed:
             raise ValueError(f"A is not positive definite, by rounding, at feature {failed - 1}; use a larger ridge")
-        root = C.diagonal().copy()
-        e = solve_triangular(C, b, lower=True)
-        L = np.zeros((8 * self._blocks, 8 * self._blocks))
-        L[: self.dim_, : self.dim_] = np.tril(C / root, -1)
-        start = 0
-        for k in range(self._blocks):
-            stop = start + self._blocks - k
-            self.tiles_[start:stop] = L[8 * k :, 8 * k : 8 * k + 8].reshape(-1, 8, 8).transpose(0, 2, 1)
-            start = stop
-        self.dinv_[: self.dim_] = root**-2.0
-        self.q_[: self.dim_, : self.outputs_] = e / root[:, None]
-        solution: Array = solve_triangular(C, e, lower=True, trans="T")
-        return solution
 
     def _bind(self) -> None:
         """Let the compiled pass work on the arrays of the state."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nystream._core.refactor import fade
 from nystream.params import at_least, positive
 from nystream.solvers.awv import AWV
 from nystream.solvers.base import Solver
@@ -49,8 +50,8 @@ class Forgetting(Solver):
 
     References
     ----------
-    Haykin. Adaptive Filter Theory, chapter on recursive least squares. Gay. Dynamically regularized fast RLS.
-    ICASSP 1996 (why the ridge must not be forgotten).
+    Haykin. Adaptive Filter Theory, chapter on recursive least squares. Gay. Dynamically regularized fast RLS with
+    application to echo cancellation. ICASSP 1996 (a ridge that is restored as it is forgotten).
 
     Examples
     --------
@@ -72,7 +73,7 @@ class Forgetting(Solver):
     prior_: Array | None
     """What A starts from, (dim, dim), where it is not lam I."""
     gram_: Array
-    """(dim, dim) sum of decayed w z z' at the last refresh."""
+    """(dim, dim) sum of decayed w z z' at the last refresh, its lower triangle alone."""
     right_: Array
     """(dim, K) sum of decayed w z y' at the last refresh."""
     rows_: Array
@@ -121,18 +122,16 @@ class Forgetting(Solver):
         if not self._stretch:
             return self.ridge_.run(Z, Y, weights)
         P = np.empty((len(Z), self.ridge_.outputs_))
-        scales = self.decay ** -np.arange(1.0, self._stretch + 1.0)
-        dim, row = Z.shape[1], 0
+        stretch, given = self._stretch, np.ones(len(Z)) if weights is None else weights
+        scaled = given * self.decay ** -((self.filled_ + np.arange(len(Z))) % stretch + 1.0)
+        block = np.hstack([Z, Y, given[:, None]])
+        row = 0
         while row < len(Z):  # up to the next refresh
-            first = self.filled_
-            part = slice(row, min(len(Z), row + self._stretch - first))
-            place = self.rows_[first : first + part.stop - row]
-            place[:, :dim], place[:, dim:-1] = Z[part], Y[part]
-            place[:, -1] = 1.0 if weights is None else weights[part]
-            w = np.ascontiguousarray(place[:, -1]) * scales[first : first + len(place)]
-            P[part] = self.ridge_.run(Z[part], Y[part], w)
-            self._count(len(place))
-            row = part.stop
+            stop = min(len(Z), row + stretch - self.filled_)
+            P[row:stop] = self.ridge_.run(Z[row:stop], Y[row:stop], scaled[row:stop])
+            self.rows_[self.filled_ : self.filled_ + stop - row] = block[row:stop]
+            self._count(stop - row)
+            row = stop
         return P
 
     @property
@@ -184,14 +183,9 @@ class Forgetting(Solver):
         self.filled_ += n
         if self.filled_ < len(self.rows_):
             return
-        dim = self.ridge_.dim_
-        ages = np.arange(len(self.rows_) - 1.0, -1.0, -1.0)
-        S = self.rows_[:, :-1] * np.sqrt(self.decay**ages * self.rows_[:, -1])[:, None]
-        kept = self.decay ** len(self.rows_)
-        self.gram_ = kept * self.gram_ + S[:, :dim].T @ S[:, :dim]
-        self.right_ = kept * self.right_ + S[:, :dim].T @ S[:, dim:]
+        fade(self.rows_, self.decay, self.gram_, self.right_)
         A = self.gram_.copy() if self.prior_ is None else self.gram_ + self.prior_
         if self.prior_ is None:
-            A.flat[:: dim + 1] += self.lam
+            A.flat[:: len(A) + 1] += self.lam
         self.ridge_.start_from(A, self.right_)
         self.filled_ = 0

@@ -127,8 +127,8 @@ class RidgeStacker(Stacker):
         self.seen_ = 0
 
     def predict(self, F: Array) -> Array:
-        P: Array = np.einsum("nek,ske->nsk", F, self.weights_)
-        return P
+        P: Array = self.weights_.transpose(1, 0, 2) @ F.transpose(2, 1, 0)  # (K, S, n)
+        return np.ascontiguousarray(P.transpose(2, 1, 0))
 
     def _learn(self, F: Array, Y: Array, weights: Array | None) -> Array:
         P = self.predict(F)
@@ -196,7 +196,7 @@ class SoftmaxStacker(Stacker):
 
     def predict(self, F: Array) -> Array:
         E = self.inputs_
-        logits = np.einsum("nec,se->nsc", F, self.weights_[:, :E], optimize=True) + self.weights_[:, E:]
+        logits = self.weights_[:, :E] @ F + self.weights_[:, E:]  # (n, S, C)
         if self.classes_ == 2:
             logits = np.concatenate([np.zeros_like(logits), logits], axis=2)
         P: Array = np.exp(logits - logits.max(axis=2, keepdims=True))

@@ -87,7 +87,9 @@ class SvmlightStream(Stream):
         if d is not None:
             self._layout = _Layout(at_least("d", d, 1), 0 if zero_based is True else 1)
         elif source.live:
-            raise ValueError(f"{source.name} cannot be searched for the number of features; pass d= (nystream run: --columns)")
+            raise ValueError(
+                f"{source.name} cannot be searched for the number of features; pass d= (nystream run: --columns)"
+            )
         if not any(map(str.strip, source.head(1))):
             raise ValueError(f"{source.name} is empty")
         self._source = source

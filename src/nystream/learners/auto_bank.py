@@ -1,0 +1,198 @@
+"""The experts of the automatic learner as one: rebuilds in the warm-up, the tournament, refreshes after it."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from nystream.learners.auto_experts import Decaying, Expert, Linear, Ridge, View, Window
+from nystream.learners.auto_recipe import Recipe
+from nystream.params import Params
+from nystream.scaling import GlobalScale, LogScale, StandardScale
+from nystream.types import Array
+
+__all__ = ["Bank"]
+
+LAMS = (0.01, 0.1)
+"""Ridges that compete in the tournament; the experts have the first."""
+CANDIDATES = {
+    "std": ("std", 1.0),
+    "std/2": ("std", 0.5),
+    "ag": ("ag", 1.0),
+    "ag/2": ("ag", 0.5),
+    "glob": ("glob", 0.7),
+    "log+ag": ("log", 1.0),
+}
+"""Competitors: view and width factor. Those with a slash are the half-width siblings of others."""
+KEPT = ("std", "ag", "glob")
+"""Competitors that are experts too."""
+HALF_LIFE = 1000
+"""Rows after which a loss counts half in the tournament."""
+NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
+"""The big expert's width: this part of the winner's, not under; the winner's own where half is so much worse."""
+FULL = 300
+"""Columns up to which the linear expert forgets: above, its window would hold fewer rows than columns."""
+
+
+class Bank(Params):
+    """Views and experts. Rows X may hold nan; Y (n, K) are the targets of all experts.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    first : int, default 0
+        Targets before this one say nothing about inputs: the metric leaves them out.
+    """
+
+    views_: dict[str, View]
+    experts_: dict[str, Expert]
+    others_: dict[str, Ridge]
+    """Competitors that are not experts; empty after the warm-up."""
+    losses_: dict[str, list[float]]
+    """Discounted losses of the competitors, for each ridge."""
+    seen_in_: dict[str, str]
+    """Which view each expert looks through."""
+    holes_: Array
+    """Columns with missing values, which have an indicator."""
+
+    def __init__(self, recipe: Recipe, first: int = 0) -> None:
+        self.recipe = recipe
+        self.first = first
+
+    def start(self) -> None:
+        self.views_, self.experts_, self.others_ = {}, {}, {}
+        self.losses_ = {name: [0.0] * len(LAMS) for name in CANDIDATES}
+        self.seen_in_ = {}
+        self.winner_ = "ag"
+        self.holes_ = np.empty(0, dtype=np.int64)
+
+    @property
+    def names(self) -> list[str]:
+        """The experts, in the order of their outputs."""
+        return [*KEPT, *(["big"] if self.recipe.big else []), "ag.99", "lin.95", "win1000", "win100"]
+
+    def predict(self, X: Array, outputs: int) -> Array:
+        """(n, E, K) outputs of the experts, 0 before the first rebuild. Pure."""
+        F = np.zeros((len(X), len(self.names), outputs))
+        if self.experts_:
+            U = self._seen(X, set(self.seen_in_.values()))
+            for e, name in enumerate(self.names):
+                F[:, e] = self.experts_[name].predict(U[self.seen_in_[name]])
+        return F
+
+    def run(self, X: Array, Y: Array, w: Array | None, bounds: tuple[Array, Array]) -> Array:
+        """(n, E, K) outputs made before each row was learnt. `bounds`: what targets are known to lie within."""
+        F = np.zeros((len(X), len(self.names), Y.shape[1]))
+        if not self.experts_:
+            return F
+        racing = {**{name: self.experts_[name] for name in KEPT}, **self.others_} if self.others_ else {}
+        U = self._seen(X, {*self.seen_in_.values(), *(CANDIDATES[name][0] for name in racing)})
+        for e, name in enumerate(self.names):
+            expert, rows = self.experts_[name], U[self.seen_in_[name]]
+            if name in racing and isinstance(expert, Ridge):
+                outputs = expert.run_all(rows, Y, w)
+                self._count(name, outputs, Y, w, bounds)
+                F[:, e] = outputs[0]
+            else:
+                F[:, e] = expert.run(rows, Y, w)
+        for name, other in self.others_.items():
+            self._count(name, other.run_all(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
+        return F
+
+    def rebuild(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> None:
+        """Everything anew from all rows so far; `last`: the warm-up is over."""
+        r = self.recipe
+        self.holes_ = np.flatnonzero(np.isnan(X).any(axis=0))
+        A = self._augmented(X)
+        labels = Y[:, self.first :] if 10 * len(A) >= r.metric and len(A) > 2 else None
+        seed = int(rng.integers(2**32))
+        std, log = StandardScale(), LogScale()
+        self.views_ = {"std": View(std), "ag": View(std), "glob": View(GlobalScale()), "log": View(log)}
+        self.views_["lin"] = View(StandardScale(clip=30.0))
+        self.experts_, self.others_ = {}, {}  # before new ones take memory
+        for name, view in self.views_.items():
+            view.fit(A, labels if name in ("ag", "log") else None, r.metric, seed)
+        self.views_["now"] = copy.deepcopy(self.views_["ag"])
+        self.winner_, factor = self._winner()
+        self.seen_in_ = {"std": "std", "ag": "ag", "glob": "glob", "big": CANDIDATES[self.winner_][0]}
+        self.seen_in_ |= {"ag.99": "now", "lin.95": "lin", "win1000": "now", "win100": "now"}
+        ridges = {name: Ridge(r.landmarks, width, LAMS[:1] if last else LAMS) for name, (_, width) in CANDIDATES.items()}
+        experts: dict[str, Expert] = {"big": Ridge(r.big, factor)} if r.big else {}  # first: it needs the most room
+        if not r.big:
+            del self.seen_in_["big"]
+        experts |= {name: ridges[name] for name in KEPT}
+        experts |= {"ag.99": Decaying(r.small), "lin.95": Linear(0.95 if A.shape[1] <= FULL else 1.0)}
+        experts |= {"win1000": Window(r.windows[0]), "win100": Window(r.windows[1])}
+        for name, expert in experts.items():
+            expert.fit(self.views_[self.seen_in_[name]], A, Y, w, rng)
+        self.experts_ = experts
+        others = {} if last else {name: ridge for name, ridge in ridges.items() if name not in KEPT}
+        for name, other in others.items():
+            other.fit(self.views_[CANDIDATES[name][0]], A, Y, w, rng)
+        self.others_ = others
+        if last and self.seen_in_.get("big") != "log":
+            del self.views_["log"]
+
+    def refresh(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
+        """What follows the stream anew from the last rows: scales, metric, the expert that forgets, the windows."""
+        A = self._augmented(X)
+        self.views_["now"].fit(A, Y[:, self.first :], self.recipe.metric, int(rng.integers(2**32)))
+        for name in ("ag.99", "win1000", "win100"):
+            self.experts_[name].fit(self.views_["now"], A, Y, w, rng)
+
+    def widen(self, X: Array, Y: Array, w: Array | None) -> None:
+        """Rows have as many columns as X from now on, the new ones 0 so far; X, Y, w are the last rows."""
+        d = X.shape[1] + len(self.holes_)
+        for view in self.views_.values():
+            view.widen(d)
+        for name, expert in (*self.experts_.items(), *self.others_.items()):
+            if isinstance(expert, Linear):  # which has forgotten all but the last rows
+                expert.fit(self.views_["lin"], self._augmented(X), Y, w, np.random.default_rng(0))
+            else:
+                expert.widen(d)
+
+    def add_outputs(self, combination: Array) -> None:
+        for expert in (*self.experts_.values(), *self.others_.values()):
+            expert.add_outputs(combination)
+
+    @property
+    def size(self) -> int:
+        """Landmarks and window rows."""
+        return sum(len(e.points_) for e in self.experts_.values() if isinstance(e, Ridge)) + sum(
+            e.smoother_.size for e in self.experts_.values() if isinstance(e, Window)
+        )
+
+    @property
+    def nbytes(self) -> int:
+        parts = (*self.views_.values(), *self.experts_.values(), *self.others_.values())
+        return self.holes_.nbytes + sum(part.nbytes for part in parts)
+
+    def _augmented(self, X: Array) -> Array:
+        """Indicators of missing values, 0 or 1, before the columns."""
+        if not len(self.holes_):
+            return X
+        return np.hstack([np.isnan(X[:, self.holes_]).astype(np.float64), X])
+
+    def _seen(self, X: Array, names: set[str]) -> dict[str, Array]:
+        A = self._augmented(X)
+        return {name: self.views_[name](A) for name in sorted(names)}
+
+    def _count(self, name: str, outputs: list[Array], Y: Array, w: Array | None, bounds: tuple[Array, Array]) -> None:
+        keep = 0.5 ** (1 / HALF_LIFE)
+        ages = keep ** np.arange(len(Y) - 1.0, -1.0, -1.0)
+        v = ages if w is None else ages * w
+        for i, F in enumerate(outputs):
+            miss = ((np.clip(F, *bounds) - Y) ** 2).mean(axis=1)
+            self.losses_[name][i] = keep ** len(Y) * self.losses_[name][i] + float(v @ miss)
+
+    def _winner(self) -> tuple[str, float]:
+        """The competitor with the least loss, and the width factor of the big expert."""
+        best = {name: min(losses) for name, losses in self.losses_.items()}
+        if not any(best.values()):
+            return "ag", 1.0
+        winner = min(best, key=lambda name: best[name])
+        factor, sibling = CANDIDATES[winner][1], f"{winner}/2"
+        if sibling in best and best[sibling] > WORSE * best[winner]:
+            return winner, factor
+        return winner, max(NARROWER * factor, NARROWEST)

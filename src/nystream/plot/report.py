@@ -1,0 +1,233 @@
+"""One self-contained HTML page about an evaluation: curves, tables, settings, versions."""
+
+from __future__ import annotations
+
+import html
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from nystream.evaluate.comparison import Comparison
+from nystream.evaluate.result import Result
+from nystream.evaluate.table import figures
+from nystream.metrics.base import Metric
+from nystream.metrics.names import METRICS
+from nystream.plot.curves import axis_name, draw_lines, name_lines
+from nystream.plot.inline import inlined
+from nystream.plot.labels import around
+from nystream.plot.page import cell, page, pairs, section, table
+from nystream.plot.race import draw_speed
+from nystream.plot.regret import regret_chart
+from nystream.plot.style import PALETTE, Figure, blank
+
+__all__ = ["report"]
+
+SIZE = (6.4, 3.5)
+"""Inches of a chart."""
+SPREAD = 20.0
+"""Sizes, bytes and speeds that differ by more than this factor are drawn on a logarithmic axis."""
+READINGS = 24
+"""Rows of the table of a learner's readings, evenly spaced, the last always."""
+WHOLE = ("n", "size", "bytes", "rows_per_second")
+"""Columns of whole numbers, written with commas."""
+TITLES = {"size": "size"}
+"""Columns whose words on an axis are explained below their title instead."""
+EXPLAINED = {
+    "regret": "total loss minus that of the best function in hindsight; dotted: what theory allows at most",
+    "size": "points or features that the learner stores",
+    "bytes": "of all arrays that the learner holds",
+    "rows_per_second": "seconds inside the learner only",
+}
+
+
+def report(
+    result: Result | Comparison,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    title: str = "Evaluation",
+    about: Mapping[str, str] | None = None,
+) -> str:
+    """Write a page about a result or a comparison, and return it.
+
+    Everything is inside: style, SVG and tables. Nothing is fetched and no script runs; light or dark as the reader's
+    system has it. What was measured is drawn: the metrics of predictions, so far and windowed, regret and its bound,
+    size, bytes, speed.
+
+    Parameters
+    ----------
+    result : Result or Comparison
+    path : path, optional
+        Where to write it, .html.
+    title : str
+    about : mapping of str to str, optional
+        What else to tell of the run, as the source of the rows.
+
+    Examples
+    --------
+    >>> import nystream
+    >>> learner = nystream.PKRR(nystream.Fourier(nystream.Gaussian(0.5), 50, seed=0))
+    >>> result = nystream.prequential(nystream.streams.sine(500, seed=0), learner, ["mse", "regret"], every=50)
+    >>> text = nystream.plot.report(result, title="Sine")
+    >>> text.startswith("<!DOCTYPE html>"), text.count("<svg")
+    (True, 2)
+    """
+    comparison = result if isinstance(result, Comparison) else Comparison([result])
+    charts = [_chart(comparison, column, f"c{i}") for i, column in enumerate(_columns(comparison))]
+    charts += _speed(comparison, f"c{len(charts)}")
+    sections = [
+        section("Last readings", _finals(comparison)),
+        section("Over the stream", f'<div class="charts">\n{"".join(charts)}</div>') if charts else "",
+        section("Learners", _settings(comparison)),
+        section("Run", pairs(_facts(comparison, about or {}))),
+        section("Readings", *(_readings(r) for r in comparison)),
+    ]
+    versions = comparison.results[0].meta.get("versions", {})
+    footer = "Written by " + ", ".join(f"{name} {number}" for name, number in versions.items())
+    text = page(title, _lead(comparison), sections, footer if versions else "")
+    if path is not None:
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise ValueError(f"a report is a page of HTML; end {os.fspath(path)!r} with .html")
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    return text
+
+
+def _lead(comparison: Comparison) -> str:
+    rows = max(r.rows for r in comparison)
+    who = "1 learner" if len(comparison) == 1 else f"{len(comparison)} learners"
+    stopped = "; stopped before the end" if comparison.interrupted else ""
+    return f"{who}, {rows:,} rows, each predicted before its label was used{stopped}"
+
+
+def _predicted(column: str) -> bool:
+    """Whether a column is a metric of predictions."""
+    kind = METRICS.get(column.partition("@")[0])
+    return kind is None or issubclass(kind, Metric)
+
+
+def _drawable(comparison: Comparison, column: str) -> bool:
+    """Whether every learner has the column, and some learner a number in it."""
+    if not all(column in r.columns for r in comparison):
+        return False
+    return any(bool(np.isfinite(r[column]).any()) for r in comparison)
+
+
+def _columns(comparison: Comparison) -> list[str]:
+    wanted = [m for m in comparison.metrics if _predicted(m)]
+    wanted += [m for m in ("regret", "size", "bytes", "rows_per_second") if m in comparison.metrics]
+    return [column for column in wanted if _drawable(comparison, column)]
+
+
+def _chart(comparison: Comparison, column: str, key: str) -> str:
+    results = list(comparison)
+    figure = regret_chart(results, size=SIZE) if column == "regret" else _lines(results, column)
+    return _figure(figure, key, TITLES.get(column, axis_name(column)), _explained(comparison, column))
+
+
+def _lines(results: list[Result], column: str) -> Figure:
+    """A line for each learner; what can be counted is shown from 0, unless it needs a logarithmic axis."""
+    figure = blank(*SIZE)
+    axes = figure.add_subplot()
+    log = "" if _predicted(column) else _scale(results, column)
+    tags = draw_lines(axes, results, column, log=log)
+    if not _predicted(column) and not log:
+        axes.set_ylim(0, 1.02 * axes.get_ylim()[1])
+    axes.set_ylabel("")
+    name_lines(figure, [(axes, tags)])
+    return figure
+
+
+def _explained(comparison: Comparison, column: str) -> str:
+    if column in EXPLAINED:
+        return EXPLAINED[column]
+    better = next(r.directions.get(column, "lower") for r in comparison)
+    return f"{'' if '@' in column else 'so far; '}{better} is better"
+
+
+def _scale(results: list[Result], column: str) -> str:
+    finals = [r.final[column] for r in results if r.final[column] > 0]
+    return "y" if finals and max(finals) > SPREAD * min(finals) else ""
+
+
+def _speed(comparison: Comparison, key: str) -> list[str]:
+    """The first metric against speed, where there is more than one learner to compare."""
+    metric = next((m for m in comparison.metrics if _predicted(m) and _drawable(comparison, m)), None)
+    if metric is None or len(comparison) < 2:
+        return []
+    figure = blank(*SIZE)
+    axes = figure.add_subplot()
+    tags = draw_speed(axes, comparison, metric, "")
+    figure.set_layout_engine("tight")
+    figure.draw_without_rendering()
+    around(axes, tags)
+    return [
+        _figure(figure, key, f"{axis_name(metric)} against speed", "last readings; rows per second inside the learner")
+    ]
+
+
+def _figure(figure: Figure, key: str, title: str, small: str) -> str:
+    caption = f"{html.escape(title)}<small>{html.escape(small)}</small>"
+    return f"<figure><figcaption>{caption}</figcaption>\n{inlined(figure, key, title)}</figure>\n"
+
+
+def _finals(comparison: Comparison) -> str:
+    """The last readings, the best of each column marked."""
+    shown = [m for m in comparison.metrics if any(not math.isnan(v) for v in comparison.final(m).values())]
+    columns = []
+    for metric in shown:
+        finals = comparison.final(metric)
+        best = comparison.best(metric) if len(comparison) > 1 and metric != "regret_bound" else None
+        texts = _numbers(metric, list(finals.values()))
+        columns.append([cell(t, "best" if n == best else "") for t, n in zip(texts, finals, strict=True)])
+    names = [cell(r.name, key=_key(i)) for i, r in enumerate(comparison)]
+    seconds = [cell(f"{r.seconds:.3g}") for r in comparison]
+    header = ["learner", *(TITLES.get(m, axis_name(m)) for m in shown), "seconds"]
+    return table(header, zip(names, *columns, seconds, strict=True))
+
+
+def _numbers(column: str, values: list[float]) -> list[str]:
+    if column in WHOLE:
+        return [f"{v:,.0f}" if math.isfinite(v) else "–" for v in values]
+    return [text if text != "-" else "–" for text in figures(values)]
+
+
+def _key(i: int) -> str:
+    """The style of a learner's line in the charts."""
+    dashes = ("solid", "dashed", "dotted", "double")
+    return (
+        f"border-top-color: var(--line{i % len(PALETTE)}); border-top-style: {dashes[i // len(PALETTE) % len(dashes)]}"
+    )
+
+
+def _settings(comparison: Comparison) -> str:
+    rows = [(cell(r.name, key=_key(i)), cell(r.learner, "words", code=True)) for i, r in enumerate(comparison)]
+    return table(["name", "constructor call"], rows, words=True)
+
+
+def _facts(comparison: Comparison, about: Mapping[str, str]) -> dict[str, str]:
+    meta = comparison.results[0].meta
+    facts = {**about, "rows": f"{max(r.rows for r in comparison):,}"}
+    words = {
+        "every": "rows between readings",
+        "block": "rows handed over at once",
+        "delay": "rows before a label arrives",
+    }
+    for name, told in words.items():
+        if meta.get(name):
+            facts[told] = str(meta[name])
+    for name, number in meta.get("versions", {}).items():
+        facts[name] = str(number)
+    return facts
+
+
+def _readings(result: Result) -> str:
+    n = len(result["n"])
+    kept = sorted(range(n - 1, -1, -max(1, math.ceil(n / READINGS))))
+    texts = [_numbers(name, column[kept].tolist()) for name, column in result.columns.items()]
+    inside = table(
+        [TITLES.get(name, axis_name(name)) for name in result.columns],
+        zip(*([cell(t) for t in ts] for ts in texts), strict=True),
+    )
+    return f"<details><summary>{html.escape(result.name)}</summary>\n{inside}</details>"

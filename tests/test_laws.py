@@ -29,10 +29,9 @@ from nystream.learners import Forgetting, KernelSmoother
 from nystream.learners.auto import Auto
 from nystream.learners.auto_recipe import Recipe
 from nystream.learners.catalogue import CATALOGUE
-from nystream.learners.mixture import Mixture
 
 G = Gaussian(0.7)
-SMALL = Recipe((2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)
+SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)
 FEATURES = Fourier(G, 40, seed=0)
 POINTS = np.random.default_rng(5).uniform(-1, 1, (15, 3))
 VARIANTS = {
@@ -64,11 +63,9 @@ VARIANTS = {
     "forgetting-landmarks": Forgetting(WithConstant(Landmarks(G, POINTS)), lam=0.1, decay=0.9),
     "classifier-forgetting": Classifier(Forgetting(FEATURES, decay=0.97)),
     "classifier-smoother": Classifier(KernelSmoother(window=30)),
-    "auto": Auto(recipe=SMALL),
     "auto-classes": Auto(recipe=SMALL, task="classification"),
     "auto-warming-up": Auto(lags=False),
     "classifier-auto": Classifier(Auto(recipe=SMALL, seed=3)),
-    "mixture": Mixture([PKAWV(FEATURES, lam=lam) for lam in (0.1, 10.0)], bound=2.0, eta=0.5),
     "standardized": Standardized(PKAWV(FEATURES, lam=0.1)),
     "standardized-classifier": Standardized(Classifier(PKRR(FEATURES, lam=0.1))),
 }

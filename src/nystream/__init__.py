@@ -4,7 +4,7 @@ import importlib as _importlib
 from importlib.metadata import version as _version
 from typing import Any as _Any
 
-from nystream import evaluate, features, kernels, learners, losses, metrics, solvers, streams
+from nystream import datasets, evaluate, features, kernels, learners, losses, metrics, solvers, streams
 from nystream.evaluate import Comparison, Result, compare, prequential
 from nystream.features import KORS, AdaptiveNystrom, Fastfood, Fourier, Nystrom, Taylor
 from nystream.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Normalized, Polynomial
@@ -25,6 +25,7 @@ from nystream.learners import (
     SILK,
     SVMD,
     Aggregate,
+    Auto,
     Baseline,
     BudgetPA,
     Classifier,
@@ -54,6 +55,7 @@ from nystream.persist import from_bytes, load, save, to_bytes
 __version__ = _version("nystream")
 
 __all__ = [
+    "datasets",
     "evaluate",
     "features",
     "kernels",
@@ -68,6 +70,7 @@ __all__ = [
     "load",
     "save",
     "to_bytes",
+    "Auto",
     "Baseline",
     "Classifier",
     "Comparison",

@@ -89,6 +89,20 @@ def test_ridge_stacker_is_discounted_least_squares_towards_the_mean(size):
                 assert_allclose(got[t, s, k], F[t, :, k] @ w, atol=1e-10)
 
 
+def test_rescaled_sums_are_those_of_outputs_and_labels_in_the_new_unit():
+    rng = np.random.default_rng(0)
+    F, Y, unit = rng.normal(size=(47, 4, 2)), rng.normal(size=(47, 2)), np.array([10.0, 0.1])
+    old, new = RidgeStacker(MEMBERS), RidgeStacker(MEMBERS)
+    for stacker, factor in ((old, 1.0), (new, unit)):
+        stacker.start(4, 2)
+        stacker.run(F * factor, Y * factor)
+    old.rescale(unit)
+    for t in range(3):  # completes the block
+        for stacker in (old, new):
+            stacker.run(F[t : t + 1] * unit, Y[t : t + 1] * unit)
+    assert_allclose(old.weights_, new.weights_, rtol=1e-9)
+
+
 @pytest.mark.parametrize("before", [2, 3])
 def test_a_late_class_changes_no_odds_between_the_old_ones(before):
     F, labels = scores(classes=before)

@@ -39,7 +39,7 @@ _FRAMES = (
 
 def video(
     source: Annotated[str, typer.Argument(metavar="INPUT", help=_FRAMES)],
-    out: Annotated[Path, typer.Argument(help="Folder for what is written.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for what is written.")],
     truth: Annotated[
         str | None,
         typer.Option(help="True masks, numbered like the frames: foreground 255, not scored 85 and 170 (CDnet)."),
@@ -198,11 +198,12 @@ def _report(source: str, watch: _Watch) -> None:
             "foreground_pixels": foreground,
             "background_pixels": background,
         }
-        title = f"{'/'.join(Path(source).parts[-3:])}: {watch.scored} labelled frames"
+        labelled = f"{watch.scored} labelled frame{'s' * (watch.scored != 1)}"
+        title = f"{'/'.join(Path(source).parts[-3:])}: {labelled}"
         importlib.import_module("nystream.plot.roc").roc_chart(
             {f"{watch.model.rule.upper()} per pixel": watch.roc}, watch.out / "roc.png", title=title
         )
-        said += f"\nROC area {watch.roc.area:.4f} over {watch.scored} labelled frames: {watch.out / 'roc.png'}"
+        said += f"\nROC area {watch.roc.area:.4f} over {labelled}: {watch.out / 'roc.png'}"
     (watch.out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
     print(said)
 

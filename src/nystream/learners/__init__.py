@@ -1,6 +1,7 @@
 """The learners: one published algorithm, one file."""
 
 from nystream.learners.aggregate import Aggregate
+from nystream.learners.auto import Auto
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
 from nystream.learners.bsgd import BSGD
@@ -51,6 +52,7 @@ __all__ = [
     "RRF",
     "SILK",
     "SVMD",
+    "Auto",
     "Baseline",
     "Classifier",
     "DoublySGD",

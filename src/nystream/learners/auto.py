@@ -239,7 +239,9 @@ class Auto(Learner):
         if t in recipe.rebuilds:
             X, Y, w = self._kept()
             if not self._classes:
+                before = self.scale_
                 self.shift_, self.scale_ = _location(Y)
+                self.stack_.rescale(before / self.scale_)
             self.bank_.rebuild(X, self._targets(Y), w, rng, last=self._warm)
             if self._warm:
                 self.buffer_ = [ring.resized(recipe.ring) for ring in self.buffer_]

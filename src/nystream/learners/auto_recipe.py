@@ -46,7 +46,7 @@ class Recipe(Params):
     ----------
     rebuilds : sequence of int
         Rows after which scales, metric, widths and landmarks are computed anew and every expert is refitted on all
-        rows so far. The last one ends the warm-up.
+        rows so far: 1, 2 (from then on targets have a scale) and more. The last one ends the warm-up.
     landmarks, big, small : int
         Landmarks of the plain experts, of the big one (0: none) and of the one that forgets.
     ring, refresh : int
@@ -77,8 +77,8 @@ class Recipe(Params):
         self.refresh = at_least("refresh", refresh, 1)
         self.windows = windows
         self.metric = at_least("metric", metric, 2)
-        if not rebuilds or any(b <= a for a, b in zip(rebuilds, rebuilds[1:], strict=False)) or rebuilds[0] < 1:
-            raise ValueError(f"rebuilds must be increasing row counts from 1 on, got {rebuilds!r}")
+        if list(rebuilds[:2]) != [1, 2] or any(b <= a for a, b in zip(rebuilds, rebuilds[1:], strict=False)):
+            raise ValueError(f"rebuilds must be increasing row counts that begin with 1, 2; got {rebuilds!r}")
 
     @property
     def warmup(self) -> int:
@@ -134,7 +134,7 @@ class Recipe(Params):
         def size(n: int, part: float = landmarks) -> int:
             return max(1, math.floor(part * n))
 
-        warmup = size(self.warmup, rows)
+        warmup = max(3, size(self.warmup, rows))
         rebuilds = [r for r in self.rebuilds if r < warmup] + [warmup]
         return Recipe(
             rebuilds,

@@ -98,6 +98,11 @@ class Stack(Params):
         self.stacker_.grow(outputs)
         self.outputs_ = outputs
 
+    def rescale(self, factor: Array) -> None:
+        """Standardised targets are from now on so many times larger, (K,)."""
+        assert isinstance(self.stacker_, RidgeStacker)
+        self.stacker_.rescale(factor)
+
     def weights(self) -> Array:
         """(inputs, G) what the stack inputs count for in the next prediction, the members weighed by the mixture."""
         E = self.expert_shares_.shape[1]

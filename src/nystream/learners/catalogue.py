@@ -10,6 +10,8 @@ from typing import Any
 from nystream.features import Fourier, Taylor
 from nystream.kernels import Gaussian
 from nystream.learners.aggregate import Aggregate
+from nystream.learners.auto import Auto
+from nystream.learners.auto_recipe import Recipe
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
 from nystream.learners.bsgd import BSGD
@@ -24,6 +26,7 @@ from nystream.learners.kernel_awv import KernelAWV, KernelRidge
 from nystream.learners.kons import KONS
 from nystream.learners.krls import KRLS
 from nystream.learners.least_squares import LeastSquares
+from nystream.learners.mixture import Mixture
 from nystream.learners.narow import NAROW
 from nystream.learners.nogd import NOGD
 from nystream.learners.nolana import NOLANA
@@ -93,6 +96,7 @@ _CALANDRIELLO = "Calandriello, Lazaric, Valko 2017"
 _CHENG = "Cheng, Vishwanathan, Schuurmans, Wang, Caelli 2006"
 _JEZEQUEL = "Jezequel, Gaillard, Rudi 2019"
 
+_SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)
 _GRID = [PKAWV(Taylor(_G, degree=3), lam=10.0**k) for k in range(-2, 2)]
 
 _ROWS = [
@@ -130,6 +134,8 @@ _ROWS = [
     Entry("dual-sgd", DualSGD(_G, budget=15, dim=40, lam=0.01, evict=4, seed=0), "Le, Nguyen, Nguyen, Phung 2016"),
     Entry("forgetting", Forgetting(Fourier(_G, 40, seed=0), decay=0.97), "Haykin 1986; Gay 1996"),
     Entry("kernel-smoother", KernelSmoother(window=40), "Nadaraya 1964; Watson 1964"),
+    Entry("mixture", Mixture(_GRID, bound=3.0), "Herbster, Warmuth 1998"),
+    Entry("auto", Auto(recipe=_SMALL), "stacked online experts, this package"),
     Entry("baseline", Baseline(dim=60), "ridge on random Fourier features (Rahimi, Recht 2007)"),
 ]
 

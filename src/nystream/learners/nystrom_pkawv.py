@@ -146,6 +146,10 @@ class NystromPKAWV(LeastSquares, Learner):
         projected = (np.sqrt(loss) + np.sqrt(norm2 * self.missed())) ** 2
         return float(projected + self.lam * norm2 + self.regret_bound())
 
+    def leverage(self, X: Any) -> Array:
+        """(n,) s = z'A^-1 z in the present span. What x has outside of it is not counted here; `std` counts it."""
+        return super().leverage(X)
+
     def std(self, X: Any) -> Array:
         """Predictive standard deviations sqrt(best/n (1 + s + (k(x, x) - |z|^2)/lam)): (n,), or (n, K) with K outputs.
 

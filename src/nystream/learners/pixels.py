@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, NoReturn
 
 import numpy as np
@@ -133,12 +133,13 @@ class Pixels(Params):
         frozen = None if freeze is None else _mask(freeze, shape[:2])
         if not self.shape_:
             self._start(shape)
-        scores = self._swept(pixels, shape[:2], frozen, learn=True)
-        self.n_seen_ += 1
-        self.clock_ += 1
-        if self.clock_ == np.iinfo(BIRTHS[self.dtype]).max:
-            self._renumber()
-        return scores
+        try:
+            return self._swept(pixels, shape[:2], frozen, learn=True)
+        finally:  # a Ctrl-C meanwhile comes out when every band has learnt the frame
+            self.n_seen_ += 1
+            self.clock_ += 1
+            if self.clock_ == np.iinfo(BIRTHS[self.dtype]).max:
+                self._renumber()
 
     def run(self, frames: Any) -> npt.NDArray[Any]:
         """`step` over frames in order, an array (T, H, W[, c]) or any iterable of frames: scores (T, H, W)."""
@@ -228,7 +229,12 @@ class Pixels(Params):
         else:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(bands, thread_name_prefix="pixels")
-            list(self._pool.map(band, range(bands)))
+            futures = [self._pool.submit(band, i) for i in range(bands)]
+            try:
+                for future in futures:
+                    future.result()
+            finally:
+                wait(futures)
         return scores
 
     def _stacked(self, scores: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -126,6 +126,14 @@ class RidgeStacker(Stacker):
         self.new_sums_ = np.zeros((outputs, inputs))
         self.seen_ = 0
 
+    def rescale(self, factor: Array) -> None:
+        """From now on outputs and labels of every target are measured so many times larger, (K,)."""
+        square = factor**2
+        self.gram_ *= square[:, None, None]
+        self.new_gram_ *= square[:, None, None]
+        self.sums_ *= square[:, None]
+        self.new_sums_ *= square[:, None]
+
     def predict(self, F: Array) -> Array:
         P: Array = self.weights_.transpose(1, 0, 2) @ F.transpose(2, 1, 0)  # (K, S, n)
         return np.ascontiguousarray(P.transpose(2, 1, 0))

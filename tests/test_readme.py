@@ -1,0 +1,27 @@
+"""The Python in the README runs, block after block, as a reader would type it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    pytest.importorskip("river", reason="river is not installed")
+    monkeypatch.chdir(tmp_path)  # models are saved there
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    names = {"X_train": X, "y_train": np.where((X**2).sum(axis=1) < 1, "in", "out"), "__name__": "readme"}
+    assert BLOCKS
+    for number, block in enumerate(BLOCKS, start=1):
+        try:
+            exec(compile(block, f"README.md, Python block {number}", "exec"), names)
+        except Exception as error:
+            pytest.fail(f"Python block {number} of the README: {type(error).__name__}: {error}\n{block}")

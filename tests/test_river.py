@@ -143,7 +143,7 @@ def test_a_learner_whose_width_is_fixed_says_so():
     assert model.predict_one({"a": 1.0, "b": 1.0}) == model.predict_one({"a": 1.0})
 
 
-FIXED = {"pkawv", "pkrr"}
+FIXED = {"pkawv", "pkrr", "aggregate"}
 """Examples of the catalogue whose features (Taylor) are made for a number of columns."""
 
 

@@ -135,6 +135,29 @@ def test_generators_of_every_kind_go_on_where_they_stopped():
         assert np.array_equal(generator.random(4), twin.random(4))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda header: header["model"]["params"].update(momentum=0.9), "unexpected keyword argument 'momentum'"),
+        (lambda header: header["model"].pop("params"), "'params'"),
+        (lambda header: header["model"]["state"].update(factor_={"$array": "nowhere", "$shape": [1]}), "'nowhere'"),
+        (lambda header: header.update(model=[{"$class": 3}]), "no model that this nystream knows"),
+    ],
+)
+def test_a_file_of_another_version_is_refused_in_one_line(change, message):
+    content = trained().to_bytes()
+
+    def signed(header):
+        change(header)
+        header["sha256"] = persist._digest(header["model"], read_tensors(content))
+
+    with pytest.raises(ValueError, match=message) as caught:
+        nystream.from_bytes(edited(content, signed))
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match="its header is incomplete"):
+        nystream.from_bytes(edited(content, lambda header: header.pop("model")))
+
+
 def test_bytes_come_in_any_buffer():
     learner = trained()
     content = learner.to_bytes()

@@ -5,9 +5,9 @@
 Every row is predicted before its label is given. elec2, weather, covtype and mnist come in stored order, the others
 shuffled with seed 0. Errors are error rates, or root mean squared errors for casp and cpusmall; then log loss and
 expected calibration error (15 bins), rows per second (one thread) and bytes of the model. `--peers`: linear ridge,
-no-change, scikit-learn's Nystroem(1000) and RBFSampler(1000) + SGD in blocks of 100, standardised, gamma 1/d. `--river`:
-adaptive random forest, Hoeffding adaptive tree and nearest neighbours, which are slow. The files are looked for in
-NYSTREAM_DATA (default: ../shared/data beside the repository). `--json FILE` keeps the figures.
+no-change, scikit-learn's Nystroem(1000) and RBFSampler(1000) + SGD in blocks of 100, standardised, gamma 1/d;
+`--river`: adaptive random forest, Hoeffding adaptive tree and nearest neighbours, which are slow. The files are looked
+for in NYSTREAM_DATA (default: ../shared/data beside the repository). `--json FILE` keeps the figures.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from auto_peers import peers
 
 from nystream import streams
 from nystream.learners.auto import Auto
@@ -157,8 +158,6 @@ def main() -> None:
         regression = name in REGRESSION
         rows = {"Auto": auto(X, y, regression, not options.no_lags)}
         if options.peers or options.river:
-            from auto_peers import peers
-
             rows |= peers(X, y, regression, figures, river=options.river)
         found[name] = rows
         for label, values in rows.items():

@@ -5,7 +5,8 @@
 Two models, each row predicted before its label is given; error rates, or root mean squared errors for casp and
 cpusmall. `ridge`: Nystrom ridge, 300 landmarks, lam .01, the width the median distance; scale, metric and landmarks
 from the first 3,200 rows, so that these rows see a little of each other. `window`: the kernel smoother over the last
-1,000 rows, scale and metric from the last 2,000 rows, anew every 1,000. Streams and data as in auto_streams.py.
+1,000 rows, scale and metric from the last 2,000 rows, anew every 1,000. At the end, relative to two rounds, the
+geometric mean over the streams and the worst of them. Streams and data as in auto_streams.py.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ SETTINGS = {
     "2, 500 rows": LearnedMetric(2, rows=500),
     "2, 2000 rows": LearnedMetric(2, rows=2000),
 }
+
+BASE = list(SETTINGS).index("2 rounds")
 
 
 def targets(y: np.ndarray, regression: bool) -> np.ndarray:
@@ -85,16 +88,26 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=7000)
     arguments = parser.parse_args()
     print(f"{'stream':<9} {'model':<7}" + "".join(f"{name:>15}" for name in SETTINGS))
+    errors: dict[str, list[list[float]]] = {"ridge": [], "window": []}
     for name in arguments.streams:
         X, y = read(name, arguments.rows)
         Y = targets(y, name in REGRESSION)
         unit = float(y[:100].std()) if name in REGRESSION else None
-        fits = {key: ridge(X, Y, metric) for key, metric in SETTINGS.items()}
-        cells = [f"{error(P, Y, unit):>15.4f}" for P, _ in fits.values()]
-        print(f"{name:<9} {'ridge':<7}" + "".join(cells), flush=True)
-        cells = [f"{error(window(X, Y, metric)[1000:], Y[1000:], unit):>15.4f}" for metric in SETTINGS.values()]
-        print(f"{name:<9} {'window':<7}" + "".join(cells), flush=True)
-        print(f"{name:<9} {'fit, ms':<7}" + "".join(f"{taken * 1e3:>15.0f}" for _, taken in fits.values()), flush=True)
+        fits = [ridge(X, Y, metric) for metric in SETTINGS.values()]
+        errors["ridge"].append([error(P, Y, unit) for P, _ in fits])
+        windows = [window(X, Y, metric)[1000:] for metric in SETTINGS.values()]
+        errors["window"].append([error(P, Y[1000:], unit) for P in windows])
+        for model, rows in errors.items():
+            line(name, model, rows[-1], ".4f")
+        line(name, "fit, ms", [taken * 1e3 for _, taken in fits], ".0f")
+    for model, rows in errors.items():
+        relative = np.array(rows) / np.array(rows)[:, [BASE]]
+        line("mean", model, np.exp(np.log(relative).mean(axis=0)).tolist(), ".3f")
+        line("worst", model, relative.max(axis=0).tolist(), ".3f")
+
+
+def line(stream: str, model: str, numbers: list[float], form: str) -> None:
+    print(f"{stream:<9} {model:<7}" + "".join(f"{number:>15{form}}" for number in numbers), flush=True)
 
 
 if __name__ == "__main__":

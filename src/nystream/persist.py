@@ -51,7 +51,12 @@ def from_bytes(content: bytes | bytearray | memoryview, *, trust: bool | str | I
     if _digest(header["model"], tensors) != header["sha256"]:
         raise ValueError("the model file is corrupted: its checksum does not match its content")
     names = [trust] if isinstance(trust, str) else trust
-    return _unpack(header["model"], tensors, names if isinstance(names, bool) else frozenset(names))
+    try:
+        return _unpack(header["model"], tensors, names if isinstance(names, bool) else frozenset(names))
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError) as error:
+        raise ValueError(
+            f"the model file describes no model that this nystream knows ({error}); it may come from another version"
+        ) from error
 
 
 def save(model: Params, path: str | os.PathLike[str]) -> None:
@@ -97,7 +102,11 @@ def _read(content: bytes) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, An
         header = json.loads(json.loads(content[8 : 8 + size])["__metadata__"][_KEY])
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"not a nystream model, or a truncated or corrupted one ({error})") from None
-    if not isinstance(header, dict) or not isinstance(header.get("format"), int) or "sha256" not in header:
+    if (
+        not isinstance(header, dict)
+        or not isinstance(header.get("format"), int)
+        or not {"sha256", "model"} <= set(header)
+    ):
         raise ValueError("not a nystream model: its header is incomplete")
     return tensors, header
 

@@ -179,6 +179,7 @@ def test_readings_are_saved_as_json(tmp_path):
         ("a,b,y\n1,2,3\n", ["--sigma", "2"], "--sigma is the kernel width of a learner that is named with --learner"),
         ("a,b,y\n1,2,3\n", ["-f", "absent/m.nys"], "absent: No such folder"),
         ("a,b,y\n1,2,3\n", ["--result", "r.xls"], "cannot tell the format of 'r.xls'"),
+        ("a,b,y\n1,2,3\n", ["--result", "absent/r.json"], "absent: No such folder"),
         ("a,b,y\n1,2,up\n", ["--task", "regression"], "the targets of in.csv are names (up), not numbers"),
         ("a,b,y\n1,2,up\n", ["-m", "mse"], "mse cannot be read off Baseline"),
         (REALS, ["--task", "classification"], "in.csv has 50 different targets among its first 50"),

@@ -55,8 +55,8 @@ def test_no_two_files_are_the_same():
     assert len(set(checksums)) == len(checksums)
 
 
-@pytest.mark.parametrize(("d", "file"), FILES, ids=[f.path for _, f in FILES])
-def test_small_files_have_their_checksum(d, file):
+@pytest.mark.parametrize("file", [f for _, f in FILES if f.sha256], ids=lambda f: f.path)
+def test_small_files_have_their_checksum(file):
     path = DATA / file.path
     if not path.exists():
         pytest.skip(f"{path} is not there; set NYSTREAM_DATA to the folder of the datasets")

@@ -53,7 +53,7 @@ def server():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.asked = []
     server.address = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield server
     server.shutdown()
@@ -134,7 +134,7 @@ def test_a_strange_zip_is_refused(server, tmp_path, name, message):
 def test_what_the_server_does_not_have_is_one_line_that_says_what_to_do(server, tmp_path):
     pytest.importorskip("pooch")
     file = File("tiny/tiny.bz2", 2, url=f"{server.address}/absent")
-    with pytest.raises(FileNotFoundError, match="put it into a folder DIR as DIR/tiny/tiny.bz2") as caught:
+    with pytest.raises(FileNotFoundError, match=r"put it into a folder DIR as DIR/tiny/tiny.bz2") as caught:
         fetch(tiny(file), file)
     assert "(HTTPError)" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -150,7 +150,9 @@ def test_without_a_network_the_line_is_the_same():
 
 def test_without_a_public_location_the_page_is_named():
     file = File("tiny/tiny.bz2", 2, sha256=SHA)
-    with pytest.raises(FileNotFoundError, match="no public download of it is known; get it from http://nowhere.invalid"):
+    with pytest.raises(
+        FileNotFoundError, match=r"no public download of it is known; get it from http://nowhere.invalid"
+    ):
         fetch(tiny(file), file)
 
 
@@ -183,8 +185,8 @@ def test_the_data_folder_comes_before_the_downloads(server, tmp_path, monkeypatc
 
 
 def test_a_data_folder_that_does_not_exist_is_an_error(tmp_path, monkeypatch):
-    with pytest.raises(FileNotFoundError, match="the data folder is '.*nowhere', which is no folder"):
+    with pytest.raises(FileNotFoundError, match=r"the data folder is '.*nowhere', which is no folder"):
         data_folder(tmp_path / "nowhere")
     monkeypatch.setenv("NYSTREAM_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(FileNotFoundError, match="NYSTREAM_DATA is '.*nowhere', which is no folder"):
+    with pytest.raises(FileNotFoundError, match=r"NYSTREAM_DATA is '.*nowhere', which is no folder"):
         data_folder()

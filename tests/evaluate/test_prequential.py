@@ -140,6 +140,12 @@ def test_readings_can_double():
     assert result["n"].tolist() == [1, 2, 4, 8, 16, 21]
 
 
+def test_logarithmic_readings_are_dense_and_few():
+    result = prequential(regression_stream(1000), Ridge(), "mse", every="logarithmic", block=7)
+    between = [n for low in (128, 256) for n in range(low, 2 * low, low // 64)]
+    assert result["n"].tolist() == [*range(1, 128), *between, *range(512, 1000, 8), 1000]
+
+
 def test_a_limit_stops_without_asking_for_more():
     X, y = regression_stream(1000)
     stream = Blocks(X, y)

@@ -130,3 +130,9 @@ def test_bad_arguments_are_refused_with_the_way_out(X):
         Nystrom(Linear(), np.zeros((2, 3))).fit(X)
     with pytest.raises(ValueError, match="has seen no data yet"):
         Nystrom(Gaussian(), 5).transform(X)
+
+
+def test_before_it_has_seen_data_it_says_so(X):
+    for ask in (lambda f: f.points, lambda f: f.residual(X), lambda f: f.transform(X)):
+        with pytest.raises(ValueError, match="this Nystrom has seen no data yet; call fit"):
+            ask(Nystrom(Gaussian(), 3))

@@ -58,7 +58,7 @@ def test_other_seeds_are_other_models_and_equal_seeds_the_same():
     assert np.abs(a - c).max() > 1e-6
 
 
-# -- targets and classes -----------------------------------------------------------------------------------------------
+# -- targets and classes ---------------------------------------------------------------------------------------------
 def test_each_of_several_targets_is_stacked_by_itself():
     X, y = stream()
     Y = np.column_stack([y, 100 - 7 * y])
@@ -109,13 +109,13 @@ def test_labels_that_come_late_give_the_predictions_of_the_time():
 
 def test_lags_follow_a_label_that_no_input_tells_about():
     rng = np.random.default_rng(0)
-    X, c = rng.normal(size=(600, 2)), (np.arange(600) // 50 % 2).astype(float)
-    wrong = {lags: (Auto(task="classification", recipe=SMALL, lags=lags).run(X, c).argmax(1) != c)[100:].mean()
-             for lags in (True, False)}
-    assert wrong[True] < 0.1 < wrong[False]
+    X, c = rng.normal(size=(800, 2)), np.cumsum(rng.random(800) < 0.1) % 2.0  # one label in ten differs from the last
+    models = [Auto(task="classification", recipe=SMALL, lags=lags) for lags in (True, False)]
+    with_lags, without = ((model.run(X, c).argmax(axis=1) != c)[100:].mean() for model in models)
+    assert with_lags < 0.13 < without
 
 
-# -- weights, columns, missing values -----------------------------------------------------------------------------------
+# -- weights, columns, missing values --------------------------------------------------------------------------------
 def test_rows_of_weight_0_leave_no_trace_and_are_predicted():
     X, y = stream()
     w = np.where(np.arange(300) % 3 == 1, 0.0, 1.5)
@@ -146,12 +146,12 @@ def test_more_columns_that_were_0_so_far_change_no_prediction():
     before = model.predict(X)
     model.widen(5)
     wide = np.pad(X, ((0, 0), (0, 2)))
-    assert_allclose(model.predict(wide), before, atol=1e-3)  # the linear expert is refitted from the last rows
+    assert_allclose(model.predict(wide), before, atol=1e-9)
     model.run(wide[100:], y[100:])
     assert np.isfinite(model.predict(wide)).all()
 
 
-# -- intervals ----------------------------------------------------------------------------------------------------------
+# -- intervals -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("coverage", [0.5, 0.9])
 def test_intervals_cover_what_they_promise_also_where_noise_grows(coverage):
     rng = np.random.default_rng(0)
@@ -163,7 +163,7 @@ def test_intervals_cover_what_they_promise_also_where_noise_grows(coverage):
             low, high = model.predict_interval(X[i : i + 50], coverage)
             inside.append((low <= y[i : i + 50]) & (y[i : i + 50] <= high))
         model.run(X[i : i + 50], y[i : i + 50])
-    assert abs(np.mean(inside) - coverage) < 0.02
+    assert abs(np.mean(inside) - coverage) < 0.03
 
 
 def test_intervals_are_infinite_before_enough_rows_and_refused_for_classes():
@@ -181,7 +181,7 @@ def test_intervals_are_infinite_before_enough_rows_and_refused_for_classes():
         model.predict_interval(X, 1.0)
 
 
-# -- budgets and words -----------------------------------------------------------------------------------------------------
+# -- budgets and words -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("memory", "d"), [("4MB", 8), ("16MB", 22), ("64MB", 784)])
 def test_the_model_stays_within_its_memory(memory, d):
     rng = np.random.default_rng(0)
@@ -219,7 +219,7 @@ def test_the_explanation_names_what_carries_the_prediction():
     assert table[first].split()[0] in ("label", "win100", "lin.95")
 
 
-# -- streams made to break it ----------------------------------------------------------------------------------------------
+# -- streams made to break it ----------------------------------------------------------------------------------------
 def poisoned(kind):
     rng = np.random.default_rng(0)
     X, y = stream(300)
@@ -267,9 +267,9 @@ def test_poison_gives_finite_predictions_no_warning_and_no_nonsense(kind):
         warnings.simplefilter("error")
         model = Auto(recipe=SMALL)
         p = model.run(X, y)
-        low, high = model.predict_interval(X)
+        ends = model.predict_interval(X)
     assert np.isfinite(p).all()
-    assert not np.isnan(low).any()
+    assert not np.isnan(ends).any()
     assert (np.abs(p[1:] - y.mean()) <= 1.01 * np.ptp(y) + 1e-12).all()
     assert np.mean((p - y)[5:] ** 2) <= 1.5 * y.var() + 1e-20
 
@@ -282,3 +282,11 @@ def test_one_class_for_long_and_then_another():
     assert np.isfinite(P).all()
     assert (P.argmax(axis=1) != c)[:300].mean() < 0.02
     assert (P.argmax(axis=1) != c)[400:].mean() < 0.35
+
+
+def test_predictions_that_were_exact_for_long_do_not_overflow_the_intervals():
+    X, _ = stream(200)
+    y = np.where(np.arange(200) < 150, 3.0, 1e9)
+    model = Auto(recipe=SMALL)
+    model.run(X, y)
+    assert not np.isnan(model.predict_interval(X)).any()

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from nystream.metrics import Bytes, Progress, Regret, RowsPerSecond, Seconds, Size
+import nystream
+from nystream.metrics import Bytes, Progress, Regret, RegretBound, RowsPerSecond, Seconds, Size
 from oracles_evaluate import Linear, Ridge, regression_stream, sign_stream
 
 
@@ -33,3 +34,17 @@ def test_a_learner_that_cannot_tell_its_regret_is_nan_and_says_why_once():
     with pytest.warns(UserWarning, match="the regret of Forgot is not known: examples were unlearnt"):
         assert np.isnan(meter.read(Progress(5, 0.1, learner)))
     assert np.isnan(meter.read(Progress(5, 0.1, learner)))  # warnings are errors here: there is no second one
+
+
+def test_the_bound_is_the_learners_own_and_above_its_regret():
+    learner = nystream.PKRR(nystream.Fourier(nystream.Gaussian(0.5), 20, seed=0))
+    assert RegretBound().read(Progress(0, 0.0, learner)) == 0.0
+    learner.run(*nystream.streams.sine(100, seed=0))
+    progress = Progress(100, 0.1, learner)
+    assert Regret().read(progress) < RegretBound().read(progress) == learner.regret_bound()
+
+
+def test_a_bound_that_asks_for_a_comparator_is_nan():
+    learner = nystream.ONS()
+    learner.run(*nystream.streams.sine(20, seed=0))
+    assert np.isnan(RegretBound().read(Progress(20, 0.1, learner)))

@@ -60,10 +60,11 @@ def test_predictions_are_those_of_the_definition(decay, refresh, every, with_pri
 
 @pytest.mark.parametrize("size", [1, 3, 13, 50])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_blocks_and_steps_give_the_same_bits(size, weighted):
+@pytest.mark.parametrize("decay", [0.9, 0.95, 0.99])
+def test_blocks_and_steps_give_the_same_bits(size, weighted, decay):
     Z, Y, w = data()
     w = w if weighted else None
-    whole, parts, steps = (started(decay=0.95) for _ in range(3))
+    whole, parts, steps = (started(decay=decay) for _ in range(3))
     expected = whole.run(Z, Y, w)
     cuts = [slice(i, i + size) for i in range(0, N, size)]
     assert_array_equal(np.vstack([parts.run(Z[c], Y[c], None if w is None else w[c]) for c in cuts]), expected)
@@ -90,6 +91,36 @@ def test_the_ridge_survives_when_only_one_direction_is_ever_seen():
     solver.run(z, np.ones((2000, OUTPUTS)))
     assert solver.matrix.diagonal()[1:].min() >= 0.25
     assert_allclose(solver.predict(np.eye(DIM)[1:]), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e9, 1e60])
+def test_one_enormous_row_costs_one_direction_until_it_has_faded(size):
+    """The sums then hold nothing but it and its rounding; the factor does not, and the ridge comes back later."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(1000, DIM))
+    Y = Z[:, :OUTPUTS].copy()
+    Z[100] *= size
+    solver, steps = started(decay=0.9), started(decay=0.9)
+    P = solver.run(Z, Y)
+    assert_array_equal([steps.step(z, y) for z, y in zip(Z, Y, strict=True)], P)
+    if size == 1e9:
+        assert solver.faded_ == 1.0
+        assert_allclose(P[-100:], Y[-100:], atol=0.05)
+    else:  # still there: least squares on the others, among the functions that are 0 on that row
+        rest = np.linalg.svd(Z[100:101] / size)[2][1:].T
+        root = 0.9 ** (np.arange(898.0, -1.0, -1.0) / 2)[:, None]
+        best = rest @ np.linalg.lstsq(root * (Z[101:] @ rest), root * Y[101:], rcond=None)[0]
+        assert_allclose(solver.weights, best, atol=1e-6)
+
+
+def test_rows_that_are_always_enormous_never_leave_a_singular_matrix():
+    z = np.zeros((4000, DIM))
+    z[:, 0] = 1e9
+    solver = started(decay=0.9)
+    solver.run(z, np.ones((4000, OUTPUTS)))
+    assert solver.matrix.diagonal().min() > 0
+    assert np.isfinite(solver.predict(np.eye(DIM))).all()
+    assert_allclose(solver.predict(z[:1]), 1.0, rtol=1e-3)
 
 
 def test_late_outputs_are_exact():

@@ -1,14 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """A = L D L' from scratch, into the tiles that the LDL pass works on; and the Gram matrix that fades."""
-import numpy as np
-
-cimport numpy as cnp
 from libc.math cimport pow, sqrt
 from libc.stdlib cimport free, malloc
 from scipy.linalg.cython_blas cimport dgemm, dsyrk, dtrsm
 from scipy.linalg.cython_lapack cimport dpotrf
-
-cnp.import_array()
 
 
 def refactor(double[:, ::1] A, double[:, ::1] b, double[:, :, ::1] tiles, double[::1] dinv, double[:, ::1] q):
@@ -52,7 +47,7 @@ cdef void pack(double[:, ::1] C, Py_ssize_t dim, Py_ssize_t blocks, double[:, :,
 def fade(const double[:, ::1] rows, double decay, double[:, ::1] gram, double[:, ::1] right):
     """n rows (z, y, w) of dim + K + 1 numbers, the last the latest, enter sums in which a row fades by `decay` a row.
 
-    gram (dim, dim) <- decay^n gram + sum of decay^age w z z', its lower triangle alone; right (dim, K) likewise with z y'.
+    gram (dim, dim) <- decay^n gram + sum of decay^age w z z', its lower triangle alone; right (dim, K) likewise, z y'.
     """
     cdef int n = <int> rows.shape[0], dim = <int> gram.shape[0], K = <int> right.shape[1], width = dim + K
     cdef Py_ssize_t i, j

@@ -67,7 +67,8 @@ def smooth(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbo
 cdef void block(Ring* ring, int neighbours, const double* X, const double* new, Py_ssize_t n, double* D,
                 double* P) noexcept nogil:
     """n <= window rounds: distances to the ring as it is, and to the block's own rows, which replace the oldest."""
-    cdef Py_ssize_t filled = min(ring.kept, ring.window), ld = ring.window + n, K = ring.K, entered = 0, i, j, first, slot
+    cdef Py_ssize_t filled = min(ring.kept, ring.window), ld = ring.window + n, K = ring.K, entered = 0, i, j
+    cdef Py_ssize_t first, slot
     cdef Py_ssize_t oldest = ring.kept % ring.window if filled == ring.window else 0
     cdef Nearest near
     cdef const double* row

@@ -56,8 +56,9 @@ def datasets(
 
 def _overview(chosen: list[Dataset], data: Path | None) -> Table:
     table = Table(header_style="bold", box=None, pad_edge=False)
-    for column in ("name", "task", "rows", "columns", "here", "licence"):
+    for column in ("name", "task", "rows", "columns", "here"):
         table.add_column(column, justify="right" if column in ("rows", "columns") else "left", no_wrap=True)
+    table.add_column("licence")  # the one that may take several lines
     for d in chosen:
         here = _here(d, data)
         style = {"yes": "green", "no": "dim"}.get(here, "")

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import IO, Any, cast
 
 from nystream import persist
@@ -52,14 +53,11 @@ def run(
         raise ValueError("--test needs a model to test (--initial) and saves none (no --final)")
     if sigma is not None and learner is None:
         raise ValueError("--sigma is the kernel width of a learner that is named with --learner")
-    if save is not None:
-        persist.check_target(save)  # now, not when the stream is over
-    if result is not None:
-        check_form(result)
+    if resume is not None and (learner is not None or settings):
+        raise ValueError("--initial goes on with the saved model: leave out --learner and --set")
+    _check_targets(save, result)
     pages.check(report)
     model = read(resume) if resume else None
-    if model is not None and (learner is not None or settings):
-        raise ValueError("--initial goes on with the saved model: leave out --learner and --set")
     kind, names = (model.task, model.names_) if model else (task, None)
     look = model is None and learner is not None and sigma is None  # a kernel width has to be found
     reading = opt.reading(target, columns)
@@ -231,6 +229,15 @@ def _innermost(learner: Any) -> str:
     """The name of the algorithm inside scaling and class codes."""
     inner = getattr(learner, "learner", None)
     return _innermost(inner) if isinstance(inner, Learner) else type(learner).__name__
+
+
+def _check_targets(save: Path | None, result: Path | None) -> None:
+    """Refuse what could not be written now, not when the stream is over."""
+    if save is not None:
+        persist.check_target(save)
+    if result is not None:
+        check_form(result)
+        persist.check_target(result)
 
 
 def _check_columns(model: Model, data: Source) -> None:

@@ -122,11 +122,16 @@ class _Checked:
     """pooch's download with a progress bar, unzipped and checked before pooch gives the file its name."""
 
     def __init__(self, pooch: ModuleType, dataset: Dataset, file: File) -> None:
-        self._get = pooch.HTTPDownloader(progressbar=sys.stderr.isatty())
+        self._get = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), chunk_size=_PIECE)
         self._dataset, self._file = dataset, file
 
     def __call__(self, url: str, output_file: str, pooch: Any) -> None:
-        self._get(url, output_file, pooch)
+        try:
+            self._get(url, output_file, pooch)
+        except OSError as error:
+            if (response := getattr(error, "response", None)) is not None:
+                response.close()  # pooch leaves the connection of a refused request open
+            raise
         expected, got = self._file.sha256, ""
         if self._file.served == "same":
             _unzip(url, output_file)

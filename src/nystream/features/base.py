@@ -46,15 +46,18 @@ class FeatureMap(Params):
 
     def transform(self, X: Any, out: Array | None = None) -> Array:
         """(n, d) -> (n, dim). `out`, if given, is a C-ordered (n, dim) array to write into."""
-        if not self.d_:
-            raise ValueError(
-                f"this {type(self).__name__} has seen no data yet; call fit, partial_fit or start(d) first"
-            )
+        self._check_started()
         X = as_block(X, self.d_)
         if out is None:
             out = np.empty((len(X), self.dim))
         self._map(X, out)
         return out
+
+    def _check_started(self) -> None:
+        if not self.d_:
+            raise ValueError(
+                f"this {type(self).__name__} has seen no data yet; call fit, partial_fit or start(d) first"
+            )
 
     def row(self, x: Array) -> Array:
         """Features of one clean row, (dim,)."""

@@ -95,6 +95,7 @@ class Nystrom(FeatureMap):
     @property
     def points(self) -> Array:
         """The landmarks in use, (dim, d)."""
+        self._check_started()
         return self.nested_.points
 
     @property
@@ -112,6 +113,7 @@ class Nystrom(FeatureMap):
 
     def residual(self, X: Any) -> Array:
         """k(x, x) - |z(x)|^2 of every row: what the features miss of it, (n,)."""
+        self._check_started()
         return self.nested_.residual(as_block(X, self.d_))
 
     def observe(self, x: Array) -> Change | None:

@@ -171,8 +171,7 @@ class Taylor(FeatureMap):
 
     def tail(self, X: Any) -> Array:
         """k(x, x) - |z(x)|^2 for every row, (n,): what the map misses there, between 0 and k(x, x)."""
-        if not self.d_:
-            raise ValueError("this Taylor has seen no data yet; call fit, partial_fit or start(d) first")
+        self._check_started()
         kernel, factor = self._gaussian
         U = (as_block(X, self.d_) - self.centre_) / kernel.sigma
         missed: Array = factor * pdtrc(self.degree_, np.einsum("ij,ij->i", U, U))

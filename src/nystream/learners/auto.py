@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,8 +39,10 @@ class Auto(Learner):
     last 2,000 rows every 1,000. All of this falls on row counts: cutting the stream into other blocks changes nothing.
 
     nan in the inputs is a missing value: it counts as the column's mean, and columns in which values were missing
-    during the warm-up get an indicator. With task="classification" labels are 0, 1, 2, ...; `predict` gives logarithms of
-    probabilities, which come out calibrated, and a class that appears late is learnt as if it had been known.
+    during the warm-up get an indicator. With task="classification" labels are 0, 1, 2, ...; `predict` gives logarithms
+    of probabilities, which come out calibrated, and a class that appears late is learnt as if it had been known. A row
+    of weight w counts as w rows in every fit and mixture (scales and the metric do not look at weights), and one of
+    weight 0 leaves no trace.
 
     Parameters
     ----------
@@ -115,10 +118,11 @@ class Auto(Learner):
         """A fresh learner with equal parameters that learns classes."""
         return type(self)(**{**self.clone().get_params(deep=False), "task": "classification"})
 
-    def probabilities(self, X: Array) -> Array:
+    def probabilities(self, X: Any) -> Array:
         """(n, K) probabilities of the classes, rows summing to 1, pure."""
         if not self._classes:
             raise ValueError("probabilities are for classes; this Auto has task='regression'")
+        X = as_block(X, self.d_ or None, missing=True)
         return np.exp(self._predict(X)) if self.d_ else np.full((len(X), self.outputs_), 1 / self.outputs_)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
@@ -128,8 +132,8 @@ class Auto(Learner):
         """
         positive("coverage", coverage, below=1.0)
         if self._classes or not self.d_:
-            kind = "is for regression; classes have probabilities" if self._classes else "needs a row to be learnt first"
-            raise ValueError(f"predict_interval {kind}")
+            reason = "is for regression; classes have probabilities" if self._classes else "needs a row to be learnt"
+            raise ValueError(f"predict_interval {reason}")
         X = as_block(X, self.d_, missing=True)
         P, half = np.empty((len(X), self.outputs_)), np.empty((len(X), self.outputs_))
         assert self.intervals_ is not None
@@ -149,7 +153,7 @@ class Auto(Learner):
         seconds = seconds_of(self.deadline)
         if seconds is not None:
             recipe = recipe.until(seconds, d, outputs)
-        self.bank_ = Bank(recipe, first=int(self._classes))
+        self.bank_ = Bank(recipe, codes=self._classes)
         self.bank_.start()
         self.stack_ = Stack(self._classes, self.lags)
         self.stack_.start(len(self.bank_.names), outputs)
@@ -197,7 +201,7 @@ class Auto(Learner):
         P = np.empty((len(X), self.outputs_))
         some = weights > 0
         cuts = [0, *(np.flatnonzero(some[1:] != some[:-1]) + 1).tolist(), len(X)]
-        for i, j in zip(cuts, cuts[1:], strict=False):
+        for i, j in pairwise(cuts):
             P[i:j] = self._run(X[i:j], Y[i:j], weights[i:j]) if some[i] else self._predict(X[i:j])
         return P
 
@@ -302,8 +306,7 @@ class Auto(Learner):
     def _widen(self, d: int) -> None:
         """New columns were 0 so far: predictions stay as they are, and the next rebuild or refresh counts them in."""
         self.buffer_[0] = self.buffer_[0].widened(d)
-        X, Y, w = self._kept()
-        self.bank_.widen(X, self._targets(Y), w)
+        self.bank_.widen(d)
 
     @property
     def size(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+import numpy.typing as npt
 
 from nystream.learners.auto_experts import Decaying, Expert, Linear, Ridge, View, Window
 from nystream.learners.auto_recipe import Recipe
@@ -41,8 +42,8 @@ class Bank(Params):
     Parameters
     ----------
     recipe : Recipe
-    first : int, default 0
-        Targets before this one say nothing about inputs: the metric leaves them out.
+    codes : bool, default False
+        Whether targets are a constant 1 and then codes -1/+1 of the classes.
     """
 
     views_: dict[str, View]
@@ -53,12 +54,12 @@ class Bank(Params):
     """Discounted losses of the competitors, for each ridge."""
     seen_in_: dict[str, str]
     """Which view each expert looks through."""
-    holes_: Array
+    holes_: npt.NDArray[np.int64]
     """Columns with missing values, which have an indicator."""
 
-    def __init__(self, recipe: Recipe, first: int = 0) -> None:
+    def __init__(self, recipe: Recipe, codes: bool = False) -> None:
         self.recipe = recipe
-        self.first = first
+        self.codes = codes
 
     def start(self) -> None:
         self.views_, self.experts_, self.others_ = {}, {}, {}
@@ -103,9 +104,9 @@ class Bank(Params):
     def rebuild(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> None:
         """Everything anew from all rows so far; `last`: the warm-up is over."""
         r = self.recipe
-        self.holes_ = np.flatnonzero(np.isnan(X).any(axis=0))
+        self.holes_ = np.flatnonzero(np.isnan(X).any(axis=0)).astype(np.int64)
         A = self._augmented(X)
-        labels = Y[:, self.first :] if 10 * len(A) >= r.metric and len(A) > 2 else None
+        labels = self._telling(Y) if 10 * len(A) >= r.metric and len(A) > 2 else None
         seed = int(rng.integers(2**32))
         std, log = StandardScale(), LogScale()
         self.views_ = {"std": View(std), "ag": View(std), "glob": View(GlobalScale()), "log": View(log)}
@@ -117,7 +118,8 @@ class Bank(Params):
         self.winner_, factor = self._winner()
         self.seen_in_ = {"std": "std", "ag": "ag", "glob": "glob", "big": CANDIDATES[self.winner_][0]}
         self.seen_in_ |= {"ag.99": "now", "lin.95": "lin", "win1000": "now", "win100": "now"}
-        ridges = {name: Ridge(r.landmarks, width, LAMS[:1] if last else LAMS) for name, (_, width) in CANDIDATES.items()}
+        lams = LAMS[:1] if last else LAMS
+        ridges = {name: Ridge(r.landmarks, width, lams) for name, (_, width) in CANDIDATES.items()}
         experts: dict[str, Expert] = {"big": Ridge(r.big, factor)} if r.big else {}  # first: it needs the most room
         if not r.big:
             del self.seen_in_["big"]
@@ -137,20 +139,16 @@ class Bank(Params):
     def refresh(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         """What follows the stream anew from the last rows: scales, metric, the expert that forgets, the windows."""
         A = self._augmented(X)
-        self.views_["now"].fit(A, Y[:, self.first :], self.recipe.metric, int(rng.integers(2**32)))
+        self.views_["now"].fit(A, self._telling(Y), self.recipe.metric, int(rng.integers(2**32)))
         for name in ("ag.99", "win1000", "win100"):
             self.experts_[name].fit(self.views_["now"], A, Y, w, rng)
 
-    def widen(self, X: Array, Y: Array, w: Array | None) -> None:
-        """Rows have as many columns as X from now on, the new ones 0 so far; X, Y, w are the last rows."""
-        d = X.shape[1] + len(self.holes_)
+    def widen(self, d: int) -> None:
+        """Rows have d columns from now on, the new ones 0 so far; indicators come before the columns."""
         for view in self.views_.values():
-            view.widen(d)
-        for name, expert in (*self.experts_.items(), *self.others_.items()):
-            if isinstance(expert, Linear):  # which has forgotten all but the last rows
-                expert.fit(self.views_["lin"], self._augmented(X), Y, w, np.random.default_rng(0))
-            else:
-                expert.widen(d)
+            view.widen(d + len(self.holes_))
+        for expert in (*self.experts_.values(), *self.others_.values()):
+            expert.widen(d + len(self.holes_))
 
     def add_outputs(self, combination: Array) -> None:
         for expert in (*self.experts_.values(), *self.others_.values()):
@@ -165,8 +163,14 @@ class Bank(Params):
 
     @property
     def nbytes(self) -> int:
-        parts = (*self.views_.values(), *self.experts_.values(), *self.others_.values())
-        return self.holes_.nbytes + sum(part.nbytes for part in parts)
+        experts = sum(expert.nbytes for expert in (*self.experts_.values(), *self.others_.values()))
+        return self.holes_.nbytes + sum(view.nbytes for view in self.views_.values()) + experts
+
+    def _telling(self, Y: Array) -> Array:
+        """Targets that a metric is learnt from: not the constant, and one code of two, which mirror each other."""
+        if not self.codes:
+            return Y
+        return Y[:, 2:] if Y.shape[1] == 3 else Y[:, 1:]
 
     def _augmented(self, X: Array) -> Array:
         """Indicators of missing values, 0 or 1, before the columns."""

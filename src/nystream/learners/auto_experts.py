@@ -250,6 +250,9 @@ class Linear(Decaying):
     def _features(self, U: Array) -> Array:
         return np.hstack([np.ones((len(U), 1)), U])
 
+    def widen(self, d: int) -> None:
+        self.solver_.widen(d + 1)
+
     @property
     def nbytes(self) -> int:
         return self.solver_.nbytes

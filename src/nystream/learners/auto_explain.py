@@ -37,13 +37,14 @@ def explanation(model: Auto) -> str:
     lines = [f"{model.task} on {model.d_} columns, {model.n_seen:,} rows, {model.nbytes / 1e6:.1f} MB"]
     if model.count_ < recipe.warmup:
         soon = min(r for r in recipe.rebuilds if r > model.count_)
-        lines.append(f"warming up: everything is fitted anew after {soon:,} rows, for the last time after {recipe.warmup:,}")
+        lines.append(f"warming up: all is fitted anew after {soon:,} rows, for the last time after {recipe.warmup:,}")
     else:
         lines.append(f"landmarks frozen; what follows the stream is refreshed every {model._every:,} rows")
     if "big" in bank.seen_in_:
         lines.append(f"the large ridge uses {CONFIGURATIONS[bank.seen_in_['big']]}, which did best in the warm-up")
     if len(bank.holes_):
-        lines.append(f"values were missing in columns {', '.join(map(str, bank.holes_.tolist()))}: at the mean, with a flag")
+        holes = ", ".join(map(str, bank.holes_.tolist()))
+        lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")
     weights = stack.weights().mean(axis=1)
     recent = np.r_[stack.recent_[0], np.full(len(weights) - len(names), np.nan)]
     inputs = [*names, *(["label", "label.1", "label.01"] if model.lags else [])]

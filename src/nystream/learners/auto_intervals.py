@@ -13,6 +13,8 @@ from nystream.types import Array
 
 __all__ = ["Intervals"]
 
+LEAST = 1e-150
+"""Rows never look easier than this: predictions may be exact for a while."""
 RATE = 0.02
 """Of the running mean of squared residuals."""
 
@@ -72,4 +74,4 @@ class Intervals(Params):
 
 
 def _hardness(power: Array, spread: Array) -> Array:
-    return np.maximum(np.sqrt(power + spread**2), np.finfo(float).tiny)
+    return np.maximum(np.sqrt(power + spread**2), LEAST)

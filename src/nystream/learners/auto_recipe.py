@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from nystream.params import Params, at_least
@@ -77,7 +78,7 @@ class Recipe(Params):
         self.refresh = at_least("refresh", refresh, 1)
         self.windows = windows
         self.metric = at_least("metric", metric, 2)
-        if list(rebuilds[:2]) != [1, 2] or any(b <= a for a, b in zip(rebuilds, rebuilds[1:], strict=False)):
+        if list(rebuilds[:2]) != [1, 2] or any(b <= a for a, b in pairwise(rebuilds)):
             raise ValueError(f"rebuilds must be increasing row counts that begin with 1, 2; got {rebuilds!r}")
 
     @property

@@ -70,7 +70,8 @@ class Stack(Params):
     def predict(self, F: Array, shift: Array, scale: Array) -> Array:
         """Pure. Lags are kept in the units of the labels; (label - shift) / scale are the standardised ones."""
         lags = np.broadcast_to(self.lags_, (len(F), *self.lags_.shape))
-        members = self._members(F, self.stacker_.predict(self._inputs(F, lags, shift, scale)), self.expert_shares_[None])
+        stacked = self.stacker_.predict(self._inputs(F, lags, shift, scale))
+        members = self._members(F, stacked, self.expert_shares_[None])
         return self._mixed(members, self.member_shares_[None])
 
     def run(self, F: Array, T: Array, labels: Array, w: Array | None, shift: Array, scale: Array) -> Array:

@@ -97,6 +97,7 @@ _CHENG = "Cheng, Vishwanathan, Schuurmans, Wang, Caelli 2006"
 _JEZEQUEL = "Jezequel, Gaillard, Rudi 2019"
 
 _SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)
+_FADING = [Forgetting(Fourier(_G, 20, seed=0), decay=g) for g in (0.9, 1.0)]
 _GRID = [PKAWV(Taylor(_G, degree=3), lam=10.0**k) for k in range(-2, 2)]
 
 _ROWS = [
@@ -134,7 +135,7 @@ _ROWS = [
     Entry("dual-sgd", DualSGD(_G, budget=15, dim=40, lam=0.01, evict=4, seed=0), "Le, Nguyen, Nguyen, Phung 2016"),
     Entry("forgetting", Forgetting(Fourier(_G, 40, seed=0), decay=0.97), "Haykin 1986; Gay 1996"),
     Entry("kernel-smoother", KernelSmoother(window=40), "Nadaraya 1964; Watson 1964"),
-    Entry("mixture", Mixture(_GRID, bound=3.0), "Herbster, Warmuth 1998"),
+    Entry("mixture", Mixture(_FADING, bound=3.0), "Herbster, Warmuth 1998"),
     Entry("auto", Auto(recipe=_SMALL), "stacked online experts, this package"),
     Entry("baseline", Baseline(dim=60), "ridge on random Fourier features (Rahimi, Recht 2007)"),
 ]

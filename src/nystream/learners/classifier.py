@@ -29,7 +29,7 @@ class Classifier(Learner):
     --------
     >>> import nystream
     >>> X, y = nystream.streams.checkerboard(600, seed=0)
-    >>> model = nystream.Classifier(nystream.KernelRidge(nystream.Gaussian(0.3), lam=0.1))
+    >>> model = nystream.Classifier(nystream.KernelRidge(nystream.Gaussian(0.2), lam=0.1))
     >>> scores = model.run(X, (y + 1) / 2)
     >>> scores.shape
     (600, 2)

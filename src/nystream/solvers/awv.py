@@ -233,6 +233,11 @@ class AWV(Solver):
         self.tiles_[:], self.dinv_[:], self.q_[:] = trial.tiles_, trial.dinv_, trial.q_
         self.meter_.forget(Y, R, w * s, w)
 
+    def fade(self, factor: float) -> None:
+        """A and b times the factor, ridge included: all that was learnt counts so much. The weights stay. O(dim)."""
+        self.ground_ = factor * self._ground
+        self.dinv_[: self.dim_] /= factor
+
     def rebase(self, change: Change, dim: int) -> None:
         """Follow a map that appends coordinates, taking them to be 0 in every row so far; refuse any other move."""
         appends = change.transport is not None and np.array_equal(change.transport, np.eye(dim, self.dim_))

@@ -17,6 +17,10 @@ __all__ = ["Forgetting"]
 
 LONGEST = 32
 """Rows between refreshes, at most, where `refresh` is None."""
+ROUNDING = 1e-14
+"""A ridge below this part of the trace of the Gram matrix cannot be told from its rounding."""
+FAINTEST = 1e-100
+"""What may be left of the ridge where it cannot; then it is made large enough."""
 LEAST = 1e-6
 """What a stretch between two refreshes may leave of its first row: decay^refresh."""
 
@@ -35,7 +39,9 @@ class Forgetting(Solver):
 
     Between refreshes A / g^(t mod refresh) only gains z z', in the one pass over its factor of `AWV` (2 r^2 flops);
     at a refresh the Gram matrix, which is kept beside it, is factored anew (r^3 / 3 + refresh r^2 flops). O(r^2)
-    memory for r features. A row of weight 0 is not learnt, but the others age by it.
+    memory for r features. A row of weight 0 is not learnt, but the others age by it. After a row so large that lam is
+    lost in the rounding of the sums (|z|^2 > 1e14 lam) refreshes wait until that row has faded; predictions are not
+    disturbed, as the factor between refreshes is not formed from sums.
 
     Parameters
     ----------
@@ -79,6 +85,8 @@ class Forgetting(Solver):
     rows_: Array
     """Features, labels and weights since then, (refresh, dim + K + 1)."""
     filled_: int
+    faded_: float
+    """What the ridge lost in refreshes that could not be made."""
 
     def __init__(
         self, lam: float = 0.01, *, decay: float = 0.99, refresh: int | None = None, clip: float | None = None
@@ -99,7 +107,7 @@ class Forgetting(Solver):
         stretch = self._stretch
         self.gram_, self.right_ = np.zeros((dim, dim) if stretch else (0, 0)), np.zeros((dim, outputs))
         self.rows_ = np.zeros((stretch, dim + outputs + 1))
-        self.filled_ = 0
+        self.filled_, self.faded_ = 0, 1.0
 
     def start_from(self, A: Array) -> None:
         """Begin from A (dim, dim), positive definite, in place of lam I, as `AWV.start_from`."""
@@ -123,7 +131,9 @@ class Forgetting(Solver):
             return self.ridge_.run(Z, Y, weights)
         P = np.empty((len(Z), self.ridge_.outputs_))
         stretch, given = self._stretch, np.ones(len(Z)) if weights is None else weights
-        scaled = given * self.decay ** -((self.filled_ + np.arange(len(Z))) % stretch + 1.0)
+        # the powers one by one: those of an array may differ from the ones that `step` takes in the last bit
+        scales = np.array([self.decay ** -(k + 1.0) for k in range(stretch)])
+        scaled = given * scales[(self.filled_ + np.arange(len(Z))) % stretch]
         block = np.hstack([Z, Y, given[:, None]])
         row = 0
         while row < len(Z):  # up to the next refresh
@@ -165,6 +175,16 @@ class Forgetting(Solver):
         """More outputs, with the label 0 in every round so far."""
         self.add_outputs(np.zeros((self.ridge_.outputs_, outputs - self.ridge_.outputs_)))
 
+    def widen(self, dim: int) -> None:
+        """Append features up to `dim`, 0 in every row so far: A gains the ridge on its diagonal, b zeros."""
+        old, new = self.ridge_.dim_, dim - self.ridge_.dim_
+        if self.prior_ is not None:
+            raise TypeError("a model that began from a matrix of its own does not know the ridge of new features")
+        self.ridge_.widen(dim)
+        self.gram_ = np.pad(self.gram_, (0, new)) if len(self.gram_) else self.gram_
+        self.right_ = np.pad(self.right_, ((0, new), (0, 0)))
+        self.rows_ = np.insert(self.rows_, [old] * new, 0.0, axis=1)
+
     @property
     def nbytes(self) -> int:
         return super().nbytes + self.ridge_.nbytes
@@ -184,8 +204,28 @@ class Forgetting(Solver):
         if self.filled_ < len(self.rows_):
             return
         fade(self.rows_, self.decay, self.gram_, self.right_)
+        self.filled_ = 0
+        self._refresh(self.decay ** len(self.rows_))
+
+    def _refresh(self, kept: float) -> None:
+        """Make the ridge whole: a new factor, where the sums are such that it can be told from their rounding."""
         A = self.gram_.copy() if self.prior_ is None else self.gram_ + self.prior_
+        rounding = ROUNDING * float(np.trace(self.gram_))
         if self.prior_ is None:
             A.flat[:: len(A) + 1] += self.lam
-        self.ridge_.start_from(A, self.right_)
-        self.filled_ = 0
+        if (self.prior_ is not None or rounding <= self.lam) and self._factored(A):
+            return
+        if self.faded_ > FAINTEST:  # the factor that is there has no such trouble: it only ever gained positive terms
+            self.ridge_.fade(kept)
+            self.faded_ *= kept
+            return
+        A.flat[:: len(A) + 1] += 10 * rounding
+        self._factored(A)
+
+    def _factored(self, A: Array) -> bool:
+        try:
+            self.ridge_.start_from(A, self.right_)
+        except ValueError:
+            return False
+        self.faded_ = 1.0
+        return True

@@ -7,21 +7,22 @@ from libc.stdlib cimport free, malloc
 cnp.import_array()
 
 cdef extern from "nested_kernel.h" nogil:
-    enum:
-        NESTED_LANES
     ctypedef struct nested_ops:
         int lanes
-        void (*forward)(int panels, const double* R, double* X, double* squares) noexcept nogil
-        void (*backward)(int panels, const double* R, double* X) noexcept nogil
-        void (*forward_one)(int panels, const double* R, double* x, double* square) noexcept nogil
+        void (*forward)(int groups, int panels, const double* R, double* X, double* Q) noexcept nogil
+        void (*backward)(int groups, int panels, const double* R, double* X) noexcept nogil
+        void (*forward_one)(int panels, const double* R, double* x, double* q) noexcept nogil
+        void (*backward_one)(int panels, const double* R, double* x) noexcept nogil
     nested_ops nested_pick() noexcept
+    double nested_tree(const double* q, int lanes) noexcept
     void nested_gather(int lanes, int n, int panels, int m, const double* K, size_t ld, double* X) noexcept
-    void nested_scatter(int lanes, int n, int columns, const double* X, double* Z, size_t ld) noexcept
+    void nested_scatter(int lanes, int n, int panels, int columns, const double* X, double* Z, size_t ld) noexcept
 
 cdef nested_ops OPS = nested_pick()
 cdef enum:
-    FEW = 4          # fewer rows than lanes / FEW go one by one
-    RELEASE = 64     # rows of R from which one solve is long enough to be worth giving up the GIL
+    FEW = 3                # fewer rows than a group / FEW go one by one
+    SCRATCH = 1 << 16      # numbers of the groups that are solved together, so that they stay in the cache
+    RELEASE = 64           # rows of R from which one solve is long enough to be worth giving up the GIL
 
 
 cdef class NestedFactor:
@@ -86,45 +87,19 @@ cdef class NestedFactor:
 
     def forward(self, cnp.ndarray K, cnp.ndarray out=None):
         """R^-1 k for every row k of K (rows, n): (Z, squares), Z (rows, `width`) or `out`, squares |z|^2 (rows,)."""
-        cdef Py_ssize_t t = 0, rows, columns
-        cdef int m = self.n, panels = self.n//8 + 1, lanes = OPS.lanes, S
+        cdef Py_ssize_t rows, columns
         rows, columns = self._check(K, self.n, out)
         cdef cnp.ndarray Z = out if out is not None else np.empty((rows, columns))
-        cdef cnp.ndarray sums = np.empty(rows)
-        cdef double* X = <double*> malloc((<size_t> 8*panels*lanes + lanes)*sizeof(double))
-        if X == NULL:
-            raise MemoryError
-        cdef double* q = X + <size_t> 8*panels*lanes
-        cdef const double* k = <const double*> cnp.PyArray_DATA(K)
-        cdef double* z = <double*> cnp.PyArray_DATA(Z)
-        cdef double* s = <double*> cnp.PyArray_DATA(sums)
-        cdef Py_ssize_t i
-        cdef int ready = <int> min(columns, 8*panels)
-        with nogil:
-            while t < rows:
-                S = <int> min(rows - t, lanes)
-                if S*FEW < lanes:
-                    S = 1
-                    nested_gather(1, 1, panels, m, k + t*m, m, X)
-                    OPS.forward_one(panels, self._R, X, s + t)
-                    nested_scatter(1, 1, ready, X, z + t*columns, columns)
-                else:
-                    nested_gather(lanes, S, panels, m, k + t*m, m, X)
-                    OPS.forward(panels, self._R, X, q)
-                    nested_scatter(lanes, S, ready, X, z + t*columns, columns)
-                    for i in range(S):
-                        s[t + i] = q[i]
-                t += S
-        free(X)
-        if columns > ready:
-            Z[:, ready:] = 0.0
-        return Z, sums
+        cdef cnp.ndarray squares = np.empty(rows)
+        self._solve(True, rows, <const double*> cnp.PyArray_DATA(K), self.n, <double*> cnp.PyArray_DATA(Z), columns,
+                    <double*> cnp.PyArray_DATA(squares))
+        return Z, squares
 
     def forward_row(self, cnp.ndarray k):
         """R^-1 k for one row k (n,): (z (width,), |z|^2)."""
         cdef cnp.npy_intp width = 8*(self.n//8 + 1)
-        cdef int i, panels = self.n//8 + 1
-        cdef double square
+        cdef int panels = self.n//8 + 1
+        cdef double[8] q
         if (cnp.PyArray_TYPE(k) != cnp.NPY_FLOAT64 or cnp.PyArray_NDIM(k) != 1 or cnp.PyArray_DIM(k, 0) != self.n
                 or not cnp.PyArray_IS_C_CONTIGUOUS(k)):
             raise ValueError(f"k must be {self.n} float64 numbers, contiguous")
@@ -132,37 +107,61 @@ cdef class NestedFactor:
         cdef double* x = <double*> cnp.PyArray_DATA(z)
         nested_gather(1, 1, panels, self.n, <const double*> cnp.PyArray_DATA(k), self.n, x)
         if self.n < RELEASE:
-            OPS.forward_one(panels, self._R, x, &square)
+            OPS.forward_one(panels, self._R, x, q)
         else:
             with nogil:
-                OPS.forward_one(panels, self._R, x, &square)
-        return z, square
+                OPS.forward_one(panels, self._R, x, q)
+        return z, nested_tree(q, 1)
 
     def backward(self, cnp.ndarray Z, cnp.ndarray out=None):
         """R^-T z for every row z (rows, at least n; what is beyond n is not read): (rows, `width`) or `out`."""
-        cdef Py_ssize_t t = 0, rows, columns, given = cnp.PyArray_DIM(Z, 1)
-        cdef int m = self.n, panels = self.n//8 + 1, lanes = OPS.lanes, S
-        if given < m:
-            raise ValueError(f"rows must have at least {m} numbers, got {given}")
+        cdef Py_ssize_t rows, columns, given = cnp.PyArray_DIM(Z, 1)
+        if given < self.n:
+            raise ValueError(f"rows must have at least {self.n} numbers, got {given}")
         rows, columns = self._check(Z, given, out)
         cdef cnp.ndarray A = out if out is not None else np.empty((rows, columns))
-        cdef double* X = <double*> malloc(<size_t> 8*panels*lanes*sizeof(double))
+        self._solve(False, rows, <const double*> cnp.PyArray_DATA(Z), given, <double*> cnp.PyArray_DATA(A), columns, NULL)
+        return A
+
+    cdef int _solve(self, bint forward, Py_ssize_t rows, const double* K, Py_ssize_t ld, double* Z, Py_ssize_t columns,
+                    double* squares) except -1:
+        """Groups of rows; the last few of them one by one."""
+        cdef int panels = self.n//8 + 1, lanes = OPS.lanes, most, S, step, i
+        cdef int ready = <int> min(columns, 8*panels)
+        cdef Py_ssize_t t = 0, j
+        most = lanes*max(1, SCRATCH//(8*panels*lanes))
+        most = <int> min(most, (rows + lanes - 1)//lanes*lanes)
+        cdef double* X = <double*> malloc((<size_t> 8*panels + 8)*max(most, 1)*sizeof(double))
         if X == NULL:
             raise MemoryError
-        cdef const double* z = <const double*> cnp.PyArray_DATA(Z)
-        cdef double* a = <double*> cnp.PyArray_DATA(A)
-        cdef int ready = <int> min(columns, 8*panels)
+        cdef double* q = X + <size_t> 8*panels*most
         with nogil:
             while t < rows:
-                S = <int> min(rows - t, lanes)
-                nested_gather(lanes, S, panels, m, z + t*given, given, X)
-                OPS.backward(panels, self._R, X)
-                nested_scatter(lanes, S, ready, X, a + t*columns, columns)
+                S = <int> min(rows - t, most)
+                if S >= lanes:
+                    S -= S % lanes
+                step = 1 if S*FEW < lanes else lanes
+                if step == 1:
+                    S = 1
+                nested_gather(step, S, panels, self.n, K + t*ld, ld, X)
+                if not forward:
+                    if step == 1:
+                        OPS.backward_one(panels, self._R, X)
+                    else:
+                        OPS.backward((S + lanes - 1)//lanes, panels, self._R, X)
+                elif step == 1:
+                    OPS.forward_one(panels, self._R, X, q)
+                else:
+                    OPS.forward((S + lanes - 1)//lanes, panels, self._R, X, q)
+                nested_scatter(step, S, panels, ready, X, Z + t*columns, columns)
+                for i in range(S):
+                    if squares != NULL:
+                        squares[t + i] = nested_tree(q + 8*step*(i//step) + i % step, step)
+                    for j in range(ready, columns):
+                        Z[(t + i)*columns + j] = 0
                 t += S
         free(X)
-        if columns > ready:
-            A[:, ready:] = 0.0
-        return A
+        return 0
 
     cdef tuple _check(self, cnp.ndarray rows, Py_ssize_t columns, cnp.ndarray out):
         """(rows, columns of the result), for clean arrays."""

@@ -91,7 +91,7 @@ class SketchedONS(FeatureLearner):
         return self._solver.lost()
 
     def _parts(self) -> tuple[FeatureMap, SketchedNewtonStep]:
-        features = Identity() if self.features is None else self.features.clone()
+        features = Identity() if self.features is None else self.features._as_parameter()
         return features, SketchedNewtonStep(self.loss, clip=self.clip, lam=self.lam, eta=self.eta, sketch=self.sketch)
 
     @property

@@ -37,7 +37,7 @@ figure { margin: 0; padding: .9rem 1rem .6rem; border: 1px solid var(--line); bo
   background: var(--card); }
 figcaption { font-weight: 600; margin-bottom: .3rem; }
 figcaption small { display: block; font-weight: 400; color: var(--soft); }
-figure svg { display: block; width: 100%%; height: auto; max-height: 26rem; }
+figure svg { display: block; width: 100%%; height: auto; max-width: 46rem; }
 figure svg text { font-family: inherit !important; }
 details { margin: .5rem 0; }
 summary { cursor: pointer; padding: .2rem 0; }

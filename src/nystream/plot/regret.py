@@ -13,7 +13,7 @@ from nystream.plot.style import Figure, blank, line_style, titled
 __all__ = ["regret_chart"]
 
 DOTS = (0, (1, 1.4))
-FAR = 20.0
+FAR = 5.0
 """A bound this many times the largest regret would press it to the floor: both are drawn on a logarithmic axis then."""
 
 
@@ -45,8 +45,7 @@ def regret_chart(
             drawn = np.isfinite(bound) & ((bound > 0) | (log == ""))
             color = line_style(i)["color"]
             axes.plot(result["n"][drawn], bound[drawn], color=color, linewidth=1.4, linestyle=DOTS)
-            top = float(bound[drawn].max(initial=high))
-            high = max(high, top * (1.6 if log else 1.05))
+            high = max(high, float(bound[drawn].max(initial=0.0)) * (1.6 if log else 1.05))
     axes.set_ylim(low, high)
     axes.set_ylabel("")
     titled(axes, title)

@@ -25,8 +25,10 @@ from nystream.plot.style import PALETTE, Figure, blank
 
 __all__ = ["report"]
 
-SIZE = (6.4, 3.5)
+WIDTH, HEIGHT = 6.4, 3.5
 """Inches of a chart."""
+BESIDE = 0.17
+"""Inches of height that each name beside the lines needs; charts of many learners are higher."""
 SPREAD = 20.0
 """Sizes, bytes and speeds that differ by more than this factor are drawn on a logarithmic axis."""
 READINGS = 24
@@ -122,13 +124,13 @@ def _columns(comparison: Comparison) -> list[str]:
 
 def _chart(comparison: Comparison, column: str, key: str) -> str:
     results = list(comparison)
-    figure = regret_chart(results, size=SIZE) if column == "regret" else _lines(results, column)
+    figure = regret_chart(results, size=_size(results)) if column == "regret" else _lines(results, column)
     return _figure(figure, key, TITLES.get(column, axis_name(column)), _explained(comparison, column))
 
 
 def _lines(results: list[Result], column: str) -> Figure:
     """A line for each learner; what can be counted is shown from 0, unless it needs a logarithmic axis."""
-    figure = blank(*SIZE)
+    figure = blank(*_size(results))
     axes = figure.add_subplot()
     log = "" if _predicted(column) else _scale(results, column)
     tags = draw_lines(axes, results, column, log=log)
@@ -137,6 +139,10 @@ def _lines(results: list[Result], column: str) -> Figure:
     axes.set_ylabel("")
     name_lines(figure, [(axes, tags)])
     return figure
+
+
+def _size(results: list[Result]) -> tuple[float, float]:
+    return WIDTH, max(HEIGHT, 1.0 + BESIDE * len(results))
 
 
 def _explained(comparison: Comparison, column: str) -> str:
@@ -156,7 +162,7 @@ def _speed(comparison: Comparison, key: str) -> list[str]:
     metric = next((m for m in comparison.metrics if _predicted(m) and _drawable(comparison, m)), None)
     if metric is None or len(comparison) < 2:
         return []
-    figure = blank(*SIZE)
+    figure = blank(*_size(list(comparison)))
     axes = figure.add_subplot()
     tags = draw_speed(axes, comparison, metric, "")
     figure.set_layout_engine("tight")

@@ -9,29 +9,31 @@
    backward  a_i = (z_i - ... - R_{i+1,i} a_{i+1}) / R_ii          from the last row up
 
    Each number goes through the same operations in the same order, one a - b * c after the other, however many rows are
-   solved together: results agree to the last bit.  That matters where atoms are nearly dependent, as divisions by small
+   solved together: results agree to the last bit.  That matters where atoms are nearly dependent: divisions by small
    R_jj then amplify rounding, and which path a row took would show.
+
+   Many rows come as groups of `lanes`, X[group][row of R][lane]; a panel is read once for all of them.
    Baseline, AVX2 and AVX-512 versions of nested_body.h are compiled side by side and picked by isa.h; compilers without
-   GCC's vector extension (or -DNYSTREAM_PLAIN_C) solve row by row in plain C. */
+   GCC's vector extension (or -DNYSTREAM_PLAIN_C) have groups of one, in plain C. */
 #ifndef NYSTREAM_NESTED_KERNEL_H
 #define NYSTREAM_NESTED_KERNEL_H
 #include <stddef.h>
 #include <string.h>
 #include "isa.h"
 
-enum { NESTED_LANES = 16 };   /* most rows solved together: scratch is 8 * panels * NESTED_LANES numbers */
-
 typedef struct {
-  int lanes;   /* rows solved together */
-  void (*forward)(int panels, const double *R, double *X, double *squares);   /* X[row of R][lane], in place */
-  void (*backward)(int panels, const double *R, double *X);
-  void (*forward_one)(int panels, const double *R, double *x, double *square);
+  int lanes;
+  void (*forward)(int groups, int panels, const double *R, double *X, double *Q);   /* Q[group][8][lane]: sums of z_j^2 */
+  void (*backward)(int groups, int panels, const double *R, double *X);
+  void (*forward_one)(int panels, const double *R, double *x, double *q);
+  void (*backward_one)(int panels, const double *R, double *x);
 } nested_ops;
 
 static inline const double *nested_panel(const double *R, int p) { return R + (size_t)32 * p * (p + 1); }
 
-static inline double nested_tree(const double *q) {
-  return ((q[0] + q[1]) + (q[2] + q[3])) + ((q[4] + q[5]) + (q[6] + q[7]));
+static inline double nested_tree(const double *q, int lanes) {
+  const double low = (q[0] + q[lanes]) + (q[2 * lanes] + q[3 * lanes]);
+  return low + ((q[4 * lanes] + q[5 * lanes]) + (q[6 * lanes] + q[7 * lanes]));
 }
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(NYSTREAM_PLAIN_C)
@@ -54,10 +56,11 @@ static inline double nested_tree(const double *q) {
 #define NV 2
 #include "nested_body.h"
 #endif
-#define NESTED_OPS(isa, lanes) {lanes, nested_forward_##isa, nested_backward_##isa, nested_forward_one_##isa}
+#define NESTED_OPS(isa, lanes) \
+  {lanes, nested_forward_##isa, nested_backward_##isa, nested_forward_one_##isa, nested_backward_one_##isa}
 #else
-static void nested_forward_one_plain(int panels, const double *R, double *x, double *square) {
-  double q[8] = {0};
+static void nested_forward_one_plain(int panels, const double *R, double *x, double *q) {
+  memset(q, 0, 8 * sizeof(double));
   for (int p = 0; p < panels; p++)
     for (int l = 0; l < 8; l++) {
       const double *r = nested_panel(R, p) + l;
@@ -67,18 +70,27 @@ static void nested_forward_one_plain(int panels, const double *R, double *x, dou
       q[l] = q[l] + v * v;
       x[8 * p + l] = v;
     }
-  *square = nested_tree(q);
 }
 
-static void nested_backward_plain(int panels, const double *R, double *x) {
+static void nested_forward_plain(int groups, int panels, const double *R, double *X, double *Q) {
+  for (int g = 0; g < groups; g++) nested_forward_one_plain(panels, R, X + (size_t)8 * panels * g, Q + 8 * g);
+}
+
+static void nested_backward_one_plain(int panels, const double *R, double *x) {
   for (int p = panels - 1; p >= 0; p--)
     for (int l = 7; l >= 0; l--) {
       const double *r = nested_panel(R, p) + l;
-      x[8 * p + l] = x[8 * p + l] / r[8 * (8 * p + l)];
-      for (int i = 0; i < 8 * p + l; i++) x[i] = x[i] - r[8 * i] * x[8 * p + l];
+      const double a = x[8 * p + l] / r[8 * (8 * p + l)];
+      x[8 * p + l] = a;
+      for (int i = 0; i < 8 * p + l; i++) x[i] = x[i] - r[8 * i] * a;
     }
 }
-#define NESTED_OPS(isa, lanes) {1, nested_forward_one_plain, nested_backward_plain, nested_forward_one_plain}
+
+static void nested_backward_plain(int groups, int panels, const double *R, double *X) {
+  for (int g = 0; g < groups; g++) nested_backward_one_plain(panels, R, X + (size_t)8 * panels * g);
+}
+#define NESTED_OPS(isa, lanes) \
+  {1, nested_forward_plain, nested_backward_plain, nested_forward_one_plain, nested_backward_one_plain}
 #endif
 
 static inline nested_ops nested_pick(void) {
@@ -92,15 +104,20 @@ static inline nested_ops nested_pick(void) {
   return base;
 }
 
-/* n rows K (ld apart, m numbers each) to X[row of R][lane], zeros beyond m and n; and back, `columns` of them. */
+/* n rows K (ld apart, m numbers each) into groups, zeros beyond m and n; and the first `columns` of each back. */
 static inline void nested_gather(int lanes, int n, int panels, int m, const double *K, size_t ld, double *X) {
-  memset(X, 0, (size_t)8 * panels * lanes * sizeof(double));
-  for (int t = 0; t < n; t++)
-    for (int j = 0; j < m; j++) X[(size_t)j * lanes + t] = K[t * ld + j];
+  const int groups = (n + lanes - 1) / lanes;
+  memset(X, 0, (size_t)8 * panels * lanes * groups * sizeof(double));
+  for (int t = 0; t < n; t++) {
+    double *x = X + (size_t)8 * panels * lanes * (t / lanes) + t % lanes;
+    for (int j = 0; j < m; j++) x[(size_t)j * lanes] = K[t * ld + j];
+  }
 }
 
-static inline void nested_scatter(int lanes, int n, int columns, const double *X, double *Z, size_t ld) {
-  for (int t = 0; t < n; t++)
-    for (int j = 0; j < columns; j++) Z[t * ld + j] = X[(size_t)j * lanes + t];
+static inline void nested_scatter(int lanes, int n, int panels, int columns, const double *X, double *Z, size_t ld) {
+  for (int t = 0; t < n; t++) {
+    const double *x = X + (size_t)8 * panels * lanes * (t / lanes) + t % lanes;
+    for (int j = 0; j < columns; j++) Z[t * ld + j] = x[(size_t)j * lanes];
+  }
 }
 #endif

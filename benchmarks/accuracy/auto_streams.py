@@ -16,6 +16,7 @@ import argparse
 import gzip
 import json
 import os
+import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from auto_peers import peers
 
+import nystream
 from nystream import streams
 from nystream.learners.auto import Auto
 
@@ -165,7 +167,8 @@ def main() -> None:
             goal = f"  (prototype {PUBLISHED[name]:g})" if label == "Auto" else ""
             print(f"{name:>9} {len(X):>6} x {X.shape[1]:<4} {label:<18} {text}{goal}", flush=True)
     if options.json:
-        Path(options.json).write_text(json.dumps(found, indent=1))
+        about = {"nystream": nystream.__version__, "numpy": np.__version__, "python": platform.python_version()}
+        Path(options.json).write_text(json.dumps({"versions": about, "rows": options.rows, "streams": found}, indent=1))
 
 
 if __name__ == "__main__":

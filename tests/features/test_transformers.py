@@ -29,7 +29,7 @@ KERNEL_MAPS = [
 ]
 
 
-@pytest.mark.parametrize("template", [Identity(), *KERNEL_MAPS], ids=repr)
+@pytest.mark.parametrize("template", [Identity(), *KERNEL_MAPS], ids=lambda m: type(m).__name__)
 def test_a_pipeline_fits_a_linear_model_on_the_features(template):
     features = template.clone()
     model = pipeline.make_pipeline(features, linear_model.Ridge(0.1)).fit(X, Y)
@@ -40,7 +40,7 @@ def test_a_pipeline_fits_a_linear_model_on_the_features(template):
     assert_allclose(model.predict(X), C @ w + mean, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("template", KERNEL_MAPS, ids=repr)
+@pytest.mark.parametrize("template", KERNEL_MAPS, ids=lambda m: type(m).__name__)
 def test_a_clone_is_unfitted_and_draws_the_same_features(template):
     features = template.clone().fit(X)
     twin = base.clone(features)
@@ -48,7 +48,7 @@ def test_a_clone_is_unfitted_and_draws_the_same_features(template):
     assert_array_equal(twin.fit_transform(X), features.transform(X))
 
 
-@pytest.mark.parametrize("template", KERNEL_MAPS, ids=repr)
+@pytest.mark.parametrize("template", KERNEL_MAPS, ids=lambda m: type(m).__name__)
 def test_a_search_reaches_the_kernels_parameters(template):
     model = pipeline.make_pipeline(template.clone(), linear_model.Ridge(0.1))
     name = f"{type(template).__name__.lower()}__kernel__sigma"

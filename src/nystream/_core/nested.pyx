@@ -21,7 +21,8 @@ cdef extern from "nested_kernel.h" nogil:
 cdef nested_ops OPS = nested_pick()
 cdef enum:
     FEW = 3                # fewer rows than a group / FEW go one by one
-    SCRATCH = 1 << 16      # numbers of the groups that are solved together, so that they stay in the cache
+    TOGETHER = 16          # rows that share one pass over R while it is in the cache
+    CACHED = 1 << 16       # numbers of R, or of the rows that share a pass over a larger one, that stay in the cache
     RELEASE = 64           # rows of R from which one solve is long enough to be worth giving up the GIL
 
 
@@ -129,8 +130,8 @@ cdef class NestedFactor:
         cdef int panels = self.n//8 + 1, lanes = OPS.lanes, most, S, step, i
         cdef int ready = <int> min(columns, 8*panels)
         cdef Py_ssize_t t = 0, j
-        most = lanes*max(1, SCRATCH//(8*panels*lanes))
-        most = <int> min(most, (rows + lanes - 1)//lanes*lanes)
+        most = TOGETHER if 32*panels*(panels + 1) <= CACHED else max(TOGETHER, CACHED//(8*panels))
+        most = <int> min(most, rows + lanes - 1)//lanes*lanes
         cdef double* X = <double*> malloc((<size_t> 8*panels + 8)*max(most, 1)*sizeof(double))
         if X == NULL:
             raise MemoryError

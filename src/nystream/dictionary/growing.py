@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
 
 from nystream.dictionary.nested import TOLERANCE, Nested
 from nystream.kernels.base import Kernel
@@ -23,21 +21,21 @@ BLOCK = 512
 """Rows to admit at once: they share a kernel block and a triangular solve, the candidates among them a Gram matrix."""
 LARGEST = 1e150
 """Of k(x, x): beyond, its square overflows."""
+NONE = np.zeros(0, dtype=np.intp)
 
 
 class Growing(Params):
     """Nested coordinates over atoms that a rule chooses from the stream, before the label of a row is known.
 
-    Atoms depend on the rows alone, never on labels, so a whole block can be decided at once: one kernel block, one
-    triangular solve, and only among the few rows that might enter their own Gram matrix. Coordinates are nested: what
-    a row has in the round it comes are the first coordinates of the final ones. `admit` therefore gives all rows of a
-    block the same width, with 0 for atoms that came after a row. For a linear model that is exact: a feature that was
-    0 so far is a feature that is not there yet.
+    Atoms depend on the rows alone, never on labels, so a whole block is decided first and solved at once. Coordinates are
+    nested: what a row has in the round it comes are the first coordinates of the final ones. `admit` therefore gives
+    all rows of a block the same width, with 0 for atoms that came after a row. For a linear model that is exact: a
+    feature that was 0 so far is a feature that is not there yet.
 
     `width`, the number of columns, is a multiple of 8 and leaves at least one to spare: linear models are then widened
     for one atom in eight, and `ask` can answer for a row that would become an atom.
 
-    Subclasses are the rules. O(m^2 + m d) a row and in memory for m atoms.
+    Subclasses are the rules; this one lets nobody in. O(m^2 + m d) a row and in memory for m atoms.
 
     Parameters
     ----------
@@ -74,12 +72,12 @@ class Growing(Params):
     @property
     def width(self) -> int:
         """Columns of the coordinates that `admit` and `ask` give now."""
-        return 8 * (self.n // 8 + 1)
+        return self.nested_.width
 
     @property
     def settled(self) -> bool:
         """Whether no atom will ever enter again."""
-        return self._room == 0
+        return self._full
 
     @property
     def missed(self) -> float:
@@ -105,43 +103,45 @@ class Growing(Params):
     def admit(self, X: Array, k: Array, weights: Array | None = None) -> tuple[Array, Indices]:
         """Rounds of the rows of X in order, k their `squares`: coordinates (n, width) and the rows that became atoms.
 
-        The atoms that are in the span already are left out. A row of weight 0 is not offered and not counted.
+        What is in the span already does not become an atom. A row of weight 0 is not offered and not counted.
         """
-        Z, seen = self._look(X)
-        squared = np.maximum(k - np.einsum("ij,ij->i", Z, Z), 0.0)
-        rows = self._candidates(X, k, squared, seen, None if weights is None else weights > 0)
-        atoms, new = self._enter(X, Z, rows, self._floor * k) if len(rows) else (rows, np.zeros((len(X), 0)))
+        first = self.n
+        rows, values = self._chosen(X, k, None if weights is None else weights > 0)
+        atoms = self._enter(X, rows, self._share) if len(rows) else NONE
         if len(atoms):
-            squared = np.maximum(squared - np.einsum("ij,ij->i", new, new), 0.0)
-            squared[atoms] = 0.0
-        self.missed_ += float(squared.sum() if weights is None else weights @ squared)
-        return _padded(self.width, Z, new), atoms
+            values = np.hstack([values, self.kernel(X, X[atoms])])
+        Z, inside = self.nested_.forward(values)
+        if len(atoms):
+            new = Z[:, first : self.n]
+            new[np.arange(len(X))[:, None] < atoms] = 0.0  # a row knows the atoms up to its own round
+            inside = np.einsum("ij,ij->i", Z, Z)
+            inside[atoms] = k[atoms]
+        missed = np.maximum(k - inside, 0.0)
+        self.missed_ += float(missed.sum() if weights is None else weights @ missed)
+        return Z, atoms
 
     def admit_row(self, x: Array) -> tuple[Array, bool]:
         """`admit` for one row: its coordinates (width,) and whether it became an atom."""
         k = float(self.kernel.diag(x[None])[0])
         if not abs(k) < LARGEST:
             self.squares(x[None])  # raises
-        row, wanted = self._look_at(x, k)
+        z, inside, wanted = self._look(x, k)
         if wanted:
             Z, atoms = self.admit(x[None], np.array([k]))
             return Z[0], len(atoms) > 0
         self._pass()
-        missed = k - float(row.dot(row))
-        if missed > 0:
-            self.missed_ += missed
-        z = np.zeros(self.width)
-        z[: len(row)] = row
+        if k > inside:
+            self.missed_ += k - inside
         return z, False
 
     def ask(self, X: Array, k: Array) -> tuple[Array, Mask]:
         """What `admit` would give each row if it came next, and whether it would become an atom. Changes nothing."""
-        Z, seen = self._look(X)
-        squared = np.maximum(k - np.einsum("ij,ij->i", Z, Z), 0.0)
-        grows = self._wanted(k, squared, seen) & (squared > self._floor * k)
-        out = _padded(self.width, Z)
-        out[grows, self.n] = np.sqrt(squared[grows])
-        return out, grows
+        wanted, values = self._wanted(X, k)
+        Z, inside = self.nested_.forward(values)
+        outside = k - inside
+        grows = wanted & (outside > self._share * k)
+        Z[grows, self.n] = np.sqrt(outside[grows])
+        return Z, grows
 
     # -- models of several streams ---------------------------------------------------------------------------------
     def unite(self, other: Growing) -> Array:
@@ -158,65 +158,43 @@ class Growing(Params):
 
     # -- what the rules give ---------------------------------------------------------------------------------------
     @property
-    def _floor(self) -> float:
-        """Share of k(x, x) that must lie outside the span for x to become an atom."""
+    def _share(self) -> float:
+        """Of k(x, x), what must lie outside the span for x to become an atom."""
         return TOLERANCE
 
-    @property
-    def _room(self) -> int | None:
-        """Atoms that may still enter; None: any number."""
-        return None if self.max_atoms is None else max(self.max_atoms - self.n, 0)
+    def _chosen(self, X: Array, k: Array, offered: Mask | None) -> tuple[Indices, Array]:
+        """Rows that the rule wants, in order, those in the span not sorted out yet; and `values` of X."""
+        return NONE, self.nested_.values(X)
 
-    def _look(self, X: Array) -> tuple[Array, Any]:
-        """Coordinates (n, m) in the present span, and whatever else the rule judges rows by."""
-        return self.nested_.coordinates(X), None
+    def _look(self, x: Array, k: float) -> tuple[Array, float, bool]:
+        """Coordinates (width,) and |z|^2 of one row in the present span, and whether the rule may want it."""
+        z, inside = self.nested_.forward_row(self.nested_.values_row(x))
+        return z, inside, False
 
-    def _look_at(self, x: Array, k: float) -> tuple[Array, bool]:
-        """Coordinates (m,) of one row in the present span, and whether the rule may want it."""
-        return self.nested_.row(x), False
-
-    def _wanted(self, k: Array, squared: Array, seen: Any) -> Mask:
-        """Which rows the rule wants, each as the next one."""
-        return np.zeros(len(k), dtype=bool)
-
-    def _candidates(self, X: Array, k: Array, squared: Array, seen: Any, offered: Mask | None) -> Indices:
-        """Rows that the rule wants, in order; those in the span or beyond the room are sorted out afterwards."""
-        return np.zeros(0, dtype=np.intp)
+    def _wanted(self, X: Array, k: Array) -> tuple[Mask, Array]:
+        """Which rows the rule wants, each as the next one; and `values` of X."""
+        return np.zeros(len(X), dtype=bool), self.nested_.values(X)
 
     def _pass(self) -> None:
-        """A round went by without a candidate."""
-
-    def _entered(self, chosen: Indices, among: int) -> None:
-        """Which of the latest candidates, so many of them, became atoms."""
+        """A round went by without a row that is wanted."""
 
     def _take(self, other: Growing) -> None:
-        if other.n:
-            self._include(other.points)
+        self._enter(other.points, np.arange(other.n), TOLERANCE)
 
     # -- machinery -------------------------------------------------------------------------------------------------
-    def _include(self, X: Array) -> None:
-        """Make atoms of all rows that are outside the span, as far as there is room, whatever the rule."""
-        for i in range(0, len(X), BLOCK):
-            part = X[i : i + BLOCK]
-            self._enter(part, self.nested_.coordinates(part), np.arange(len(part)), TOLERANCE * self.squares(part))
+    @property
+    def _full(self) -> bool:
+        return self.max_atoms is not None and self.n >= self.max_atoms
 
-    def _enter(self, X: Array, Z: Array, rows: Indices, floor: Array) -> tuple[Indices, Array]:
-        """Make atoms of candidate rows, in order; those rows, and the new coordinates of all rows (n, new atoms).
-
-        Z (n, m) are the coordinates so far; floor (n,): squared distances to the span at which a row counts as inside.
-        """
-        H = self.kernel(X[rows], X[rows]) - Z[rows] @ Z[rows].T
-        chosen, C = _independent(H, floor[rows], self._room)
-        self._entered(chosen, len(rows))
-        atoms = rows[chosen]
-        if not len(atoms):
-            return atoms, np.zeros((len(X), 0))
-        new = self.kernel(X, X[atoms]) - Z @ Z[atoms].T
-        new = np.ascontiguousarray(solve_triangular(C, new.T, lower=True, overwrite_b=True).T)
-        new[atoms] = C
-        new[np.arange(len(X))[:, None] < atoms] = 0.0  # a row knows the atoms up to its own round
-        self.nested_.border(X[atoms], Z[atoms], C)
-        return atoms, new
+    def _enter(self, X: Array, rows: Indices, share: float) -> Indices:
+        """Make atoms of rows of X, in order, that are outside the span, while there is room; which did."""
+        entered = []
+        for i in rows.tolist():
+            if self._full:
+                break
+            if self.nested_.append(X[i], share=share):
+                entered.append(i)
+        return np.array(entered, dtype=np.intp)
 
 
 class GivenAtoms(Growing):
@@ -238,7 +216,8 @@ class GivenAtoms(Growing):
         if self.atoms.shape[1] != d:
             raise ValueError(f"the dictionary has {self.atoms.shape[1]} columns, but the rows have {d}")
         super().start(d, rng)
-        self._include(self.atoms)
+        self.squares(self.atoms)
+        self._enter(self.atoms, np.arange(len(self.atoms)), TOLERANCE)
         if not self.n:
             raise ValueError("no point of the dictionary can be used: k(a, a) is 0 for all of them")
 
@@ -267,51 +246,20 @@ class DistantAtoms(Growing):
         self.nu = positive("nu", nu)
 
     @property
-    def _floor(self) -> float:
+    def _share(self) -> float:
         return max(self.nu, TOLERANCE)
 
-    def _look_at(self, x: Array, k: float) -> tuple[Array, bool]:
-        row = self.nested_.row(x)
-        return row, not self.settled and k - float(row @ row) > self._floor * k
-
-    def _wanted(self, k: Array, squared: Array, seen: Any) -> Mask:
-        return np.full(len(k), not self.settled)
-
-    def _candidates(self, X: Array, k: Array, squared: Array, seen: Any, offered: Mask | None) -> Indices:
+    def _chosen(self, X: Array, k: Array, offered: Mask | None) -> tuple[Indices, Array]:
+        values = self.nested_.values(X)
+        if self.settled:
+            return NONE, values
         # distances only shrink as atoms enter: a row that is near now needs no second look
-        far = (squared > self._floor * k) & self._wanted(k, squared, seen)
-        return np.flatnonzero(far if offered is None else far & offered)
+        far = k - self.nested_.forward(values)[1] > self._share * k
+        return np.flatnonzero(far if offered is None else far & offered), values
 
+    def _look(self, x: Array, k: float) -> tuple[Array, float, bool]:
+        z, inside, _ = super()._look(x, k)
+        return z, inside, not self.settled and k - inside > self._share * k
 
-def _padded(width: int, *parts: Array) -> Array:
-    """Columns side by side, zeros up to `width`."""
-    out = np.zeros((len(parts[0]), width))
-    start = 0
-    for part in parts:
-        out[:, start : start + part.shape[1]] = part
-        start += part.shape[1]
-    return out
-
-
-def _independent(H: Array, floor: Array, room: int | None) -> tuple[Indices, Array]:
-    """Rows of a Gram matrix H, in order, whose squared distance to those chosen before is more than their floor.
-
-    Also their Cholesky factor C. O(n g) for each of g rows chosen out of n.
-    """
-    n = len(H)
-    most = n if room is None else min(n, room)
-    left, E, i = H.diagonal().copy(), np.zeros((n, most)), 0
-    chosen: list[int] = []
-    while len(chosen) < most:
-        ahead = np.flatnonzero(left[i:] > floor[i:])
-        if not len(ahead):
-            break
-        i += int(ahead[0])
-        g, delta = len(chosen), math.sqrt(left[i])
-        e = (H[i:, i] - E[i:, :g] @ E[i, :g]) / delta
-        e[0] = delta
-        E[i:, g] = e
-        left[i:] -= e * e
-        chosen.append(i)
-        i += 1
-    return np.array(chosen, dtype=np.intp), E[chosen, : len(chosen)]
+    def _wanted(self, X: Array, k: Array) -> tuple[Mask, Array]:
+        return np.full(len(X), not self.settled), self.nested_.values(X)

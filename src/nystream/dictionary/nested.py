@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.cholesky import Triangle
+from nystream._core.nested import NestedFactor
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel
 from nystream.params import Params
@@ -28,7 +28,9 @@ class Nested(Params):
     (z(a), delta) to R. Coordinates that any point had stay as they are; it gains (k(a, x) - z(x).z(a)) / delta.
     That is why R is a Cholesky factor and not an eigen-decomposition: growing the space is appending.
 
-    Cost: O(m d + m^2) a row, blocks as one kernel block and one triangular solve; O(m^2) memory.
+    Cost: O(m d + m^2) a row, blocks as one kernel block and one triangular solve; O(m^2) memory. The coordinates of a
+    row do not depend on the rows they are computed with, to the last bit, if the kernel's values do not: where atoms
+    are nearly dependent, rounding is amplified, and blocks would tell from rows.
 
     Parameters
     ----------
@@ -49,7 +51,7 @@ class Nested(Params):
     """
 
     points_: Rows
-    _factor: Triangle
+    _factor: NestedFactor
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -57,7 +59,7 @@ class Nested(Params):
     def start(self, d: int) -> None:
         """No atoms yet; points have d columns."""
         self.points_ = Rows(d)
-        self._factor = Triangle()
+        self._factor = NestedFactor()
 
     @property
     def n(self) -> int:
@@ -78,30 +80,40 @@ class Nested(Params):
     def nbytes(self) -> int:
         return self.points_.nbytes + self._factor.nbytes
 
+    @property
+    def width(self) -> int:
+        """A multiple of 8, more than m: columns of coordinates that come with zeros to spare."""
+        return self._factor.width
+
     def coordinates(self, X: Array, out: Array | None = None) -> Array:
         """z(x) for every row of X, (n, m); written to `out` (C-ordered) if given."""
-        if not self.n:
-            return np.empty((len(X), 0)) if out is None else out
-        K = self.kernel(X, self.points)
         if out is None:
-            return self._factor.solve(np.ascontiguousarray(K, dtype=np.float64))
-        out[:] = K
-        return self._factor.solve(out)
+            out = np.empty((len(X), self.n))
+        return self._factor.forward(self.values(X), out)[0]
 
     def row(self, x: Array) -> Array:
         """z(x) for one row, (m,)."""
-        if not self.n:
-            return np.empty(0)
-        k = np.ascontiguousarray(self.kernel.row(self.points, x), dtype=np.float64)
-        return self._factor.solve(k[None])[0]
+        return self.forward_row(self.values_row(x))[0][: self.n]
 
-    def whiten(self, rows: Array) -> Array:
-        """R^-1 k for rows k (n, m) of kernel values between a point and the atoms: its coordinates. In place."""
-        return self._factor.solve(rows)
+    def values(self, X: Array) -> Array:
+        """(n, m) kernel values between the rows of X and the atoms."""
+        return np.ascontiguousarray(self.kernel(X, self.points), dtype=np.float64) if self.n else np.empty((len(X), 0))
+
+    def values_row(self, x: Array) -> Array:
+        """(m,) kernel values between x and the atoms."""
+        return np.ascontiguousarray(self.kernel.row(self.points, x), dtype=np.float64) if self.n else np.empty(0)
+
+    def forward(self, values: Array) -> tuple[Array, Array]:
+        """From kernel values (n, m): coordinates (n, width), 0 beyond m, and |z|^2 (n,)."""
+        return self._factor.forward(values)
+
+    def forward_row(self, values: Array) -> tuple[Array, float]:
+        """From the kernel values (m,) of one row: its coordinates (width,), 0 beyond m, and |z|^2; bits of `forward`."""
+        return self._factor.forward_row(values)
 
     def coefficients(self, Z: Array) -> Array:
-        """R^-T z for every row z (n, m): P phi as a combination of the atoms' features. In place."""
-        return self._factor.solve(Z, transposed=True)
+        """R^-T z for every row z (n, m or more): P phi as a combination of the atoms' features, (n, width)."""
+        return self._factor.backward(Z)
 
     def residual(self, X: Array, Z: Array | None = None) -> Array:
         """k(x, x) - |z(x)|^2 >= 0, the squared distance of phi(x) to the span, (n,). Z: the coordinates, if known."""
@@ -109,26 +121,26 @@ class Nested(Params):
             Z = self.coordinates(X)
         return np.maximum(self.kernel.diag(X) - np.einsum("ij,ij->i", Z, Z), 0.0)
 
-    def append(self, x: Array, z: Array | None = None) -> bool:
-        """Make x an atom; z is `row(x)` if known. False, and no change, where phi(x) is in the span already."""
+    def append(self, x: Array, z: Array | None = None, share: float = TOLERANCE) -> bool:
+        """Make x an atom; z is `row(x)` if known. False, and no change, where phi(x) is in the span already.
+
+        It is so if at most `share` of k(x, x), the squared norm of phi(x), lies outside.
+        """
         if z is None:
-            z = self.row(x)
+            full, square = self.forward_row(self.values_row(x))
+            z = full[: self.n]
+        else:
+            square = float(z @ z)
         k = float(self.kernel.diag(x[None])[0])
-        squared = k - float(z @ z)
-        if not squared > TOLERANCE * k:  # also k = 0, and NaN
+        if not k - square > share * k:  # also k = 0, and NaN
             return False
-        self._factor.append(z[None], np.array([[math.sqrt(squared)]]))
+        self._factor.append(z, math.sqrt(k - square))
         self.points_.append(x)
         return True
 
     def extend(self, X: Array) -> int:
         """Append the rows of X in order, skipping those in the span; how many became atoms."""
         return sum(self.append(x) for x in X)
-
-    def border(self, X: Array, Z: Array, C: Array) -> None:
-        """Append all rows of X: Z their coordinates so far, C C' = K(X, X) - Z Z' with C lower triangular."""
-        self._factor.append(np.ascontiguousarray(Z), np.ascontiguousarray(C))
-        self.points_.extend(X)
 
     def last_coordinate(self, X: Array, Z: Array) -> Array:
         """What the newest atom adds to rows X whose m - 1 older coordinates are Z: (k(a, x) - z(x).z(a)) / delta."""
@@ -141,7 +153,7 @@ class Nested(Params):
         T = R^-1 K R_other^-T, K the kernel between the atoms of the two.
         """
         Z = np.ascontiguousarray(self.coordinates(other.points).T)
-        return other._factor.solve(Z)
+        return other._factor.forward(Z, np.empty_like(Z))[0]
 
     def widen(self, d: int) -> None:
         """Points have d columns from now on, the new ones 0 in every atom; kernels of differences or products agree."""
@@ -156,5 +168,5 @@ class Nested(Params):
     def _restore(self, state: dict[str, Any]) -> None:
         state = dict(state)
         if "factor_" in state:
-            self._factor = Triangle(state.pop("factor_"))
+            self._factor = NestedFactor(state.pop("factor_"))
         super()._restore(state)

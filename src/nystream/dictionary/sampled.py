@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from nystream._core.kors import toss
-from nystream.dictionary.growing import BLOCK, Growing, Indices, Mask
+from nystream.dictionary.growing import BLOCK, NONE, Growing, Indices, Mask
 from nystream.dictionary.kors import KORS
 from nystream.types import Array
 
@@ -40,7 +38,7 @@ class SampledAtoms(Growing):
         super().start(d, rng)
         self.kors_ = self.kors.clone()
         self.kors_.start(d)
-        self.where_ = np.zeros(0, dtype=np.intp)
+        self.where_ = NONE
         self.rng_ = rng
         self.u_ = rng.random()
 
@@ -56,57 +54,45 @@ class SampledAtoms(Growing):
         super().widen(d)
         self.kors_.factor_.widen(d)
 
-    def _look(self, X: Array) -> tuple[Array, Array | None]:
-        if self.settled:
-            return self.nested_.coordinates(X), None
-        K = self.kernel(X, self.kors_.points) if self.kors_.n else np.zeros((len(X), 0))
-        K = np.ascontiguousarray(K, dtype=np.float64)
-        T = self._whitened(K)
-        return self.nested_.whiten(K if self.n == self.kors_.n else np.ascontiguousarray(K[:, self.where_])), T
-
-    def _look_at(self, x: Array, k: float) -> tuple[Array, bool]:
-        kors = self.kors_
-        if kors.full:
-            return self.nested_.row(x), False
-        if not kors.n:
-            return np.zeros(0), True
-        row = np.ascontiguousarray(kors.kernel.row(kors.points, x), dtype=np.float64)[None]
-        t = self._whitened(row)[0]
-        s = (k - float(t.dot(t))) / kors.ridge
-        wanted = s > 0 and self.u_ * (1 + s) < kors.beta * (1 + kors.eps) * s
-        return self.nested_.whiten(row if self.n == kors.n else row[:, self.where_])[0], wanted
-
-    def _wanted(self, k: Array, squared: Array, seen: Array | None) -> Mask:
-        return np.zeros(len(k), dtype=bool) if seen is None else self._likely(k, seen, np.full(len(k), self.u_))
-
-    def _candidates(self, X: Array, k: Array, squared: Array, seen: Any, offered: Mask | None) -> Indices:
+    def _chosen(self, X: Array, k: Array, offered: Mask | None) -> tuple[Indices, Array]:
         u = np.append(self.u_, self.rng_.random(len(X)))
         self.u_ = float(u[-1])
-        if seen is None:
-            return np.zeros(0, dtype=np.intp)
+        if self.settled:
+            return NONE, self.nested_.values(X)
+        T, values = self._whitened(X)
         # leverage only shrinks as atoms enter: a row that its coin rejects now is rejected for good
-        likely = self._likely(k, seen, u[:-1])
+        likely = self._likely(k, T, u[:-1])
         rows = np.flatnonzero(likely if offered is None else likely & offered)
-        if not len(rows):
-            return rows
-        kors, T, c = self.kors_, seen[rows], np.ones(len(rows))
-        G = np.ascontiguousarray(self.kernel(X[rows], X[rows]) - T @ T.T)
-        room = len(rows) if kors.max_atoms is None else kors.max_atoms - kors.n
-        _, p, kept = toss(G, c, u[:-1][rows], kors.ridge, kors.eps, kors.beta, room)
-        if kept.any():
-            kors.extend(X[rows[kept]], c[kept], p[kept], T[kept])
-        return rows[kept]
+        if len(rows):
+            kors, T, c = self.kors_, T[rows], np.ones(len(rows))
+            G = np.ascontiguousarray(self.kernel(X[rows], X[rows]) - T @ T.T)
+            room = len(rows) if kors.max_atoms is None else kors.max_atoms - kors.n
+            _, p, kept = toss(G, c, u[:-1][rows], kors.ridge, kors.eps, kors.beta, room)
+            rows = rows[kept]
+            if len(rows):
+                kors.extend(X[rows], c[kept], p[kept], T[kept])
+        return rows, values
 
-    def _likely(self, k: Array, T: Array, u: Array) -> Mask:
-        s = np.maximum(k - np.einsum("ij,ij->i", T, T), 0.0) / self.kors_.ridge
-        with np.errstate(invalid="ignore"):  # infinite beta times s = 0
-            return np.asarray((s > 0) & (u * (1 + s) < self.kors_.beta * (1 + self.kors_.eps) * s))
+    def _look(self, x: Array, k: float) -> tuple[Array, float, bool]:
+        kors = self.kors_
+        if kors.full:
+            return super()._look(x, k)
+        if not kors.n:
+            return np.zeros(self.width), 0.0, True
+        row = np.ascontiguousarray(kors.kernel.row(kors.points, x), dtype=np.float64)
+        t = kors.factor_._factor.solve((row * kors.factor_.scale)[None])[0]
+        s = (k - float(t.dot(t))) / kors.ridge
+        z, inside = self.nested_.forward_row(row if self.n == kors.n else row[self.where_])
+        return z, inside, s > 0 and self.u_ * (1 + s) < kors.beta * (1 + kors.eps) * s
+
+    def _wanted(self, X: Array, k: Array) -> tuple[Mask, Array]:
+        if self.settled:
+            return super()._wanted(X, k)
+        T, values = self._whitened(X)
+        return self._likely(k, T, np.full(len(X), self.u_)), values
 
     def _pass(self) -> None:
         self.u_ = self.rng_.random()
-
-    def _entered(self, chosen: Indices, among: int) -> None:
-        self.where_ = np.append(self.where_, self.kors_.n - among + chosen)
 
     def _take(self, other: Growing) -> None:
         """The weighted atoms of either estimate its covariance: together they estimate that of both streams."""
@@ -118,8 +104,24 @@ class SampledAtoms(Growing):
             part = slice(i, min(i + BLOCK, room))
             X, odds = theirs.points[part], theirs.odds[part]
             self.kors_.extend(X, np.ones(len(X)), odds, self.kors_.factor_.whiten(X))
-            self._include(X)
+            self._enter(X, np.arange(len(X)), self._share)
 
-    def _whitened(self, K: Array) -> Array:
-        """`kors_.factor_.whiten` for kernel rows that are known already; they serve the coordinates as well."""
-        return self.kors_.factor_._factor.solve(K * self.kors_.factor_.scale)
+    def _enter(self, X: Array, rows: Indices, share: float) -> Indices:
+        """`rows` are the latest atoms of `kors_`."""
+        entered = super()._enter(X, rows, share)
+        self.where_ = np.append(self.where_, self.kors_.n - len(rows) + np.searchsorted(rows, entered))
+        return entered
+
+    def _whitened(self, X: Array) -> tuple[Array, Array]:
+        """One block of kernel values for both: whitened rows for the scores, and those that the coordinates need."""
+        if not self.kors_.n:
+            return np.zeros((len(X), 0)), np.zeros((len(X), 0))
+        values = np.ascontiguousarray(self.kernel(X, self.kors_.points), dtype=np.float64)
+        T = self.kors_.factor_._factor.solve(values * self.kors_.factor_.scale)
+        return T, values if self.n == self.kors_.n else np.ascontiguousarray(values[:, self.where_])
+
+    def _likely(self, k: Array, T: Array, u: Array) -> Mask:
+        """Which rows their coins would keep, each against the present dictionary."""
+        s = np.maximum(k - np.einsum("ij,ij->i", T, T), 0.0) / self.kors_.ridge
+        with np.errstate(invalid="ignore"):  # infinite beta times s = 0
+            return np.asarray((s > 0) & (u * (1 + s) < self.kors_.beta * (1 + self.kors_.eps) * s))

@@ -32,6 +32,8 @@ HALF_LIFE = 1000
 """Rows after which a loss counts half in the tournament."""
 NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
 """The big expert's width: this part of the winner's, not under; the winner's own where half is so much worse."""
+ROUNDS = (1, 2)
+"""Of the metric: in rebuilds, where the ridges do as well with one and images better, and in refreshes."""
 FULL = 300
 """Columns up to which the linear expert forgets: above, its window would hold fewer rows than columns."""
 
@@ -113,7 +115,7 @@ class Bank(Params):
         self.views_["lin"] = View(StandardScale(clip=30.0))
         self.experts_, self.others_ = {}, {}  # before new ones take memory
         for name, view in self.views_.items():
-            view.fit(A, labels if name in ("ag", "log") else None, r.metric, seed)
+            view.fit(A, labels if name in ("ag", "log") else None, r.metric, ROUNDS[0], seed)
         self.views_["now"] = copy.deepcopy(self.views_["ag"])
         self.winner_, factor = self._winner()
         self.seen_in_ = {"std": "std", "ag": "ag", "glob": "glob", "big": CANDIDATES[self.winner_][0]}
@@ -139,7 +141,7 @@ class Bank(Params):
     def refresh(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         """What follows the stream anew from the last rows: scales, metric, the expert that forgets, the windows."""
         A = self._augmented(X)
-        self.views_["now"].fit(A, self._telling(Y), self.recipe.metric, int(rng.integers(2**32)))
+        self.views_["now"].fit(A, self._telling(Y), self.recipe.metric, ROUNDS[1], int(rng.integers(2**32)))
         for name in ("ag.99", "win1000", "win100"):
             self.experts_[name].fit(self.views_["now"], A, Y, w, rng)
 

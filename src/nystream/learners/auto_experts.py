@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from nystream.features.landmarks import Landmarks
 from nystream.features.metric import LearnedMetric
 from nystream.kernels.gaussian import Gaussian
 from nystream.kernels.width import median_distance
@@ -18,16 +19,18 @@ from nystream.types import Array
 
 __all__ = ["Decaying", "Linear", "Ridge", "View", "Window"]
 
+APART = 1e-5
+"""Landmarks within this squared distance of the span of others are left out: with few columns most of them are."""
 JITTER = 1e-6
-"""Added to the diagonal of K_mm, so that landmarks may repeat."""
+"""Added to the diagonal of K_mm: A must stay positive definite in rounding after millions of rows."""
+ROUNDING = (0.0, 1e-13, 1e-10, 1e-7)
+"""Parts of the trace that are tried as a further ridge where weights are so large that A is not."""
 FADED = 1e-9
 """A row of this weight no longer counts."""
-MANY = 100
-"""Columns times outputs from which a metric is learnt from the gradients at a fifth of its rows."""
 MOST = 1 << 19
 """Numbers that scales are computed from: with many columns, rows are thinned evenly."""
 WIDTH = 400
-"""Rows whose distances give a width."""
+"""Rows whose distances give a width, fewer for few landmarks."""
 BLOCK = 128
 """Rows whose kernel values are held at a time in a refit."""
 
@@ -41,8 +44,8 @@ class View(Params):
     def __init__(self, scale: FrozenScale) -> None:
         self.scale = scale
 
-    def fit(self, X: Array, Y: Array | None = None, rows: int = 1000, seed: int = 0) -> None:
-        """Scale from X; with Y (n, K) the metric too, from at most so many rows."""
+    def fit(self, X: Array, Y: Array | None = None, rows: int = 1000, rounds: int = 1, seed: int = 0) -> None:
+        """Scale from X; with Y (n, K) the metric too, from so many rows at most, gradients at a fifth of them."""
         self.scale_ = self.scale.clone().fit(_thinned(X, max(2, MOST // X.shape[1])))
         self.metric_ = None
         if Y is None:
@@ -50,9 +53,7 @@ class View(Params):
         if len(X) > rows:
             chosen = np.sort(np.random.default_rng(seed).choice(len(X), rows, replace=False))
             X, Y = X[chosen], Y[chosen]
-        # many columns and outputs: gradients at a fifth of the rows say as much and cost a fifth
-        some = max(1, rows // 5) if X.shape[1] * Y.shape[1] > MANY else None
-        self.metric_ = LearnedMetric(rows=rows, gradients=some).fit(self._scaled(X), Y)
+        self.metric_ = LearnedMetric(rounds, rows=rows, gradients=max(1, rows // 5)).fit(self._scaled(X), Y)
 
     def __call__(self, X: Array) -> Array:
         U = self._scaled(X)
@@ -111,11 +112,12 @@ class _Landmarks(Expert):
     def _place(self, view: View, X: Array, m: int, factor: float, rng: np.random.Generator) -> Array:
         """Choose landmarks and width; returns the penalty matrix, K_mm and 1 for the constant."""
         chosen = np.sort(rng.choice(len(X), min(m, len(X)), replace=False))
-        self.points_ = view(X[chosen])
-        self.width_ = factor * median_distance(view(_thinned(X, WIDTH)))
-        K = Gaussian(self.width_)(self.points_, self.points_)
-        P = np.zeros((len(K) + 1, len(K) + 1))
-        P[:-1, :-1] = K
+        self.width_ = factor * median_distance(view(_thinned(X, min(WIDTH, max(2, 4 * m // 3)))))
+        landmarks = Landmarks(Gaussian(self.width_), view(X[chosen]), tol=APART)
+        landmarks.start(X.shape[1])
+        self.points_ = landmarks.points_
+        P = np.zeros((len(self.points_) + 1, len(self.points_) + 1))
+        P[:-1, :-1] = landmarks.penalty
         P.flat[:: len(P) + 1] += JITTER
         P[-1, -1] = 1.0
         return P
@@ -164,7 +166,7 @@ class Ridge(_Landmarks):
         for lam, A in zip(self.lams, [P, *(P + extra for extra in more)], strict=True):
             solver = AWV(lam, vovk=False)
             solver.start(len(P), Y.shape[1])
-            solver.start_from(A, b)
+            _begun(solver, A, b)
             self.solvers_.append(solver)
 
     def predict(self, U: Array) -> Array:
@@ -292,6 +294,17 @@ class Window(Expert):
     @property
     def nbytes(self) -> int:
         return self.smoother_.nbytes
+
+
+def _begun(solver: AWV, A: Array, b: Array) -> None:
+    """Start a solver from A and b, with as much more ridge as rounding asks for."""
+    for i, part in enumerate(ROUNDING):
+        try:
+            solver.start_from(A if not part else A + part * float(np.trace(A)) * np.eye(len(A)), b)
+            return
+        except ValueError:
+            if i == len(ROUNDING) - 1:
+                raise
 
 
 def _thinned(X: Array, most: int) -> Array:

@@ -118,7 +118,8 @@ class Recipe(Params):
         block = 256 * (b + 4 * d)  # rows seen through a view, and their kernel values
         metric = 2.3 * n * n + 5 * n * d
         moments = 5 * min(self.warmup * d, 1 << 19)
-        rebuild = kept + max(metric, moments, big + 3 * b * b + block, big + warming + others + block)
+        widths = 4 * min(400.0, 4 / 3 * max(b, m)) ** 2
+        rebuild = kept + max(metric, moments, big + 3 * b * b + block, big + warming + others + max(block, widths))
         refresh = 2 * later + big + after + others + max(metric, block)
         return SLACK * 8 * max(rebuild, refresh)
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nystream.learners import CATALOGUE
+
 README = Path(__file__).parents[1] / "README.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
@@ -25,3 +27,10 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
             exec(compile(block, f"README.md, Python block {number}", "exec"), names)
         except Exception as error:
             pytest.fail(f"Python block {number} of the README: {type(error).__name__}: {error}\n{block}")
+
+
+def test_the_table_of_algorithms_is_that_of_the_catalogue():
+    rows = re.findall(r"^\| `([a-z-]+)` \| \[(\w+)\]\((src/\S+)\)", README.read_text(encoding="utf-8"), re.MULTILINE)
+    wanted = [(entry.name, entry.cls.__name__) for entry in CATALOGUE.values()]
+    assert [(name, cls) for name, cls, _ in rows] == wanted, "run python docs/make_tables.py"
+    assert all((README.parent / file).exists() for _, _, file in rows)

@@ -127,7 +127,7 @@ class Expansion(Params):
 
     # -- a block of inputs ---------------------------------------------------------------------------------------------
     def open(self, X: Array) -> None:
-        """Kernel rows of X (n, d) against the stored points; X is kept until `close`. At most len(X) points may enter."""
+        """Kernel rows of X (n, d) against the stored points; X is kept until `close`. At most len(X) points enter."""
         self._terms.open_block(X, sys.maxsize if self.limit is None else self.limit + 1)
 
     def begin(self, j: int) -> Array:

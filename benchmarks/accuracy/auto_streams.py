@@ -73,9 +73,10 @@ def _usps() -> Block:
 
 
 def _mnist() -> Block:
-    with gzip.open(DATA / "mnist/train-images-idx3-ubyte.gz") as images, gzip.open(
-        DATA / "mnist/train-labels-idx1-ubyte.gz"
-    ) as labels:
+    with (
+        gzip.open(DATA / "mnist/train-images-idx3-ubyte.gz") as images,
+        gzip.open(DATA / "mnist/train-labels-idx1-ubyte.gz") as labels,
+    ):
         X = np.frombuffer(images.read(), np.uint8, offset=16).reshape(-1, 784)
         return X.astype(float), np.frombuffer(labels.read(), np.uint8, offset=8).astype(float)
 

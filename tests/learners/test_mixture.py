@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from nystream import PKAWV, PKRR, Fourier, Gaussian, Taylor
+from nystream import FOGD, PKAWV, PKRR, Fourier, Gaussian, Taylor
 from nystream.learners.aggregate import Aggregate
 from nystream.learners.mixture import Mixture
 
@@ -90,3 +90,9 @@ def test_a_larger_eta_and_a_label_out_of_bounds_void_the_bound():
 def test_the_share_is_between_0_and_1(share):
     with pytest.raises(ValueError, match="share must be a number greater than 0"):
         Mixture(panel(), bound=1.0, share=share)
+
+
+@pytest.mark.parametrize("learners", [[], 3, [3], [FOGD(G)]])
+def test_what_is_not_a_list_of_regression_learners_is_refused(learners):
+    with pytest.raises(ValueError, match="learners"):
+        Mixture(learners, bound=1.0)

@@ -73,17 +73,17 @@ cdef class NestedFactor:
 
     def append(self, const double[::1] row, double last):
         """One more row: (row, last), row (n,)."""
-        cdef Py_ssize_t i, p = self.n//8, l = self.n % 8
+        cdef Py_ssize_t i, p = self.n//8, lane = self.n % 8
         if row.shape[0] != self.n:
             raise ValueError(f"the new row must have {self.n} numbers before its last one, got {row.shape[0]}")
         if not last > 0:
             raise ValueError(f"the last number of a row must be greater than 0, got {last}")
-        if l == 7:
+        if lane == 7:
             self._reserve(p + 2)
         cdef double* panel = self._R + 32*p*(p + 1)
         for i in range(self.n):
-            panel[8*i + l] = row[i]
-        panel[8*self.n + l] = last
+            panel[8*i + lane] = row[i]
+        panel[8*self.n + lane] = last
         self.n += 1
 
     def forward(self, cnp.ndarray K, cnp.ndarray out=None):
@@ -121,7 +121,8 @@ cdef class NestedFactor:
             raise ValueError(f"rows must have at least {self.n} numbers, got {given}")
         rows, columns = self._check(Z, given, out)
         cdef cnp.ndarray A = out if out is not None else np.empty((rows, columns))
-        self._solve(False, rows, <const double*> cnp.PyArray_DATA(Z), given, <double*> cnp.PyArray_DATA(A), columns, NULL)
+        self._solve(False, rows, <const double*> cnp.PyArray_DATA(Z), given, <double*> cnp.PyArray_DATA(A), columns,
+                    NULL)
         return A
 
     cdef int _solve(self, bint forward, Py_ssize_t rows, const double* K, Py_ssize_t ld, double* Z, Py_ssize_t columns,

@@ -5,21 +5,29 @@ from nystream.dictionary.eigenpairs import Eigenpairs
 from nystream.dictionary.expansion import Expansion
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.gram_inverse import GramInverse
+from nystream.dictionary.growing import DistantAtoms, GivenAtoms, Growing
+from nystream.dictionary.history import History
 from nystream.dictionary.kmeans import MovingLandmarks
 from nystream.dictionary.kors import KORS, theory_beta
 from nystream.dictionary.nested import Nested
 from nystream.dictionary.rows import Rows
+from nystream.dictionary.sampled import SampledAtoms
 from nystream.dictionary.span import Span
 
 __all__ = [
     "KORS",
     "Budget",
+    "DistantAtoms",
     "Eigenpairs",
     "Expansion",
+    "GivenAtoms",
     "GramFactor",
+    "Growing",
+    "History",
     "MovingLandmarks",
     "Nested",
     "Rows",
+    "SampledAtoms",
     "Span",
     "theory_beta",
     "GramInverse",

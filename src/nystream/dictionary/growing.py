@@ -27,10 +27,10 @@ NONE = np.zeros(0, dtype=np.intp)
 class Growing(Params):
     """Nested coordinates over atoms that a rule chooses from the stream, before the label of a row is known.
 
-    Atoms depend on the rows alone, never on labels, so a whole block is decided first and solved at once. Coordinates are
-    nested: what a row has in the round it comes are the first coordinates of the final ones. `admit` therefore gives
-    all rows of a block the same width, with 0 for atoms that came after a row. For a linear model that is exact: a
-    feature that was 0 so far is a feature that is not there yet.
+    Atoms depend on the rows alone, never on labels, so a whole block is decided first and solved at once. Coordinates
+    are nested: what a row has in the round it comes are the first coordinates of the final ones. `admit` therefore
+    gives all rows of a block the same width, with 0 for atoms that came after a row. For a linear model that is exact:
+    a feature that was 0 so far is a feature that is not there yet. Blocks and single rows give the same bits.
 
     `width`, the number of columns, is a multiple of 8 and leaves at least one to spare: linear models are then widened
     for one atom in eight, and `ask` can answer for a row that would become an atom.

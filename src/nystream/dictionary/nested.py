@@ -108,7 +108,7 @@ class Nested(Params):
         return self._factor.forward(values)
 
     def forward_row(self, values: Array) -> tuple[Array, float]:
-        """From the kernel values (m,) of one row: its coordinates (width,), 0 beyond m, and |z|^2; bits of `forward`."""
+        """From the kernel values (m,) of one row: coordinates (width,), and |z|^2; the same bits as `forward`."""
         return self._factor.forward_row(values)
 
     def coefficients(self, Z: Array) -> Array:

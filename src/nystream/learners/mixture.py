@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nystream._core.fixed_share import fixed_share
-from nystream.learners.aggregate import _check
 from nystream.learners.base import Learner
 from nystream.learners.panel import Panel
 from nystream.params import positive
@@ -173,3 +172,11 @@ class Mixture(Learner):
     def nbytes(self) -> int:
         own = self.shares_.nbytes + self.losses_.nbytes if self.d_ else 0
         return own + sum(expert.nbytes for expert in self.experts)
+
+
+def _check(learners: Sequence[Learner]) -> None:
+    if not isinstance(learners, (list, tuple)) or not learners:
+        raise ValueError(f"learners must be a list of at least one learner, got {learners!r}")
+    for i, learner in enumerate(learners):
+        if not isinstance(learner, Learner) or learner.labels != "real":
+            raise ValueError(f"learners[{i}] must be a learner of real targets such as PKAWV, got {learner!r}")

@@ -4,9 +4,21 @@ from nystream.solvers.awv import AWV
 from nystream.solvers.base import Solver
 from nystream.solvers.forgetting import Forgetting
 from nystream.solvers.meter import Meter
+from nystream.solvers.nested_awv import NestedAWV
 from nystream.solvers.ogd import OGD
 from nystream.solvers.ons import ONS
 from nystream.solvers.sketched_ons import SketchedONS
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 
-__all__ = ["AWV", "Forgetting", "Meter", "OGD", "ONS", "RidgeStacker", "SketchedONS", "SoftmaxStacker", "Solver"]
+__all__ = [
+    "AWV",
+    "Forgetting",
+    "Meter",
+    "NestedAWV",
+    "OGD",
+    "ONS",
+    "RidgeStacker",
+    "SketchedONS",
+    "SoftmaxStacker",
+    "Solver",
+]

@@ -11,6 +11,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import persist
+from nystream.kernels import Linear
+from nystream.learners import ILK, NORMA
 from nystream.losses import LOSSES, Hinge, Loss, MulticlassHinge, Softmax, StructuredHinge, as_loss
 from nystream.solvers import OGD
 from nystream.types import Change
@@ -306,8 +308,8 @@ def test_bad_arguments_are_refused_where_they_are_given():
         OGD("hinge", schedule="linear")
     with pytest.raises(ValueError, match="method must be one of"):
         OGD("hinge", method="newton")
-    with pytest.raises(ValueError, match="no label similarity"):
-        OGD(StructuredHinge(1 - np.eye(3), np.eye(3) + 0.1))
+    with pytest.raises(ValueError, match="needs 'sgd' or 'implicit'"):
+        OGD(StructuredHinge(1 - np.eye(3), np.eye(3) + 0.1), method="adam")
     with pytest.raises(ValueError, match="class number below 3, got 3"):
         started("softmax").run(np.ones((1, 11)), np.full((1, 1), 3.0))
     with pytest.raises(ValueError, match="shape"):
@@ -335,3 +337,16 @@ def test_every_instruction_set_gives_the_same_numbers():
         )
         outputs.append(np.frombuffer(bytes.fromhex(done.stdout.decode())))
     assert_allclose(outputs[1], outputs[0], rtol=1e-9, atol=1e-12)
+
+
+def test_labels_that_are_alike_learn_together_as_under_the_joint_kernel():
+    """With kernel <z, z'> M[y, y'] the expansion of NORMA and ILK is the weight matrix of OGD."""
+    loss = StructuredHinge(1 - np.eye(3), np.eye(3) + 0.4)
+    rng = np.random.default_rng(0)
+    Z, y = rng.normal(size=(120, 4)), rng.integers(0, 3, 120).astype(float)
+    for solver, learner in [
+        (OGD(loss, eta=0.2, lam=0.05), NORMA(Linear(), loss=loss, eta=0.2, lam=0.05)),
+        (OGD(loss, eta=0.7, method="implicit"), ILK(Linear(), loss=loss, C=0.7, tau=0.0, multiclass="runner_up")),
+    ]:
+        solver.start(4, 3)
+        assert_allclose(solver.run(Z, y[:, None]), learner.run(Z, y), atol=1e-10)

@@ -6,7 +6,9 @@ cimport numpy as cnp
 from libc.math cimport pow, sqrt
 
 from nystream._core.linear_kernel cimport LINEAR_BETA1, LINEAR_BETA2, clean, linear_ops, linear_pick
-from nystream._core.scalar_losses cimport MULTI_EXACT, loss_grad, loss_implicit, multi_grad, multi_implicit
+from nystream._core.scalar_losses cimport (
+    MULTI_EXACT, MULTI_RUNNER_UP, loss_grad, loss_implicit, multi_grad, multi_implicit
+)
 
 cnp.import_array()
 
@@ -28,6 +30,7 @@ cdef class Descent:
     cdef double *total
     cdef double *scratch
     cdef const double *margins
+    cdef const double *similar
     cdef Py_ssize_t dim
     cdef int K, kind, method
     cdef bint multiclass, sqrt_schedule
@@ -37,13 +40,15 @@ cdef class Descent:
                  bint sqrt_schedule, double lam):
         self.K, self.dim = W.shape[0], W.shape[1]
         margins = getattr(loss, "label_margins", None)
-        scratch = np.zeros((3, self.K))
-        self.arrays = (W, first, second, total, scratch, margins)
+        similar = getattr(loss, "label_similarity", None)
+        scratch = np.zeros((4, self.K))
+        self.arrays = (W, first, second, total, scratch, margins, similar)
         self.W = self._weights_like(W)
         self.first, self.second = self._weights_like(first), self._weights_like(second)
         self.total = self._weights_like(total)
-        self.scratch = <double*> clean(scratch, 3, self.K)
+        self.scratch = <double*> clean(scratch, 4, self.K)
         self.margins = clean(margins, self.K, self.K) if margins is not None else NULL
+        self.similar = clean(similar, self.K, self.K) if similar is not None else NULL
         self.loss, self.multiclass = loss, loss.multiclass
         self.kind, self.a, self.b = loss.compiled or (-1, 0.0, 0.0)
         self.method = METHODS[method]
@@ -147,6 +152,7 @@ cdef class Descent:
                            else [self.loss.grad(y[k], p[k]) for k in range(self.K)])
         elif self.multiclass:
             multi_grad(self.kind, self.margins, self.K, <int> y[0], p, g)
+            self._spread(g)
         else:
             for k in range(self.K):
                 g[k] = loss_grad(self.kind, self.a, self.b, y[k], p[k])
@@ -162,12 +168,26 @@ cdef class Descent:
                 self._fill(alpha, self.loss.implicit(int(y[0]), self._vector(p), s, c) if self.multiclass
                            else [self.loss.implicit(y[k], p[k], s, c) for k in range(self.K)])
         elif self.multiclass:
-            multi_implicit(self.kind, MULTI_EXACT, self.margins, NULL, self.K, <int> y[0], p, NULL, s, c,
-                           self.scratch + 2 * self.K, alpha)
+            multi_implicit(self.kind, MULTI_EXACT if self.similar == NULL else MULTI_RUNNER_UP, self.margins,
+                           self.similar, self.K, <int> y[0], p, NULL, s, c, self.scratch + 2 * self.K, alpha)
+            self._spread(alpha)
         else:
             for k in range(self.K):
                 alpha[k] = loss_implicit(self.kind, self.a, self.b, y[k], p[k], s, c)
         return 0
+
+    cdef void _spread(self, double* v) noexcept nogil:
+        """v <- M v: with the joint kernel z.z' M[y, y'], what moves one label moves those like it."""
+        cdef int j, k
+        cdef double *u = self.scratch + 3 * self.K
+        if self.similar == NULL:
+            return
+        for k in range(self.K):
+            u[k] = v[k]
+        for k in range(self.K):
+            v[k] = 0
+            for j in range(self.K):
+                v[k] += self.similar[k * self.K + j] * u[j]
 
     cdef object _vector(self, const double* p):
         return np.array([p[k] for k in range(self.K)])

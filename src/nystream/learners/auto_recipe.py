@@ -18,7 +18,7 @@ FLOPS = 4e9
 """Multiplications and additions a second that a deadline counts on: a slow core's."""
 OVERHEAD = 60e-6
 """Seconds a row that stacking and bookkeeping take whatever the experts do."""
-SLACK = 1.2
+SLACK = 1.3
 """What the allocator and small things take beside the arrays that are counted."""
 SHRINK = (
     (1.0, 1.0),
@@ -26,7 +26,9 @@ SHRINK = (
     (0.6, 1.0),
     (0.5, 1.0),
     (0.4, 1.0),
-    (0.3, 1.0),
+    (0.35, 1.0),
+    (0.3, 0.9),
+    (0.3, 0.8),
     (0.4, 0.8),
     (0.3, 0.65),
     (0.25, 0.5),

@@ -88,8 +88,8 @@ class OGD(Solver):
         self.method = one_of("method", method, tuple(MOMENTS))
         self.average = average
         self._loss = as_loss(loss)
-        if getattr(self._loss, "label_similarity", None) is not None:
-            raise ValueError("OGD learns one column of weights per label; give the loss no label similarity")
+        if getattr(self._loss, "label_similarity", None) is not None and method not in ("sgd", "implicit"):
+            raise ValueError(f"method={method!r} rescales single weights; a label similarity needs 'sgd' or 'implicit'")
         if method == "sgd" and eta * lam >= 1:
             raise ValueError(
                 f"eta * lam must be less than 1 for method='sgd', got eta={eta!r}, lam={lam!r}; "

@@ -107,3 +107,18 @@ def test_bad_arguments_are_refused_by_the_constructor():
             FOGD(Gaussian(), **{name: value})
     with pytest.raises(ValueError, match="eta \\* lam"):
         FOGD(Gaussian(), eta=10.0, lam=0.2)
+
+
+def test_the_averaged_hypothesis_is_the_mean_of_those_that_predicted():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 3)), rng.choice([-1.0, 1.0], 50)
+    model = FOGD(Gaussian(1.0), dim=30, average=True, seed=0)
+    assert_allclose(model.averaged(X), np.zeros(50))
+    said = []
+    for x, label in zip(X, y, strict=True):
+        said.append(model.predict(X))
+        model.step(x, label)
+    assert_allclose(model.averaged(X), np.mean(said, axis=0), atol=1e-12)
+    model.set_params(average=False).run(X, y)
+    with pytest.raises(ValueError, match="average=True"):
+        model.averaged(X)

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nystream.features import AdaptiveNystrom
 from nystream.kernels import Gaussian, Kernel, Linear, Polynomial
 from nystream.learners.nogd import NOGD
+from nystream.learners.norma import NORMA
 from nystream.losses import MulticlassHinge, Softmax, StructuredHinge
 from oracles import gaussian
 from oracles_landmarks import functional, nolana
@@ -198,7 +199,15 @@ def test_bad_arguments_are_refused_with_the_way_out():
         NOGD("rbf")
     with pytest.raises(ValueError, match="eta \\* lam must be less than 1"):
         NOGD(Gaussian(), lam=10.0)
-    with pytest.raises(ValueError, match="label similarity"):
-        NOGD(Gaussian(), loss=StructuredHinge(1 - np.eye(3), similarity=np.eye(3) + 0.1))
     with pytest.raises(ValueError, match=r"the kernel between landmarks is not finite; scale the inputs"):
         NOGD(Polynomial(9), landmarks=2).run(np.full((2, 1), 1e40), [1.0, -1.0])
+
+
+def test_labels_that_are_alike_learn_together_in_both_phases():
+    """With as many landmarks as points NOGD is functional descent under the joint kernel k(x, x') M[y, y']."""
+    loss = StructuredHinge(1 - np.eye(3), np.eye(3) + 0.4)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 3, 60).astype(float)
+    X = np.vstack([X[:20], X[rng.integers(0, 20, 40)]])  # after the landmarks, only points of their span
+    model = NOGD(Gaussian(1.0), landmarks=20, rank=20, loss=loss, eta=0.2, tol=0.0)
+    assert_allclose(model.run(X, y), NORMA(Gaussian(1.0), loss=loss, eta=0.2, lam=0.0).run(X, y), atol=1e-8)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from nystream.features.base import FeatureMap
 from nystream.features.fastfood import Fastfood
 from nystream.features.fourier import Fourier
+from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
 from nystream.learners.feature_learner import FeatureLearner
 from nystream.losses import Loss
 from nystream.params import at_least, one_of
 from nystream.solvers.ogd import OGD
-from nystream.types import Seed
+from nystream.types import Array, Seed
 
 __all__ = ["FOGD"]
 
@@ -51,6 +54,8 @@ class FOGD(FeatureLearner):
         O(dim log d) time and O(dim) memory.
     method : {"sgd", "adagrad", "adam", "implicit"}
         The step, see `nystream.solvers.OGD`.
+    average : bool, default False
+        Keep the mean of the weights of all rounds, for `averaged`.
     seed : int, Generator or None
         Of the directions.
 
@@ -77,6 +82,8 @@ class FOGD(FeatureLearner):
     multi_output: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
 
+    solver_: OGD
+
     def __init__(
         self,
         kernel: Kernel,
@@ -88,6 +95,7 @@ class FOGD(FeatureLearner):
         lam: float = 0.0,
         features: str = "fourier",
         method: str = "sgd",
+        average: bool = False,
         seed: Seed = None,
     ) -> None:
         self.kernel = kernel
@@ -98,6 +106,7 @@ class FOGD(FeatureLearner):
         self.lam = lam
         self.features = one_of("features", features, MAPS)
         self.method = method
+        self.average = average
         self.seed = seed
         self._template = self._parts()[1]  # the parts refuse bad values here, not at the first example
 
@@ -106,4 +115,13 @@ class FOGD(FeatureLearner):
             features: FeatureMap = Fastfood(self.kernel, self.dim, seed=self.seed)
         else:
             features = Fourier(self.kernel, self.dim, orthogonal=self.features == "orthogonal", seed=self.seed)
-        return features, OGD(self.loss, eta=self.eta, schedule=self.schedule, lam=self.lam, method=self.method)
+        return features, OGD(
+            self.loss, eta=self.eta, schedule=self.schedule, lam=self.lam, method=self.method, average=self.average
+        )
+
+    def averaged(self, X: Any) -> Array:
+        """Predictions of the mean of the hypotheses of all rounds (online to batch); needs average=True."""
+        X = as_block(X, self.d_ or None)
+        if not self.d_:
+            return self._outward(np.zeros((len(X), self.outputs_)))
+        return self._outward(self.features_.transform(X) @ self.solver_.averaged())

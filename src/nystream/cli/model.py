@@ -7,7 +7,7 @@ from typing import Any
 
 from nystream import persist
 from nystream.inputs import as_block
-from nystream.learners import Baseline, Classifier, Learner, Standardized
+from nystream.learners import Auto, Baseline, Classifier, Learner, Standardized
 from nystream.learners.catalogue import Entry, find
 from nystream.params import Params
 from nystream.types import Array
@@ -72,9 +72,10 @@ def build(
                     f"{entry.name} learns classes, and the target is a number; use another learner or --task"
                 )
             learner.set_params(loss="squared")
+    scales_itself = isinstance(learner, (Auto, Baseline))
     if task == "classification":
         learner = Classifier(learner)
-    if standardize and name is not None:
+    if standardize and not scales_itself:
         learner = Standardized(learner)
     model = Model(learner, task, columns)
     model.start()

@@ -61,7 +61,18 @@ class FeatureLearner(Learner):
             P[i : i + BLOCK] = self.solver_.predict(self.features_.transform(X[i : i + BLOCK]))
         return P
 
+    @property
+    def _still(self) -> bool:
+        """Whether the map neither moves, nor counts, nor can overflow: then a round is its features and the solver."""
+        if "_is_still" not in self.__dict__:
+            kind = type(self.features_)
+            passive = kind.observe is FeatureMap.observe and kind.note is FeatureMap.note
+            self._is_still = passive and self.features_.bounded
+        return self._is_still
+
     def _step(self, x: Array, y: Array, weight: float) -> Array:
+        if self._still:
+            return self.solver_.step(self.features_.row(x), y, weight)
         if not self.features_.bounded:
             self.features_.check(x[None])
         change = self.features_.observe(x)  # x is known before y: the map may move now

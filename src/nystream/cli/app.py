@@ -13,6 +13,7 @@ from nystream.cli.datasets import datasets
 from nystream.cli.listing import show
 from nystream.cli.main import silence_stdout
 from nystream.cli.race import race
+from nystream.cli.reproduce import reproduce
 from nystream.cli.run import run
 from nystream.cli.video import video
 
@@ -35,6 +36,7 @@ app.command("list")(show)
 app.command("bench")(bench)
 app.command("video")(video)
 app.command("datasets")(datasets)
+app.command("reproduce")(reproduce)
 
 
 @app.callback(invoke_without_command=True)

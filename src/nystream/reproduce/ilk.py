@@ -1,0 +1,9 @@
+"""Implicit updates (ILK, SILK)."""
+
+from __future__ import annotations
+
+from nystream.reproduce.experiment import Experiment
+
+__all__ = ["EXPERIMENTS"]
+
+EXPERIMENTS: tuple[Experiment, ...] = ()

@@ -1,0 +1,57 @@
+"""Records as Markdown: one section each, or the whole page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nystream.reproduce.outcome import Cell, Table
+from nystream.reproduce.record import Record
+
+__all__ = ["page", "section"]
+
+HEAD = """# The papers' tables and figures, done again
+
+This page is written by `python docs/make_reproduction.py` from `docs/reproduction/*.json`, which
+`nystream reproduce --all --out docs/reproduction` writes. Columns named "published" hold the paper's figures; all
+others were measured by that command. Errors are progressive: every row is predicted before its label is used.
+"""
+
+
+def page(records: Iterable[Record]) -> str:
+    """All records under one heading."""
+    records = list(records)
+    contents = "\n".join(f"- [{r.name}](#{r.name}): {r.title}" for r in records)
+    return f"{HEAD}\n{contents}\n\n" + "\n".join(section(r, folder="reproduction/") for r in records)
+
+
+def section(record: Record, folder: str = "") -> str:
+    """A record: what, from where, how, the tables, the plot, the remarks."""
+    parts = [f"## {record.name}", f"**{record.title}** {record.source}", record.protocol]
+    if record.quick:
+        parts.append("*A quick run: fewer rows, shuffles or settings than the protocol says; not to be quoted.*")
+    parts += [f"{table.title}\n\n{_table(table)}" for table in record.outcome.tables]
+    if record.outcome.panels:
+        parts.append(f"![{record.name}: {record.title}]({folder}{record.name}.png)")
+    if record.outcome.remarks:
+        parts.append("\n".join(f"- {remark}" for remark in record.outcome.remarks))
+    versions = ", ".join(f"{name} {number}" for name, number in record.versions.items())
+    parts.append(
+        f"<sub>{record.date}, commit {record.commit or 'unknown'}, {record.seconds:,.0f} s on {record.machine}; "
+        f"{versions}; `nystream reproduce {record.name}{' --quick' if record.quick else ''}`</sub>"
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(table: Table) -> str:
+    numeric = [any(isinstance(row[i], int | float) for row in table.rows) for i in range(len(table.columns))]
+    lines = [table.columns, tuple("---:" if n else "---" for n in numeric)]
+    lines += [tuple(_text(cell, table.digits) for cell in row) for row in table.rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _text(cell: Cell, digits: int) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:,.{digits}f}"
+    return f"{cell:,}" if isinstance(cell, int) else cell.replace("|", "\\|")

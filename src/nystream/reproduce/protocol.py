@@ -1,0 +1,66 @@
+"""What the experiments share: shuffles, one progressive pass with its time, mean and deviation over shuffles."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from nystream.learners.base import Learner
+from nystream.types import Array
+
+__all__ = ["Pass", "error_rate", "mean_sd", "one_pass", "rmse", "shuffled", "so_far", "wrong"]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass: the learner afterwards, its predictions made before the labels, and the seconds of its thread."""
+
+    learner: Learner
+    predictions: Array
+    seconds: float
+
+
+def one_pass(learner: Learner, X: Array, y: Array) -> Pass:
+    """Every row predicted before its label is used, one thread."""
+    start = time.perf_counter()
+    predictions = learner.run(X, y)
+    return Pass(learner, predictions, time.perf_counter() - start)
+
+
+def shuffled(X: Array, y: Array, seed: int | None, rows: int | None = None) -> tuple[Array, Array]:
+    """The first rows of a shuffle; None: the stored order."""
+    if seed is None:
+        return X[:rows], y[:rows]
+    order = np.random.default_rng(seed).permutation(len(y))[:rows]
+    return X[order], y[order]
+
+
+def wrong(P: Array, y: Array) -> Array:
+    """Which predictions are mistakes: classes by the largest score, labels -1/+1 by the sign (0 counts as +1)."""
+    if P.ndim == 2:
+        return P.argmax(axis=1) != y
+    return np.where(P >= 0, 1.0, -1.0) != y
+
+
+def error_rate(P: Array, y: Array) -> float:
+    """Percent of mistakes."""
+    return 100.0 * float(np.mean(wrong(P, y)))
+
+
+def rmse(P: Array, y: Array) -> float:
+    """Root mean squared error."""
+    return float(np.sqrt(np.mean((P - y) ** 2)))
+
+
+def so_far(values: Array, points: int = 60) -> tuple[Array, Array]:
+    """Running means of a column at about evenly spaced rows: (rows, means)."""
+    rows = np.unique(np.linspace(len(values) / points, len(values), points).astype(int))
+    rows = rows[rows > 0]
+    return rows, np.cumsum(values)[rows - 1] / rows
+
+
+def mean_sd(values: list[float]) -> tuple[float, float]:
+    """Mean and standard deviation over shuffles (0 for one)."""
+    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

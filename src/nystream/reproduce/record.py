@@ -1,0 +1,95 @@
+"""A finished experiment as a file: what was found, with which code, on which machine, in how many seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from nystream.reproduce.experiment import Experiment, Setting
+from nystream.reproduce.outcome import Outcome
+
+__all__ = ["Record", "perform"]
+
+PACKAGES = ("nystream", "numpy", "scipy")
+
+
+@dataclass(frozen=True)
+class Record:
+    """An outcome and what is to be known about it."""
+
+    name: str
+    title: str
+    source: str
+    protocol: str
+    quick: bool
+    seconds: float
+    date: str
+    commit: str
+    versions: dict[str, str]
+    machine: str
+    outcome: Outcome
+
+    def save(self, path: Path) -> None:
+        """As JSON."""
+        plain = {**{k: v for k, v in vars(self).items() if k != "outcome"}, **self.outcome.plain()}
+        path.write_text(json.dumps(plain, indent=1, allow_nan=False) + "\n")
+
+    @classmethod
+    def load(cls, path: Path) -> Record:
+        """What `save` wrote."""
+        plain = json.loads(path.read_text())
+        outcome = Outcome.read({key: plain.pop(key) for key in ("tables", "panels", "remarks")})
+        return cls(**plain, outcome=outcome)
+
+
+def perform(experiment: Experiment, setting: Setting) -> Record:
+    """Run it and note the circumstances."""
+    start = time.perf_counter()
+    outcome = experiment.run(setting)
+    return Record(
+        name=experiment.name,
+        title=experiment.title,
+        source=experiment.source,
+        protocol=experiment.protocol,
+        quick=setting.quick,
+        seconds=round(time.perf_counter() - start, 1),
+        date=datetime.now(UTC).date().isoformat(),
+        commit=_commit(),
+        versions=_versions(),
+        machine=f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        outcome=outcome,
+    )
+
+
+def _versions() -> dict[str, str]:
+    found: dict[str, Any] = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def _commit() -> str:
+    """The commit of the source tree that runs, with + when files differ from it; empty when this is not one."""
+    here = Path(__file__).parent
+    top = Path(_git(here, "rev-parse", "--show-toplevel"))
+    ours = (top / "src" / "nystream" / "reproduce" / Path(__file__).name).exists()
+    return _git(here, "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*") if ours else ""
+
+
+def _git(folder: Path, *words: str) -> str:
+    try:
+        told = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return told.stdout.strip()

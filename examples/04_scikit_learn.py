@@ -20,6 +20,10 @@ print(f"default learner: {model.score(X_test, y_test):.3f} of {len(y_test)} test
 likely = model.predict_proba(X_test[:1])[0]
 print(f"first test row: {model.classes_[likely.argmax()]} with probability {likely.max():.2f}, is {y_test[0]}")
 
+# Missing values are no error to it: every tenth pixel is lost.
+lost = np.where(np.random.default_rng(0).random(X_test.shape) < 0.1, np.nan, X_test)
+print(f"with missing values: {model.score(lost, y_test):.3f}")
+
 # Any learner, in a pipeline and a search: parameters of the learner and of its kernel are reached by name.
 learner = nystream.PKRR(nystream.Fourier(nystream.Gaussian(2.0), 300, seed=0), lam=0.1)
 search = GridSearchCV(OnlineKernelClassifier(learner), {"learner__features__kernel__sigma": [1.0, 2.0, 4.0]}, cv=3)

@@ -8,7 +8,7 @@ from river import compose, datasets, evaluate, metrics, preprocessing
 import nystream
 from nystream.river import KernelClassifier, KernelRegressor
 
-# Nothing to choose: the default learner finds scale and kernel width from the first rows.
+# Nothing to choose: the default learner finds scales, kernels and how fast to forget by itself.
 score = evaluate.progressive_val_score(datasets.TrumpApproval().take(500), KernelRegressor(), metrics.MAE())
 print("approval rates, default learner:", score)
 
@@ -24,7 +24,8 @@ for day in range(60):
     shop.learn_one({"weekday": "sun" if day % 7 == 0 else "work", "rain": float(day % 3)}, 5.0 if day % 7 == 0 else 1.0)
 print("sales on a Sunday:", round(shop.predict_one({"weekday": "sun", "rain": 1.0}), 2))
 
-# A sensor that is installed later is a feature that appears later; one that fails is a feature that is missing.
+# A sensor that is installed later is a feature that appears later; one that fails is a feature that is missing, which
+# the default learner takes for a missing value, and this one for 0.
 model = KernelRegressor(nystream.PKRR(nystream.Fourier(nystream.Gaussian(1.0), 200, seed=0), lam=0.01))
 for t in range(400):
     row = {"hour": math.sin(t / 10)}

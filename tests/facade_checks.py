@@ -6,19 +6,36 @@ A program, not a test: SCIPY_ARRAY_API must be set before SciPy is imported, or 
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 
 from sklearn.utils.estimator_checks import check_estimator
 
+import nystream
 from nystream.sklearn import OnlineKernelClassifier, OnlineKernelRegressor
+
+ORDER = {
+    "check_sample_weight_equivalence_on_dense_data": "the check shuffles the rows, and Auto follows the stream: what "
+    "it learns depends on their order, as with scikit-learn's SGDClassifier, for which this is declared too"
+}
+"""What cannot hold for the default learner. It does for learners whose state does not depend on the order of rows."""
 
 
 def main() -> None:
-    for estimator in (OnlineKernelRegressor(), OnlineKernelClassifier()):
-        results = check_estimator(estimator, on_fail=None, on_skip=None)
+    awv = nystream.PKAWV(nystream.Fourier(nystream.Gaussian(2.0), 60, seed=0), lam=0.1)
+    estimators = [
+        *((OnlineKernelRegressor(), ORDER), (OnlineKernelClassifier(), ORDER)),
+        *((OnlineKernelRegressor(learner), {}) for learner in (nystream.Baseline(), awv)),
+        *((OnlineKernelClassifier(learner), {}) for learner in (nystream.Baseline(), awv)),
+    ]
+    for estimator, expected in estimators:
+        began = time.perf_counter()
+        results = check_estimator(estimator, expected_failed_checks=expected, on_fail=None, on_skip=None)
         counts = Counter(result["status"] for result in results)
-        other = [f"{r['check_name']}: {r['exception']!r}" for r in results if r["status"] != "passed"]
-        print(json.dumps({"estimator": repr(estimator), "counts": counts, "not passed": other}))
+        other = {r["check_name"]: f"{r['status']}: {r['exception']!r}" for r in results if r["status"] != "passed"}
+        seconds = round(time.perf_counter() - began, 1)
+        line = {"estimator": " ".join(repr(estimator).split()), "counts": counts, "not passed": other}
+        print(json.dumps({**line, "seconds": seconds}), flush=True)
 
 
 if __name__ == "__main__":

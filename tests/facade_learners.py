@@ -19,13 +19,14 @@ REGRESSORS = {
     "FOGD": lambda: nystream.FOGD(nystream.Gaussian(1.5), dim=60, loss="squared", seed=0),
 }
 LEAST_SQUARES = {
-    "default": lambda: None,
+    "Baseline": lambda: nystream.Baseline(),
     "PKRR": REGRESSORS["PKRR"],
     "PKAWV": REGRESSORS["PKAWV"],
     "KernelRidge": REGRESSORS["KernelRidge"],
     "KernelAWV": lambda: nystream.KernelAWV(nystream.Gaussian(1.5), lam=0.1),
 }
 CLASSIFIERS = {
+    "default": lambda: None,
     **LEAST_SQUARES,
     "one versus rest, squared": REGRESSORS["FOGD"],
     "one versus rest, absolute": lambda: nystream.FOGD(nystream.Gaussian(1.5), dim=60, loss="absolute", seed=0),

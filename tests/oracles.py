@@ -29,6 +29,7 @@ def least_squares(
     """Round by round from the Gram matrix of all points: ridge (n, K), AWV (n, K) and w_t phi' A^-1 phi (n,).
 
     ridge_t = argmin over f of sum_{s<t} w_s (y_s - f(x_s))^2 + lam |f|^2, at x_t; AWV adds w_t f(x_t)^2 to the sum.
+    A row of weight 0 is only asked about, and the answer is that of weight 1.
     """
     n = len(K)
     Y = Y.reshape(n, -1)
@@ -37,7 +38,7 @@ def least_squares(
     for t in range(n):
         W = np.diag(w[:t])
         ridge[t] = K[t, :t] @ np.linalg.solve(W @ K[:t, :t] + lam * np.eye(t), W @ Y[:t])
-        V = np.diag(w[: t + 1])
+        V = np.diag(np.append(w[:t], w[t] or 1.0))
         zero = np.vstack([Y[:t], np.zeros((1, Y.shape[1]))])
         awv[t] = K[t, : t + 1] @ np.linalg.solve(V @ K[: t + 1, : t + 1] + lam * np.eye(t + 1), V @ zero)
         inverse = K[:t, t] @ np.linalg.solve(W @ K[:t, :t] + lam * np.eye(t), W @ K[:t, t]) if t else 0.0

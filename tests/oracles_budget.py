@@ -38,12 +38,8 @@ def perceptron(y: float, p: np.ndarray, s: float) -> np.ndarray:
 
 
 def perceptron_classes(y: float, p: np.ndarray, s: float) -> np.ndarray:
-    others = np.delete(np.arange(len(p)), int(y))
-    rival = others[np.argmax(p[others])]
-    alpha = np.zeros(len(p))
-    if p[int(y)] <= p[rival]:
-        alpha[int(y)], alpha[rival] = 1.0, -1.0
-    return alpha
+    margin, direction = _margin(y, p)
+    return direction if margin <= 0 else np.zeros(len(p))
 
 
 def hinge_pa(variant: str | None, C: float) -> Callable[..., np.ndarray]:
@@ -68,23 +64,21 @@ def _tau(loss: np.ndarray, s: float, variant: str | None, C: float) -> np.ndarra
 
 def runner_up_pa(variant: str | None, C: float) -> Callable[..., np.ndarray]:
     def rule(y: float, p: np.ndarray, s: float) -> np.ndarray:
-        label = int(y)
-        others = np.delete(np.arange(len(p)), label)
-        rival = others[np.argmax(p[others])]
-        alpha = np.zeros(len(p))
-        alpha[label] = float(_tau(np.maximum(0.0, 1 + p[rival] - p[label]), 2 * s, variant, C))
-        alpha[rival] = -alpha[label]
-        return alpha
+        margin, direction = _margin(y, p)
+        return float(_tau(np.maximum(0.0, 1 - margin), 2 * s, variant, C)) * direction
 
     return rule
 
 
-def exact_pa(variant: str | None, C: float) -> Callable[..., np.ndarray]:
-    """By sorting the violations: PA and PA-I as the specification of the loss, PA-II with beta = 1 + 1/(2 C s)."""
+def exact_pa(variant: str | None, C: float, D: np.ndarray | None = None) -> Callable[..., np.ndarray]:
+    """By sorting the violations: PA and PA-I as the specification of the loss, PA-II with beta = 1 + 1/(2 C s).
+
+    D are margins of labels, 1 if not given.
+    """
 
     def rule(y: float, p: np.ndarray, s: float) -> np.ndarray:
         label = int(y)
-        a = (1 + p - p[label]) / s
+        a = ((1 if D is None else D[label]) + p - p[label]) / s
         b = np.sort(np.delete(a, label))[::-1]
         if b[0] <= 0:
             return np.zeros(len(p))
@@ -126,17 +120,20 @@ class Slots:
         return self.K[np.ix_(rows, columns)]
 
 
-def random_budget(K: np.ndarray, y: np.ndarray, budget: int, seed: int) -> tuple[np.ndarray, Slots]:
-    f, P, rng = Slots(K), np.zeros(len(K)), np.random.default_rng(seed)
+def random_budget(K: np.ndarray, y: np.ndarray, budget: int, seed: int, outputs: int = 1) -> tuple[np.ndarray, Slots]:
+    rule = perceptron if outputs == 1 else perceptron_classes
+    f, P, rng = Slots(K, outputs), np.zeros((len(K), outputs)), np.random.default_rng(seed)
     for t in range(len(K)):
-        P[t] = f.predict(t)[0]
-        if y[t] * P[t] <= 0:
-            if len(f.index) < budget:
-                f.append(t, y[t])
-            else:
-                slot = int(budget * rng.random())
-                f.index[slot], f.coef[slot] = t, y[t]
-    return P, f
+        P[t] = f.predict(t)
+        alpha = rule(y[t], P[t], K[t, t])
+        if not alpha.any():
+            continue
+        if len(f.index) < budget:
+            f.append(t, alpha)
+        else:
+            slot = int(budget * rng.random())
+            f.index[slot], f.coef[slot] = t, alpha
+    return P[:, 0] if outputs == 1 else P, f
 
 
 def forgetron(K: np.ndarray, y: np.ndarray, budget: int) -> tuple[np.ndarray, list[tuple[float, float, float]]]:
@@ -211,26 +208,39 @@ def _projection(f: Slots, t: int, r: int, variant: str) -> tuple[list[int], np.n
 
 
 def projectron(
-    K: np.ndarray, y: np.ndarray, tol: float, budget: int | None = None, plus: bool = False
+    K: np.ndarray, y: np.ndarray, tol: float, budget: int | None = None, plus: bool = False, outputs: int = 1
 ) -> tuple[np.ndarray, Slots]:
-    f, P = Slots(K), np.zeros(len(K))
+    """A point within 1e-5 sqrt(k(x, x)) of the span lies in it. With classes the label and its rival move."""
+    f, P, square = Slots(K, outputs), np.zeros((len(K), outputs)), 1 if outputs == 1 else 2
     for t in range(len(K)):
-        P[t] = f.begin(t)[0]
-        m = y[t] * P[t]
+        P[t] = f.begin(t)
+        m, direction = _margin(y[t], P[t])
         if m > 0 and not (plus and m < 1):
             continue
         d = np.linalg.solve(f.gram(f.index, f.index), K[f.index, t])
         inside = float(K[t, f.index] @ d)
-        delta = np.sqrt(max(0.0, K[t, t] - inside))
+        near = K[t, t] - inside < 1e-10 * K[t, t]
+        delta = 0.0 if near else float(np.sqrt(square * (K[t, t] - inside)))
         if m > 0:
-            loss = 1 - m
+            loss, size = 1 - m, square * inside
             if loss >= delta / tol:
-                f.coef[:, 0] += y[t] * min(loss / inside, 2 * (loss - delta / tol) / inside, 1.0) * d
+                f.coef += np.outer(d, min(loss / size, 2 * (loss - delta / tol) / size, 1.0) * direction)
         elif f.index and (delta <= tol or (budget is not None and len(f.index) >= budget)):
-            f.coef[:, 0] += y[t] * d
+            f.coef += np.outer(d, direction)
         else:
-            f.append(t, y[t])
-    return P, f
+            f.append(t, direction)
+    return P[:, 0] if outputs == 1 else P, f
+
+
+def _margin(y: float, p: np.ndarray) -> tuple[float, np.ndarray]:
+    """How far p is right, and the direction that makes it so."""
+    if len(p) == 1:
+        return float(y * p[0]), np.array([y])
+    others = np.delete(np.arange(len(p)), int(y))
+    rival = others[np.argmax(p[others])]
+    direction = np.zeros(len(p))
+    direction[int(y)], direction[rival] = 1.0, -1.0
+    return float(p[int(y)] - p[rival]), direction
 
 
 def bsgd(
@@ -300,19 +310,25 @@ def dual_sgd(
     budget: int,
     evict: int,
     t0: float = 0.0,
+    outputs: int = 1,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Predictions, the weights of the features Z (n, dim), and the mean hypothesis at all points of the stream."""
-    alpha, w, P = np.zeros(len(K)), np.zeros(Z.shape[1]), np.zeros(len(K))
-    sum_alpha, sum_w = np.zeros(len(K)), np.zeros(Z.shape[1])
+    """Predictions, the weights of the features Z (n, dim), and the mean hypothesis at all points of the stream.
+
+    For K > 1 outputs grad takes and gives arrays (K,), and what is returned has a last axis of K.
+    """
+    shape = () if outputs == 1 else (outputs,)
+    alpha, w, P = np.zeros((len(K), *shape)), np.zeros((Z.shape[1], *shape)), np.zeros((len(K), *shape))
+    sum_alpha, sum_w = np.zeros_like(alpha), np.zeros_like(w)
     for t in range(len(K)):
         P[t] = K[t] @ alpha + Z[t] @ w
         sum_alpha, sum_w = sum_alpha + alpha, sum_w + w
         g, step = grad(y[t], P[t]), 1 / (t0 + t + 1)
         alpha, w = (1 - step) * alpha, (1 - step) * w
-        if g != 0:
-            stored = np.flatnonzero(alpha)
+        if np.any(g != 0):
+            size = np.abs(alpha).reshape(len(K), -1).max(axis=1)
+            stored = np.flatnonzero(size)
             if len(stored) == budget:
-                gone = stored[_smallest(alpha[stored], stored)[:evict]]
+                gone = stored[_smallest(size[stored], stored)[:evict]]
                 w, sum_w = w + Z[gone].T @ alpha[gone], sum_w + Z[gone].T @ sum_alpha[gone]
                 alpha[gone] = sum_alpha[gone] = 0.0
             alpha[t] = -g * step / lam

@@ -166,10 +166,8 @@ def norma(
         eta_t = eta / math.sqrt(t) if schedule == "sqrt" else eta
         if nu is not None:
             g, level = adapted(loss.name, y, float(p[0]), level, eta_t, nu)
-        elif loss.multiclass:
-            g = loss.grad(np.array([y]), p[None])[0]
         else:
-            g = np.atleast_1d(loss.grad(np.atleast_1d(y), p))
+            g = slope(loss, y, p)
         step = -eta_t * g * (1.0 if weights is None else weights[t - 1])
         f.decay(1 - eta_t * lam)
         if np.any(step != 0):
@@ -180,6 +178,28 @@ def norma(
         elif budget is not None and len(f.terms) > budget:
             f.drop("oldest", t)
     return np.array(P), f, b, level
+
+
+def slope(loss, y, p):
+    """l'(y, p), (K,)."""
+    return loss.grad(np.array([y]), p[None])[0] if loss.multiclass else np.atleast_1d(loss.grad(np.atleast_1d(y), p))
+
+
+def pegasos(X, Y, loss, *, lam, budget, maintenance, t0=0.0, outputs=1, weights=None):
+    """BSGD for K outputs: predictions (n, K) and the final expansion."""
+    f, P = SlowExpansion(outputs), []
+    M = getattr(loss, "label_similarity", None)
+    rule = {"remove": "smallest"}.get(maintenance, maintenance)
+    for t, (x, y) in enumerate(zip(X, Y, strict=True), start=1):
+        p = f.score(x) if M is None else M @ f.score(x)
+        P.append(p)
+        g = slope(loss, y, p)
+        f.decay(1 - 1 / (t0 + t))
+        if np.any(g != 0):
+            f.append(x, -g * (1.0 if weights is None else weights[t - 1]) / (lam * (t0 + t)), t)
+            if len(f.terms) > budget:
+                f.drop(rule, t)
+    return np.array(P), f
 
 
 def adapted(name, y, p, level, eta, nu):
@@ -209,10 +229,10 @@ def svmd(X, Y, loss, *, eta=0.1, lam=1e-3, mu=0.1, decay=0.95, clamp=0.7, budget
         f.begin()
         p, v = f.score(x)
         P.append(p)
+        xi = slope(loss, y, p)
         if loss.multiclass:
-            xi, Hv = loss.grad(np.array([y]), p[None])[0], loss.second(np.array([y]), p[None])[0] @ v
+            Hv = loss.second(np.array([y]), p[None])[0] @ v
         else:
-            xi = np.atleast_1d(loss.grad(np.atleast_1d(y), p))
             Hv = np.atleast_1d(loss.second(np.atleast_1d(y), p)) * v
         eta = eta * math.exp(np.clip(-mu * (lam * inner(0, 1) + xi @ v), -clamp, clamp))
         eta = min(eta, 0.9 / lam) if lam else eta

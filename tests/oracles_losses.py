@@ -77,3 +77,19 @@ def hinge_step(D, y, p, s, c):
         options={"ftol": 1e-14, "maxiter": 300},
     )
     return found.x[:K]
+
+
+class Searched:
+    """A loss of one output, or the hinge of classes with margins D, whose implicit step is searched for."""
+
+    def __init__(self, loss):
+        self.loss, self.multiclass, self.name = loss, loss.multiclass, loss.name
+        self.margins = getattr(loss, "label_margins", None)
+
+    def implicit(self, y, p, s, c):
+        """For labels (1,) and predictions (1,), or scores (1, K)."""
+        if not self.multiclass:
+            value = SCALAR[self.name][1]
+            return np.array([ternary_step(lambda z: value(y[0], z), p[0], s, c)])
+        D = 1 - np.eye(p.shape[1]) if self.margins is None else self.margins
+        return hinge_step(D, y[0], p[0], s, c)[None]

@@ -46,7 +46,7 @@ def quadratic_features(X: np.ndarray) -> np.ndarray:
     """[1, sqrt2 x_i, x_i^2, sqrt2 x_i x_j]: the feature space of (1 + x.x')^2."""
     X1 = np.hstack([np.ones((len(X), 1)), X])
     i, j = np.triu_indices(X1.shape[1])
-    return X1[:, i] * X1[:, j] * np.where(i == j, 1.0, np.sqrt(2.0))
+    return np.ascontiguousarray(X1[:, i] * X1[:, j] * np.where(i == j, 1.0, np.sqrt(2.0)))
 
 
 def newton(

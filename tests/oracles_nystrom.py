@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nystream.losses import Squared
+
 
 class Coins:
     """Stands in for a generator: `random` gives these uniforms in turn."""
@@ -67,36 +69,39 @@ def projected_rows(Phi, atoms, Q):
     return np.array([np.append(Q[:, :m].T @ phi, np.zeros(len(atoms) - m)) for m, phi in zip(sizes, Phi, strict=True)])
 
 
-def frozen(K, y, atoms, lam):
-    """Ridge and AWV predictions on P_t phi_t, and those rows."""
-    Phi = features(K)
+def frozen(K, y, atoms, lam, weights=None):
+    """Ridge and AWV predictions on P_t phi_t, and those rows; AWV counts x_t with its weight (0: as 1)."""
+    Phi, w = features(K), np.ones(len(y)) if weights is None else weights
     F = projected_rows(Phi, atoms, basis(Phi, atoms))
     ridge, awv = np.zeros(len(y)), np.zeros(len(y))
     A, b = lam * np.eye(len(atoms)), np.zeros(len(atoms))
     for t, f in enumerate(F):
         ridge[t] = f @ np.linalg.solve(A, b)
-        A += np.outer(f, f)
-        awv[t] = f @ np.linalg.solve(A, b)
-        b += y[t] * f
+        awv[t] = f @ np.linalg.solve(A + (w[t] or 1.0) * np.outer(f, f), b)
+        A += w[t] * np.outer(f, f)
+        b += w[t] * y[t] * f
     return ridge, awv, F
 
 
-def exact(K, y, atoms, lam):
-    """argmin over the span of round t of sum_{s<t} (y_s - f(x_s))^2 + lam |f|^2 (AWV: + f(x_t)^2), at x_t."""
-    Phi = features(K)
+def exact(K, y, atoms, lam, weights=None):
+    """argmin over the span of round t of sum_{s<t} w_s (y_s - f(x_s))^2 + lam |f|^2 (AWV: + w_t f(x_t)^2), at x_t."""
+    Phi, w = features(K), np.ones(len(y)) if weights is None else weights
     Q = basis(Phi, atoms)
     ridge, awv = np.zeros(len(y)), np.zeros(len(y))
     for t in range(len(y)):
         m = np.searchsorted(atoms, t, side="right")
         Z = Phi[: t + 1] @ Q[:, :m]
-        b = Z[:t].T @ y[:t]
-        ridge[t] = Z[t] @ np.linalg.solve(lam * np.eye(m) + Z[:t].T @ Z[:t], b)
-        awv[t] = Z[t] @ np.linalg.solve(lam * np.eye(m) + Z.T @ Z, b)
+        W = Z.T * np.append(w[:t], w[t] or 1.0)  # a row of weight 0 is only asked about
+        b = W[:, :t] @ y[:t]
+        ridge[t] = Z[t] @ np.linalg.solve(lam * np.eye(m) + W[:, :t] @ Z[:t], b)
+        awv[t] = Z[t] @ np.linalg.solve(lam * np.eye(m) + W @ Z, b)
     return ridge, awv
 
 
-def newton(F, y, restarts, *, eta, clip, lam):
-    """Clipped online Newton step with squared loss on rows F, dense; u = 0 and A = lam I anew in rounds `restarts`."""
+def newton(F, y, restarts, *, eta, clip, lam, loss=None):
+    """Clipped online Newton step on rows F, dense; u = 0 and A = lam I anew in rounds `restarts`. eta: a number or
+    eta(t), where t goes on counting over restarts."""
+    loss = loss or Squared()
     u, A, p = np.zeros(F.shape[1]), lam * np.eye(F.shape[1]), np.zeros(len(y))
     for t, f in enumerate(F):
         if t in restarts:
@@ -106,7 +111,29 @@ def newton(F, y, restarts, *, eta, clip, lam):
         if f @ v <= 1e-12:
             continue
         w = u - (u @ f - p[t]) / (f @ v) * v
-        g = 2 * (p[t] - y[t]) * f
-        A += eta * np.outer(g, g)
+        g = float(loss.grad(np.array(y[t]), np.array(p[t]))) * f
+        A += (eta(t + 1) if callable(eta) else eta) * np.outer(g, g)
         u = w - np.linalg.solve(A, g)
     return p
+
+
+def krls(X, y, kernel, nu):
+    """KRLS by the recursion of the paper, K^-1, P = (A'A)^-1 and alpha: predictions and atoms."""
+    atoms, Kinv, P, alpha, p = X[:0], np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0), np.zeros(len(X))
+    for t, x in enumerate(X):
+        k = kernel(atoms, x[None])[:, 0] if len(atoms) else np.zeros(0)
+        a = Kinv @ k
+        delta = kernel(x[None], x[None])[0, 0] - k @ a
+        p[t] = k @ alpha
+        error = y[t] - p[t]
+        if delta > nu:
+            corner = -a[:, None] / delta
+            Kinv = np.block([[Kinv + np.outer(a, a) / delta, corner], [corner.T, np.array([[1 / delta]])]])
+            P = np.block([[P, np.zeros((len(a), 1))], [np.zeros((1, len(a))), np.ones((1, 1))]])
+            alpha = np.append(alpha - a * error / delta, error / delta)
+            atoms = np.vstack([atoms, x])
+        else:
+            q = P @ a / (1 + a @ P @ a)
+            P = P - np.outer(q, P @ a)
+            alpha = alpha + Kinv @ q * error
+    return p, atoms

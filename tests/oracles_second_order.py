@@ -6,13 +6,6 @@ import numpy as np
 from scipy.special import logsumexp
 
 
-def quadratic_features(X):
-    """The feature space of k(x, x') = (1 + x.x')^2."""
-    i, j = np.triu_indices(X.shape[1] + 1)
-    X1 = np.hstack([np.ones((len(X), 1)), X])
-    return np.ascontiguousarray(X1[:, i] * X1[:, j] * np.where(i == j, 1.0, np.sqrt(2.0)))
-
-
 def frequent_directions(Z, y, loss, sketch, clip, lam, eta):
     """ONS in the metric lam I + S'S, a fresh SVD every round, step sizes eta(t).
 

@@ -17,24 +17,15 @@ from nystream.cli.app import call
 from nystream.losses import StructuredHinge
 
 REQUIRED = inspect.Parameter.empty
+DESCENT = {"eta": 0.3, "schedule": "constant", "lam": 0.0}
 SIGNATURES = {
     "ONS": ({"features": None}, {"loss": "squared", "clip": 1.0, "lam": 1.0, "eta": "auto"}),
     "KernelAWV": ({"kernel": REQUIRED}, {"lam": 1.0, "clip": None, "max_points": None}),
     "KernelRidge": ({"kernel": REQUIRED}, {"lam": 1.0, "clip": None, "max_points": None}),
     "PKAWV": ({"features": REQUIRED}, {"lam": 1.0, "clip": None}),
     "PKRR": ({"features": REQUIRED}, {"lam": 1.0, "clip": None}),
-    "FOGD": (
-        {"kernel": REQUIRED},
-        {
-            "dim": 200,
-            "loss": "hinge",
-            "eta": 0.3,
-            "schedule": "constant",
-            "lam": 0.0,
-            "features": "fourier",
-            "seed": None,
-        },
-    ),
+    "FOGD": ({"kernel": REQUIRED}, {"dim": 200, "loss": "hinge", **DESCENT, "features": "fourier", "seed": None}),
+    "Auto": ({}, {"memory": "64MB", "deadline": None, "lags": True, "seed": 0}),
     "Gaussian": ({"sigma": 1.0}, {}),
     "Laplacian": ({"sigma": 1.0}, {}),
     "Matern": ({"nu": 1.5, "sigma": 1.0}, {}),
@@ -93,8 +84,12 @@ def test_names_are_where_they_should_be():
     assert nystream.KernelAAR is nystream.KernelAWV
     for name in ("Gaussian", "Laplacian", "Matern", "Polynomial", "Linear", "Normalized", "Kernel"):
         assert getattr(nystream.kernels, name) is getattr(nystream, name)
-    for name in ("Taylor", "Fourier", "Fastfood", "Nystrom"):
+    for name in ("Taylor", "Fourier", "Fastfood", "Nystrom", "LearnedMetric", "Landmarks", "WithConstant", "Chain"):
         assert getattr(nystream.features, name) is getattr(nystream, name)
+    for entry in nystream.learners.CATALOGUE.values():
+        assert getattr(nystream, entry.cls.__name__) is getattr(nystream.learners, entry.cls.__name__) is entry.cls
+    for name in ("StandardScale", "GlobalScale", "LogScale"):
+        assert getattr(nystream.scaling, name) is getattr(nystream, name)
     assert list(nystream.losses.LOSSES) == LOSSES
     assert set(nystream.__all__) <= set(dir(nystream))
 
@@ -366,8 +361,11 @@ def test_the_scikit_learn_facade_needs_no_parameter():
     assert model.partial_fit(X, labels) is model
     assert model.predict_proba(NEW).shape == (7, 2)
     assert model.decision_function(NEW).shape == (7,)
+    assert [type(learner) for learner in model.learners_] == [nystream.Auto]
     model = facade.OnlineKernelRegressor().fit(X, Y)
     assert model.partial_fit(X, Y).predict_then_learn(X, Y).shape == model.predict(X).shape == (60,)
+    assert type(model.learner_) is nystream.Auto
+    assert model.predict_interval(NEW)[0].shape == (7,)
 
 
 def test_the_river_facade_needs_no_parameter():

@@ -10,29 +10,43 @@ from nystream import (
     FOGD,
     KONS,
     KORS,
+    NOGD,
+    NOLANA,
     ONS,
     PKAWV,
     PKRR,
+    RRF,
     SILK,
+    SVMD,
+    BudgetPA,
     Classifier,
+    DoublySGD,
     Fastfood,
     Fourier,
     Gaussian,
     KernelRidge,
     Laplacian,
+    Linear,
     Nystrom,
+    PassiveAggressive,
+    Perceptron,
+    Projectron,
+    RandomBudgetPerceptron,
     SketchedKONS,
     Standardized,
+    Thresholded,
 )
 from nystream.features import Landmarks, WithConstant
 from nystream.learners import Forgetting, KernelSmoother
 from nystream.learners.auto import Auto
 from nystream.learners.auto_recipe import Recipe
 from nystream.learners.catalogue import CATALOGUE
+from nystream.losses import StructuredHinge
 
 G = Gaussian(0.7)
 SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)
 FEATURES = Fourier(G, 40, seed=0)
+ALIKE = StructuredHinge(1 - np.eye(3), np.eye(3) + 0.4)
 POINTS = np.random.default_rng(5).uniform(-1, 1, (15, 3))
 VARIANTS = {
     "pkawv-clipped": PKAWV(FEATURES, clip=0.3),
@@ -53,6 +67,8 @@ VARIANTS = {
     "fogd-novelty": FOGD(G, dim=40, loss="novelty", seed=0),
     "fogd-adagrad": FOGD(G, dim=40, method="adagrad", seed=0),
     "fogd-adam": FOGD(G, dim=40, method="adam", seed=0),
+    "nogd-adagrad-softmax": NOGD(G, landmarks=20, loss="softmax", method="adagrad"),
+    "nolana-adagrad": NOLANA(G, landmarks=20, eps=0.1, method="adagrad", order="ls_gd"),
     "fogd-implicit-logistic": FOGD(G, dim=40, loss="logistic", method="implicit", lam=0.01, seed=0),
     "classifier-least-squares": Classifier(PKRR(FEATURES, lam=0.1)),
     "classifier-kernel": Classifier(KernelRidge(G, lam=0.1)),
@@ -68,6 +84,22 @@ VARIANTS = {
     "classifier-auto": Classifier(Auto(recipe=SMALL, seed=3)),
     "standardized": Standardized(PKAWV(FEATURES, lam=0.1)),
     "standardized-classifier": Standardized(Classifier(PKRR(FEATURES, lam=0.1))),
+    "nogd-averaged-softmax": NOGD(G, landmarks=20, loss="softmax", average=True),
+    "nolana-averaged": NOLANA(G, landmarks=20, eps=0.1, order="ls_gd", average=True),
+    "rrf-averaged": RRF(G, dim=40, average=True, seed=0),
+    "perceptron-alike": Perceptron(G, loss=ALIKE),
+    "perceptron-linear-alike": Perceptron(Linear(), loss=ALIKE),
+    "passive-aggressive-alike": PassiveAggressive(G, variant="II", loss=ALIKE, multiclass="runner_up"),
+    "random-budget-perceptron-alike": RandomBudgetPerceptron(G, budget=10, loss=ALIKE, seed=0),
+    "budget-pa-alike": BudgetPA(G, budget=15, variant="NN", loss=ALIKE),
+    "projectron-alike": Projectron(G, tol=0.3, plus=True, loss=ALIKE),
+    "svmd-alike": SVMD(G, budget=40, loss=ALIKE),
+    "rrf-alike": RRF(G, dim=40, loss=ALIKE, seed=0),
+    "doubly-sgd-alike": DoublySGD(G, step=5.0, block=4, loss=ALIKE, seed=0),
+    "classifier-nolana": Classifier(NOLANA(G, landmarks=20, eps=0.1)),
+    "thresholded-silk": Thresholded(SILK(G, budget=20), criterion="f1", window=30, refresh=7),
+    "thresholded-least-squares": Thresholded(PKRR(FEATURES, lam=0.1), criterion="recall", target=0.9, refresh=10),
+    "standardized-thresholded": Standardized(Thresholded(FOGD(G, dim=40, seed=0), window=20, refresh=30)),
 }
 
 EXAMPLES = {**{entry.name: entry.example for entry in CATALOGUE.values()}, **VARIANTS}

@@ -44,7 +44,7 @@ def test_every_check_of_river_passes_and_none_is_skipped(model):
 
 
 # -- features that come and go -------------------------------------------------------------------------------------
-WIDENING = [*LEAST_SQUARES, "FOGD"]
+WIDENING = ["default", *LEAST_SQUARES, "FOGD"]
 
 
 @pytest.mark.parametrize("name", WIDENING)
@@ -78,17 +78,54 @@ def test_a_new_column_leaves_predictions_for_rows_without_it_as_they_were(name):
     assert_allclose([model.predict_one(x) for x in dicts(X)], before, rtol=1e-9)
 
 
-def test_order_absence_none_and_nan_of_features_make_no_difference():
+@pytest.mark.parametrize(("name", "counts_as"), [("default", float("nan")), ("PKRR", 0.0)])
+def test_order_absence_none_and_nan_of_features_make_no_difference(name, counts_as):
     X, y = regression()
-    X[::3, 1] = 0.0
-    plain, ragged = KernelRegressor(), KernelRegressor()
+    X[::3, 1] = counts_as
+    plain, ragged = KernelRegressor(REGRESSORS[name]()), KernelRegressor(REGRESSORS[name]())
     for t, (x, target) in enumerate(zip(dicts(X), y, strict=True)):
         plain.learn_one(x, target)
         other = dict(reversed(x.items()))
-        if x["v"] == 0.0 and t:
+        if t and t % 3 == 0:
             other = {"w": x["w"], "u": x["u"], **[{}, {"v": None}, {"v": float("nan")}][t % 2 + (t % 4 == 0)]}
         ragged.learn_one(other, target)
     assert [plain.predict_one(x) for x in dicts(X)] == [ragged.predict_one(x) for x in dicts(X)]
+    frame = pd.DataFrame(X, columns=NAMES)
+    assert_allclose(plain.predict_many(frame), [plain.predict_one(x) for x in dicts(X)], rtol=1e-9)
+    assert_allclose(
+        plain.predict_many(frame[["u", "w"]]), plain.predict_many(frame.assign(v=counts_as)), rtol=0, atol=0
+    )
+
+
+def test_a_missing_value_is_no_zero_to_the_default_learner():
+    X, y = regression(300)
+    X[:, 1] += 20.0
+    y = y + 20.0
+    model = KernelRegressor()
+    for t, (x, target) in enumerate(zip(dicts(X), y, strict=True)):
+        model.learn_one({**x, "v": None} if t % 4 == 0 else x, target)
+    assert abs(model.predict_one({"u": 0.0, "w": 0.0}) - y.mean()) < 3 * y.std()
+    assert_allclose([model.predict_one(x) for x in dicts(X)], y, atol=4 * y.std())
+
+
+def test_intervals_and_explanations_come_from_learners_that_have_them():
+    X, y = regression(300)
+    model, classifier = KernelRegressor(), KernelClassifier()
+    assert model.predict_interval_one({"u": 1.0}) == (-np.inf, np.inf)
+    assert "no row" in model.explain()
+    assert "no row" in classifier.explain()
+    for x, target in zip(dicts(X), y, strict=True):
+        model.learn_one(x, target)
+        classifier.learn_one(x, target > 0)
+    low, high = model.predict_interval_one(dicts(X)[0], coverage=0.8)
+    assert low < model.predict_one(dicts(X)[0]) < high
+    assert "regression on 3 columns" in model.explain()
+    assert "classification on 3 columns" in classifier.explain()
+    other = KernelRegressor(REGRESSORS["PKRR"]())
+    with pytest.raises(ValueError, match="PKRR has no intervals"):
+        other.predict_interval_one({"u": 1.0})
+    with pytest.raises(ValueError, match="PKRR has no explanation"):
+        other.explain()
 
 
 def test_features_never_seen_in_learning_are_ignored_in_prediction():

@@ -23,26 +23,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from nystream import streams
+from nystream.datasets import find, locate
 from nystream.features import Taylor
 from nystream.kernels import Gaussian
 from nystream.learners import FOGD, PKAWV, Learner, NystromPKAWV, NystromPKRR, ProsNKons
+from nystream.reproduce.pkawv_streams import prepared
+from nystream.reproduce.protocol import shuffled
 
 DATA = Path(os.environ.get("NYSTREAM_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
-FILES = {"cod-rna": ("cod-rna/cod-rna.bz2", {}), "casp": ("casp/CASP.csv.xz", {"target": "RMSD"})}
-
-
-def stream(name: str, rows: int | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The file, scaled to [-1, 1] column by column, shuffled."""
-    path, options = FILES[name]
-    X, y = (np.asarray(part, dtype=float) for part in streams.open_stream(DATA / path, **options).load())
-    order = np.random.default_rng(seed).permutation(len(y))[:rows]
-    return _scaled(X)[order], _scaled(y[:, None])[order, 0]
-
-
-def _scaled(X: np.ndarray) -> np.ndarray:
-    low, high = X.min(axis=0), X.max(axis=0)
-    return 2 * (X - low) / np.where(high > low, high - low, 1.0) - 1
+PARTS = {"cod-rna": "train", "casp": "all"}
 
 
 def learners(n: int, seed: int) -> dict[str, Learner]:
@@ -62,13 +51,14 @@ def main() -> int:
     parser.add_argument("--rows", type=int, help="at most so many rows of each stream")
     parser.add_argument("--seed", type=int, default=0, help="of the shuffle and of the learners")
     options = parser.parse_args()
-    missing = [path for path, _ in FILES.values() if not (DATA / path).exists()]
+    files = [file for name, part in PARTS.items() for file in find(name).of_part(part)]
+    missing = [file.path for file in files if locate(file, DATA) is None]
     if missing:
         print(f"{', '.join(missing)} not in {DATA}; set NYSTREAM_DATA", file=sys.stderr)
         return 2
     print(f"{'stream':>8} {'learner':>23} {'rows':>7} {'loss':>7} {'wrong':>7} {'rows/s':>10} {'size':>5}")
-    for name in FILES:
-        X, y = stream(name, options.rows, options.seed)
+    for name, part in PARTS.items():
+        X, y = shuffled(*prepared(name, DATA, part), options.seed, options.rows)
         for title, learner in learners(len(y), options.seed).items():
             start = time.thread_time()
             p = learner.run(X, y)

@@ -9,16 +9,13 @@ video each, and the area is that of the straight lines through the points and th
 that threshold; KNN's update uses it. "same points" is our own curve read at MOG2's false positive rates and joined by
 straight lines, which costs a little area.
 
-LightSwitch (Wallflower, frames 1640..2300, 160 x 120 grey): lights on at 1853, off again at 2187. SILK and truncated
-NORMA at one setting; the picture light_switch.png shows how much of the image they call foreground.
+The lights that go on and off (LightSwitch) are in `nystream reproduce ilk-figure2`, with a picture.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
-import io
 import json
-import lzma
 import os
 import sys
 import time
@@ -27,9 +24,8 @@ from pathlib import Path
 import numpy as np
 
 from nystream import Gaussian, Pixels
-from nystream.cli.frames import imageio, open_frames
 from nystream.metrics.roc import ROC
-from nystream.plot.style import INK, SMALL, blank, frame, line_style, titled
+from nystream.streams.frames import open_frames
 
 try:
     import cv2
@@ -51,21 +47,19 @@ PIXELS = {
     "SILK, float32": {"dtype": "float32"},
     "NORMA, float32": {"dtype": "float32", "rule": "norma"},
 }
-LIGHT = {"budget": 40, "tau": 0.001, "C": 0.1}
-"""Slow forgetting and room for two scenes of some ten colours each."""
 
 
 def main() -> None:
     out = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "out" / "video")
     out.mkdir(parents=True, exist_ok=True)
-    results = {"highway": highway(), "light_switch": light_switch(out / "light_switch.png")}
+    results = {"highway": highway()}
     results["versions"] = {
         name: importlib.metadata.version(name)
         for name in ("nystream", "numpy", "opencv-python-headless")
         if name != "opencv-python-headless" or cv2 is not None
     }
     (out / "video.json").write_text(json.dumps(results, indent=2) + "\n")
-    print(f"\npicture and readings: {out}")
+    print(f"\nreadings: {out / 'video.json'}")
 
 
 # -- highway -------------------------------------------------------------------------------------------------------
@@ -151,60 +145,6 @@ def subtractor(name: str, threshold: float | None = None) -> object:
 def scored(mask: np.ndarray) -> np.ndarray:
     """Pixels that count: not outside the region (85), not unknown (170); shadow (50) counts as background."""
     return (mask != 85) & (mask != 170)
-
-
-# -- lights on, lights off -----------------------------------------------------------------------------------------
-def light_switch(path: Path) -> dict[str, dict[str, float]]:
-    folder = DATA / "wallflower" / "LightSwitch"
-    frames = np.load(io.BytesIO(lzma.decompress((folder / "LightSwitch_gray_01640-02300.npy.xz").read_bytes())))
-    truth = imageio().imread(folder / "hand_segmented_01865.BMP")
-    person = (truth if truth.ndim == 2 else truth[..., 0]) >= 128
-    models = {rule: Pixels(Gaussian(0.1), rule=rule, threads=THREADS, **LIGHT) for rule in ("silk", "norma")}
-    masks = {rule: model.run(frames) < model.ceiling / 2 for rule, model in models.items()}
-    shares = {rule: 100 * mask.mean(axis=(1, 2)) for rule, mask in masks.items()}
-    print(f"\nLightSwitch: percent of the image called foreground, {models['silk']!r} and rule='norma'")
-    looks = {
-        "before": 205,
-        "lights on + 1": 214,
-        "+ 7": 220,
-        "+ 32": 245,
-        "lights off + 2": 550,
-        "+ 5": 553,
-        "+ 12": 560,
-    }
-    print(f"{'':>8}" + "".join(f"{name:>15}" for name in looks))
-    for rule, share in shares.items():
-        print(f"{rule:>8}" + "".join(f"{share[t]:>15.1f}" for t in looks.values()))
-    found = {rule: float(mask[1865 - 1640][person].mean()) for rule, mask in masks.items()}
-    print("share of the person found in frame 1865: " + ", ".join(f"{rule} {f:.2f}" for rule, f in found.items()))
-    draw(path, frames, masks, shares)
-    return {rule: {name: float(share[t]) for name, t in looks.items()} for rule, share in shares.items()}
-
-
-def draw(path: Path, frames: np.ndarray, masks: dict, shares: dict) -> None:
-    figure = blank(9.6, 7.4)
-    grid = figure.add_gridspec(3, 5, top=0.64, bottom=0.02, left=0.06, right=0.99, hspace=0.05, wspace=0.05)
-    axes = figure.add_axes((0.06, 0.75, 0.93, 0.2))
-    frame(axes, "frame", "percent foreground")
-    for i, (rule, share) in enumerate(shares.items()):
-        axes.plot(1640 + np.arange(len(frames)), share, linewidth=1.6, label=rule.upper(), **line_style(i))
-    axes.set_ylim(-3, 103)
-    for at, text in ((1853, "lights on"), (2187, "lights off again")):
-        axes.axvline(at, color="#999999", linewidth=0.8, linestyle=(0, (3, 3)))
-        axes.annotate(text, (at, 100), xytext=(4, -2), textcoords="offset points", va="top", fontsize=SMALL, color=INK)
-    axes.legend(loc="center right", frameon=False, fontsize=SMALL, labelcolor=INK)
-    titled(axes, f"One learner per pixel, budget {LIGHT['budget']}, tau {LIGHT['tau']}, C {LIGHT['C']}")
-    for column, t in enumerate((205, 216, 245, 550, 560)):
-        rows = (frames[t], 255 * masks["silk"][t], 255 * masks["norma"][t])
-        for row, (name, picture) in enumerate(zip(("frame", "SILK", "NORMA"), rows, strict=True)):
-            place = figure.add_subplot(grid[row, column])
-            place.imshow(picture, cmap="gray", vmin=0, vmax=255)
-            place.set(xticks=[], yticks=[])
-            if row == 0:
-                place.set_title(f"frame {1640 + t}", fontsize=SMALL, color=INK)
-            if column == 0:
-                place.set_ylabel(name, fontsize=SMALL, color=INK)
-    figure.savefig(path)
 
 
 if __name__ == "__main__":

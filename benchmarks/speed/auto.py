@@ -1,9 +1,11 @@
 """What a row of the automatic learner costs: flat after the warm-up, pauses where it rebuilds, single steps.
 
-    python benchmarks/speed/auto.py [--rows 120000]
+    python benchmarks/speed/auto.py [--rows 120000] [--deadlines-only]
 
 A generated stream of 22 columns, one thread: rows per second of processor time for every 10,000 rows from row 20,000
-on, in one call; the longest calls of 10 rows each in the first 12,000; microseconds a call of `step`.
+on, in one call; the longest calls of 10 rows each in the first 12,000; microseconds a call of `step`. Then, for
+deadlines of 0.05 to 5 ms, what `step` and `run` take per row after the warm-up, a refresh included, by the processor's
+clock and by the one on the wall, and the error on rows 4,000 to 6,000 over the deviation of the labels.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from nystream import Auto
+from nystream.learners.auto_clock import slowness
 
 
 def generated(rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -25,10 +28,7 @@ def generated(rows: int) -> tuple[np.ndarray, np.ndarray]:
     return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=rows)
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--rows", type=int, default=120_000)
-    X, y = generated(options.parse_args().rows)
+def flat(X: np.ndarray, y: np.ndarray) -> None:
     model = Auto()
     model.run(X[:20_000], y[:20_000])
     speeds = []
@@ -37,17 +37,56 @@ def main() -> None:
         model.run(X[i : i + 10_000], y[i : i + 10_000])
         speeds.append(10_000 / (time.process_time() - start))
     print("rows/s by 10,000 rows:", " ".join(f"{s:,.0f}" for s in speeds), f"; {model.nbytes:,} bytes")
+
+
+def pauses(X: np.ndarray, y: np.ndarray) -> None:
     model, seconds = Auto(), []
     for i in range(0, 12_000, 10):
-        start = time.perf_counter()
+        start = time.process_time()
         model.run(X[i : i + 10], y[i : i + 10])
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     longest = sorted(range(len(seconds)), key=lambda i: -seconds[i])[:5]
     print("longest calls of 10 rows:", ", ".join(f"{seconds[i]:.3f} s to row {10 * i + 10:,}" for i in longest))
-    start = time.perf_counter()
-    for i in range(500):
-        model.step(X[i], float(y[i]))
-    print(f"step: {(time.perf_counter() - start) / 500 * 1e6:.0f} us")
+
+
+def timed(model: Auto, X: np.ndarray, y: np.ndarray, single: bool) -> tuple[float, float, np.ndarray]:
+    """Milliseconds a row of processor and wall clock, and the predictions."""
+    started = time.process_time(), time.perf_counter()
+    P = np.array([model.step(*pair) for pair in zip(X, y, strict=True)]) if single else model.run(X, y)
+    ended = time.process_time(), time.perf_counter()
+    return (*(1e3 * (b - a) / len(X) for a, b in zip(started, ended, strict=True)), P)
+
+
+def deadlines(X: np.ndarray, y: np.ndarray, given: tuple[float | None, ...]) -> None:
+    print(f"slowness {slowness():g}")
+    print("deadline  step ms (wall)  run ms (wall)  error  experts")
+    for deadline in given:
+        model = Auto(deadline=None if deadline is None else f"{deadline}ms")
+        try:
+            model.run(X[:4000], y[:4000])
+        except ValueError as refused:
+            print(f"{deadline:>7}ms  {refused}")
+            continue
+        step, step_wall, P = timed(model, X[4000:6000], y[4000:6000], True)
+        run, run_wall, _ = timed(model, X[6000:8000], y[6000:8000], False)
+        error = np.sqrt(np.mean((P - y[4000:6000]) ** 2)) / y.std()
+        recipe = model.bank_.recipe
+        sizes = f"{len(model.bank_.names)}: {' '.join(model.bank_.names)}; m = {recipe.landmarks}, {recipe.big}"
+        over = "" if deadline is None or max(step, run) <= deadline else "  OVER"
+        times = f"{step:8.3f} ({step_wall:.3f}) {run:6.3f} ({run_wall:.3f})"
+        print(f"{deadline or 'none':>7} ms {times} {error:6.3f}  {sizes}{over}", flush=True)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options.add_argument("--rows", type=int, default=120_000)
+    options.add_argument("--deadlines-only", action="store_true")
+    given = options.parse_args()
+    X, y = generated(given.rows)
+    if not given.deadlines_only:
+        flat(X, y)
+        pauses(X, y)
+    deadlines(X, y, (0.05, 0.1, 0.2, 0.5, 1, 5, None))
 
 
 if __name__ == "__main__":

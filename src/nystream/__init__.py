@@ -4,9 +4,20 @@ import importlib as _importlib
 from importlib.metadata import version as _version
 from typing import Any as _Any
 
-from nystream import datasets, evaluate, features, kernels, learners, losses, metrics, solvers, streams
+from nystream import datasets, evaluate, features, kernels, learners, losses, metrics, scaling, solvers, streams
 from nystream.evaluate import Comparison, Result, compare, prequential
-from nystream.features import KORS, AdaptiveNystrom, Fastfood, Fourier, Nystrom, Taylor
+from nystream.features import (
+    KORS,
+    AdaptiveNystrom,
+    Chain,
+    Fastfood,
+    Fourier,
+    Landmarks,
+    LearnedMetric,
+    Nystrom,
+    Taylor,
+    WithConstant,
+)
 from nystream.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Normalized, Polynomial
 from nystream.learners import (
     BSGD,
@@ -32,10 +43,13 @@ from nystream.learners import (
     DoublySGD,
     DualSGD,
     Forgetron,
+    Forgetting,
     KernelAAR,
     KernelAWV,
     KernelRidge,
+    KernelSmoother,
     Learner,
+    Mixture,
     NystromPKAWV,
     NystromPKRR,
     PassiveAggressive,
@@ -48,9 +62,11 @@ from nystream.learners import (
     SketchedKONS,
     SketchedONS,
     Standardized,
+    Thresholded,
 )
 from nystream.losses import Loss
 from nystream.persist import from_bytes, load, save, to_bytes
+from nystream.scaling import GlobalScale, LogScale, StandardScale
 
 __version__ = _version("nystream")
 
@@ -62,6 +78,7 @@ __all__ = [
     "learners",
     "losses",
     "metrics",
+    "scaling",
     "solvers",
     "streams",
     "compare",
@@ -110,17 +127,28 @@ __all__ = [
     "SecondOrderPerceptron",
     "SketchedONS",
     "Standardized",
+    "Thresholded",
     "SVMD",
     "Taylor",
     "BSGD",
     "BudgetPA",
     "DualSGD",
     "Forgetron",
+    "Forgetting",
+    "KernelSmoother",
+    "Mixture",
     "PassiveAggressive",
     "Perceptron",
     "Projectron",
     "RandomBudgetPerceptron",
     "AdaptiveNystrom",
+    "Chain",
+    "GlobalScale",
+    "Landmarks",
+    "LearnedMetric",
+    "LogScale",
+    "StandardScale",
+    "WithConstant",
     "DoublySGD",
     "NOGD",
     "NOLANA",

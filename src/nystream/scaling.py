@@ -6,13 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from nystream._core.inputs import all_finite
 from nystream.params import Params, positive
+from nystream.spread import medians, moments
 from nystream.types import Array
 
 __all__ = ["FrozenScale", "GlobalScale", "LogScale", "RunningScale", "StandardScale"]
 
-CONSTANT = 1e-12
-"""A column whose deviation is at most this part of its largest value is constant, up to rounding."""
+PART = 256
+"""Rows of which all running sums are held at once."""
 
 
 class RunningScale(Params):
@@ -26,8 +28,11 @@ class RunningScale(Params):
     been constant so far is divided by 1. A nan stays nan and is not counted. O(d) per row and in memory.
     """
 
+    _all_counted: bool = False  # whether every column has had a value, once that was seen: it stays so
+
     def start(self, d: int) -> None:
         """Nothing seen yet, d columns."""
+        self._all_counted = False
         self.first_ = np.zeros(d)
         self.count_ = np.zeros(d)
         self.total_ = np.zeros(d)
@@ -35,6 +40,15 @@ class RunningScale(Params):
 
     def __call__(self, X: Array) -> Array:
         """Count the rows of X, in order, and scale each by what was seen up to it."""
+        if len(X) <= PART:
+            return self._part(X)
+        scaled = np.empty_like(X)
+        for i in range(0, len(X), PART):
+            scaled[i : i + PART] = self._part(X[i : i + PART])
+        return scaled
+
+    def _part(self, X: Array) -> Array:
+        """`__call__` on a few rows: what is held for a moment is several times their size."""
         known = np.isfinite(X)
         fresh = (self.count_ == 0) & known.any(axis=0)
         self.first_[fresh] = X[known.argmax(axis=0)[fresh], fresh]
@@ -47,6 +61,26 @@ class RunningScale(Params):
         spreads = _running(self.spread_, step * step * share)
         self.count_, self.total_, self.spread_ = counts[-1], totals[-1], spreads[-1]
         return _scaled(X, known, U - means[1:], spreads[1:], counts[1:])
+
+    def step(self, x: Array) -> Array:
+        """`__call__` on one row (d,), to the last bit; with less ado where no value is missing, now or so far."""
+        self._all_counted = self._all_counted or bool(self.count_.all())
+        if not (self._all_counted and all_finite(x)):
+            scaled: Array = self(x[None])[0]
+            return scaled
+        u = x - self.first_
+        step = u - self.total_ / self.count_
+        count, total = self.count_ + 1.0, self.total_ + u
+        step *= step
+        step *= self.count_ / count
+        spread = self.spread_ + step
+        self.count_, self.total_, self.spread_ = count, total, spread
+        u -= total / count
+        deviation = np.sqrt(spread / count)
+        if not deviation.all():
+            deviation[spread == 0.0] = 1.0
+        u /= deviation
+        return u
 
     def scaled(self, X: Array) -> Array:
         """Each row of X as if it came next, alone: what `__call__` would make of it. Changes nothing."""
@@ -78,19 +112,21 @@ class FrozenScale(Params):
     changing X. A nan stays nan and is not counted; a column without a value is left as it is. Columns in any unit,
     from 1e-150 to 1e150, neither overflow nor vanish. Fitting is O(n d) (`LogScale`: O(n log n d)), a row O(d).
 
-    Subclasses give `_learn(X)`, which sets `mean_` and `scale_`, and may change `_warped(X)` or `clip`.
+    With weights (n,) > 0 a row counts as so many rows in the fit.
+
+    Subclasses give `_learn(X, weights)`, which sets `mean_` and `scale_`, and may change `_warped(X)` or `clip`.
     """
 
     mean_: Array
     scale_: Array
     clip: float | None = None
 
-    def fit(self, X: Any) -> Self:
+    def fit(self, X: Any, weights: Array | None = None) -> Self:
         """Learn the scaling from these rows (n, d), n >= 1."""
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 2 or not len(X):
             raise ValueError(f"{type(self).__name__}.fit needs rows (n, d) with n >= 1, got shape {X.shape}")
-        self._learn(X)
+        self._learn(X, weights)
         return self
 
     def __call__(self, X: Array) -> Array:
@@ -113,7 +149,7 @@ class FrozenScale(Params):
         new = d - len(self.mean_)
         self.mean_, self.scale_ = np.r_[self.mean_, np.zeros(new)], np.r_[self.scale_, np.ones(new)]
 
-    def _learn(self, X: Array) -> None:
+    def _learn(self, X: Array, weights: Array | None) -> None:
         raise NotImplementedError
 
     def _warped(self, X: Array) -> Array:
@@ -143,8 +179,8 @@ class StandardScale(FrozenScale):
     def __init__(self, clip: float | None = 3.0) -> None:
         self.clip = None if clip is None else positive("clip", clip)
 
-    def _learn(self, X: Array) -> None:
-        self.mean_, self.scale_ = _moments(X)
+    def _learn(self, X: Array, weights: Array | None) -> None:
+        self.mean_, self.scale_ = moments(X, weights)
         self.scale_[self.scale_ == 0.0] = 1.0
 
 
@@ -164,8 +200,8 @@ class GlobalScale(FrozenScale):
     def __init__(self) -> None:
         """Nothing to choose."""
 
-    def _learn(self, X: Array) -> None:
-        self.mean_, deviation = _moments(X)
+    def _learn(self, X: Array, weights: Array | None) -> None:
+        self.mean_, deviation = moments(X, weights)
         peak = deviation.max()
         root = peak * np.sqrt(np.mean((deviation / peak) ** 2)) if peak else 1.0
         self.scale_ = np.full(X.shape[1], root)
@@ -197,14 +233,14 @@ class LogScale(FrozenScale):
     def __init__(self, clip: float | None = 3.0) -> None:
         self.clip = None if clip is None else positive("clip", clip)
 
-    def _learn(self, X: Array) -> None:
-        self.centre_ = _medians(X)
+    def _learn(self, X: Array, weights: Array | None) -> None:
+        self.centre_ = medians(X, weights)
         distance = np.abs(X - self.centre_)
-        self.spread_ = _medians(distance)
+        self.spread_ = medians(distance, weights)
         flat = np.flatnonzero(self.spread_ == 0.0)
-        self.spread_[flat] = _moments(distance[:, flat])[0]
+        self.spread_[flat] = moments(distance[:, flat], weights)[0]
         self.spread_[self.spread_ == 0.0] = 1.0
-        self.mean_, self.scale_ = _moments(self._warped(X))
+        self.mean_, self.scale_ = moments(self._warped(X), weights)
         self.scale_[self.scale_ == 0.0] = 1.0
 
     def _warped(self, X: Array) -> Array:
@@ -215,30 +251,6 @@ class LogScale(FrozenScale):
         new = d - len(self.mean_)
         self.centre_, self.spread_ = np.r_[self.centre_, np.zeros(new)], np.r_[self.spread_, np.ones(new)]
         super().widen(d)
-
-
-def _moments(X: Array) -> tuple[Array, Array]:
-    """Means and (population) deviations of the columns' finite values; both 0 where there is none.
-
-    The deviation is exactly 0 in a constant column, whose mean may be a rounding away from its value.
-    """
-    known = np.isfinite(X)
-    count = np.maximum(known.sum(axis=0), 1)
-    peak = np.where(known, np.abs(X), 0.0).max(axis=0, initial=0.0)
-    peak[peak == 0.0] = 1.0
-    U = np.where(known, X / peak, 0.0)  # squares of columns in any unit neither overflow nor vanish
-    mean = U.sum(axis=0) / count
-    deviation = np.sqrt((np.where(known, U - mean, 0.0) ** 2).sum(axis=0) / count)
-    deviation[deviation <= CONSTANT] = 0.0
-    return peak * mean, peak * deviation
-
-
-def _medians(X: Array) -> Array:
-    """Medians of the columns' finite values; 0 where there is none."""
-    known = np.isfinite(X)
-    if known.all():
-        return np.median(X, axis=0)
-    return np.array([np.median(x[k]) if k.any() else 0.0 for x, k in zip(X.T, known.T, strict=True)])
 
 
 def _scaled(X: Array, known: np.typing.NDArray[np.bool_], centred: Array, spreads: Array, counts: Array) -> Array:

@@ -101,16 +101,18 @@ def test_a_dataset_is_run(tmp_path, monkeypatch, capsys):
     assert call(["run", "dataset:weather", "--rows", "300"]) == 0
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith("weather | take(300): classification")
-    assert said[-1].startswith("300 rows in ")
+    assert said[-2].startswith("300 rows in ")
 
 
 def test_a_race_writes_a_report(tmp_path, capsys):
-    arguments = ["race", "friedman", "--rows", "500", "-l", "pkrr,fogd", "--dim", "40", "--out", str(tmp_path)]
+    arguments = ["race", "friedman", "--rows", "500", "-l", "pkrr,auto,fogd", "--dim", "40", "--out", str(tmp_path)]
     assert call([*arguments, "--report", str(tmp_path / "race.html")]) == 0
     assert f"report: {tmp_path / 'race.html'}" in capsys.readouterr().out.replace("\n", "")
     page = (tmp_path / "race.html").read_text()
-    assert page.count("<svg") == 7
+    assert page.count("<svg") == 8
     assert "Race: friedman" in page
+    assert "what auto relies on" in page
+    assert "regression on 10 columns, 500 rows" in page  # its own words
 
 
 def test_a_run_with_a_report_says_the_same_and_reads_more(tmp_path, capsys):

@@ -27,6 +27,17 @@ def test_a_race_prints_a_table_and_draws_a_chart(tmp_path, capsys):
     assert all(r["columns"]["mse"][-1] < 1.0 for r in readings)  # better than the mean
 
 
+def test_missing_values_are_raced_on_by_those_who_take_them(tmp_path, capsys):
+    rows = [f"{'' if i % 4 == 0 else i % 7},{i % 5},{i % 7 + 0.1 * (i % 5)}" for i in range(120)]
+    (tmp_path / "h.csv").write_text("a,b,y\n" + "\n".join(rows))
+    arguments = ["race", str(tmp_path / "h.csv"), "--out", str(tmp_path), "-l"]
+    assert call([*arguments, "auto,pkrr,fogd"]) == 2
+    said = capsys.readouterr()
+    assert "row 1: column 'a' is missing; not taken by pkrr, fogd: fill or remove such rows" in said.err
+    assert "nan" not in said.out  # no reading was made
+    assert call([*arguments, "auto"]) == 0
+
+
 def test_classes_are_raced_on_accuracy(tmp_path, capsys):
     rows = [f"{i % 7 / 7},{i % 5 / 5},{'red' if (i % 7) > (i % 5) else 'blue'}" for i in range(400)]
     (tmp_path / "c.csv").write_text("a,b,colour\n" + "\n".join(rows))

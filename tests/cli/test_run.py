@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -43,10 +44,12 @@ def test_a_file_is_learnt_and_progress_comes_at_powers_of_two(tmp_path, capsys):
     said = capsys.readouterr()
     assert said.out == ""
     lines = said.err.splitlines()
-    assert "regression, Baseline()" in lines[0]
+    assert "regression, Auto()" in lines[0]
     assert [line.split()[0] for line in lines[2:12]] == ["1", "2", "4", "8", "16", "32", "64", "128", "256", "400"]
     assert float(lines[11].split()[1]) < 1.0  # the target's variance is about 1.5
     assert lines[12].startswith("400 rows in ")
+    assert re.fullmatch(r"relies on (\S+ \d+%, ){4}\.\.\.", lines[13])
+    assert len(lines) == 14
 
 
 def test_predictions_equal_those_of_the_library(tmp_path):
@@ -142,6 +145,39 @@ def test_stopping_saves_what_was_learnt(tmp_path, stop):
     assert any(line.startswith(f"{model.n_seen} rows in ") for line in said.splitlines())
 
 
+def test_empty_cells_are_missing_values_to_the_default_learner(tmp_path):
+    X, y = write_csv(tmp_path / "a.csv")
+    X[::5, 1] = np.nan
+    rows = zip(X.tolist(), y.tolist(), strict=True)
+    cells = [",".join("" if v != v else repr(v) for v in (*x, t)) for x, t in rows]
+    (tmp_path / "holes.csv").write_text("\n".join(["a,b,c,y", *cells]))
+    np.save(tmp_path / "holes.npy", np.column_stack([X, y]))
+    expected = nystream.Auto().run(X, y)
+    for name in ("holes.csv", "holes.npy"):
+        assert call(["run", str(tmp_path / name), "-q", "-p", str(tmp_path / "p"), "-f", str(tmp_path / "m")]) == 0
+        np.testing.assert_allclose(np.loadtxt(tmp_path / "p"), expected, rtol=1e-8, atol=1e-9)
+    assert np.isfinite(nystream.load(tmp_path / "m").predict(X)).all()
+
+
+def test_memory_and_deadline_are_settings_of_the_default_learner(tmp_path):
+    write_csv(tmp_path / "a.csv", classes=True)
+    arguments = ["run", str(tmp_path / "a.csv"), "-q", "-f", str(tmp_path / "m")]
+    assert call([*arguments, "--set", "memory=2MB", "-s", "deadline=5ms", "-s", "lags=false"]) == 0
+    learner = nystream.load(tmp_path / "m").learner_
+    assert repr(learner) == "Auto(memory='2MB', deadline='5ms', lags=False, task='classification')"
+    assert learner.nbytes < 2e6
+
+
+def test_weights_are_read_beside_the_usual_metric(tmp_path, capsys):
+    write_csv(tmp_path / "a.csv")
+    arguments = ["run", str(tmp_path / "a.csv"), "-m", "weights", "--result", str(tmp_path / "r.json")]
+    assert call(arguments) == 0
+    assert capsys.readouterr().err.splitlines()[1].split() == ["rows", "mse", "size", "rows/s"]
+    columns = json.loads((tmp_path / "r.json").read_text())["columns"]
+    shares = [values for name, values in columns.items() if name.startswith("weights[")]
+    np.testing.assert_allclose(np.sum(shares, axis=0), 1.0)
+
+
 def test_readings_are_saved_as_json(tmp_path):
     write_csv(tmp_path / "a.csv")
     assert (
@@ -160,7 +196,10 @@ def test_readings_are_saved_as_json(tmp_path):
         ("", [], "empty"),
         ("a,b,y\n1,2,3\n1,2\n", [], "2 fields"),
         ("a,b,y\n1,2,3\n1,x,4\n", [], "in.csv:3: column 'b' is 'x'"),
-        ("a,b,y\n1,2,3\n1,,4\n", [], "missing"),
+        ("a,b,y\n1,2,3\n1,,4\n", ["-l", "pkrr"], "in.csv, row 2: column 'b' is missing; PKRR takes no missing values"),
+        ("a,b,y\n1,2,3\n1,2,\n", [], "in.csv:3: target 'y' is missing"),
+        (REALS, ["--set", "memory=many"], "memory must be '64MB' or a number of bytes, got 'many'"),
+        (REALS, ["--set", "lam=1"], "auto has no parameter 'lam'; it has memory, deadline, lags"),
         ("a,b,y\n1,2,3\n", ["--target", "z"], "z"),
         ("a,b,y\n1,2,3\n", ["--learner", "kernal-ridge"], "did you mean 'kernel-ridge'"),
         ("a,b,y\n1,2,3\n", ["-l", "pkrr", "--set", "lam=-1"], "lam must be a number greater than 0, got -1"),
@@ -181,12 +220,12 @@ def test_readings_are_saved_as_json(tmp_path):
         ("a,b,y\n1,2,3\n", ["--result", "r.xls"], "cannot tell the format of 'r.xls'"),
         ("a,b,y\n1,2,3\n", ["--result", "absent/r.json"], "absent: No such folder"),
         ("a,b,y\n1,2,up\n", ["--task", "regression"], "the targets of in.csv are names (up), not numbers"),
-        ("a,b,y\n1,2,up\n", ["-m", "mse"], "mse cannot be read off Baseline"),
+        ("a,b,y\n1,2,up\n", ["-m", "mse"], "mse cannot be read off Auto"),
         (REALS, ["--task", "classification"], "in.csv has 50 different targets among its first 50"),
         (REALS, ["-l", "ons", "-s", "loss=softmax"], "ONS has one output, softmax needs one per class"),
         (REALS, ["-l", "fogd", "-s", "kernel=3"], "Fourier needs a shift-invariant kernel, got 3"),
         (REALS, ["-l", "fogd", "-s", "dim=1000000000000"], "8,000.0 GB of memory, this machine has"),
-        (REALS, ["-l", "pkrr", "-s", "features__dim=9000000"], "on 9000000 features takes 324,000.3 GB of memory"),
+        (REALS, ["-l", "pkrr", "-s", "features__dim=9000000"], "9000000 features takes 324,000.3 GB of memory"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(tmp_path, monkeypatch, capsys, content, arguments, message):

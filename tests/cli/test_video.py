@@ -19,7 +19,7 @@ from scipy.stats import rankdata
 
 import nystream
 from nystream.cli.app import call
-from nystream.cli.frames import open_frames
+from nystream.streams.frames import open_frames
 
 iio = pytest.importorskip("imageio.v3", reason="pictures are part of the video extra")
 

@@ -126,6 +126,39 @@ def test_more_columns_of_zeros_change_nothing(data):
     assert_allclose(factor.leverage(np.hstack([X, np.zeros((150, 1))])), expected, rtol=1e-12)
 
 
+def test_kernel_values_at_hand_need_no_second_look_at_the_points(data):
+    X, scale = data
+    factor = started(Gaussian(0.5), 0.3, X[:90], scale[:90])
+    assert_array_equal(factor.whiten_values(factor.kernel(X, X[:90])), factor.whiten(X))
+    assert_array_equal(factor.pivots, factor.matrix.diagonal() ** 2)
+    assert factor.pivots.min() >= 0.3
+
+
+def test_rows_of_all_sizes_with_bounded_scales_have_a_stable_factor():
+    """k(x, x) from 1 to 1e25 over ridges down to 1e-8; without the bound L grew until it overflowed."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) * 10.0 ** rng.integers(-6, 7, size=(300, 1))
+    kernel, scale = Polynomial(2), 10.0 ** rng.integers(-3, 4, 300) * rng.choice([-1.0, 1.0], 300)
+    for ridge in (1.0, 1e-8):
+        factor = GramFactor(kernel, ridge)
+        factor.start(3)
+        bounded = factor.bounded(scale, kernel.diag(X))
+        assert (bounded**2 * kernel.diag(X)).max() <= 1.0001e12 * ridge
+        assert_array_equal(np.sign(bounded), np.sign(scale))
+        factor.extend(X, bounded)
+        A = bounded[:, None] * kernel(X, X) * bounded + ridge * np.eye(300)
+        size = np.sqrt(A.diagonal())
+        assert np.abs((factor.matrix @ factor.matrix.T - A) / np.outer(size, size)).max() < 1e-13
+        assert factor.pivots.min() >= ridge
+
+
+def test_scales_that_the_factor_can_bear_are_left_alone():
+    factor = GramFactor(Gaussian(), 1e-6)
+    factor.start(1)
+    scale = np.array([1.0, -999.0, 0.0])
+    assert_array_equal(factor.bounded(scale, np.array([1.0, 1.0, 0.0])), scale)
+
+
 def test_the_triangle_refuses_what_does_not_fit():
     triangle = Triangle(np.eye(3))
     with pytest.raises(ValueError, match="rows of 3 float64"):

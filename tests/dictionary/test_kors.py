@@ -237,6 +237,21 @@ def test_one_point_a_hundred_thousand_times_is_kept_a_few_times(ridge):
     assert 0.2 * len(X) < weights.sum() < 5 * len(X) or ridge < 1
 
 
+def test_a_row_of_which_only_rounding_is_left_is_not_kept():
+    """k(x, x) is 1e20 times the ridge: what the dictionary misses of a repeated point is noise, not a direction."""
+    rng = np.random.default_rng(0)
+    X = 1e6 * rng.normal(size=(2, 3))[rng.integers(2, size=3000)]
+    block, rows = (KORS(Linear(), 1e-8) for _ in range(2))
+    block.start(3)
+    rows.start(3)
+    u = rng.random(3000)
+    tau, p, kept = block.run(X, u)
+    assert block.n == kept.sum() < 40
+    assert not p[1000:].any()
+    assert np.isfinite(tau).all()
+    assert [rows.step(x, v)[2] for x, v in zip(X[:200], u, strict=False)] == kept[:200].tolist()
+
+
 def test_hard_rows_stay_finite():
     rng = np.random.default_rng(1)
     X = np.vstack([np.zeros((3, 2)), 1e6 * rng.normal(size=(30, 2)), rng.normal(size=(30, 2))])

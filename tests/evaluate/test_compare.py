@@ -37,6 +37,25 @@ def test_a_list_is_named_by_class_with_numbers_where_classes_repeat():
     assert result.names == ["Ridge 1", "Linear", "Ridge 2"]
 
 
+class Parts(Ridge):
+    """A learner whose parts have weights; one of them is there from row 20 on."""
+
+    def weights(self):
+        return {"old": 1.0} if self.n_seen < 20 else {"old": 0.25, "new": 0.75}
+
+
+def test_weights_of_parts_are_columns_of_those_who_have_some_and_nobody_is_best_in_them():
+    result = compare(regression_stream(30), {"parts": Parts(), "whole": Ridge()}, ["mse", "weights"], every=10)
+    assert_array_equal(result["parts"]["weights[old]"], [1.0, 0.25, 0.25])
+    assert_array_equal(result["parts"]["weights[new]"], [np.nan, 0.75, 0.75])
+    assert result["whole"].metrics == ["mse"]
+    assert result.best("weights[old]") is None
+    assert result.best("mse") == "parts"  # the first of equals
+    assert result.table().count("*") == 1
+    again = Comparison.from_json(result.to_json())
+    assert_array_equal(again["parts"]["weights[new]"], result["parts"]["weights[new]"])
+
+
 def test_progress_is_told_of_every_learner_at_every_reading():
     told = []
     compare(regression_stream(25), two(), "mse", every=10, progress=lambda s: told.append((s.n, s.name)))

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.special import expit, softmax
 
+from nystream import Auto
 from nystream.evaluate import prequential
 from nystream.metrics import F1, METRICS, MSE, LogLoss, Windowed
 from oracles_evaluate import Blocks, Linear, Ridge, class_stream, regression_stream, sign_stream
@@ -296,3 +297,19 @@ def test_a_learner_without_labels_is_scored_by_the_labels_of_the_stream():
     X, y = sign_stream(50)
     assert prequential((X, y), NoLabels(), "auc").final["auc"] == 0.5  # learnt nothing but zeros: all scores tie
     assert prequential((X, None), NoLabels(), "size").final["size"] == 3
+
+
+def test_log_loss_of_auto_comes_from_its_predictions_which_are_its_probabilities():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = (X[:, 0] > 0).astype(float)
+    slow = Auto(task="classification")
+    Q = np.full(150, 0.5)
+    for t in range(150):
+        if len(np.unique(y[:t])) == 2:
+            Q[t] = slow.probabilities(X[t : t + 1])[0, int(y[t])]
+        slow.step(X[t], y[t])
+    late = int(np.argmax(y != y[0])) + 1  # both classes are known from here on
+    result = prequential((X, y), Auto(task="classification"), "logloss", every=1)
+    total = result["n"] * result["logloss"]
+    assert total[-1] - total[late - 1] == pytest.approx(-np.log(Q[late:]).sum(), rel=1e-9)

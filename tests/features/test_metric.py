@@ -147,3 +147,16 @@ def test_the_median_distance_is_that_of_distinct_rows_spread_over_the_block():
     some = X[[0, 10, 20, 30]]
     assert median_distance(X, sample=4) == median_distance(some)
     assert median_distance(np.zeros((5, 2))) == 1.0
+
+
+def test_weights_count_relative_to_their_mean_and_rows_of_weight_0_are_not_there():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(120, 3))
+    y = np.where(np.arange(120) < 60, np.sin(2 * X[:, 0]), np.sin(2 * X[:, 1]))
+    plain = LearnedMetric().fit(X, y).matrix
+    assert_allclose(LearnedMetric().fit(X, y, np.full(120, 7.0)).matrix, plain, rtol=1e-9)
+    half = (np.arange(120) < 60).astype(float)
+    assert_allclose(LearnedMetric().fit(X, y, half).matrix, LearnedMetric().fit(X[:60], y[:60]).matrix, rtol=1e-9)
+    tilted = LearnedMetric().fit(X, y, np.where(half > 0, 20.0, 1.0)).matrix
+    along = np.linalg.norm(tilted, axis=0) / np.linalg.norm(plain, axis=0)
+    assert along[0] > 1 > along[1]

@@ -11,9 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
 from laws import LAWS
-from nystream.features.fourier import Fourier
-from nystream.kernels.gaussian import Gaussian
 from nystream.learners.baseline import Baseline
+from oracles_drift import scaled_ridge
 
 
 def stream(n=150, d=3, seed=0):
@@ -21,28 +20,6 @@ def stream(n=150, d=3, seed=0):
     X = rng.normal(size=(n, d)) * np.array([1.0, 50.0, 0.01])[:d] + np.array([0.0, 1000.0, 3.0])[:d]
     y = np.sin(X[:, 0]) + (X[:, 1] - 1000) / 50 + 0.1 * rng.normal(size=n)
     return X, y
-
-
-def definition(X, Y, rows, d, dim=40, lam=0.01, seed=0, weights=None):
-    """Ridge on the features that the docstring describes, scale and width from the first `rows` rows."""
-    first = X[:rows]
-    mean, scale = first.mean(axis=0), first.std(axis=0)
-
-    def squash(V):
-        return np.clip((V - mean) / scale, -3, 3)
-
-    Z = squash(first)
-    distances = sorted(np.linalg.norm(Z[i] - Z[j]) for i in range(rows) for j in range(i))
-    width = distances[(len(distances) - 1) // 2]
-    fourier = Fourier(Gaussian(width), dim, seed=seed)
-    fourier.start(d)
-
-    def features(V):
-        return np.hstack([fourier.transform(squash(V)), np.ones((len(V), 1))])
-
-    Z, w = features(X), np.ones(len(X)) if weights is None else weights
-    coef = np.linalg.solve(lam * np.eye(dim + 1) + (Z.T * w) @ Z, (Z.T * w) @ Y)
-    return lambda V: features(V) @ coef
 
 
 @pytest.mark.parametrize("warmup", [1, 25, 70, 500])
@@ -60,7 +37,7 @@ def test_it_is_ridge_on_standardised_fourier_features_of_the_rows_up_to_the_last
     X, y = stream()
     learner = Baseline(dim=40, warmup=100)
     learner.run(X[:seen], y[:seen])
-    assert_allclose(learner.predict(X), definition(X[:seen], y[:seen], rows, 3)(X), rtol=1e-7, atol=1e-9)
+    assert_allclose(learner.predict(X), scaled_ridge(X[:seen], y[:seen], rows, 3)(X), rtol=1e-7, atol=1e-9)
 
 
 def test_several_outputs_are_learnt_as_one_by_one():

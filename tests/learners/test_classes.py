@@ -11,13 +11,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from facade_learners import CLASSIFIERS, LEAST_SQUARES, blobs
 from nystream import persist
-from nystream.learners.baseline import Baseline
+from nystream.learners.auto import Auto
 from nystream.learners.classes import LeastSquaresCodes, NativeClasses, OneVersusRest, class_learner
 from nystream.losses import MulticlassHinge
 
 
 def make(name):
-    return class_learner(CLASSIFIERS[name]() or Baseline(dim=60))
+    return class_learner(CLASSIFIERS[name]() or Auto())
 
 
 def numbered(labels=4, n=160):

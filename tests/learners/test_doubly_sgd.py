@@ -12,6 +12,7 @@ from nystream.kernels import Gaussian, Laplacian, Matern, Polynomial
 from nystream.learners.doubly_sgd import DoublySGD
 from nystream.losses import MulticlassHinge, Softmax, as_loss
 from oracles import gaussian
+from oracles_features import doubly_sgd
 
 NAMED = {"softmax": Softmax(classes=3), "multiclass_hinge": MulticlassHinge(classes=3)}
 
@@ -24,34 +25,12 @@ def stream(n=300, d=3, seed=0, loss="hinge"):
     return X, np.where(f >= 0, 1.0, -1.0) if loss in ("hinge", "logistic") else f
 
 
-def phi(model, X, t):
-    """(n, B): the features of round t, drawn here once more by a generator of (seed, t)."""
-    key = np.random.SeedSequence(model.seed).generate_state(2, np.uint64)
-    rng = np.random.Generator(np.random.Philox(key=key, counter=t << 64))
-    omega = rng.standard_normal((model.block, X.shape[1])) / model.kernel.sigma
-    b = rng.uniform(0, 2 * np.pi, model.block)
-    return np.sqrt(2) * np.cos(X @ omega.T + b)
-
-
-def definition(model, X, y, loss, lam, step, t0, outputs=1, weights=None):
-    loss, B, a, Phi, P = as_loss(loss), model.block, [], [], []
-    for t in range(1, len(X) + 1):
-        p = sum((f[t - 1] @ c for f, c in zip(Phi, a, strict=True)), np.zeros(outputs))
-        P.append(p)
-        rate = step / (t0 + t)
-        g = loss.grad(int(y[t - 1]), p) if loss.multiclass else np.array([loss.grad(y[t - 1], p[0])])
-        a = [(1 - rate * lam) * c for c in a]
-        Phi.append(phi(model, X, t))
-        a.append(-rate * (1 if weights is None else weights[t - 1]) / B * np.outer(Phi[-1][t - 1], g))
-    return np.array(P)
-
-
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "squared", "absolute", "softmax", "multiclass_hinge"])
 def test_a_run_is_that_of_the_definition(loss):
     X, y = stream(loss=loss)
     outputs = 3 if loss in NAMED else 1
     model = DoublySGD(Gaussian(0.6), loss=NAMED.get(loss, loss), lam=0.05, step=3.0, t0=2, block=5, seed=7)
-    expected = definition(model, X, y, loss, 0.05, 3.0, 2, outputs)
+    expected = doubly_sgd(model, X, y, loss, 0.05, 3.0, 2, outputs)
     assert_allclose(model.run(X, y).reshape(300, -1), expected, rtol=0, atol=1e-10)
     assert np.abs(expected).max() > 0.5
 
@@ -143,7 +122,7 @@ def test_weights_multiply_the_loss():
     X, y = stream(100, loss="squared")
     weights = np.random.default_rng(0).uniform(0, 2, 100)
     model = DoublySGD(Gaussian(0.6), loss="squared", step=0.5, block=3, seed=2)
-    expected = definition(model, X, y, "squared", 1e-4, 0.5, 1, weights=weights)
+    expected = doubly_sgd(model, X, y, "squared", 1e-4, 0.5, 1, weights=weights)
     assert_allclose(model.run(X, y, weights=weights), expected[:, 0], rtol=0, atol=1e-11)
 
 
@@ -151,7 +130,7 @@ def test_a_strong_ridge_underflows_nothing():
     """1 - s_t lam is tiny in every early round: the lazy scale is folded in before it vanishes."""
     X, y = stream(200, loss="squared")
     model = DoublySGD(Gaussian(0.6), loss="squared", lam=1.0, step=900.0, t0=900, block=2, seed=0)
-    expected = definition(model, X[:60], y[:60], "squared", 1.0, 900.0, 900)
+    expected = doubly_sgd(model, X[:60], y[:60], "squared", 1.0, 900.0, 900)
     assert_allclose(model.run(X[:60], y[:60]), expected[:, 0], rtol=1e-9, atol=1e-9)
     assert np.isfinite(model.run(X, y)).all()
     assert 1e-100 <= model.scale_ <= 1

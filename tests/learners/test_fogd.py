@@ -10,9 +10,8 @@ from nystream.features.fastfood import Fastfood
 from nystream.features.fourier import Fourier
 from nystream.kernels import Gaussian, Polynomial
 from nystream.learners.fogd import FOGD
-from nystream.losses import Hinge
 from nystream.solvers import OGD
-from oracles import gaussian
+from oracles_landmarks import functional
 
 MAPS = {
     "fourier": lambda: Fourier(Gaussian(0.7), 60, seed=3),
@@ -41,20 +40,10 @@ def test_the_learner_is_gradient_descent_on_the_features(kind):
     assert_allclose([rows.step(x, label) for x, label in zip(X, y, strict=True)], expected, rtol=1e-10, atol=1e-12)
 
 
-def functional_descent(X, y, eta, lam):
-    """f <- (1 - eta lam) f - eta l'(f(x)) k(x, .), hinge, with the whole Gram matrix."""
-    K, alpha, P = gaussian(X, X, 0.7), np.zeros(len(X)), np.zeros(len(X))
-    for t in range(len(X)):
-        P[t] = K[t] @ alpha
-        alpha *= 1 - eta * lam
-        alpha[t] = -eta * float(Hinge().grad(y[t], P[t]))
-    return P
-
-
 @pytest.mark.parametrize("kind", MAPS)
 def test_more_features_come_closer_to_functional_gradient_descent(kind):
     X, y = stream(n=120)
-    exact = functional_descent(X, y, eta=0.1, lam=0.1)
+    exact = functional(X, y[:, None], 0.7, 1, "hinge", eta=0.1, lam=0.1)[0][:, 0]
     error = {}
     for dim in (200, 12800):
         runs = [FOGD(Gaussian(0.7), dim=dim, eta=0.1, lam=0.1, features=kind, seed=s).run(X, y) for s in range(5)]

@@ -231,7 +231,7 @@ def test_novelty_absorbs_an_unseen_constant_after_rho_over_c_rounds():
 
 
 def test_at_equal_step_and_ridge_the_implicit_step_is_the_robust_one():
-    """8 seeds of the drifting Gaussians; benchmarks/accuracy/implicit_step.py prints the whole table."""
+    """8 seeds of the drifting Gaussians; `nystream reproduce ilk-figure1` prints the whole table."""
     kernel, streams = Gaussian(np.sqrt(0.5)), [drifting_gaussians(seed=seed).load() for seed in range(8)]
     for eta in (0.1, 0.3, 1.0, 3.0, 10.0):
         for lam in (0.01, 0.03):

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from nystream import FOGD, PKAWV, PKRR, Fourier, Gaussian, Taylor
 from nystream.learners.aggregate import Aggregate
 from nystream.learners.mixture import Mixture
+from oracles_drift import fixed_share
 
 G = Gaussian(0.7)
 LAMS = (0.01, 1.0, 100.0)
@@ -24,16 +25,6 @@ def stream(n=300, seed=0):
 
 def panel():
     return [PKAWV(Taylor(G, degree=3), lam=lam) for lam in LAMS]
-
-
-def fixed_share(Q, y, eta, share):
-    """The definition, round by round; Q (N, n)."""
-    v, P = np.full(len(Q), 1 / len(Q)), []
-    for q, label in zip(Q.T, y, strict=True):
-        P.append(v @ q)
-        u = v * np.exp(-eta * (q - label) ** 2)
-        v = (1 - share) * u / u.sum() + share / len(Q)
-    return np.array(P), v
 
 
 @pytest.mark.parametrize("eta", [None, 0.5])

@@ -14,6 +14,7 @@ from nystream.learners.nogd import NOGD
 from nystream.learners.norma import NORMA
 from nystream.losses import MulticlassHinge, Softmax, StructuredHinge
 from oracles import gaussian
+from oracles_adagrad import adagrad
 from oracles_landmarks import functional, nolana
 
 SIGMA = 0.5
@@ -51,6 +52,14 @@ def test_predictions_are_those_of_the_definition(loss):
     model = NOGD(Gaussian(SIGMA), landmarks=40, loss=known_classes(loss), eta=0.2, schedule="sqrt", lam=0.01)
     expected, _ = nolana(X, y[:, None], SIGMA, 40, 32, np.inf, outputs, loss, 0.2, 0.01, "sqrt")
     assert_allclose(model.run(X, y).reshape(len(X), -1), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "absolute", "multiclass_hinge"])
+def test_adaptive_steps_follow_the_definition(loss):
+    X, y, outputs = stream(loss=loss)
+    model = NOGD(Gaussian(SIGMA), landmarks=40, loss=known_classes(loss), eta=0.2, method="adagrad")
+    expected, _ = adagrad(X, y[:, None], SIGMA, 40, 32, np.inf, outputs, loss, 0.2)
+    assert_allclose(model.run(X, y).reshape(len(X), -1), expected, rtol=0, atol=1e-8)
 
 
 def test_with_every_point_a_landmark_it_is_functional_gradient_descent():

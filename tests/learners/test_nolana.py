@@ -13,6 +13,7 @@ from nystream.kernels import Gaussian, Kernel, Laplacian, Polynomial
 from nystream.learners.nogd import NOGD
 from nystream.learners.nolana import NOLANA
 from nystream.losses import MulticlassHinge, Softmax
+from oracles_adagrad import adagrad
 from oracles_landmarks import nolana
 
 SIGMA = 0.5
@@ -50,6 +51,18 @@ def test_predictions_are_those_of_the_definition(loss, order):
     model = NOLANA(Gaussian(SIGMA), landmarks=30, eps=0.15, loss=CLASSES.get(loss, loss), **parameters)
     expected, moves = nolana(X, y[:, None], SIGMA, 30, 24, 0.15, outputs, loss, **parameters)
     assert_allclose(model.run(X, y).reshape(len(X), -1), expected, rtol=0, atol=1e-10)
+    assert model.moves == moves > 100
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("loss", ["hinge", "squared", "softmax"])
+def test_adaptive_steps_follow_the_definition(loss, order):
+    X, y, outputs = stream(loss=loss)
+    model = NOLANA(
+        Gaussian(SIGMA), landmarks=30, eps=0.15, loss=CLASSES.get(loss, loss), eta=0.2, method="adagrad", order=order
+    )
+    expected, moves = adagrad(X, y[:, None], SIGMA, 30, 24, 0.15, outputs, loss, 0.2, order)
+    assert_allclose(model.run(X, y).reshape(len(X), -1), expected, rtol=0, atol=1e-7)  # roots magnify small gradients
     assert model.moves == moves > 100
 
 
@@ -184,8 +197,11 @@ def test_bad_arguments_are_refused_with_the_way_out():
         ("theta", -1e-9, "theta must be a number at least 0"),
         ("order", "gd", "order must be one of 'gd_ls', 'ls_gd'; got 'gd'"),
         ("solver", "qr", "solver must be one of 'auto', 'eigh', 'warm', 'rank2'"),
+        ("method", "adam", "method must be one of 'sgd', 'adagrad'; got 'adam'"),
         ("count", "some", "count must be one of 'moves', 'all'"),
         ("rank", 101, "rank must be at most the number of landmarks, 100"),
     ]:
         with pytest.raises(ValueError, match=message):
             NOLANA(Gaussian(), **{name: value})
+    with pytest.raises(ValueError, match=r"method='adagrad' takes no ridge here, got lam=0\.1"):
+        NOLANA(Gaussian(), method="adagrad", lam=0.1)

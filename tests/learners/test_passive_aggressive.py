@@ -170,7 +170,7 @@ def test_bad_arguments_are_refused_by_the_constructor():
         PassiveAggressive(Gaussian(), C=0.0)
     with pytest.raises(ValueError, match="loss must be one of"):
         PassiveAggressive(Gaussian(), loss="softmax")
-    with pytest.raises(ValueError, match="similarities between labels"):
+    with pytest.raises(ValueError, match="needs the identity as label similarity; use rule 'runner_up'"):
         PassiveAggressive(Gaussian(), loss=StructuredHinge(1 - np.eye(3), similarity=0.5 + 0.5 * np.eye(3)))
     with pytest.raises(ValueError, match="multiclass must be one of"):
         PassiveAggressive(Gaussian(), multiclass="all")

@@ -12,6 +12,7 @@ from nystream.kernels import Gaussian, Laplacian
 from nystream.learners.fogd import FOGD
 from nystream.learners.rrf import RRF
 from nystream.losses import Huber, MulticlassHinge, Softmax, as_loss
+from oracles_features import rrf
 
 LOSSES = ["hinge", "logistic", "squared", "huber", "softmax", "multiclass_hinge"]
 NAMED = {"softmax": Softmax(classes=3), "multiclass_hinge": MulticlassHinge(classes=3)}
@@ -47,25 +48,6 @@ def slopes(loss, y, E, a, W, x, gain, lam, small=1e-6):
     return np.reshape(dW, W.shape), np.array([slope(unit, 0 * W) for unit in np.eye(a.size)])
 
 
-def definition(model, X, y, loss, eta, eta_scale, lam, outputs=1):
-    """The four lines of the algorithm, from the normals that the model drew."""
-    D = model.dim // 2
-    E = np.random.default_rng(model.seed).standard_normal((D, X.shape[1])).T
-    a, W, P = np.full(X.shape[1], -np.log(model.kernel.sigma)), np.zeros((outputs, 2 * D)), []
-    loss = as_loss(loss)
-    for x, label in zip(X, y, strict=True):
-        u = E.T @ (np.exp(a) * x)
-        z = np.concatenate([np.cos(u), np.sin(u)]) / np.sqrt(D)
-        p = W @ z
-        P.append(p)
-        g = loss.grad(int(label), p) if loss.multiclass else np.array([loss.grad(label, p[0])])
-        h = sum(g[k] * (W[k, D:] * np.cos(u) - W[k, :D] * np.sin(u)) for k in range(outputs))
-        da = x * np.exp(a) / np.sqrt(D) * (E @ h)
-        W = W - eta * (np.outer(g, z) + lam * W)
-        a = a - eta_scale * np.clip(da, -1, 1)
-    return np.array(P), a
-
-
 @pytest.mark.parametrize("loss", ["logistic", "squared", "softmax"])
 def test_both_gradients_are_central_differences_of_the_loss(loss):
     X, y = stream(loss=loss)
@@ -87,7 +69,7 @@ def test_a_run_is_that_of_the_formulas(loss):
     X, y = stream(loss=loss)
     outputs = 3 if loss in NAMED else 1
     model = RRF(Gaussian(0.8), dim=60, loss=NAMED.get(loss, loss), eta=0.2, eta_scale=0.05, lam=0.001, seed=4)
-    expected, a = definition(model, X, y, loss, 0.2, 0.05, 0.001, outputs)
+    expected, a = rrf(model, X, y, loss, 0.2, 0.05, 0.001, outputs)
     assert_allclose(model.run(X, y).reshape(300, -1), expected, rtol=0, atol=1e-10)
     assert_allclose(model.a_, a, rtol=0, atol=1e-11)
     assert np.abs(a + np.log(0.8)).max() > 0.01

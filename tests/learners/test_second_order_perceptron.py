@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracles
 from nystream.kernels import Gaussian, Linear, Polynomial
 from nystream.learners.second_order_perceptron import SecondOrderPerceptron
-from oracles_second_order import quadratic_features, second_order_perceptron
+from oracles_newton import quadratic_features
+from oracles_second_order import second_order_perceptron
 
 
 def stream(n=300, seed=0):

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from laws import LAWS
 from nystream import Classifier
 from nystream.learners.smoother import KernelSmoother
+from oracles_drift import smoother
 
 EXAMPLES = [
     KernelSmoother(),
@@ -26,24 +27,6 @@ def test_law(example, law, tmp_path):
     LAWS[law](example.clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
-def slow(X, Y, window, k, weights):
-    """The definition: sort the rows of the window by distance, the latest first among equals."""
-    P = np.zeros_like(Y)
-    kept = []
-    for t, x in enumerate(X):
-        past = kept[-window:][::-1]
-        distances = np.array([((x - X[s]) ** 2).sum() for s in past])
-        order = np.argsort(distances, kind="stable")[:k]
-        if len(order):
-            d = distances[order]
-            rows = np.array(past)[order]
-            v = weights[rows] * (np.exp(-d / d.mean()) if d.mean() > 0 else 1.0)
-            P[t] = v @ Y[rows] / v.sum()
-        if weights[t] > 0:
-            kept.append(t)
-    return P
-
-
 def data(n=300, d=3, outputs=2, seed=0):
     rng = np.random.default_rng(seed)
     X = (8 * rng.normal(size=(n, d))).round() / 8  # repeats, and ties: distances are exact in any order of summation
@@ -55,9 +38,11 @@ def data(n=300, d=3, outputs=2, seed=0):
 def test_predictions_are_those_of_the_definition(window, k):
     X, Y, w = data()
     ones = np.ones(len(X))
-    assert_allclose(KernelSmoother(window, neighbours=k).run(X, Y), slow(X, Y, window, k, ones), rtol=1e-9, atol=1e-12)
+    assert_allclose(
+        KernelSmoother(window, neighbours=k).run(X, Y), smoother(X, Y, window, k, ones), rtol=1e-9, atol=1e-12
+    )
     weighted = KernelSmoother(window, neighbours=k).run(X, Y, w)
-    assert_allclose(weighted, slow(X, Y, window, k, w), rtol=1e-9, atol=1e-12)
+    assert_allclose(weighted, smoother(X, Y, window, k, w), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("d", [3, 60])

@@ -6,8 +6,22 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream import FOGD, ONS, PKAWV, PKRR, Classifier, Fourier, Gaussian, Standardized, streams
+from nystream import (
+    FOGD,
+    ONS,
+    PKAWV,
+    PKRR,
+    Auto,
+    Classifier,
+    Fourier,
+    Gaussian,
+    Standardized,
+    from_bytes,
+    streams,
+    to_bytes,
+)
 from nystream.learners.classes import LeastSquaresCodes, OneVersusRest, class_learner
+from nystream.scaling import RunningScale
 
 FEATURES = Fourier(Gaussian(1.0), 40, seed=0)
 X = 100 + 10 * np.random.default_rng(0).normal(size=(200, 3))
@@ -47,3 +61,46 @@ def test_a_class_that_appears_late_is_exact_inside_and_outside():
 def test_an_inner_learner_of_one_output_refuses_two():
     with pytest.raises(ValueError, match="ONS has one output"):
         Standardized(ONS(FEATURES)).run(X, np.c_[Y, Y])
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_one_row_is_scaled_as_in_a_block_to_the_last_bit(missing):
+    rng = np.random.default_rng(1)
+    rows = np.column_stack(
+        [1e6 + rng.normal(size=300), np.full(300, 0.1), 1e-9 * rng.normal(size=300), rng.random(300)]
+    )
+    rows[rng.random(rows.shape) < missing] = np.nan
+    block, single = RunningScale(), RunningScale()
+    block.start(4)
+    single.start(4)
+    expected = block(rows)
+    for t, row in enumerate(rows):
+        if t == 150:
+            single = from_bytes(to_bytes(single))
+        assert_array_equal(single.step(row), expected[t])
+    assert to_bytes(single) == to_bytes(block)
+
+
+def test_rounds_one_by_one_are_those_of_a_block_weights_included():
+    weights = np.random.default_rng(2).integers(0, 3, size=200).astype(float)
+    block, rows = Standardized(PKRR(FEATURES)), Standardized(PKRR(FEATURES))
+    P = block.run(X, Y, weights)
+    assert_allclose([rows.step(x, y, w) for x, y, w in zip(X, Y, weights, strict=True)], P, rtol=1e-9, atol=1e-12)
+    assert rows.n_seen == rows.learner_.n_seen == 200
+    plain = Standardized(ONS(FEATURES, clip=2.0))
+    plain.step(X[0], Y[0])
+    before = plain.to_bytes()
+    with pytest.raises(ValueError, match="ONS does not take weights"):
+        plain.step(X[1], Y[1], 2.0)
+    assert plain.to_bytes() == before
+
+
+def test_what_the_inner_learner_takes_and_tells_goes_through():
+    holes = X.copy()
+    holes[::7, 1] = np.nan
+    model = Standardized(Auto())
+    assert model.missing
+    assert np.isfinite(model.run(holes, Y)).all()
+    assert model.explain() == model.learner_.explain()
+    assert model.weights() == model.learner_.weights()
+    assert not Standardized(PKRR(FEATURES)).missing

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import nystream
-from nystream.metrics import Bytes, Progress, Regret, RegretBound, RowsPerSecond, Seconds, Size
+from nystream.metrics import Bytes, Progress, Regret, RegretBound, RowsPerSecond, Seconds, Size, Weights
 from oracles_evaluate import Linear, Ridge, regression_stream, sign_stream
 
 
@@ -48,3 +48,24 @@ def test_a_bound_that_asks_for_a_comparator_is_nan():
     learner = nystream.ONS()
     learner.run(*nystream.streams.sine(20, seed=0))
     assert np.isnan(RegretBound().read(Progress(20, 0.1, learner)))
+
+
+def test_weights_are_a_column_for_each_part():
+    class Named(Ridge):
+        def weights(self):
+            return {"a": 0.25, "b[1]": -1}
+
+    assert Weights().readings(Progress(5, 0.1, Named())) == {"weights[a]": 0.25, "weights[b[1]]": -1.0}
+    assert Weights.parts(["mse", "weights[a]", "weights[b[1]]"]) == {"a": "weights[a]", "b[1]": "weights[b[1]]"}
+    assert Weights().readings(Progress(5, 0.1, Ridge())) == {}
+
+
+def test_weights_in_an_array_are_numbered_and_averaged_over_outputs():
+    ridges = [nystream.PKRR(nystream.Fourier(nystream.Gaussian(0.5), 20, seed=0), lam=lam) for lam in (0.1, 10.0)]
+    X, y = nystream.streams.sine(100, seed=0)
+    for Y in (y, np.column_stack([y, -3 * y])):
+        learner = nystream.Mixture(ridges, bound=9.0)
+        learner.run(X, Y)
+        weights = Weights().readings(Progress(100, 0.1, learner))
+        assert list(weights) == ["weights[1]", "weights[2]"]
+        assert list(weights.values()) == pytest.approx(learner.weights().reshape(2, -1).mean(axis=1))

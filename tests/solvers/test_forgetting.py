@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import from_bytes, to_bytes
 from nystream.solvers import AWV, Forgetting
+from oracles_drift import faded, forgetting
 
 N, DIM, OUTPUTS = 120, 7, 2
 
@@ -18,13 +19,6 @@ def data(seed=0):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(N, DIM))
     return Z, Z[:, :OUTPUTS] ** 2 + 0.1 * rng.normal(size=(N, OUTPUTS)), rng.choice([0.0, 0.5, 1.0, 3.0], size=N)
-
-
-def solved(Z, Y, w, prior, decay, refresh):
-    """(A, b) after these rows; the ridge is whole after every `refresh` rows."""
-    t = len(Z)
-    c = w * decay ** np.arange(t - 1.0, -1.0, -1.0)
-    return decay ** (t % refresh) * prior + (Z.T * c) @ Z, (Z.T * c) @ Y
 
 
 def started(prior=None, **params):
@@ -45,12 +39,9 @@ def test_predictions_are_those_of_the_definition(decay, refresh, every, with_pri
     prior = 0.3 * np.eye(DIM) + 0.1 if with_prior else None
     solver = started(prior, lam=0.2, decay=decay, refresh=refresh)
     ground = 0.2 * np.eye(DIM) if prior is None else prior
-    expected = np.zeros((N, OUTPUTS))
-    for t in range(N):
-        A, b = solved(Z[:t], Y[:t], w[:t], ground, decay, every)
-        expected[t] = Z[t] @ np.linalg.solve(A, b)
+    expected = forgetting(Z, Y, w, ground, decay, every)
     assert_allclose(solver.run(Z, Y, w), expected, rtol=1e-9, atol=1e-11)
-    A, b = solved(Z, Y, w, ground, decay, every)
+    A, b = faded(Z, Y, w, ground, decay, every)
     assert_allclose(solver.matrix, A, rtol=1e-9, atol=1e-11)
     assert_allclose(solver.right_side, b, rtol=1e-9, atol=1e-10)
     assert_allclose(solver.weights, np.linalg.solve(A, b), rtol=1e-8, atol=1e-10)

@@ -13,7 +13,9 @@ from nystream import persist
 from nystream.losses import Loss, as_loss
 from nystream.solvers import ONS, SketchedONS
 from nystream.types import Change
-from oracles_second_order import frequent_directions, quadratic_features
+from oracles_newton import quadratic_features
+from oracles_ons import step_size
+from oracles_second_order import frequent_directions
 
 LOSSES = ["squared", "logistic", "squared_hinge", "hinge", "absolute"]
 
@@ -34,11 +36,6 @@ def started(loss="squared", dim=20, **params):
     solver = SketchedONS(loss, **params)
     solver.start(dim, 1)
     return solver
-
-
-def step_size(loss, clip):
-    sigma = loss.curvature(clip)
-    return lambda t: sigma if sigma > 0 else 1 / (loss.lipschitz(clip) * clip * np.sqrt(t))
 
 
 @pytest.mark.parametrize("sketch", [2, 3, 7, 12, 30])

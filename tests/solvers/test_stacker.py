@@ -157,3 +157,59 @@ def test_predict_is_pure_and_saving_loses_nothing(kind):
 def test_bad_members_are_named(members, message):
     with pytest.raises(ValueError, match=message):
         RidgeStacker(members)
+
+
+# -- many classes ----------------------------------------------------------------------------------------------------
+def test_with_many_classes_the_sums_bound_the_hessian_of_the_log_loss():
+    """Twice the blocks minus the Hessian by differences has no negative eigenvalue, and the gradient is exact."""
+    F, labels = scores(n=8, experts=2, classes=70)
+    stacker = SoftmaxStacker([(1.0, 1.0)])
+    stacker.start(2, 70)
+    stacker.run(F[:8], labels[:8])
+    theta = np.r_[np.ones(2), np.zeros(70)]
+    gradient, H = derivatives(lambda v: log_loss(v, F, labels, np.ones(8), 70), theta, h=1e-3)
+    assert_allclose(stacker.new_gradient_[0], gradient, atol=1e-5)
+    assert_allclose(stacker.new_hessian_[0], H[:2, :2], atol=1e-4)
+    bound = np.zeros((72, 72))
+    bound[:2, :2], bound[2:, 2:] = 2 * stacker.new_hessian_[0], 2 * np.diag(stacker.new_curve_[0])
+    assert np.linalg.eigvalsh(bound - H).min() > -1e-4
+
+
+def test_with_many_classes_it_learns_which_expert_is_right_and_memory_is_linear_in_classes():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(500, size=300)
+    codes = np.where(labels[:, None] == np.arange(500), 1.0, -1.0)
+    stacker = SoftmaxStacker()
+    stacker.start(2, 500)
+    P = stacker.run(np.stack([codes, rng.normal(size=codes.shape)], axis=1), labels)
+    right = P[np.arange(300), :, labels]
+    assert (right[-50:].mean(axis=0) > 5 * right[:10].mean(axis=0)).all()
+    assert stacker.nbytes < 8 * 30 * 500
+
+
+def test_growing_past_many_classes_keeps_the_odds_of_those_there_were():
+    F, labels = scores(n=40, experts=3, classes=60)
+    stacker = SoftmaxStacker(MEMBERS)
+    stacker.start(3, 60)
+    stacker.run(F, labels)
+    before = stacker.predict(F)
+    stacker.grow(80)
+    wide = np.concatenate([F, np.full((40, 3, 20), -1.0)], axis=2)
+    after = stacker.predict(wide)[:, :, :60]
+    assert_allclose(after / after.sum(axis=2, keepdims=True), before, rtol=1e-9)
+    assert np.isfinite(stacker.run(wide, labels)).all()
+
+
+def test_restarted_targets_are_as_new_and_others_are_left_alone():
+    rng = np.random.default_rng(0)
+    F, Y = rng.normal(size=(25, 3, 2)), rng.normal(size=(25, 2))
+    stacker, other, fresh = (RidgeStacker(MEMBERS) for _ in range(3))
+    for one in (stacker, other, fresh):
+        one.start(3, 2)
+    stacker.run(F, Y)
+    other.run(F, Y)
+    stacker.restart(np.array([1]))
+    fresh.seen_ = stacker.seen_
+    both = stacker.run(F, Y)
+    assert_allclose(both[:, :, 1], fresh.run(F, Y)[:, :, 1])
+    assert_allclose(both[:, :, 0], other.run(F, Y)[:, :, 0])

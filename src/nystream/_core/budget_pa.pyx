@@ -43,13 +43,15 @@ cdef class Simple(Mistakes):
         return self.succeed(gone, k[gone] / own, own, t)
 
     cdef double weight(self, Py_ssize_t r) noexcept nogil:
-        """|alpha_r|^2."""
+        """|alpha_r|^2, or alpha_r' M alpha_r where labels have similarities."""
         cdef Py_ssize_t c
-        cdef double a, w = 0
+        cdef double w = 0
         for c in range(self.K):
-            a = self.f.a[c * self.f.capacity + r]
-            w += a * a
-        return w
+            self.past[c] = self.f.a[c * self.f.capacity + r]
+        self.rule.mix(self.past)
+        for c in range(self.K):
+            w += self.f.a[c * self.f.capacity + r] * self.past[c]
+        return max(w, 0.0)
 
     cdef void bequeath(self, Py_ssize_t r, Py_ssize_t j, double b) noexcept nogil:
         """Point j gets b times what point r says, and what it said in the rounds so far."""

@@ -3,7 +3,6 @@
 import numpy as np
 
 cimport numpy as cnp
-from libc.math cimport exp, fmin
 
 cnp.import_array()
 
@@ -18,18 +17,10 @@ def fixed_share(const double[:, :, ::1] losses, double[:, ::1] weights, double e
         raise ValueError(f"weights must be ({K}, {N}), got ({weights.shape[0]}, {weights.shape[1]})")
     out = np.empty((n, K, N))
     cdef double[:, :, ::1] used = out
-    cdef double least, total
     with nogil:
         for t in range(n):
             for k in range(K):
-                least = losses[t, k, 0]
-                for i in range(1, N):
-                    least = fmin(least, losses[t, k, i])
-                total = 0
                 for i in range(N):
                     used[t, k, i] = weights[k, i]
-                    weights[k, i] *= exp(-eta*(losses[t, k, i] - least))
-                    total += weights[k, i]
-                for i in range(N):
-                    weights[k, i] = (1 - share)*weights[k, i]/total + share/N
+                follow(N, &losses[t, k, 0], &weights[k, 0], eta, share)
     return out

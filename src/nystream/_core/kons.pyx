@@ -6,11 +6,12 @@ cimport numpy as cnp
 from libc.math cimport fmax, fmin, sqrt
 
 from nystream._core.linear_kernel cimport clean
-from nystream._core.residual cimport Score, enter, scored
+from nystream._core.residual cimport Score, bounded, enter, scored
 from nystream._core.scalar_losses cimport loss_grad, loss_value
 
 cnp.import_array()
 
+cdef double STEEPEST = 1e70    # of the derivative of the loss, for labels beyond all bounds: dl^2 k(x, x) is a number
 cdef enum: OUTSIDE, GRAD, PREDICTION, GAIN, LEVERAGE, ROUND, WIDTH   # columns of a record; kons.py counts on the order
 
 
@@ -32,16 +33,19 @@ cdef class KernelNewton:
 
     def rounds(self, cnp.ndarray f, cnp.ndarray G, cnp.ndarray own, cnp.ndarray y, long long t, double trace,
                object H=None, object u=None):
-        """Rounds t, t + 1, ... -> (records (m, 6), loss, E (r, m), v (r,), pivots (r,), odds (m,)); r rows enter.
+        """Rounds t, t + 1, ... -> (records (m, 6), loss, E (r, m), v, scales, pivots (r,), odds (m,)); r rows enter.
 
         f (m,) are the predictions before projection at the start of the block, G (m, m) its residual Gram matrix, own
         (m,) k(x, x), y (m, 1) the labels, trace the trace of the factor's Gram matrix. E[i] are the coordinates that
         later rows gain by the i-th row that enters (0 for the others), v its entry of L^-1 b. With H, the residual
         Gram matrix against KORS's dictionary, and uniforms u, a row enters only if u < max(p, gamma), and odds are the
         p of the rows that KORS keeps (0 elsewhere). f, G and H are used up.
+
+        A gradient enters with scale dl sqrt(eta), or what the factor can bear of it (`bounded`); its own step is that
+        of the whole. Then A_t is at most A_{t-1} + eta g g', and the bound on the regret holds all the same.
         """
         cdef Py_ssize_t m = cnp.PyArray_DIM(f, 0), j, i, r = 0
-        cdef cnp.ndarray records = np.zeros((m, WIDTH)), E = np.zeros((m, m)), rest = np.zeros((4, m))
+        cdef cnp.ndarray records = np.zeros((m, WIDTH)), E = np.zeros((m, m)), rest = np.zeros((5, m))
         cdef double* ybar = <double*> clean(f, -1, m)
         cdef double* g = <double*> clean(G, m, m)
         cdef double* hh = <double*> clean(H, m, m) if H is not None else NULL
@@ -53,7 +57,8 @@ cdef class KernelNewton:
         cdef double* v = <double*> cnp.PyArray_DATA(rest)
         cdef double* pivot = v + m
         cdef double* odds = v + 2*m
-        cdef double move, loss = 0
+        cdef double* scale = v + 4*m
+        cdef double move, root, loss = 0
         with nogil:
             for j in range(m):
                 q[PREDICTION], q[ROUND] = fmin(fmax(ybar[j], -self.clip), self.clip), t + j
@@ -65,7 +70,7 @@ cdef class KernelNewton:
                     continue
                 q[LEVERAGE] = fmax(g[j*m + j] / self.lam, k[j] / (self.lam + trace))
                 self._ask(label[j], t + j, q)
-                if hh != NULL and q[GAIN] > 0 and not self._sampled(hh, m, j, coin[j], q, odds + j, v + 3*m):
+                if hh != NULL and q[GAIN] > 0 and not self._sampled(hh, m, j, k[j], coin[j], q, odds + j, v + 3*m):
                     q[GAIN] = 0
                 move = self._move(ybar[j], q)
                 for i in range(j + 1, m):
@@ -74,13 +79,15 @@ cdef class KernelNewton:
                     for i in range(r):
                         v[i] -= q[OUTSIDE] * e[i*m + j]
                 if q[GAIN] > 0:
-                    pivot[r] = sqrt(self.lam * (1 + q[GAIN] * q[GRAD] * q[GRAD] * q[LEVERAGE]))
-                    v[r] = -1 / (sqrt(q[GAIN]) * pivot[r])
-                    enter(g, m, j, q[GRAD] * sqrt(q[GAIN]) / pivot[r], e + r*m)
-                    trace += q[GAIN] * q[GRAD] * q[GRAD] * k[j]
+                    root = sqrt(bounded(q[GAIN], q[GRAD] * q[GRAD] * k[j], self.lam))
+                    scale[r] = q[GRAD] * root
+                    pivot[r] = sqrt(self.lam * (1 + scale[r] * scale[r] * q[LEVERAGE]))
+                    v[r] = -pivot[r] / (root * self.lam * (1 + q[GAIN] * q[GRAD] * q[GRAD] * q[LEVERAGE]))
+                    enter(g, m, j, scale[r] / pivot[r], e + r*m)
+                    trace += scale[r] * scale[r] * k[j]
                     r += 1
                 q += WIDTH
-        return records, loss, E[:r], rest[0, :r], rest[1, :r], rest[2]
+        return records, loss, E[:r], rest[0, :r], rest[4, :r], rest[1, :r], rest[2]
 
     cdef double _cost(self, double y, double p) except? -1 nogil:
         if self.kind < 0:
@@ -97,17 +104,19 @@ cdef class KernelNewton:
             q[GRAD] = loss_grad(self.kind, self.a, self.b, y, q[PREDICTION])
         q[GAIN] = 0
         if q[GRAD] != 0:
+            q[GRAD] = fmin(fmax(q[GRAD], -STEEPEST), STEEPEST)
             q[GAIN] = self.eta if self.eta > 0 else self.scale / sqrt(<double> t)
         return 0
 
-    cdef bint _sampled(self, double* H, Py_ssize_t m, Py_ssize_t j, double u, double* q, double* odds,
+    cdef bint _sampled(self, double* H, Py_ssize_t m, Py_ssize_t j, double own, double u, double* q, double* odds,
                        double* e) noexcept nogil:
         """KORS's round for psi = dl sqrt(eta) phi, and the sketch's coin: one uniform drives both."""
-        cdef double c = q[GRAD] * sqrt(q[GAIN])
-        cdef Score score = scored(c*c*H[j*m + j], self.lam, self.eps, self.beta)
+        cdef double weight = q[GAIN] * q[GRAD] * q[GRAD], squared = H[j*m + j]
+        cdef Score score = scored(squared, own, weight, self.lam, self.eps, self.beta)
         if u < score.p:
             odds[0] = score.p
-            enter(H, m, j, c / sqrt(score.p * self.lam * (1 + score.s/score.p)), e)
+            weight = bounded(weight / score.p, own, self.lam)
+            enter(H, m, j, sqrt(weight / (self.lam + weight * squared)), e)
         return u < fmax(score.p, self.gamma)
 
     cdef double _move(self, double ybar, double* q) noexcept nogil:

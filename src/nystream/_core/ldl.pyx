@@ -3,24 +3,13 @@
 import numpy as np
 cimport numpy as cnp
 from libc.math cimport INFINITY
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-cnp.import_array()
+from nystream._core.ldl_kernel cimport (LDL_SAMPLES, Scratch, ldl_choose, ldl_flush, ldl_fn, ldl_gather, ldl_isa,
+                                        ldl_norm2, ldl_plain_sample, ldl_together, ldl_unflush, reserve)
 
-cdef extern from "ldl_kernel.h" nogil:
-    enum:
-        LDL_SAMPLES
-    ctypedef void (*ldl_fn)(int samples, int blocks, int outputs, double* L, double* dinv, double* Q, const double* Y,
-                            const double* s0, double* X, double* M, double* lev) noexcept
-    ldl_fn ldl_choose(int learn) noexcept
-    const char* ldl_isa() noexcept
-    unsigned ldl_flush() noexcept
-    void ldl_unflush(unsigned mode) noexcept
-    void ldl_gather(int S, int r, int blocks, const double* Z, double* X) noexcept
-    double ldl_norm2(int r, const double* z) noexcept
-    int ldl_plain_sample(int sign, int blocks, int outputs, double* L, double* dinv, double* Q, const double* y,
-                         double s, double* x, size_t stride, double* m, double* lev) noexcept
+cnp.import_array()
 
 cdef ldl_fn learn_pass = ldl_choose(1)
 cdef ldl_fn query_pass = ldl_choose(0)
@@ -88,15 +77,6 @@ cdef void _record(double* totals, double* columns, Py_ssize_t K, const double* y
             columns[MISS*K + k] = miss
 
 
-cdef struct Scratch:
-    double* X
-    double* Y
-    double* M
-    double* s0
-    double* lev
-    char* memory
-
-
 cdef class LDL:
     """Works on the arrays of a model, which it neither owns nor replaces; checks shapes once, here.
 
@@ -127,8 +107,8 @@ cdef class LDL:
         self.arrays = (tiles, dinv, q, totals, columns)
         self.L, self.dinv, self.Q = &tiles[0, 0, 0], &dinv[0], &q[0, 0]
         self.totals, self.columns = &totals[0], &columns[0, 0]
-        self.together = LDL_SAMPLES if ISA == "avx512" else LDL_SAMPLES//2
-        if not _reserve(&self.own, blocks, ld):
+        self.together = ldl_together()
+        if not reserve(&self.own, blocks, ld):
             raise MemoryError
 
     def __dealloc__(self):
@@ -189,7 +169,7 @@ cdef class LDL:
         cdef double[:, ::1] m = M
         cdef double[::1] s = lev
         cdef Scratch own
-        if not _reserve(&own, self.blocks, self.ld):
+        if not reserve(&own, self.blocks, self.ld):
             raise MemoryError
         with nogil:
             t = 0
@@ -295,24 +275,6 @@ cdef class LDL:
                 p[k] = self.clip
             elif p[k] < -self.clip:
                 p[k] = -self.clip
-
-
-cdef bint _reserve(Scratch* own, Py_ssize_t blocks, Py_ssize_t ld) noexcept nogil:
-    """Scratch for one pass in one piece of memory, on cache lines; labels beyond the last output stay 0."""
-    cdef Py_ssize_t k, n = LDL_SAMPLES*(8*blocks + 2*ld + 2)
-    cdef double* p
-    own.memory = <char*> malloc((n + 8)*sizeof(double))
-    if own.memory == NULL:
-        return False
-    p = <double*> (own.memory + (64 - <size_t> own.memory % 64))
-    for k in range(n):
-        p[k] = 0
-    own.X = p
-    own.Y = own.X + LDL_SAMPLES*8*blocks
-    own.M = own.Y + LDL_SAMPLES*ld
-    own.s0 = own.M + LDL_SAMPLES*ld
-    own.lev = own.s0 + LDL_SAMPLES
-    return True
 
 
 cdef bint _is_vector(cnp.ndarray y, Py_ssize_t n) noexcept:

@@ -12,7 +12,7 @@ cdef extern from "linear_kernel.h" nogil:
         void (*adagrad)(Py_ssize_t, double, double, double, const double*, double*, double*) noexcept nogil
         void (*adam)(Py_ssize_t, double, double, double, double, double, const double*, double*, double*,
                      double*) noexcept nogil
-        void (*downdate)(int, int, int, double, double, double*, double*, double*, double*) noexcept nogil
+        void (*downdate)(int, int, double, double, double*, double*, double*) noexcept nogil
     linear_ops linear_pick()
 
 

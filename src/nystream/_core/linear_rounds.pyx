@@ -15,6 +15,8 @@ cdef linear_ops OPS = linear_pick()
 cdef class LinearRounds:
     """p = W x, then W += alpha x'. Weights W (K, d) and past (K, d) are the caller's arrays.
 
+    Where labels have similarities M, M alpha stands for alpha.
+
     The sum of the weights over the rounds 1..T is T W + past: a change alpha x' in round t subtracts t alpha x'.
     """
     cdef Correction rule
@@ -61,6 +63,7 @@ cdef class LinearRounds:
             p[c] = OPS.dot(self.d, self.W + c * self.d, x)
         own = OPS.dot(self.d, x, x)
         if own > 0 and self.rule.ask(y, p, own, weight, self.alpha):
+            self.rule.mix(self.alpha)
             for c in range(self.K):
                 if self.alpha[c] != 0:
                     OPS.mix(self.d, 1.0, self.W + c * self.d, self.alpha[c], x)

@@ -6,7 +6,7 @@ cimport numpy as cnp
 from libc.math cimport fmax, sqrt
 
 from nystream._core.linear_kernel cimport clean
-from nystream._core.residual cimport enter
+from nystream._core.residual cimport bounded, enter
 
 cnp.import_array()
 
@@ -51,6 +51,7 @@ def margin_rounds(cnp.ndarray margins, cnp.ndarray G, cnp.ndarray own, cnp.ndarr
             chi = fmax(g[j*m + j] / ridge, k[j] / (ridge + trace))
             rise = gain(label[j], f[j], chi, b)
             if rise > 0:
+                rise = bounded(rise, k[j], ridge)
                 act[j], scale[r], pivot = ENTERED, sqrt(rise), sqrt(ridge * (1 + rise*chi))
                 entry[r] = (label[j] / scale[r] - scale[r]*f[j]) / pivot
                 trace += rise*k[j]

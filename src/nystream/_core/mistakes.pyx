@@ -23,7 +23,8 @@ cdef class Mistakes(Loop):
     cdef int round(self, Py_ssize_t j, const double* y, double weight, long long t, double* p) except -1 nogil:
         cdef double own
         self.f.begin(j)
-        self.f.scores(self.f.row(), p)
+        self.scores(j, p)
+        self.rule.mix(p)
         own = self.f.k_own()
         if own > 0 and self.rule.ask(y, p, own, weight, self.alpha):     # where k(x, x) = 0, k(x, .) is 0
             self.keep(own, t)

@@ -7,7 +7,7 @@ from libc.math cimport pow, sqrt
 
 from nystream._core.linear_kernel cimport LINEAR_BETA1, LINEAR_BETA2, clean, linear_ops, linear_pick
 from nystream._core.scalar_losses cimport (
-    MULTI_EXACT, MULTI_RUNNER_UP, loss_grad, loss_implicit, multi_grad, multi_implicit
+    MULTI_EXACT, MULTI_RUNNER_UP, loss_grad, loss_implicit, multi_grad, multi_implicit, multi_mix
 )
 
 cnp.import_array()
@@ -67,6 +67,20 @@ cdef class Descent:
             for i in range(n):
                 self._scores(z + i * self.dim, p + i * self.K)
         return P
+
+    @staticmethod
+    def carried(cnp.ndarray A, cnp.ndarray T):
+        """A T' for A (K, dim) and T (n, dim), by one dot product for each entry: K outputs give the bits of K alone."""
+        cdef Py_ssize_t i, k, K = cnp.PyArray_DIM(A, 0), n = cnp.PyArray_DIM(T, 0), dim = cnp.PyArray_DIM(A, 1)
+        cdef const double* a = clean(A, K, dim)
+        cdef const double* rows = clean(T, n, dim)
+        cdef cnp.ndarray B = np.empty((K, n))
+        cdef double* b = <double*> cnp.PyArray_DATA(B)
+        with nogil:
+            for i in range(n):
+                for k in range(K):
+                    b[k * n + i] = OPS.dot(dim, a + k * dim, rows + i * dim)
+        return B
 
     def step(self, cnp.ndarray z, cnp.ndarray y, double weight, long long t):
         """Round t (the first is 1) on z (dim,) with label y (K,), or (1,) for a class number -> prediction (K,)."""
@@ -178,16 +192,7 @@ cdef class Descent:
 
     cdef void _spread(self, double* v) noexcept nogil:
         """v <- M v: with the joint kernel z.z' M[y, y'], what moves one label moves those like it."""
-        cdef int j, k
-        cdef double *u = self.scratch + 3 * self.K
-        if self.similar == NULL:
-            return
-        for k in range(self.K):
-            u[k] = v[k]
-        for k in range(self.K):
-            v[k] = 0
-            for j in range(self.K):
-                v[k] += self.similar[k * self.K + j] * u[j]
+        multi_mix(self.similar, self.K, v, self.scratch + 3 * self.K)
 
     cdef object _vector(self, const double* p):
         return np.array([p[k] for k in range(self.K)])

@@ -23,29 +23,18 @@ cdef class Pegasos(Loop):
     """
     cdef Eviction keeper
     cdef double lam, t0
-    cdef double* raw
-    cdef object _raw
 
     def __init__(self, Terms terms, Eviction keeper, Correction rule, double lam, double t0):
         super().__init__(terms, rule)
         self.keeper, self.lam, self.t0 = keeper, lam, t0
         self.limit = keeper.limit()
-        self._raw = np.zeros(self.K)
-        self.raw = <double*> clean(self._raw, -1, self.K)
 
     cdef int round(self, Py_ssize_t j, const double* y, double weight, long long t, double* p) except -1 nogil:
-        cdef Py_ssize_t c, e
         cdef double rate = 1 / (self.lam * (self.t0 + t)), own
         cdef int active
         self.begin(j)
         self.scores(j, p)
-        if self.rule.similarity:
-            for c in range(self.K):
-                self.raw[c] = p[c]
-            for c in range(self.K):
-                p[c] = 0
-                for e in range(self.K):
-                    p[c] += self.rule.similarity[c * self.K + e] * self.raw[e]
+        self.rule.mix(p)
         own = self.f.k_own()
         active = self.rule.ask(y, p, own, weight * rate, self.alpha)
         self.f.scale = rate
@@ -55,9 +44,6 @@ cdef class Pegasos(Loop):
 
     cdef void begin(self, Py_ssize_t j) noexcept nogil:
         self.f.begin(j)
-
-    cdef void scores(self, Py_ssize_t j, double* p) noexcept nogil:
-        self.f.scores(self.f.row(), p)
 
     cdef int admit(self, double own, long long t) except -1 nogil:
         return self.keeper.admit(self.alpha, own, t)

@@ -5,7 +5,7 @@ from libc.math cimport INFINITY, sqrt
 
 from nystream._core.expansion cimport Terms
 from nystream._core.loop cimport Correction, Loop
-from nystream._core.scalar_losses cimport multi_rival
+from nystream._core.scalar_losses cimport multi_pair, multi_rival
 from nystream._core.span cimport Span
 
 cnp.import_array()
@@ -14,7 +14,7 @@ cdef double PIVOT = 1e-10       # squared distance to the span, in units of k(x,
 
 
 cdef class Projections(Loop):
-    """`direction` is y, or for classes e_label - e_rival, whose squared norm `square` is 2."""
+    """A correction is y, or for classes e_label - e_rival; `square` is its squared norm, which similarities change."""
     cdef Span span
     cdef double tol, square
     cdef bint plus
@@ -22,7 +22,7 @@ cdef class Projections(Loop):
     def __init__(self, Terms terms, Correction rule, object budget, Span span, double tol, bint plus):
         super().__init__(terms, rule, budget)
         self.span, self.tol, self.plus = span, tol, plus
-        self.square = 2 if rule.multiclass else 1
+        self.square = 1
 
     cdef int prepare(self, cnp.ndarray X, Py_ssize_t start, Py_ssize_t b) except -1:
         self.span.reserve(min(self.f.n + b, self.limit))
@@ -31,12 +31,13 @@ cdef class Projections(Loop):
     cdef int round(self, Py_ssize_t j, const double* y, double weight, long long t, double* p) except -1 nogil:
         cdef double margin, own, delta2
         self.f.begin(j)
-        self.f.scores(self.f.row(), p)
+        self.scores(j, p)
+        self.rule.mix(p)
         margin = self.direct(y, p)
         if margin > 0 and not (self.plus and margin < 1):
             return 0
         own = self.f.k_own()
-        if not own > 0:
+        if not own * self.square > 0:
             return 0
         delta2 = max(0.0, self.span.reach(self.f.row(), own))
         if margin > 0:
@@ -60,6 +61,7 @@ cdef class Projections(Loop):
         for c in range(self.K):
             self.alpha[c] = 0
         self.alpha[label], self.alpha[rival] = 1, -1
+        self.square = multi_pair(self.rule.similarity, <int> self.K, label, rival)
         return p[label] - p[rival]
 
     cdef void improve(self, double loss, double own, double delta2) noexcept nogil:

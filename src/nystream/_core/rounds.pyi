@@ -5,12 +5,13 @@ import numpy.typing as npt
 
 from nystream._core.eviction import Eviction
 from nystream._core.expansion import Terms
+from nystream._core.loop import Blocks
 
 _Array = npt.NDArray[np.float64]
 
 METHODS: dict[str, int]
 
-class Rounds:
+class Rounds(Blocks):
     def __init__(
         self,
         terms: Terms,
@@ -27,5 +28,3 @@ class Rounds:
         nu: float = 0.0,
         level: _Array | None = None,
     ) -> None: ...
-    def step(self, x: _Array, y: _Array, weight: float, t: int) -> _Array: ...
-    def run(self, X: _Array, Y: _Array, weights: _Array | None, t: int) -> _Array: ...

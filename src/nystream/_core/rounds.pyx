@@ -8,35 +8,33 @@ from libc.math cimport fabs, sqrt
 from nystream._core.eviction cimport Eviction
 from nystream._core.expansion cimport Terms
 from nystream._core.linear_kernel cimport clean
+from nystream._core.loop cimport Blocks
 from nystream._core.scalar_losses cimport (LOSS_EPSILON, LOSS_HINGE, MULTI_EXACT, MULTI_RUNNER_UP, loss_grad,
-                                           loss_implicit, multi_grad, multi_implicit)
+                                           loss_implicit, multi_grad, multi_implicit, multi_mix)
 
 cnp.import_array()
 
 cdef enum: EXPLICIT, IMPLICIT
-cdef enum: BLOCK = 32   # rows whose kernel rows are computed together: 16 to 64 cost the same, more is slower
 METHODS = {"explicit": EXPLICIT, "implicit": IMPLICIT}
 
 
-cdef class Rounds:
+cdef class Rounds(Blocks):
     """The loop of NORMA (explicit) and ILK (implicit) on the terms and the buffer of an expansion.
 
     offset (2, K) holds b and its sum over the rounds, level (1,) the adapted margin or tube of the nu-trick; both are
     the learner's own arrays, or None. A loss whose `compiled` is None is asked in Python, row by row.
     """
-    cdef Terms f
     cdef Eviction keeper
     cdef object loss
     cdef tuple arrays
     cdef int method, kind, multi_rule
-    cdef bint multiclass, sqrt_schedule
+    cdef bint sqrt_schedule
     cdef double a, b, eta, lam, C, nu
     cdef double *offset
     cdef double *level
     cdef double *scratch
     cdef const double *margins
     cdef const double *similarity
-    cdef Py_ssize_t K
 
     def __init__(self, Terms terms, Eviction keeper, object loss, str method, *, double eta, bint sqrt_schedule,
                  double lam, double C=1.0, str multiclass="exact", object offset=None, double nu=0.0,
@@ -56,41 +54,14 @@ cdef class Rounds:
         self.margins = clean(margins, K, K) if margins is not None else NULL
         self.similarity = clean(similarity, K, K) if similarity is not None else NULL
 
-    def step(self, cnp.ndarray x, cnp.ndarray y, double weight, long long t):
-        """Round t (the first is 1) on x (d,) with label y (K,), or (1,) for a class number -> prediction (K,)."""
-        cdef cnp.npy_intp K = self.K
-        cdef cnp.ndarray p = cnp.PyArray_EMPTY(1, &K, cnp.NPY_FLOAT64, 0)
-        cdef const double* label = clean(y, -1, 1 if self.multiclass else self.K)
-        self.f.open(x, 0, 1, self.keeper.limit())
-        self._round(0, label, weight, t, <double*> cnp.PyArray_DATA(p))
-        self.f.close()
-        return p
+    cdef Py_ssize_t room(self) noexcept:
+        return self.keeper.limit()
 
-    def run(self, cnp.ndarray X, cnp.ndarray Y, object weights, long long t):
-        """Rounds t, t + 1, ... on the rows of X -> predictions (n, K), each made before its label was read."""
-        cdef Py_ssize_t i, j, b, n = cnp.PyArray_DIM(X, 0), columns = 1 if self.multiclass else self.K
-        cdef const double* y = clean(Y, n, columns)
-        cdef const double* weight = clean(weights, -1, n) if weights is not None else NULL
-        cdef cnp.ndarray P = np.empty((n, self.K))
-        cdef double* p = <double*> cnp.PyArray_DATA(P)
-        for i in range(0, n, BLOCK):
-            b = min(<Py_ssize_t> BLOCK, n - i)
-            self.f.open(X, i, b, self.keeper.limit())
-            with nogil:
-                for j in range(b):
-                    self._round(j, y + (i + j) * columns, weight[i + j] if weight else 1.0, t + i + j,
-                                p + (i + j) * self.K)
-        self.f.close()
-        return P
-
-    cdef int _round(self, Py_ssize_t j, const double* y, double weight, long long t, double* p) except -1 nogil:
+    cdef int round(self, Py_ssize_t j, const double* y, double weight, long long t, double* p) except -1 nogil:
         cdef Py_ssize_t c
         cdef bint active = False
         cdef double own, eta = self.eta / sqrt(<double> t) if self.sqrt_schedule else self.eta
         cdef double *alpha = self.scratch
-        if self.multiclass and not 0 <= y[0] < self.K:
-            with gil:
-                raise ValueError(f"y must be a class number below {self.K}, got {y[0]:g}")
         self.f.begin(j)
         self._scores(p)
         own = self.f.k_own()
@@ -107,16 +78,9 @@ cdef class Rounds:
 
     cdef void _scores(self, double* p) noexcept nogil:
         """Raw scores, mixed by the label similarity where the loss has one, plus the offset."""
-        cdef Py_ssize_t c, e
-        cdef double *raw = self.scratch + self.K
-        if self.similarity == NULL:
-            self.f.scores(self.f.row(), p)
-        else:
-            self.f.scores(self.f.row(), raw)
-            for c in range(self.K):
-                p[c] = 0
-                for e in range(self.K):
-                    p[c] += self.similarity[c * self.K + e] * raw[e]
+        cdef Py_ssize_t c
+        self.f.scores(self.f.row(), p)
+        multi_mix(self.similarity, <int> self.K, p, self.scratch + self.K)
         if self.offset:
             for c in range(self.K):
                 p[c] += self.offset[c]

@@ -12,6 +12,7 @@ class Rescaled:
         E: _Array,
         a: _Array,
         W: _Array,
+        total: _Array | None,
         gain: float,
         eta: float,
         eta_scale: float,

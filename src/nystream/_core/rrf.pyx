@@ -28,13 +28,15 @@ cdef linear_ops OPS = linear_pick()
 cdef class Rescaled:
     """Works on the learner's own arrays: E (d, D) normals, a (d,) log-scales, W (K, 2 D) weights of cosines and sines.
 
-    The angles are E'(e^a x): the directions themselves are never formed. `limit` bounds |a|.
+    `total` (K, 2 D) is the sum of the weights that predicted, or None. The angles are E'(e^a x): the directions
+    themselves are never formed. `limit` bounds |a|.
     """
     cdef Correction rule
     cdef tuple arrays
     cdef const double *E
     cdef double *a
     cdef double *W
+    cdef double *total
     cdef double *scale      # d: e^a
     cdef double *x          # d: e^a x
     cdef double *u          # D: angles, then the gradient in them
@@ -44,15 +46,16 @@ cdef class Rescaled:
     cdef Py_ssize_t d, D, K
     cdef double gain, eta, eta_scale, lam, limit
 
-    def __init__(self, object loss, cnp.ndarray E, cnp.ndarray a, cnp.ndarray W, double gain, double eta,
+    def __init__(self, object loss, cnp.ndarray E, cnp.ndarray a, cnp.ndarray W, object total, double gain, double eta,
                  double eta_scale, double lam, double limit):
         self.d, self.D, self.K = E.shape[0], E.shape[1], W.shape[0]
         cdef Py_ssize_t wide = self.D + FOURIER_SLACK
         scratch = np.zeros(2 * self.d + 3 * wide + self.K)
         self.rule = Correction(loss, "gradient", self.K)
-        self.arrays = (E, a, W, scratch)
+        self.arrays = (E, a, W, total, scratch)
         self.E, self.a = clean(E, self.d, self.D), <double*> clean(a, -1, self.d)
         self.W = <double*> clean(W, self.K, 2 * self.D)
+        self.total = <double*> clean(total, self.K, 2 * self.D) if total is not None else NULL
         self.scale = <double*> cnp.PyArray_DATA(scratch)
         self.x, self.u = self.scale + self.d, self.scale + 2 * self.d
         self.c, self.s, self.alpha = self.u + wide, self.u + 2 * wide, self.u + 3 * wide
@@ -95,9 +98,12 @@ cdef class Rescaled:
         self._features(x)
         for k in range(self.K):
             p[k] = OPS.dot(D, self.W + 2 * k * D, self.c) + OPS.dot(D, self.W + (2 * k + 1) * D, self.s)
+        if self.total:
+            OPS.add(2 * self.K * D, self.total, self.W)
         active = self.rule.ask(y, p, 1.0, weight, self.alpha)
         if active and self.eta_scale:
             self._slope()      # of the old weights
+        self.rule.mix(self.alpha)
         if active or self.lam:
             for k in range(self.K):
                 OPS.mix(D, decay, self.W + 2 * k * D, self.eta * self.alpha[k], self.c)

@@ -22,6 +22,8 @@ cdef extern from "multi_losses.h" nogil:
     enum:
         MULTI_EXACT
         MULTI_RUNNER_UP
+    double multi_pair(const double* M, int K, int y, int j)
+    void multi_mix(const double* M, int K, double* v, double* work)
     int multi_rival(const double* D, int K, int y, const double* p)
     double multi_value(int kind, const double* D, int K, int y, const double* p)
     void multi_grad(int kind, const double* D, int K, int y, const double* p, double* g)

@@ -24,7 +24,8 @@ cdef int STEP = 1
 cdef double ONE = 1.0, ZERO = 0.0, MINUS = -1.0
 cdef double INSIDE = 1e-14   # a part of z outside a span that is shorter than this share of |z| is rounding
 cdef double MOST = 0.7       # what is left of z after one projection is accurate if it is longer than this share of |z|
-cdef double HUGE = 1e300
+cdef double LONGEST = 1e150  # of |z|
+cdef double HUGE = 1e290     # of eta dl^2 |z|^2: labels beyond all bounds count as if they reached it
 cdef enum: GRADIENTS, EXCESS, LOST, METER   # entries of the meter: sketched_ons.py counts on the order
 cdef enum: WIDTH, RANK, ROUNDS, COUNTS      # entries of counts: m, k, rounds since E was turned
 
@@ -99,14 +100,18 @@ cdef class Sketch:
 
     cdef double _round(self, double* z, double label, long long t) except? -1e300 nogil:
         cdef int m = self.counts[WIDTH], k = self.counts[RANK]
-        cdef double ybar = OPS.dot(self.d, self.u, z), length = OPS.dot(self.d, z, z), p, s, h, dl, e
+        cdef double ybar = OPS.dot(self.d, self.u, z), length = sqrt(OPS.dot(self.d, z, z)), p, s, h, dl, e, most, rest
         self._into(m, self.E, self.d, z, self.y)
         ybar += OPS.dot(m, self.a, self.y)
         p = fmin(fmax(ybar, -self.clip), self.clip)
-        self._into(k, self.U, self.cap, self.y, self.b, m)
-        s = self._inverse_form(k, length, self.values, self.b)
-        if not s > 0:
+        if length == 0:
             return p
+        if not length < LONGEST:
+            with gil:
+                raise FloatingPointError("the squared features overflow; scale the features down")
+        m = self._contain(z, m, length)   # what is written beyond the counts is not there yet
+        rest = self._split(m, k, length)
+        s = self._inverse_form(k, rest)
         h = ybar - p
         if self.kind < 0:
             with gil:
@@ -116,17 +121,15 @@ cdef class Sketch:
         if h == 0 and dl == 0:
             return p
         e = self.eta if self.eta > 0 else self.scale / sqrt(<double> t)
-        if not e*dl*dl*length < HUGE:
-            with gil:
-                raise FloatingPointError("the squared gradients overflow; scale the features down")
-        m = self._contain(z, m, sqrt(length))
-        self._into(k, self.U, self.cap, self.y, self.b, m)
+        most = sqrt(HUGE / e) / fmax(length, 1)
+        dl = fmin(fmax(dl, -most), most)
         if h != 0:   # w = u - (h/s) A^-1 z, with the metric before this round
-            self._move(m, k, h/s)
+            self._move(m, k, h/s, rest)
         if dl != 0:
-            k = self._absorb(m, k, e*dl*dl, sqrt(length))
-            self._move(m, k, dl)
-            self.meter[GRADIENTS] += dl*dl*self._inverse_form(k, length, self.values, self.b)
+            k = self._absorb(m, k, e*dl*dl, rest)
+            rest = self._split(m, k, length)
+            self._move(m, k, dl, rest)
+            self.meter[GRADIENTS] += dl*dl*self._inverse_form(k, rest)
             self.meter[EXCESS] += fmax(e - self.sigma, 0) * (dl*(fabs(p) + self.clip))**2
         self.counts[WIDTH], self.counts[RANK] = m, k
         self.counts[ROUNDS] += 1
@@ -148,14 +151,29 @@ cdef class Sketch:
         if rows and columns:
             dgemv(b"N", &columns, &rows, &MINUS, M, &width, c, &STEP, &ONE, x, &STEP)
 
-    cdef double _inverse_form(self, int k, double length, double* values, double* b) noexcept nogil:
-        """z'A^-1 z from |z|^2 and b = U z."""
-        cdef double inside = 0, form = 0
+    cdef double _split(self, int m, int k, double length) noexcept nogil:
+        """y = U'b + v, by Gram-Schmidt done twice; |v|, or 0 where that is rounding and v counts for nothing.
+
+        With v apart, A^-1 y = U' (b / (lam + values)) + v / lam has no difference of large numbers in it.
+        """
+        cdef double rest
+        self._into(k, self.U, self.cap, self.y, self.b, m)
+        if k == m:
+            return 0
+        memcpy(self.v, self.y, m*sizeof(double))
+        self._out_of(k, self.U, self.cap, self.b, self.v, m)
+        self._into(k, self.U, self.cap, self.v, self.c, m)
+        self._out_of(k, self.U, self.cap, self.c, self.v, m)
+        rest = sqrt(OPS.dot(m, self.v, self.v))
+        return rest if rest > INSIDE*length else 0
+
+    cdef double _inverse_form(self, int k, double rest) noexcept nogil:
+        """y'A^-1 y after `_split`."""
+        cdef double form = rest*rest / self.lam
         cdef int i
         for i in range(k):
-            inside += b[i]*b[i]
-            form += b[i]*b[i] / (self.lam + values[i])
-        return form + fmax(length - inside, 0) / self.lam
+            form += self.b[i]*self.b[i] / (self.lam + self.values[i])
+        return form
 
     cdef int _contain(self, double* z, int m, double length) noexcept nogil:
         """Make z part of the span of E, and y its coordinates; y holds E z. Returns the rows of E.
@@ -183,25 +201,20 @@ cdef class Sketch:
             self.U[i*self.cap + m] = 0
         return m + 1
 
-    cdef void _move(self, int m, int k, double by) noexcept nogil:
-        """a -= by A^-1 y = by (y - U' diag(values/(lam + values)) b) / lam."""
+    cdef void _move(self, int m, int k, double by, double rest) noexcept nogil:
+        """a -= by A^-1 y after `_split`."""
         cdef int i
         for i in range(k):
-            self.c[i] = self.b[i] * self.values[i] / (self.lam + self.values[i])
-        memcpy(self.v, self.y, m*sizeof(double))
-        self._out_of(k, self.U, self.cap, self.c, self.v, m)
-        OPS.mix(m, 1.0, self.a, -by / self.lam, self.v)
+            self.c[i] = by * self.b[i] / (self.lam + self.values[i])
+        self._out_of(k, self.U, self.cap, self.c, self.a, m)
+        if rest > 0:
+            OPS.mix(m, 1.0, self.a, -by / self.lam, self.v)
 
-    cdef int _absorb(self, int m, int k, double gain, double length) except -1 nogil:
-        """S'S + gain y y', shrunk by its ell-th eigenvalue. Returns its rank; b becomes the new U y."""
+    cdef int _absorb(self, int m, int k, double gain, double rest) except -1 nogil:
+        """S'S + gain y y', shrunk by its ell-th eigenvalue, after `_split`. Returns its rank."""
         cdef int i, n = k
-        cdef double rest, least = 0
-        memcpy(self.v, self.y, m*sizeof(double))
-        self._out_of(k, self.U, self.cap, self.b, self.v, m)
-        self._into(k, self.U, self.cap, self.v, self.c, m)
-        self._out_of(k, self.U, self.cap, self.c, self.v, m)
-        rest = sqrt(OPS.dot(m, self.v, self.v))
-        if rest > INSIDE*length and k < m:   # a new direction, whose eigenvalue 0 comes first
+        cdef double least = 0
+        if rest > 0:   # a new direction, whose eigenvalue 0 comes first
             memmove(self.U + self.cap, self.U, k*self.cap*sizeof(double))
             memmove(self.values + 1, self.values, k*sizeof(double))
             memmove(self.b + 1, self.b, k*sizeof(double))
@@ -221,7 +234,6 @@ cdef class Sketch:
                 self.values[i] = fmax(self.values[i + 1] - least, 0)
             self.values[k] = 0
             memset(self.U + k*self.cap, 0, self.cap*sizeof(double))
-        self._into(k, self.U, self.cap, self.y, self.b, m)
         self.meter[LOST] += least
         return k
 

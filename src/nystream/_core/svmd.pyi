@@ -4,10 +4,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream._core.expansion import Terms
+from nystream._core.loop import Blocks
 
 _Array = npt.NDArray[np.float64]
 
-class MetaDescent:
+class MetaDescent(Blocks):
     def __init__(
         self,
         terms: Terms,
@@ -20,5 +21,3 @@ class MetaDescent:
         clamp: float,
         budget: int,
     ) -> None: ...
-    def step(self, x: _Array, y: _Array, weight: float, t: int) -> _Array: ...
-    def run(self, X: _Array, Y: _Array, weights: _Array | None, t: int) -> _Array: ...

@@ -7,87 +7,64 @@ from libc.math cimport exp
 
 from nystream._core.expansion cimport Terms
 from nystream._core.linear_kernel cimport clean
-from nystream._core.scalar_losses cimport LOSS_SOFTMAX, loss_grad, loss_second, multi_grad
+from nystream._core.loop cimport Blocks
+from nystream._core.scalar_losses cimport LOSS_SOFTMAX, loss_grad, loss_second, multi_grad, multi_mix
 
 cnp.import_array()
 
-cdef enum: BLOCK = 32   # rows whose kernel rows are computed together
 cdef double SAFE = 0.9  # eta lam stays below this
 
 
-cdef class MetaDescent:
+cdef class MetaDescent(Blocks):
     """Works on terms with 2 K outputs, f_c and v_c side by side, and on the learner's array meta = (eta, <f,f>, <f,v>).
 
     Both sets of coefficients carry the scale of the terms, which is the decay of f; so only those of v are touched
-    in every round. A loss whose `compiled` is None is asked in Python, row by row.
+    in every round. With label similarities M the scores are M times the outputs, and <f,v> counts coefficients by M. A
+    loss whose `compiled` is None is asked in Python, row by row.
     """
-    cdef Terms f
     cdef object loss
     cdef tuple arrays
     cdef double *meta
     cdef double *scratch
     cdef double *near
     cdef const double *margins
-    cdef Py_ssize_t K, budget
+    cdef const double *similarity
+    cdef Py_ssize_t budget
     cdef int kind
-    cdef bint multiclass
     cdef double a, b, lam, mu, keep, clamp
 
     def __init__(self, Terms terms, object loss, cnp.ndarray meta, *, double lam, double mu, double decay, double clamp,
                  Py_ssize_t budget):
         K = self.K = terms.K // 2
-        margins = getattr(loss, "label_margins", None)
+        margins, similarity = getattr(loss, "label_margins", None), getattr(loss, "label_similarity", None)
         scratch, near = np.zeros((8, K)), np.zeros(budget + 1)
-        self.arrays = (meta, scratch, near, margins)
+        self.arrays = (meta, scratch, near, margins, similarity)
         self.f, self.loss, self.multiclass = terms, loss, loss.multiclass
         self.kind, self.a, self.b = loss.compiled or (-1, 0.0, 0.0)
         self.lam, self.mu, self.keep, self.clamp, self.budget = lam, mu, decay, clamp, budget
         self.meta = <double*> clean(meta, -1, 3)
         self.scratch, self.near = <double*> clean(scratch, 8, K), <double*> clean(near, -1, budget + 1)
         self.margins = clean(margins, K, K) if margins is not None else NULL
+        self.similarity = clean(similarity, K, K) if similarity is not None else NULL
 
-    def step(self, cnp.ndarray x, cnp.ndarray y, double weight, long long t):
-        """Round t (the first is 1) on x (d,) with label y (K,), or (1,) for a class number -> prediction (K,)."""
-        cdef cnp.npy_intp K = self.K
-        cdef cnp.ndarray p = cnp.PyArray_EMPTY(1, &K, cnp.NPY_FLOAT64, 0)
-        cdef const double* label = clean(y, -1, 1 if self.multiclass else self.K)
-        self.f.open(x, 0, 1, self._limit())
-        self._round(0, label, weight, t, <double*> cnp.PyArray_DATA(p))
-        self.f.close()
-        return p
+    cdef Py_ssize_t room(self) noexcept:
+        return self.budget + 1 if self.budget else Blocks.room(self)
 
-    def run(self, cnp.ndarray X, cnp.ndarray Y, object weights, long long t):
-        """Rounds t, t + 1, ... on the rows of X -> predictions (n, K), each made before its label was read."""
-        cdef Py_ssize_t i, j, b, n = cnp.PyArray_DIM(X, 0), columns = 1 if self.multiclass else self.K
-        cdef const double* y = clean(Y, n, columns)
-        cdef const double* weight = clean(weights, -1, n) if weights is not None else NULL
-        cdef cnp.ndarray P = np.empty((n, self.K))
-        cdef double* p = <double*> cnp.PyArray_DATA(P)
-        for i in range(0, n, BLOCK):
-            b = min(<Py_ssize_t> BLOCK, n - i)
-            self.f.open(X, i, b, self._limit())
-            with nogil:
-                for j in range(b):
-                    self._round(j, y + (i + j) * columns, weight[i + j] if weight else 1.0, t + i + j,
-                                p + (i + j) * self.K)
-        self.f.close()
-        return P
-
-    cdef Py_ssize_t _limit(self) noexcept nogil:
-        return self.budget + 1 if self.budget else (<size_t> -1) >> 1
-
-    cdef int _round(self, Py_ssize_t j, const double* y, double weight, long long t, double* p) except -1 nogil:
+    cdef int round(self, Py_ssize_t j, const double* y, double weight, long long t, double* p) except -1 nogil:
         cdef Py_ssize_t c, K = self.K
         cdef double *both = self.scratch            # f_c(x), v_c(x) alternating, then the new coefficients
         cdef double *v = both + 2 * K
         cdef double *xi = v + K
         cdef double *Hv = xi + K
+        cdef double *moved = Hv + K                 # what the new coefficients of f do to the scores, over k(x, x)
         cdef double lam = self.lam, ff = self.meta[1], fv = self.meta[2], grad, own, eta, a1, b1, b2, a2, b3
         cdef bint active = False
         self.f.begin(j)
         self.f.scores(self.f.row(), both)
         for c in range(K):
             p[c], v[c] = both[2 * c], both[2 * c + 1]
+        self._mix(p)
+        self._mix(v)
         self._ask(y, p, v, weight, xi, Hv)
         grad = lam * fv
         for c in range(K):
@@ -100,9 +77,12 @@ cdef class MetaDescent:
         self.meta[0], self.meta[1], self.meta[2] = eta, a1 * a1 * ff, a1 * b1 * fv + a1 * b2 * ff
         self._decay(a1, b2)
         for c in range(K):
+            moved[c] = -eta * xi[c]
+        self._mix(moved)
+        for c in range(K):
             a2, b3 = -eta * xi[c], -eta * (xi[c] + self.keep * Hv[c])
-            self.meta[1] += 2 * a1 * a2 * p[c] + a2 * a2 * own
-            self.meta[2] += a1 * b3 * p[c] + a2 * b1 * v[c] + a2 * b2 * p[c] + a2 * b3 * own
+            self.meta[1] += 2 * a1 * a2 * p[c] + a2 * moved[c] * own
+            self.meta[2] += a1 * b3 * p[c] + a2 * b1 * v[c] + a2 * b2 * p[c] + moved[c] * b3 * own
             both[2 * c], both[2 * c + 1] = a2 / self.f.scale, b3 / self.f.scale
             active |= a2 != 0 or b3 != 0
         if active and own > 0:
@@ -110,6 +90,10 @@ cdef class MetaDescent:
             if self.budget and self.f.n > self.budget:
                 self._drop_oldest()
         return 0
+
+    cdef void _mix(self, double* v) noexcept nogil:
+        """v <- M v."""
+        multi_mix(self.similarity, <int> self.K, v, self.scratch + 6 * self.K)
 
     cdef void _decay(self, double a1, double b2) noexcept nogil:
         """A <- a1 A, B <- b1 B + b2 A with b1 = keep a1; both are stored in units of the scale, which takes up a1."""
@@ -128,6 +112,8 @@ cdef class MetaDescent:
         """The oldest term leaves f, v and their inner products."""
         cdef Py_ssize_t c, i, p = 0
         cdef double *both = self.scratch
+        cdef double *f = both + 2 * self.K          # f(x_p)
+        cdef double *mine = f + self.K              # M A, or A
         cdef double A, B, k
         for i in range(1, self.f.n):
             if self.f.born[i] < self.f.born[p]:
@@ -136,10 +122,14 @@ cdef class MetaDescent:
         self.f.scores(self.near, both)
         k = self.f.diag[p]
         for c in range(self.K):
+            f[c], mine[c] = both[2 * c], self.f.scale * self.f.a[2 * c * self.f.capacity + p]
+        self._mix(f)
+        self._mix(mine)
+        for c in range(self.K):
             A = self.f.scale * self.f.a[2 * c * self.f.capacity + p]
             B = self.f.scale * self.f.a[(2 * c + 1) * self.f.capacity + p]
-            self.meta[1] -= 2 * A * both[2 * c] - A * A * k
-            self.meta[2] -= A * both[2 * c + 1] + B * both[2 * c] - A * B * k
+            self.meta[1] -= 2 * A * f[c] - A * mine[c] * k
+            self.meta[2] -= mine[c] * both[2 * c + 1] + B * f[c] - mine[c] * B * k
         self.f.drop(p)
         return 0
 

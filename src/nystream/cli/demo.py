@@ -20,7 +20,7 @@ def demo_races() -> list[tuple[str, Stream, list[str]]]:
         (
             "friedman-drift",
             streams.friedman(ROWS, drift="abrupt", seed=0).standardize(),
-            ["baseline", "pkawv", "pkrr", "kernel-ridge", "ons", "fogd"],
+            ["auto", "pkawv", "pkrr", "kernel-ridge", "ons", "fogd"],
         )
     ]
     try:
@@ -30,4 +30,4 @@ def demo_races() -> list[tuple[str, Stream, list[str]]]:
         return races
     X, y = datasets.load_digits(return_X_y=True)
     digits = streams.arrays(X / 16.0, y.astype(float)).shuffle(0)
-    return [*races, ("digits", digits, ["baseline", "pkrr", "kernel-awv", "fogd"])]
+    return [*races, ("digits", digits, ["auto", "pkrr", "kernel-awv", "fogd"])]

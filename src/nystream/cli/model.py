@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from nystream import persist
@@ -12,7 +13,10 @@ from nystream.learners.catalogue import Entry, find
 from nystream.params import Params
 from nystream.types import Array
 
-__all__ = ["Model", "build", "read"]
+__all__ = ["Model", "build", "of_classes", "read"]
+
+DEFAULT = "auto"
+"""The learner of `nystream run` when none is named."""
 
 
 class Model(Params):
@@ -41,8 +45,10 @@ class Model(Params):
 
     def predict(self, X: Any) -> Any:
         """Numbers, or for classes their names."""
-        P = self.learner_.predict(as_block(X, self.learner_.d_ or None))
-        return [self.names_[k] for k in P.argmax(axis=1)] if self.task == "classification" else P
+        P = self.learner_.predict(as_block(X, self.learner_.d_ or None, missing=self.learner_.missing))
+        if self.task != "classification":
+            return P
+        return [self.names_[k] for k in P[:, : len(self.names_)].argmax(axis=1)]  # there may be room for more classes
 
     def said(self, P: Array) -> list[str]:
         """Predictions as text, one line each."""
@@ -60,26 +66,26 @@ def build(
     settings: dict[str, Any],
     standardize: bool = True,
 ) -> Model:
-    """A fresh model from a learner's name and `--set` values. The default learner standardises by itself."""
-    if name is None:
-        learner: Learner = Baseline(**{"seed": seed, **_known(Baseline, settings)})
-    else:
-        entry = find(name)
-        learner = _built(entry, sigma, seed, settings)
-        if task == "regression" and learner.labels != "real":
-            if "loss" in settings or "loss" not in learner.get_params(deep=False):
-                raise ValueError(
-                    f"{entry.name} learns classes, and the target is a number; use another learner or --task"
-                )
-            learner.set_params(loss="squared")
-    scales_itself = isinstance(learner, (Auto, Baseline))
+    """A fresh model from a learner's name, None for the default, and `--set` values."""
+    entry = find(name or DEFAULT)
+    learner = _built(entry, sigma, seed, settings)
+    if task == "regression" and learner.labels != "real":
+        if "loss" in settings or "loss" not in learner.get_params(deep=False):
+            raise ValueError(f"{entry.name} learns classes, and the target is a number; use another learner or --task")
+        learner.set_params(loss="squared")
     if task == "classification":
-        learner = Classifier(learner)
-    if standardize and not scales_itself:
+        learner = of_classes(learner)
+    if standardize and not issubclass(entry.cls, (Auto, Baseline)):  # these two scale by themselves
         learner = Standardized(learner)
     model = Model(learner, task, columns)
     model.start()
     return model
+
+
+def of_classes(learner: Learner) -> Learner:
+    """A learner of class numbers: in its own setting for them, where it has one, or wrapped."""
+    own: Callable[[], Learner] | None = getattr(learner, "for_classes", None)
+    return Classifier(learner) if own is None else own()
 
 
 def read(path: str | os.PathLike[str]) -> Model:
@@ -108,13 +114,3 @@ def _built(entry: Entry, sigma: float, seed: int, settings: dict[str, Any]) -> L
         return learner.set_params(**nested)
     except TypeError as error:  # parts that do not fit together are the settings' fault
         raise ValueError(str(error)) from error
-
-
-def _known(cls: type[Params], settings: dict[str, Any]) -> dict[str, Any]:
-    names = cls._names()
-    for key in settings:
-        if key.partition("__")[0] not in names:
-            raise ValueError(
-                f"the default learner has no parameter {key!r}; it has {', '.join(names)}; choose one with --learner"
-            )
-    return settings

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from nystream.evaluate import Comparison, Result
 from nystream.evaluate.result import check_form
+from nystream.learners.base import Learner
 
-__all__ = ["check", "metrics", "write"]
+__all__ = ["check", "explained", "metrics", "write"]
 
 WINDOW = 1000
 """Rows of the windowed curve of a single learner."""
@@ -23,10 +25,17 @@ def check(path: Path | None) -> None:
         importlib.import_module("nystream.plot")
 
 
-def metrics(names: list[str]) -> list[str]:
-    """What `nystream run` reads for a page: the metrics asked for, the first also windowed, and the meters."""
-    windowed = [] if "@" in names[0] else [f"{names[0]}@{WINDOW}"]
-    return list(dict.fromkeys([*names, *windowed, "regret", "regret_bound", "size", "bytes", "rows_per_second"]))
+def metrics(names: list[str], window: int = WINDOW) -> list[str]:
+    """What is read for a page: the metrics asked for, the first also windowed, and the meters."""
+    windowed = [] if "@" in names[0] else [f"{names[0]}@{window}"]
+    meters = ("regret", "regret_bound", "size", "bytes", "rows_per_second", "weights")
+    return list(dict.fromkeys([*names, *windowed, *meters]))
+
+
+def explained(learners: Mapping[str, Learner]) -> dict[str, str]:
+    """What learners that can say it rely on at the end."""
+    able = {name: getattr(learner, "explain", None) for name, learner in learners.items()}
+    return {f"{name} at the end": explain() for name, explain in able.items() if explain is not None}
 
 
 def write(result: Result | Comparison, path: Path, title: str, about: dict[str, str]) -> None:

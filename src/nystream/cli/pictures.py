@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from nystream.cli.frames import imageio
+from nystream.streams.frames import imageio
 
 __all__ = ["Movie", "SideBySide", "Writer", "write_mask"]
 

@@ -17,16 +17,17 @@ from rich.table import Table
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.demo import demo_races
+from nystream.cli.model import of_classes
 from nystream.cli.source import DATASET, Source, opened
 from nystream.evaluate import Comparison, compare
-from nystream.learners import Classifier, Learner
+from nystream.learners import Learner
 from nystream.learners.catalogue import Entry, find
 from nystream.types import Array
 
 __all__ = ["race"]
 
-FIELD = "baseline,pkawv,pkrr,ons,fogd"
-"""Who races when nobody is named: one of each family that runs in bounded memory."""
+FIELD = "auto,pkawv,pkrr,ons,fogd"
+"""Who races when nobody is named: the default, and one of each family that runs in bounded memory."""
 TITLES = {"rows_per_second": "rows/s", "bytes": "bytes", "size": "size", "regret": "regret"}
 
 
@@ -82,6 +83,9 @@ def _race(
         raise ValueError(f"{twice[0]} is named twice; learners of one name race once")
     width = sigma if sigma is not None else data.width()
     field: dict[str, Learner] = {e.name: _entrant(e, data.task, width, dim, seed) for e in entries}
+    without = [name for name, learner in field.items() if not learner.missing]
+    if without:
+        data.refusal = f"not taken by {', '.join(without)}: fill or remove such rows, or race without"
     metric = "accuracy" if data.task == "classification" else "mse"
     stream = data if data.task == "classification" else _Scaled(data)
     rows = f"{data.total:,} rows" if data.total else "rows as they come"
@@ -98,7 +102,7 @@ def _race(
             "columns": f"{data.d:,}",
             "kernel width": f"{width:.4g}",
         }
-        pages.write(comparison, report, f"Race: {name}", {**about, "seed": str(seed)})
+        pages.write(comparison, report, f"Race: {name}", {**about, "seed": str(seed), **pages.explained(field)})
         chart = f"{chart}, report: {report}"
     console.print(f"{chart}, readings: {out / f'{stem}.json'}", highlight=False, soft_wrap=True, markup=False)
 
@@ -127,7 +131,7 @@ def _entrant(entry: Entry, task: str, width: float, dim: int, seed: int) -> Lear
         learner = entry.build(width, dim=dim, seed=seed, **params)
     except TypeError as error:  # a learner that does not fit the task, such as one of classes only
         raise ValueError(f"{entry.name}: {error}") from error
-    return Classifier(learner) if task == "classification" else learner
+    return of_classes(learner) if task == "classification" else learner
 
 
 class _Scaled:
@@ -153,16 +157,17 @@ def _watched(
         BarColumn(bar_width=32),
         MofNCompleteColumn(),
         TextColumn("{task.fields[speed]:>12} rows/s"),
-        TextColumn(metric + " {task.fields[error]:.4g}"),
+        TextColumn(metric + " {task.fields[error]}"),
     )
     with Progress(*columns, console=console) as progress:
-        bars = {name: progress.add_task(name, total=total, speed="-", error=math.nan) for name in field}
+        bars = {name: progress.add_task(name, total=total, speed="-", error="-") for name in field}
 
         def moved(snapshot: Any) -> None:
             speed = f"{snapshot.n / snapshot.seconds:,.0f}" if snapshot.seconds else "-"
-            progress.update(bars[snapshot.name], completed=snapshot.n, speed=speed, error=snapshot.values[metric])
+            error = f"{snapshot.values[metric]:.4g}"
+            progress.update(bars[snapshot.name], completed=snapshot.n, speed=speed, error=error)
 
-        metrics = [metric, f"{metric}@{4 * every}", "regret", "regret_bound", "size", "bytes", "rows_per_second"]
+        metrics = pages.metrics([metric], window=4 * every)
         return compare(stream, field, metrics, every=every, block=every, progress=moved)
 
 

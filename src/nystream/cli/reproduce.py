@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +18,6 @@ from nystream.cli import options as opt
 from nystream.datasets import data_folder, locate
 from nystream.datasets import find as find_dataset
 from nystream.reproduce import EXPERIMENTS, Experiment, Record, Setting, find, perform
-from nystream.reproduce.draw import draw
 from nystream.reproduce.markdown import section
 
 __all__ = ["reproduce"]
@@ -43,13 +44,14 @@ def reproduce(
         console.print(_overview())
         return
     chosen = list(EXPERIMENTS.values()) if every else [find(name) for name in names or []]
+    draw = importlib.import_module("nystream.reproduce.draw").draw  # needs matplotlib, which the other commands do not
     data_folder(data)  # a folder that does not exist is said before anything is run
     _check_data(chosen, data)
     out.mkdir(parents=True, exist_ok=True)
     for experiment in chosen:
         with _watched(experiment.name, quiet) as watch:
             record = perform(experiment, Setting(quick, data, watch) if watch else Setting(quick, data))
-        _write(record, out)
+        _write(record, out, draw)
         console.print(section(record), markup=False, soft_wrap=True)
         console.print(f"[dim]wrote {escape(str(out / record.name))}.json, .md and .png[/]")
 
@@ -66,7 +68,7 @@ def _check_data(chosen: list[Experiment], data: Path | None) -> None:
                 )
 
 
-def _write(record: Record, out: Path) -> None:
+def _write(record: Record, out: Path, draw: Callable[..., object]) -> None:
     if record.outcome.panels or record.outcome.pictures:
         draw(record.outcome, record.title, out / f"{record.name}.png")
     (out / f"{record.name}.md").write_text(section(record))

@@ -19,9 +19,13 @@ from nystream.cli.source import Source, opened
 from nystream.evaluate import Result, prequential
 from nystream.evaluate.result import check_form
 from nystream.learners.base import Learner
+from nystream.metrics import Weights
 from nystream.types import Array
 
 __all__ = ["parsed", "run"]
+
+MOST_PARTS = 4
+"""Parts of a learner that are named when it has finished."""
 
 
 def run(
@@ -71,6 +75,9 @@ def run(
         examples.names = model.names_
     else:
         _check_columns(model, examples)
+    if not model.learner_.missing:
+        who = _innermost(model.learner)
+        examples.refusal = f"{who} takes no missing values: fill or remove such rows, or leave out --learner"
     more = report is not None
     finished = _learn(
         model, examples, metrics, predictions, test=test, delay=delay, block=block, quiet=quiet, more=more
@@ -82,6 +89,7 @@ def run(
         finished.save(result)
     if finished is not None and report is not None:
         about = {"source": examples.stream.name, "task": examples.task, "columns": f"{examples.d:,}", "seed": str(seed)}
+        about |= pages.explained({finished.name: model.learner_})
         pages.write(finished, report, f"{finished.name}: {examples.stream.name}", about)
         _say(f"wrote {report}", quiet)
 
@@ -99,10 +107,12 @@ def _learn(
     more: bool,
 ) -> Result | None:
     """The pass itself, with `more` readings for a report. None: whoever read the predictions went away."""
-    names = metrics or (["accuracy"] if data.task == "classification" else ["mse"])
+    usual = "accuracy" if data.task == "classification" else "mse"
+    told = [name for name in metrics or [] if name != Weights.name] or [usual]
+    names = list(dict.fromkeys([*told, *(metrics or [])]))
     _say(f"{data.stream.name}: {data.task}, {model.learner_!r}", quiet)
     began = time.perf_counter()
-    report = _Report(names, began, quiet, between=more)
+    report = _Report(told, began, quiet, between=more)
     with _writing(predictions) as file:
         watched = cast(Learner, _Watched(model, file, test))
         try:
@@ -122,8 +132,9 @@ def _learn(
             return None
     seconds = time.perf_counter() - began
     stopped = " (stopped)" if finished.interrupted else ""
-    summary = ", ".join(f"{m} {finished.final[m]:.6g}" for m in names)
+    summary = ", ".join(f"{m} {finished.final[m]:.6g}" for m in told)
     _say(f"{finished.rows} rows in {seconds:.2f} s{stopped}: {summary}; {model.learner_.nbytes:,} bytes", quiet)
+    _say_parts(model.learner_, quiet)
     return finished
 
 
@@ -229,6 +240,15 @@ def _innermost(learner: Any) -> str:
     """The name of the algorithm inside scaling and class codes."""
     inner = getattr(learner, "learner", None)
     return _innermost(inner) if isinstance(inner, Learner) else type(learner).__name__
+
+
+def _say_parts(learner: Learner, quiet: bool) -> None:
+    """What a learner made of parts relies on now, the heaviest first."""
+    weights = Weights.parts_of(learner)
+    if weights and not quiet:
+        heaviest = sorted(weights, key=lambda part: -abs(weights[part]))[:MOST_PARTS]
+        rest = ", ..." if len(weights) > MOST_PARTS else ""
+        _say(f"relies on {', '.join(f'{part} {weights[part]:.0%}' for part in heaviest)}{rest}", quiet)
 
 
 def _check_targets(save: Path | None, result: Path | None) -> None:

@@ -26,19 +26,27 @@ MOST_CLASSES = 20
 
 @dataclass
 class Source:
-    """A stream whose first rows were looked at; `blocks` gives all of them, labels as numbers a learner takes."""
+    """A stream whose first rows were looked at; `blocks` gives all of them, labels as numbers a learner takes.
+
+    Missing values are nan, or refused if there is a `refusal`: who does not take them, and what can be done.
+    """
 
     stream: Stream
     task: str
     first: tuple[Array, Array]
     rest: Iterator[tuple[Array, Array]]
     names: list[Any] = field(default_factory=list)
+    refusal: str | None = None
 
     def blocks(self, size: int) -> Iterator[tuple[Array, Array]]:
         """One pass, in blocks of at most `size` rows. A source is read once."""
+        row = 0
         for X, Y in chain([self.first], self.rest):
+            if self.refusal is not None:
+                self._check(X, row)
             for i in range(0, len(X), size):
                 yield X[i : i + size], self._numbered(Y[i : i + size])
+            row += len(X)
 
     @classmethod
     def of(
@@ -73,15 +81,25 @@ class Source:
     def width(self, standardized: bool = False) -> float:
         """A kernel width on the scale of the first rows, or of what they are once standardised."""
         X = self.first[0]
-        if standardized:
+        X = X[~np.isnan(X).any(axis=1)]
+        if standardized and len(X):
             spread = X.std(axis=0)
             X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
         return median_distance(X)
+
+    def _check(self, X: Array, start: int) -> None:
+        holes = np.argwhere(np.isnan(X))
+        if len(holes):
+            row, j = holes[0].tolist()
+            column = repr(self.stream.columns[j]) if self.stream.columns else j + 1
+            raise ValueError(f"{self.stream.name}, row {start + row + 1}: column {column} is missing; {self.refusal}")
 
     def _numbered(self, Y: Array) -> Array:
         """Class values as their places in `names`, which grows as new ones appear."""
         if self.task != "classification":
             return Y
+        if bool(np.isnan(Y).any()):
+            raise ValueError(f"{self.stream.name} has rows without a label; remove them")
         labels = self.stream.labels
         values = [labels[int(y)] for y in Y] if labels is not None else [_plain(y) for y in Y.tolist()]
         place = {name: k for k, name in enumerate(self.names)}
@@ -105,8 +123,9 @@ def opened(
     data: Path | None = None,
     **options: Any,
 ) -> Source:
-    """Open a stream and look at its first rows."""
-    stream = _dataset(spec, data, options) if spec.startswith(DATASET) else open_stream(spec, **options)
+    """Open a stream, missing values as nan, and look at its first rows."""
+    known = spec.startswith(DATASET)
+    stream = _dataset(spec, data, options) if known else open_stream(spec, missing="nan", **options)
     if shuffle is not None:
         stream = stream.shuffle(shuffle)
     if rows is not None:
@@ -127,6 +146,8 @@ def _dataset(spec: str, data: Path | None, options: dict[str, Any]) -> Stream:
 def median_distance(X: Array) -> float:
     """Median of the non-zero distances between at most 400 rows: a kernel width on the scale of the data."""
     X = X[:400]
+    if not len(X):
+        return 1.0
     squares = np.maximum((X * X).sum(1)[:, None] + (X * X).sum(1) - 2 * X @ X.T, 0)
     apart = squares[np.triu_indices(len(X), 1)]
     apart = apart[apart > 1e-12 * max(float(squares.max()), 1e-300)]

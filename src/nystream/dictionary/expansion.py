@@ -90,6 +90,11 @@ class Expansion(Params):
         return self._terms.coef
 
     @property
+    def averaged_coef(self) -> Array:
+        """(m, K), the mean of the coefficients over the rounds begun; a copy."""
+        return self._terms.averaged_coef
+
+    @property
     def birth(self) -> npt.NDArray[np.int64]:
         """(m,) round in which each point was stored; a window."""
         return self._terms.birth
@@ -119,7 +124,7 @@ class Expansion(Params):
 
     def averaged(self, X: Array) -> Array:
         """(n, d) -> (n, K) with the mean of the hypotheses of all rounds begun, restricted to the points stored now."""
-        return self._terms.predict(X, self._terms.averaged_coef)
+        return self._terms.predict(X, self.averaged_coef)
 
     def scores(self, k: Array) -> Array:
         """(K,) from the kernel row k (m,) of one input."""

@@ -17,6 +17,8 @@ __all__ = ["GramFactor"]
 
 BLOCK = 64
 """Rows that `extend` appends by one triangular solve."""
+HEAVIEST = 1e12
+"""Times the ridge: s^2 k(x, x) of a row beyond which rounding decides what L is."""
 
 
 class GramFactor(Params):
@@ -74,6 +76,11 @@ class GramFactor(Params):
         return self._factor.matrix
 
     @property
+    def pivots(self) -> Array:
+        """(n,) squares of the diagonal of L, each at least the ridge."""
+        return self._factor.diagonal**2
+
+    @property
     def log_det(self) -> float:
         """log det(I + S K S / ridge)."""
         return float(2 * np.log(self._factor.diagonal).sum() - self.n * np.log(self.ridge))
@@ -95,8 +102,11 @@ class GramFactor(Params):
 
     def whiten(self, X: Array) -> Array:
         """l = L^-1 (s_i k(x_i, x)) for every row x, (n, m)."""
-        rows = self.kernel(X, self.points) if self.n else np.zeros((len(X), 0))
-        return self._factor.solve(np.ascontiguousarray(rows * self.scale))
+        return self.whiten_values(self.kernel(X, self.points) if self.n else np.zeros((len(X), 0)))
+
+    def whiten_values(self, K: Array) -> Array:
+        """`whiten` for those who have the kernel values K = (k(x, x_i)) already, (n, m)."""
+        return self._factor.solve(np.ascontiguousarray(K * self.scale))
 
     def solve_transposed(self, rows: Array) -> Array:
         """L^-T l for every row l, in place."""
@@ -110,6 +120,14 @@ class GramFactor(Params):
         s = (k - np.einsum("ij,ij->i", T, T)) / self.ridge
         # |sum psi psi'| <= trace bounds it from below; this undoes the cancellation in k - l.l
         return np.maximum(s, k / (self.ridge + self.trace_))
+
+    def bounded(self, scale: Array, k: Array) -> Array:
+        """Scales (n,) of rows with k(x, x) = k, as far as the factor can bear them: s^2 k at most 1e12 times the ridge.
+
+        The matrix, scaled to a diagonal of ones, is then at least 1e-12, for which its factor is stable.
+        """
+        most = np.sqrt(HEAVIEST * self.ridge / np.maximum(k, 1e-200))
+        return np.clip(scale, -most, most)
 
     def border(self, X: Array, T: Array, scale: Array) -> Array:
         """Append the rows of X with their scales; T is `whiten(X)`. Returns C, the new diagonal block of L."""

@@ -20,6 +20,8 @@ __all__ = ["KORS", "Scores", "theory_beta"]
 
 BLOCK = 128
 """Rows that `run` scores by one triangular solve."""
+RESOLVED = 7e-14
+"""Of k(x, x): a smaller difference from |l|^2 is rounding. As in _core/residual.pxd, which says why."""
 
 
 class Scores(NamedTuple):
@@ -124,8 +126,7 @@ class KORS(Params):
         T, k = self.factor_.whiten(X), self.kernel.diag(X)
         if c is not None:
             T, k = c[:, None] * T, c * c * k
-        s = np.maximum(k - np.einsum("ij,ij->i", T, T), 0.0) / self.ridge
-        return self._scored(T, s)
+        return self._scored(T, unseen(k, np.einsum("ij,ij->i", T, T)) / self.ridge)
 
     def _scored(self, T: Array, s: Array) -> Scores:
         tau = (1 + self.eps) * s / (1 + s)
@@ -135,12 +136,12 @@ class KORS(Params):
     def append(self, x: Array, c: float, p: float, t: Array) -> Array:
         """Keep psi = c phi(x), met with probability p; t is its row of `Scores.T`. The new row of the factor."""
         C = self.extend(x[None], np.array([c]), np.array([p]), t[None] / c)
-        return np.append(t / math.sqrt(p), C[0, 0])
+        return np.append(t / c * self.factor_.scale[-1], C[0, 0])
 
     def extend(self, X: Array, c: Array, p: Array, T: Array) -> Array:
         """Keep rows met with probabilities p; T is `factor_.whiten(X)`. The new diagonal block of the factor."""
         self.odds_.extend(p[:, None])
-        return self.factor_.border(X, T, c / np.sqrt(p))
+        return self.factor_.border(X, T, self.factor_.bounded(c / np.sqrt(p), self.kernel.diag(X)))
 
     def step(self, x: Array, u: float, c: float = 1.0) -> tuple[float, float, bool]:
         """One round with the uniform u: (tau, p, kept)."""
@@ -159,8 +160,9 @@ class KORS(Params):
             part = slice(i, i + BLOCK)
             x, T = X[part], self.factor_.whiten(X[part])
             room = len(X) if self.max_atoms is None else self.max_atoms - self.n
-            G = np.ascontiguousarray(self.kernel(x, x) - T @ T.T)
-            tau[part], p[part], chosen = toss(G, c[part], u[part], self.ridge, self.eps, self.beta, room)
+            K = self.kernel(x, x)
+            G, own = np.ascontiguousarray(K - T @ T.T), np.ascontiguousarray(K.diagonal())
+            tau[part], p[part], chosen = toss(G, own, c[part], u[part], self.ridge, self.eps, self.beta, room)
             kept[part] = chosen
             if chosen.any():
                 self.extend(x[chosen], c[part][chosen], p[part][chosen], T[chosen])
@@ -209,7 +211,7 @@ class KORS(Params):
             stay = np.sort(stay[np.argsort(-p[stay], kind="stable")[: self.max_atoms]])
         X, scale, p = factor.points[stay], factor.scale[stay] * np.sqrt(old[stay] / p[stay]), p[stay]
         self.start(X.shape[1])
-        self.factor_.extend(X, scale)
+        self.factor_.extend(X, self.factor_.bounded(scale, self.kernel.diag(X)))
         self.odds_.extend(p[:, None])
         return self.n
 
@@ -221,6 +223,11 @@ class KORS(Params):
         """Back to the state that `mark` was taken in, bit for bit."""
         self.factor_.rewind(mark)
         self.odds_.truncate(self.factor_.n)
+
+
+def unseen(k: Array, inside: Array) -> Array:
+    """k(x, x) - |l|^2, what a dictionary does not see of a row; 0 where that is rounding."""
+    return np.where(k - inside > RESOLVED * k, k - inside, 0.0)
 
 
 def theory_beta(horizon: int, delta: float, eps: float = 0.5) -> float:

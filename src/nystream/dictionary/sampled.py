@@ -6,7 +6,7 @@ import numpy as np
 
 from nystream._core.kors import toss
 from nystream.dictionary.growing import BLOCK, NONE, Growing, Indices, Mask
-from nystream.dictionary.kors import KORS
+from nystream.dictionary.kors import KORS, RESOLVED, unseen
 from nystream.types import Array
 
 __all__ = ["SampledAtoms"]
@@ -67,7 +67,7 @@ class SampledAtoms(Growing):
             kors, T, c = self.kors_, T[rows], np.ones(len(rows))
             G = np.ascontiguousarray(self.kernel(X[rows], X[rows]) - T @ T.T)
             room = len(rows) if kors.max_atoms is None else kors.max_atoms - kors.n
-            _, p, kept = toss(G, c, u[:-1][rows], kors.ridge, kors.eps, kors.beta, room)
+            _, p, kept = toss(G, k[rows], c, u[:-1][rows], kors.ridge, kors.eps, kors.beta, room)
             rows = rows[kept]
             if len(rows):
                 kors.extend(X[rows], c[kept], p[kept], T[kept])
@@ -80,8 +80,9 @@ class SampledAtoms(Growing):
         if not kors.n:
             return np.zeros(self.width), 0.0, True
         row = np.ascontiguousarray(kors.kernel.row(kors.points, x), dtype=np.float64)
-        t = kors.factor_._factor.solve((row * kors.factor_.scale)[None])[0]
-        s = (k - float(t.dot(t))) / kors.ridge
+        t = kors.factor_.whiten_values(row[None])[0]
+        outside = k - float(t.dot(t))
+        s = outside / kors.ridge if outside > RESOLVED * k else 0.0
         z, inside = self.nested_.forward_row(row if self.n == kors.n else row[self.where_])
         return z, inside, s > 0 and self.u_ * (1 + s) < kors.beta * (1 + kors.eps) * s
 
@@ -117,11 +118,11 @@ class SampledAtoms(Growing):
         if not self.kors_.n:
             return np.zeros((len(X), 0)), np.zeros((len(X), 0))
         values = np.ascontiguousarray(self.kernel(X, self.kors_.points), dtype=np.float64)
-        T = self.kors_.factor_._factor.solve(values * self.kors_.factor_.scale)
+        T = self.kors_.factor_.whiten_values(values)
         return T, values if self.n == self.kors_.n else np.ascontiguousarray(values[:, self.where_])
 
     def _likely(self, k: Array, T: Array, u: Array) -> Mask:
         """Which rows their coins would keep, each against the present dictionary."""
-        s = np.maximum(k - np.einsum("ij,ij->i", T, T), 0.0) / self.kors_.ridge
+        s = unseen(k, np.einsum("ij,ij->i", T, T)) / self.kors_.ridge
         with np.errstate(invalid="ignore"):  # infinite beta times s = 0
             return np.asarray((s > 0) & (u * (1 + s) < self.kors_.beta * (1 + self.kors_.eps) * s))

@@ -62,11 +62,11 @@ class Comparison:
         return {result.name: result.final.get(metric, math.nan) for result in self.results}
 
     def best(self, metric: str) -> str | None:
-        """The learner with the best last reading (the first of equals); None if no reading is a number."""
+        """The learner with the best last reading (the first of equals); None if none is a number, or better."""
         finals = {name: value for name, value in self.final(metric).items() if not math.isnan(value)}
         direction = next(r.directions.get(metric) for r in self.results if metric in r.columns)
         pick = max if direction == "higher" else min
-        return pick(finals, key=finals.__getitem__) if finals else None
+        return pick(finals, key=finals.__getitem__) if finals and direction is not None else None
 
     def table(self) -> str:
         """The last readings as aligned text; a star marks the best of each column."""

@@ -21,7 +21,7 @@ from nystream.types import Array
 __all__ = ["Snapshot", "Trial"]
 
 PROBABILITIES: dict[str, Callable[[Array], Array]] = {"logistic": expit, "softmax": lambda P: softmax(P, axis=1)}
-"""Losses whose raw predictions are log odds, and what turns those into probabilities."""
+"""Losses and links whose raw predictions are log odds, and what turns those into probabilities."""
 
 
 class Snapshot(NamedTuple):
@@ -39,8 +39,9 @@ class Trial:
     With `delay` = k > 0, the label of row t arrives after row t + k was predicted: each row is predicted on arrival
     (`predict`), and the row k before it is learnt afterwards (`step`).
 
-    Metrics of probabilities get them from the raw predictions where the loss makes those log odds, else from the
-    learner's own `probabilities(X)`, asked row by row before each label; learners with neither are refused.
+    Metrics of probabilities get them from the raw predictions where those are log odds (by the learner's `link` or
+    its loss), else from the learner's own `probabilities(X)`, asked row by row before each label; learners with neither
+    are refused.
     """
 
     def __init__(self, name: str, learner: Learner, metrics: Sequence[Metric | Meter], delay: int = 0) -> None:
@@ -50,12 +51,12 @@ class Trial:
         self.delay = delay
         self.n = 0
         self.seconds = 0.0
-        self.readings: list[list[float]] = []
+        self.readings: list[dict[str, float]] = []
         self._read_at = 0
         self._pending: deque[tuple[Array, Any]] = deque()
         _check(name, learner, metrics)
         wanted = any(isinstance(m, Metric) and m.takes == "probability" for m in metrics)
-        self._odds = PROBABILITIES.get(_loss(learner)) if wanted else None
+        self._odds = PROBABILITIES.get(_link(learner)) if wanted else None
         self._ask: Callable[[Array], Array] | None = None
         if wanted and self._odds is None:
             self._ask = getattr(learner, "probabilities", None)
@@ -79,18 +80,23 @@ class Trial:
     def read(self) -> Snapshot:
         """Note the metrics at this row."""
         progress = Progress(self.n, self.seconds, self.learner)
-        values = [m.value if isinstance(m, Metric) else m.read(progress) for m in self.metrics]
+        values: dict[str, float] = {}
+        for metric in self.metrics:
+            values |= {metric.column: metric.value} if isinstance(metric, Metric) else metric.readings(progress)
         if not self.is_read:
-            self.readings.append([float(self.n), *values])
+            self.readings.append({"n": float(self.n), **values})
             self._read_at = self.n
-        return Snapshot(self.name, self.n, self.seconds, dict(zip(self._columns, values, strict=True)))
+        return Snapshot(self.name, self.n, self.seconds, values)
 
     def result(self, **meta: Any) -> Result:
         """The readings, with what is known of their origin."""
-        table = np.array(self.readings, dtype=np.float64).reshape(-1, 1 + len(self.metrics))
-        columns: dict[str, Column] = {"n": table[:, 0].astype(np.int64)}
-        columns.update({column: table[:, 1 + i].copy() for i, column in enumerate(self._columns)})
-        directions = {m.column: m.direction for m in self.metrics}
+        names = dict.fromkeys(name for reading in self.readings for name in reading)
+        names = names or dict.fromkeys(["n", *(metric.column for metric in self.metrics)])
+        columns: dict[str, Column] = {
+            name: np.array([reading.get(name, np.nan) for reading in self.readings], dtype=np.float64) for name in names
+        }
+        columns["n"] = columns["n"].astype(np.int64)
+        directions = {m.column: m.direction for m in self.metrics if m.direction is not None}
         seed = getattr(self.learner, "seed", None)
         origin = {"seed": seed if seed is None or isinstance(seed, int) else repr(seed), "versions": _versions()}
         facts = {"rows": self.n, "seconds": self.seconds, "delay": self.delay, **meta, **origin}
@@ -100,10 +106,6 @@ class Trial:
     def is_read(self) -> bool:
         """Whether the last row fed has been read."""
         return self._read_at == self.n
-
-    @property
-    def _columns(self) -> list[str]:
-        return [metric.column for metric in self.metrics]
 
     def _timed(self, act: Callable[..., Any], *arguments: Any) -> Any:
         began = perf_counter()
@@ -152,8 +154,10 @@ def _stacked(parts: list[Array], missing: float) -> Array:
     return block
 
 
-def _loss(learner: Learner) -> str:
-    loss = getattr(learner, "loss", "")
+def _link(learner: Learner) -> str:
+    """How predictions become probabilities: by the learner's own word, or as its loss has it."""
+    link = getattr(learner, "link", None)
+    loss = getattr(learner, "loss", "") if link is None else link
     return loss if isinstance(loss, str) else str(getattr(loss, "name", ""))
 
 
@@ -164,7 +168,7 @@ def _check(name: str, learner: Learner, metrics: Sequence[Metric | Meter]) -> No
     for metric in metrics:
         if not isinstance(metric, Metric):
             continue
-        sure = metric.takes == "prediction" or _loss(learner) in PROBABILITIES or hasattr(learner, "probabilities")
+        sure = metric.takes == "prediction" or _link(learner) in PROBABILITIES or hasattr(learner, "probabilities")
         if not sure:
             raise ValueError(
                 f"{name}: {metric.column} needs probabilities, and this learner's predictions are not log "

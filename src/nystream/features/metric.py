@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 from nystream._core.kernel_rows import KernelRows
 from nystream.features.base import FeatureMap
 from nystream.features.seeds import checked_seed, generator
-from nystream.inputs import as_block, as_labels
+from nystream.inputs import as_block, as_labels, as_weights
 from nystream.kernels.gaussian import Gaussian
 from nystream.kernels.width import median_distance
 from nystream.params import at_least, positive
@@ -19,7 +19,7 @@ from nystream.types import Array, Seed
 __all__ = ["FULL", "LearnedMetric"]
 
 FULL = 300
-"""Columns up to which M is a full matrix."""
+"""Columns up to which M is a full matrix where nothing else is said."""
 _LINEAR = KernelRows("linear")
 
 
@@ -32,12 +32,14 @@ class LearnedMetric(FeatureMap):
         T = (M + reg I)^(1/2)
 
     Directions in which f does not change shrink. The next round does the same to the rows T x; the result is the
-    product of the rounds' maps. T is symmetric in the first round, a full matrix for d <= 300, diagonal above. Before
+    product of the rounds' maps. T is symmetric in the first round, a full matrix for few columns, diagonal else. Before
     a fit (`start`) and where the labels are constant, T is the identity times (1 + reg)^(1/2).
 
     With a = (K + lam I)^-1 Y, the gradients of one output at all rows are one product with the kernel matrix,
     grad f(x_i) = sum_j a_j k_ij (x_j - x_i) / sigma^2, so that a round costs n^3/3 + 2 n g d K flops for n rows,
     gradients at g of them and K outputs, and 16 n^2 bytes for a moment.
+
+    Weights count relative to their mean: the ridge of row i is lam / w_i, and its gradients count w_i times.
 
     Columns must have a common scale (`StandardScale`). Several outputs count by their variances; class labels go in as
     columns of -1/+1.
@@ -53,6 +55,8 @@ class LearnedMetric(FeatureMap):
         What every direction keeps, > 0; the average direction has 1.
     gradients : int or None
         Take gradients at this many of the rows only; None: at all.
+    full : int, default 300
+        Columns up to which T is a full matrix; above, it is diagonal.
     seed : int, Generator or None, default 0
         Of the rows drawn.
 
@@ -83,6 +87,7 @@ class LearnedMetric(FeatureMap):
         rows: int = 1000,
         reg: float = 0.01,
         gradients: int | None = None,
+        full: int = FULL,
         seed: Seed = 0,
     ) -> None:
         self.rounds = at_least("rounds", rounds, 1)
@@ -90,31 +95,36 @@ class LearnedMetric(FeatureMap):
         self.rows = at_least("rows", rows, 2)
         self.reg = positive("reg", reg)
         self.gradients = None if gradients is None else at_least("gradients", gradients, 1)
+        self.full = at_least("full", full, 0)
         self.seed = checked_seed(seed)
 
     def start(self, d: int) -> None:
         """Nothing learnt: all directions alike."""
         self.d_ = d
         one = np.sqrt(1.0 + self.reg)
-        self.map_ = one * np.eye(d) if d <= FULL else np.full(d, one)
+        self.map_ = one * np.eye(d) if d <= self.full else np.full(d, one)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn T from rows X (n, d) and labels y, (n,) or (n, K)."""
+    def fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
+        """Learn T from rows X (n, d) and labels y, (n,) or (n, K), with weights (n,)."""
         X = as_block(X)
         Y = as_labels(y, "real", len(X))
+        w = as_weights(weights, len(X))
+        if w is not None:
+            X, Y, w = X[w > 0], Y[w > 0], w[w > 0]
         self.start(X.shape[1])
         if len(X) > self.rows:
             chosen = np.sort(generator(self.seed).choice(len(X), self.rows, replace=False))
-            X, Y = X[chosen], Y[chosen]
+            X, Y, w = X[chosen], Y[chosen], None if w is None else w[chosen]
         if len(X) < 2:
             return self
-        Y = Y - Y.mean(axis=0)
+        w = None if w is None else w / w.mean()
+        Y = Y - np.average(Y, axis=0, weights=w)
         peak = np.abs(Y).max()
         if peak:
             Y /= peak  # M is scaled to trace d: only the columns' relative sizes count
         total = np.ones(X.shape[1])
         for _ in range(self.rounds):
-            T = self._root(self._products(X, Y))
+            T = self._root(self._products(X, Y, w))
             X = _applied(X, T)
             total = total * T if total.ndim == 1 else T @ total
         self.map_ = total
@@ -144,27 +154,33 @@ class LearnedMetric(FeatureMap):
             self.map_[: self.d_, : self.d_] = old
         self.d_ = d
 
+    def applied(self, X: Array) -> Array:
+        """`transform` of clean rows, unchecked."""
+        return _applied(X, self.map_)
+
     def _map(self, X: Array, out: Array) -> None:
         out[:] = _applied(X, self.map_)
 
-    def _products(self, X: Array, Y: Array) -> Array:
+    def _products(self, X: Array, Y: Array, w: Array | None) -> Array:
         """M of one round, (d, d) or (d,), not yet scaled."""
         kernel = Gaussian(median_distance(X))
         K = kernel(X, X)
         g = len(X) if self.gradients is None else min(self.gradients, len(X))
         at = slice(None) if g == len(X) else np.linspace(0, len(X) - 1, g).round().astype(np.intp)
         near = K[at].copy()
-        K.flat[:: len(X) + 1] += self.lam
+        K.flat[:: len(X) + 1] += self.lam if w is None else self.lam / w
         factor, failed = lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)  # symmetric: K.T is K as LAPACK stores it
         if failed:
             raise ValueError(f"the kernel matrix lost lam={self.lam!r} in rounding; use a larger lam")
         A = lapack.dpotrs(factor, Y, lower=1)[0]
         d = X.shape[1]
-        M = np.zeros((d, d)) if d <= FULL else np.zeros(d)
+        M = np.zeros((d, d)) if d <= self.full else np.zeros(d)
         for a in A.T:  # one output at a time: (g, d) numbers, not (g, d, K)
             G = near @ (a[:, None] * X)
             G -= (near @ a)[:, None] * X[at]
-            M += G.T @ G if d <= FULL else np.einsum("ij,ij->j", G, G)
+            if w is not None:
+                G *= np.sqrt(w[at])[:, None]
+            M += G.T @ G if d <= self.full else np.einsum("ij,ij->j", G, G)
         return M
 
     def _root(self, M: Array) -> Array:

@@ -37,6 +37,7 @@ from nystream.learners.sketched_ons import SketchedONS
 from nystream.learners.smoother import KernelSmoother
 from nystream.learners.standardized import Standardized
 from nystream.learners.svmd import SVMD
+from nystream.learners.thresholded import Thresholded
 
 __all__ = [
     "CATALOGUE",
@@ -73,6 +74,7 @@ __all__ = [
     "SecondOrderPerceptron",
     "SketchedONS",
     "Standardized",
+    "Thresholded",
     "BSGD",
     "BudgetPA",
     "DualSGD",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,19 +11,17 @@ from scipy.special import softmax
 
 from nystream._core.mixing import mix
 from nystream.learners.base import Learner
-from nystream.learners.panel import Panel
+from nystream.learners.ensemble import Ensemble, check_learners
 from nystream.params import one_of, positive
 from nystream.types import Array
 
 __all__ = ["Aggregate"]
 
-BLOCK = 256
-"""Rows that the learners get at a time: their predictions, and kernel values that they share, are held meanwhile."""
 SLACK = {"aa": 2.0, "ewa": 8.0}
 """Regret is at most SLACK B^2 ln N, with eta = 1 / (SLACK B^2)."""
 
 
-class Aggregate(Learner):
+class Aggregate(Ensemble):
     """Combines learners, e.g. one for each of several ridges or kernel widths, so that none has to be chosen.
 
     Learner i has the prior weight w_i and predicts q_i, clipped to [-B, B]; its weight falls with its losses::
@@ -71,12 +67,7 @@ class Aggregate(Learner):
     True
     """
 
-    multi_output: ClassVar[bool] = True  # a learner that is not will be named at the start
-
-    experts_: list[Learner]
     regrets_: Array
-    largest_: float
-    _panel: Panel
 
     def __init__(
         self, learners: Sequence[Learner], *, bound: float, rule: str = "aa", prior: ArrayLike | None = None
@@ -85,13 +76,8 @@ class Aggregate(Learner):
         self.bound = positive("bound", bound)
         self.rule = one_of("rule", rule, tuple(SLACK))
         self.prior = prior
-        _check(learners)
+        check_learners(learners, "Aggregate")
         self._log_prior = _logarithms(prior, len(learners))
-
-    @property
-    def experts(self) -> list[Learner]:
-        """The learners as trained so far, in the order of `learners`; empty before the first example."""
-        return self.experts_ if self.d_ else []
 
     def weights(self) -> Array:
         """What the next prediction gives to the learners, summing to 1: (N,), or (N, K) for K > 1 outputs."""
@@ -112,68 +98,11 @@ class Aggregate(Learner):
         return float(-self._log_prior[self._regrets.argmax(axis=1)].sum() / self._eta)
 
     def _start(self, d: int, outputs: int) -> None:
-        experts = [learner.clone() for learner in self.learners]
-        for i, expert in enumerate(experts):
-            if outputs > 1 and not expert.multi_output:
-                kind = type(expert).__name__
-                raise ValueError(f"y has {outputs} columns, but learners[{i}], a {kind}, has one output")
-            expert.reserve(d, outputs)
-        self.experts_, self._panel = experts, Panel(experts)
-        self.regrets_ = np.zeros((outputs, len(experts)))
-        self.largest_ = 0.0
+        self._begin(d, outputs)
+        self.regrets_ = np.zeros((outputs, len(self.learners)))
 
-    def _predict(self, X: Array) -> Array:
-        P = np.empty((len(X), self.outputs_))
-        for i in range(0, len(X), BLOCK):
-            P[i : i + BLOCK] = self._mix(self._panel.predict(X[i : i + BLOCK]))
-        return P
-
-    def _step(self, x: Array, y: Array, weight: float) -> Array:
-        self._admit(1, float(np.abs(y).max()))
-        return self._mix(self._panel.step(x, y), y[None])[0]
-
-    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        self._admit(len(X), float(np.abs(Y).max()))
-        P = np.empty_like(Y)
-        for i in range(0, len(X), BLOCK):
-            part = slice(i, i + BLOCK)
-            P[part] = self._mix(self._panel.run(X[part], Y[part]), Y[part])
-        return P
-
-    def _mix(self, Q: Array, Y: Array | None = None) -> Array:
+    def _mixed(self, Q: Array, Y: Array | None = None) -> Array:
         return mix(Q, self._log_prior, self.regrets_, self.bound, self._eta, self.rule == "aa", Y)
-
-    def _admit(self, rows: int, largest: float) -> None:
-        """Refuse what a learner would refuse, before any of them has learnt; warn at the first label beyond `bound`."""
-        self._check_room(rows)
-        if largest > self.bound >= self.largest_:
-            warnings.warn(
-                f"a label is outside [-bound, bound] with bound={self.bound!r}: learning goes on, but the regret "
-                "guarantee is void; set bound to a bound on |y|",
-                UserWarning,
-                stacklevel=4,
-            )
-        self.largest_ = max(self.largest_, largest)
-
-    def _check_room(self, rows: int) -> None:
-        for i, expert in enumerate(self.experts_):
-            if isinstance(expert, Aggregate):
-                expert._check_room(rows)
-            limit = getattr(expert, "max_points", None)
-            if limit is not None and expert.size + rows > limit:
-                raise ValueError(
-                    f"learners[{i}], a {type(expert).__name__}, has room for {limit - expert.size} more points "
-                    f"(max_points={limit}), not for {rows}"
-                )
-
-    def _widen(self, d: int) -> None:
-        for expert in self.experts_:
-            expert.widen(d)
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
-        if "experts_" in state:
-            self._panel = Panel(self.experts_)
 
     @property
     def _regrets(self) -> Array:
@@ -182,28 +111,6 @@ class Aggregate(Learner):
     @property
     def _eta(self) -> float:
         return 1 / (SLACK[self.rule] * self.bound**2)
-
-    @property
-    def size(self) -> int:
-        """Stored points or features, of all learners together."""
-        return sum(expert.size for expert in self.experts)
-
-    @property
-    def nbytes(self) -> int:
-        return self.regrets_.nbytes + sum(expert.nbytes for expert in self.experts) if self.d_ else 0
-
-
-def _check(learners: Sequence[Learner]) -> None:
-    if not isinstance(learners, (list, tuple)) or not learners:
-        raise ValueError(f"learners must be a list of at least one learner, got {learners!r}")
-    for i, learner in enumerate(learners):
-        if not isinstance(learner, Learner):
-            raise ValueError(f"learners[{i}] must be a learner such as PKAWV, got {learner!r}")
-        if learner.labels != "real":
-            raise ValueError(
-                f"learners[{i}], {learner!r}, learns labels of kind {learner.labels!r}; Aggregate is for regression: "
-                "give it a regression loss"
-            )
 
 
 def _logarithms(prior: ArrayLike | None, n: int) -> Array:

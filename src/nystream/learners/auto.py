@@ -10,23 +10,26 @@ import numpy as np
 from nystream.features.seeds import checked_seed, generator
 from nystream.inputs import as_block
 from nystream.learners.auto_bank import Bank
+from nystream.learners.auto_clock import in_time
 from nystream.learners.auto_explain import explanation
 from nystream.learners.auto_intervals import Intervals
 from nystream.learners.auto_recipe import Recipe, bytes_of, seconds_of
 from nystream.learners.auto_ring import Ring
 from nystream.learners.auto_stack import Stack
+from nystream.learners.auto_targets import Targets
 from nystream.learners.base import Learner
 from nystream.params import one_of, positive
 from nystream.types import Array, LabelKind, Seed
 
 __all__ = ["Auto"]
 
-BLOCK = 256
-"""Rows that the experts get at a time."""
-MANY, THINNED = 500, 4
-"""Columns times outputs beyond which a refresh comes so many times less often."""
 MARGIN = 1.5
-"""Scores of classes are clipped to this; targets to their range so far and (MARGIN - 1) of it to both sides."""
+CODES = (np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN))
+"""Scores of classes are clipped to these."""
+ZERO, ONE = np.zeros(1), np.ones(1)
+"""Where codes of classes are, and their unit."""
+TINY = 1e-300
+"""In place of a sum that is 0."""
 
 
 class Auto(Learner):
@@ -41,15 +44,19 @@ class Auto(Learner):
     nan in the inputs is a missing value: it counts as the column's mean, and columns in which values were missing
     during the warm-up get an indicator. With task="classification" labels are 0, 1, 2, ...; `predict` gives logarithms
     of probabilities, which come out calibrated, and a class that appears late is learnt as if it had been known. A row
-    of weight w counts as w rows in every fit and mixture (scales and the metric do not look at weights), and one of
-    weight 0 leaves no trace.
+    of weight w counts as w rows in every fit, scale, metric and mixture, and one of weight 0 leaves no trace. A label
+    or an input so far out that it can only be an accident does not spoil anything; see `Targets` and
+    `nystream.spread`.
 
     Parameters
     ----------
     memory : str or number, default "64MB"
         Bytes that the model may take, what it needs for a moment to rebuild included; decides landmarks and buffers.
     deadline : str or number, optional
-        Time per row, as "1ms", that decides how large the experts are; None: as large as memory allows.
+        Time for a `step`, as "1ms", on average after the warm-up, that decides which experts live and how large they
+        are; None: as large as memory allows. A formula decides, times how much slower this machine is than the one it
+        was made on (1 if it is not), measured at the first row: see `nystream.learners.auto_clock`. What was decided
+        is part of the model. ValueError at the first row if nothing is fast enough. `run` takes less than `step`.
     lags : bool, default True
         Whether the last label and its running means are inputs of the stack.
     seed : int, Generator or None, default 0
@@ -74,8 +81,12 @@ class Auto(Learner):
     multi_output: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
 
+    sized_: Recipe
+    """The recipe that the budgets led to at the start; with very many classes that of the bank is smaller."""
     bank_: Bank
     stack_: Stack
+    targets_: Targets | None
+    """Scale and fences of the labels; of regression only."""
     intervals_: Intervals | None
     """Of regression only."""
     buffer_: list[Ring]
@@ -104,6 +115,11 @@ class Auto(Learner):
     @property
     def labels(self) -> LabelKind:
         return "class" if self._classes else "real"
+
+    @property
+    def link(self) -> str | None:
+        """What turns predictions into probabilities: of classes they are logarithms."""
+        return "softmax" if self._classes else None
 
     @property
     def missing(self) -> bool:
@@ -136,60 +152,80 @@ class Auto(Learner):
         X = as_block(X, self.d_, missing=True)
         P, half = np.empty((len(X), self.outputs_)), np.empty((len(X), self.outputs_))
         assert self.intervals_ is not None
-        for i in range(0, len(X), BLOCK):
-            part = slice(i, i + BLOCK)
+        rows = self._rows
+        for i in range(0, len(X), rows):
+            part = slice(i, i + rows)
             P[part], F = self._answer(X[part])
-            half[part] = self.intervals_.half_width(F.std(axis=1) * self.scale_, coverage)
+            half[part] = self.intervals_.half_width(F.std(axis=1) * self._scale, coverage)
         return self._outward(P - half), self._outward(P + half)
 
     def explain(self) -> str:
         """What carries the prediction now, and why: a few lines of text."""
         return explanation(self)
 
+    def weights(self) -> dict[str, float]:
+        """How much each expert, and "lags" (the last labels), moves the prediction now: shares that sum to 1. Pure.
+
+        A share is the size of what an output is multiplied by, the stackers and the plain aggregation weighed by the
+        mixture, over the sum of all sizes, the mean over several targets; `explain` shows signs. O(inputs) time, so it
+        may be sampled along a stream. Empty before the first row.
+        """
+        if not self.d_:
+            return {}
+        sizes = np.abs(self.stack_.weights())
+        shares = (sizes / np.maximum(sizes.sum(axis=0), TINY)).mean(axis=1).tolist()
+        named = dict(zip(self.bank_.names, shares, strict=False))
+        return named | ({"lags": sum(shares[len(named) :])} if self.lags else {})
+
     def _start(self, d: int, outputs: int) -> None:
         self.seed_ = self.seed if isinstance(self.seed, int) else int(generator(self.seed).integers(2**32))
-        recipe = (self.recipe or Recipe()).within(bytes_of(self.memory), d, outputs)
-        seconds = seconds_of(self.deadline)
-        if seconds is not None:
-            recipe = recipe.until(seconds, d, outputs)
+        self.sized_ = recipe = self._sized(d, outputs)
         self.bank_ = Bank(recipe, codes=self._classes)
         self.bank_.start()
         self.stack_ = Stack(self._classes, self.lags)
         self.stack_.start(len(self.bank_.names), outputs)
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
-        columns = 1 if self._classes else outputs
-        self.shift_, self.scale_ = np.zeros(columns), np.ones(columns)
-        self.low_, self.high_ = np.full(columns, np.inf), np.full(columns, -np.inf)
-        self.intervals_ = None if self._classes else Intervals()
-        if self.intervals_ is not None:
+        self.targets_, self.intervals_ = None, None
+        if not self._classes:
+            self.targets_, self.intervals_ = Targets(outputs), Intervals()
+            self.targets_.start()
             self.intervals_.start(outputs)
         self.count_ = 0
+
+    def _sized(self, d: int, outputs: int) -> Recipe:
+        """The recipe that fits the budgets."""
+        recipe = (self.recipe or Recipe()).within(bytes_of(self.memory), d, outputs, codes=self._classes)
+        seconds = seconds_of(self.deadline)
+        return recipe if seconds is None else in_time(recipe, seconds, d, outputs)
 
     # -- one round ---------------------------------------------------------------------------------------------------
     def _predict(self, X: Array) -> Array:
         P = np.empty((len(X), self.outputs_))
-        for i in range(0, len(X), BLOCK):
-            P[i : i + BLOCK] = self._answer(X[i : i + BLOCK])[0]
+        rows = self._rows
+        for i in range(0, len(X), rows):
+            P[i : i + rows] = self._answer(X[i : i + rows])[0]
         return P
 
     def _answer(self, X: Array) -> tuple[Array, Array]:
         """Predictions, and the experts' outputs (n, E, C) that they are made of."""
-        low, high = self._bounds(self.low_[None], self.high_[None])
+        low, high = CODES if self.targets_ is None else self.targets_.bounds()
         F = self._scores(self.bank_.predict(X, self._inner), low, high)
-        P = self.stack_.predict(F, self.shift_, self.scale_)
+        P = self.stack_.predict(F, self._shift, self._scale)
         return self._said(P, low, high), F
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         if weights is not None and not weights.all():
             return self._partly(X, Y, weights)
         P = np.empty((len(X), self.outputs_))
-        row = 0
+        row, most = 0, self._rows
         while row < len(X):
-            part = slice(row, min(len(X), row + BLOCK, row + self._until_event()))
+            part = slice(row, min(len(X), row + most, row + self._until_event()))
             w = None if weights is None else weights[part]
             P[part] = self._rounds(X[part], Y[part], w)
-            for ring, rows in zip(self.buffer_, (X[part], Y[part], w), strict=True):
-                ring.extend(np.ones((part.stop - row, 1)) if rows is None else rows.reshape(part.stop - row, -1))
+            inputs, labels, counts = self.buffer_
+            inputs.extend(X[part])
+            labels.extend(Y[part])
+            counts.extend(np.ones((part.stop - row, 1)) if w is None else w[:, None])
             self.count_ += part.stop - row
             self._event()
             row = part.stop
@@ -205,17 +241,17 @@ class Auto(Learner):
         return P
 
     def _rounds(self, X: Array, Y: Array, w: Array | None) -> Array:
-        lows = np.minimum.accumulate(np.vstack([self.low_, Y if not self._classes else np.zeros((len(Y), 1))]))
-        highs = np.maximum.accumulate(np.vstack([self.high_, Y if not self._classes else np.zeros((len(Y), 1))]))
-        low, high = self._bounds(lows[:-1], highs[:-1])
-        T = self._targets(Y)
-        inner = (low, high) if not self._classes else (np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN))
-        F = self._scores(self.bank_.run(X, T, w, inner), low, high)
-        P = self.stack_.run(F, self._codes(T), Y[:, 0], w, self.shift_, self.scale_)
-        self.low_, self.high_ = lows[-1].copy(), highs[-1].copy()
+        if self.targets_ is None:
+            T, (low, high) = self._coded(Y), CODES
+        else:
+            Y = self.targets_.admitted(Y)
+            T, (low, high) = self.targets_.standardised(Y), self.targets_.extended(Y)
+        F = self._scores(self.bank_.run(X, T, w, (low, high)), low, high)
+        codes = np.ascontiguousarray(self._codes(T))
+        P, spread = self.stack_.run(F, codes, np.ascontiguousarray(Y[:, 0]), w, self._shift, self._scale)
         P = self._said(P, low, high)
-        if self.intervals_ is not None:
-            self.intervals_.learn(P - Y, F.std(axis=1) * self.scale_)
+        if self.intervals_ is not None and spread is not None:
+            self.intervals_.learn(P - Y, spread * self._scale)
         return P
 
     # -- events ------------------------------------------------------------------------------------------------------
@@ -224,10 +260,13 @@ class Auto(Learner):
         return self.count_ >= self.bank_.recipe.warmup
 
     @property
+    def _rows(self) -> int:
+        """Rows that are handled at a time."""
+        return self.bank_.recipe.rows_at_once(self.outputs_)
+
+    @property
     def _every(self) -> int:
-        """Rows between refreshes: what they cost grows with columns and classes, so they are thinned there."""
-        refresh = self.bank_.recipe.refresh
-        return refresh if self.d_ * self.outputs_ <= MANY else THINNED * refresh
+        return self.bank_.recipe.every(self.d_, self.outputs_)
 
     def _until_event(self) -> int:
         """Rows until the next rebuild or refresh."""
@@ -241,16 +280,16 @@ class Auto(Learner):
         recipe, t = self.bank_.recipe, self.count_
         if t in recipe.rebuilds:
             X, Y, w = self._kept()
-            if not self._classes:
-                before = self.scale_
-                self.shift_, self.scale_ = _location(Y)
-                self.stack_.rescale(before / self.scale_)
-            self.bank_.rebuild(X, self._targets(Y), w, np.random.default_rng([self.seed_, t]), last=self._warm)
+            if self.targets_ is not None:
+                self.stack_.rescale(*self.targets_.locate(Y, w))
+            self.bank_.rebuild(X, self._past(Y), w, np.random.default_rng([self.seed_, t]), last=self._warm)
             if self._warm:
                 self.buffer_ = [ring.resized(recipe.ring) for ring in self.buffer_]
         elif self._warm and t % self._every == 0:
             X, Y, w = self._kept()
-            self.bank_.refresh(X, self._targets(Y), w, np.random.default_rng([self.seed_, t]))
+            if self.targets_ is not None:
+                self.targets_.enclose(Y, w)
+            self.bank_.refresh(X, self._past(Y), w, np.random.default_rng([self.seed_, t]))
 
     def _kept(self) -> tuple[Array, Array, Array | None]:
         X, Y, w = (ring.rows for ring in self.buffer_)
@@ -262,13 +301,24 @@ class Auto(Learner):
         """Targets of the experts: for classes one that is always 1, then the codes."""
         return 1 + self.outputs_ if self._classes else self.outputs_
 
-    def _targets(self, Y: Array) -> Array:
-        if not self._classes:
-            return (Y - self.shift_) / self.scale_
-        T = np.full((len(Y), 1 + self.outputs_), -1.0)
+    def _past(self, Y: Array) -> Array:
+        """What the experts are told of labels that were learnt before."""
+        targets = self.targets_
+        return self._coded(Y) if targets is None else targets.standardised(targets.fenced(Y))
+
+    def _coded(self, Y: Array, classes: int = 0) -> Array:
+        T = np.full((len(Y), 1 + (classes or self.outputs_)), -1.0)
         T[:, 0] = 1.0
         T[np.arange(len(Y)), 1 + Y[:, 0].astype(np.intp)] = 1.0
         return T
+
+    @property
+    def _shift(self) -> Array:
+        return ZERO if self.targets_ is None else self.targets_.shift_
+
+    @property
+    def _scale(self) -> Array:
+        return ONE if self.targets_ is None else self.targets_.scale_
 
     def _codes(self, T: Array) -> Array:
         """The columns of targets or outputs that the stack sees, (n, ..., C)."""
@@ -277,30 +327,37 @@ class Auto(Learner):
         return T[..., 2:] if self.outputs_ == 2 else T[..., 1:]
 
     def _scores(self, F: Array, low: Array, high: Array) -> Array:
-        if self._classes:
-            return np.clip(self._codes(F), -MARGIN, MARGIN)
-        return np.clip(F, low[:, None], high[:, None])
-
-    def _bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """The range of targets so far and half of it to both sides, standardised; 0 before the first."""
-        if self._classes:
-            return low, high
-        known = np.isfinite(low)
-        low, high = np.where(known, low, 0.0), np.where(known, high, 0.0)
-        more = (MARGIN - 1) * (high - low)
-        return (low - more - self.shift_) / self.scale_, (high + more - self.shift_) / self.scale_
+        return np.minimum(np.maximum(self._codes(F), low[:, None]), high[:, None])
 
     def _said(self, P: Array, low: Array, high: Array) -> Array:
-        if self._classes:
+        if self.targets_ is None:
             return np.log(P)
-        return np.clip(P, low, high) * self.scale_ + self.shift_
+        return self.targets_.back(np.minimum(np.maximum(P, low), high))
 
     # -- classes, columns ----------------------------------------------------------------------------------------------
     def _grow(self, outputs: int) -> None:
+        """New classes, exactly as if they had been known; where memory does not suffice for them all, smaller experts.
+
+        Those are fitted at once, on the rows that are kept.
+        """
+        recipe, budget = self.bank_.recipe, bytes_of(self.memory)
+        if recipe.nbytes(self.d_, outputs, codes=True) > budget:
+            self._shrink(self.sized_.within(budget, self.d_, outputs, codes=True), outputs)
+            return
         combination = np.zeros((1 + self.outputs_, outputs - self.outputs_))
         combination[0] = -1.0
         self.bank_.add_outputs(combination)
         self.stack_.grow(outputs)
+
+    def _shrink(self, recipe: Recipe, outputs: int) -> None:
+        self.bank_.recipe = recipe
+        capacity = recipe.ring if self._warm else recipe.warmup
+        self.buffer_ = [ring.resized(capacity) for ring in self.buffer_]
+        self.stack_.grow(outputs)
+        if self.bank_.experts_:
+            X, Y, w = self._kept()
+            rng = np.random.default_rng([self.seed_, self.count_, outputs])
+            self.bank_.rebuild(X, self._coded(Y, outputs), w, rng, last=self._warm)
 
     def _widen(self, d: int) -> None:
         """New columns were 0 so far: predictions stay as they are, and the next rebuild or refresh counts them in."""
@@ -317,13 +374,6 @@ class Auto(Learner):
         if not self.d_:
             return 0
         own = self.bank_.nbytes + self.stack_.nbytes + sum(ring.nbytes for ring in self.buffer_)
-        return own + (0 if self.intervals_ is None else self.intervals_.nbytes)
-
-
-def _location(Y: Array) -> tuple[Array, Array]:
-    """Means and standard deviations of the targets; 1 for a constant one."""
-    peak = np.abs(Y).max(axis=0)
-    peak[peak == 0] = 1.0
-    shift, scale = (Y / peak).mean(axis=0), (Y / peak).std(axis=0)
-    scale[scale <= 1e-12] = 1.0 / peak[scale <= 1e-12]
-    return peak * shift, peak * scale
+        if self.targets_ is not None and self.intervals_ is not None:
+            own += self.targets_.nbytes + self.intervals_.nbytes
+        return own

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
+from nystream.learners.auto_big import Big
 from nystream.learners.auto_experts import Decaying, Expert, Linear, Ridge, View, Window
-from nystream.learners.auto_recipe import Recipe
+from nystream.learners.auto_recipe import EXPERTS, Recipe
 from nystream.params import Params
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 from nystream.types import Array
@@ -26,16 +28,18 @@ CANDIDATES = {
     "log+ag": ("log", 1.0),
 }
 """Competitors: view and width factor. Those with a slash are the half-width siblings of others."""
-KEPT = ("std", "ag", "glob")
-"""Competitors that are experts too."""
+VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "log": LogScale()}
+VIEWS["lin"] = StandardScale(clip=30.0)
+"""What inputs are seen through; "now" begins as "ag" and follows the stream."""
+SEEN_IN = {"std": "std", "ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "lin", "win1000": "now", "win100": "now"}
 HALF_LIFE = 1000
 """Rows after which a loss counts half in the tournament."""
 NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
 """The big expert's width: this part of the winner's, not under; the winner's own where half is so much worse."""
 ROUNDS = (1, 2)
 """Of the metric: in rebuilds, where the ridges do as well with one and images better, and in refreshes."""
-FULL = 300
-"""Columns up to which the linear expert forgets: above, its window would hold fewer rows than columns."""
+TOLD = 64
+"""Targets that a metric is learnt from, at most."""
 
 
 class Bank(Params):
@@ -73,27 +77,27 @@ class Bank(Params):
     @property
     def names(self) -> list[str]:
         """The experts, in the order of their outputs."""
-        return [*KEPT, *(["big"] if self.recipe.big else []), "ag.99", "lin.95", "win1000", "win100"]
+        return [name for name in EXPERTS if name in self.recipe.experts and (self.recipe.big or name != "big")]
 
     def predict(self, X: Array, outputs: int) -> Array:
         """(n, E, K) outputs of the experts, 0 before the first rebuild. Pure."""
         F = np.zeros((len(X), len(self.names), outputs))
         if self.experts_:
-            U = self._seen(X, set(self.seen_in_.values()))
+            U = self._seen(X, self.seen_in_.values())
             for e, name in enumerate(self.names):
                 F[:, e] = self.experts_[name].predict(U[self.seen_in_[name]])
         return F
 
     def run(self, X: Array, Y: Array, w: Array | None, bounds: tuple[Array, Array]) -> Array:
         """(n, E, K) outputs made before each row was learnt. `bounds`: what targets are known to lie within."""
-        F = np.zeros((len(X), len(self.names), Y.shape[1]))
+        names = self.names
         if not self.experts_:
-            return F
-        racing = {**{name: self.experts_[name] for name in KEPT}, **self.others_} if self.others_ else {}
-        U = self._seen(X, {*self.seen_in_.values(), *(CANDIDATES[name][0] for name in racing)})
-        for e, name in enumerate(self.names):
+            return np.zeros((len(X), len(names), Y.shape[1]))
+        U = self._seen(X, self.views_)
+        F = np.empty((len(X), len(names), Y.shape[1]))
+        for e, name in enumerate(names):
             expert, rows = self.experts_[name], U[self.seen_in_[name]]
-            if name in racing and isinstance(expert, Ridge):
+            if self.others_ and isinstance(expert, Ridge) and name in CANDIDATES:
                 outputs = expert.run_all(rows, Y, w)
                 self._count(name, outputs, Y, w, bounds)
                 F[:, e] = outputs[0]
@@ -105,44 +109,51 @@ class Bank(Params):
 
     def rebuild(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> None:
         """Everything anew from all rows so far; `last`: the warm-up is over."""
-        r = self.recipe
+        r, names = self.recipe, self.names
         self.holes_ = np.flatnonzero(np.isnan(X).any(axis=0)).astype(np.int64)
         A = self._augmented(X)
         labels = self._telling(Y) if 10 * len(A) >= r.metric and len(A) > 2 else None
         seed = int(rng.integers(2**32))
-        std, log = StandardScale(), LogScale()
-        self.views_ = {"std": View(std), "ag": View(std), "glob": View(GlobalScale()), "log": View(log)}
-        self.views_["lin"] = View(StandardScale(clip=30.0))
-        self.experts_, self.others_ = {}, {}  # before new ones take memory
-        for name, view in self.views_.items():
-            view.fit(A, labels if name in ("ag", "log") else None, r.metric, ROUNDS[0], seed)
-        self.views_["now"] = copy.deepcopy(self.views_["ag"])
         self.winner_, factor = self._winner()
-        self.seen_in_ = {"std": "std", "ag": "ag", "glob": "glob", "big": CANDIDATES[self.winner_][0]}
-        self.seen_in_ |= {"ag.99": "now", "lin.95": "lin", "win1000": "now", "win100": "now"}
-        lams = LAMS[:1] if last else LAMS
-        ridges = {name: Ridge(r.landmarks, width, lams) for name, (_, width) in CANDIDATES.items()}
-        experts: dict[str, Expert] = {"big": Ridge(r.big, factor)} if r.big else {}  # first: it needs the most room
-        if not r.big:
-            del self.seen_in_["big"]
-        experts |= {name: ridges[name] for name in KEPT}
-        experts |= {"ag.99": Decaying(r.small), "lin.95": Linear(0.95 if A.shape[1] <= FULL else 1.0)}
+        seen = {**SEEN_IN, "big": CANDIDATES[self.winner_][0]}
+        self.seen_in_ = {name: seen[name] for name in names}
+        race = {} if last or "big" not in names else CANDIDATES
+        wanted = {*self.seen_in_.values(), *(view for view, _ in race.values())}
+        self.experts_, self.others_, self.views_ = {}, {}, {}  # before new ones take memory
+        for name in (name for name in VIEWS if name in wanted or (name == "ag" and "now" in wanted)):
+            told = labels if name in ("ag", "log") else None
+            self.views_[name] = View(VIEWS[name].clone())
+            self.views_[name].fit(A, told, w, rows=r.metric, rounds=ROUNDS[0], full=r.full, seed=seed)
+        if "now" in wanted:
+            self.views_["now"] = copy.deepcopy(self.views_["ag"])
+        for name in set(self.views_) - wanted:
+            del self.views_[name]
+        ridges = {
+            name: Ridge(r.landmarks, width, LAMS if race else LAMS[:1]) for name, (_, width) in CANDIDATES.items()
+        }
+        experts: dict[str, Expert] = {"big": Big(r.big, factor)}  # first: it needs the most room
+        experts |= {name: ridge for name, ridge in ridges.items() if name in names}
+        experts |= {"ag.99": Decaying(r.small), "lin.95": Linear(0.95 if A.shape[1] <= r.full else 1.0)}
         experts |= {"win1000": Window(r.windows[0]), "win100": Window(r.windows[1])}
+        experts = {name: expert for name, expert in experts.items() if name in names}
         for name, expert in experts.items():
             expert.fit(self.views_[self.seen_in_[name]], A, Y, w, rng)
         self.experts_ = experts
-        others = {} if last else {name: ridge for name, ridge in ridges.items() if name not in KEPT}
+        others = {name: ridges[name] for name in race if name not in names}
         for name, other in others.items():
             other.fit(self.views_[CANDIDATES[name][0]], A, Y, w, rng)
         self.others_ = others
-        if last and self.seen_in_.get("big") != "log":
-            del self.views_["log"]
 
     def refresh(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         """What follows the stream anew from the last rows: scales, metric, the expert that forgets, the windows."""
         A = self._augmented(X)
-        self.views_["now"].fit(A, self._telling(Y), self.recipe.metric, ROUNDS[1], int(rng.integers(2**32)))
-        for name in ("ag.99", "win1000", "win100"):
+        followers = [name for name, view in self.seen_in_.items() if view == "now"]
+        if not followers:
+            return
+        seed = int(rng.integers(2**32))
+        r = self.recipe
+        self.views_["now"].fit(A, self._telling(Y), w, rows=r.metric, rounds=ROUNDS[1], full=r.full, seed=seed)
+        for name in followers:
             self.experts_[name].fit(self.views_["now"], A, Y, w, rng)
 
     def widen(self, d: int) -> None:
@@ -169,10 +180,15 @@ class Bank(Params):
         return self.holes_.nbytes + sum(view.nbytes for view in self.views_.values()) + experts
 
     def _telling(self, Y: Array) -> Array:
-        """Targets that a metric is learnt from: not the constant, and one code of two, which mirror each other."""
-        if not self.codes:
+        """Targets that a metric is learnt from: not the constant, and one code of two, which mirror each other.
+
+        Of many targets fixed random combinations: sums of gradient products over them are the same on average.
+        """
+        if self.codes:
+            Y = Y[:, 2:] if Y.shape[1] == 3 else Y[:, 1:]
+        if Y.shape[1] <= TOLD:
             return Y
-        return Y[:, 2:] if Y.shape[1] == 3 else Y[:, 1:]
+        return Y @ np.random.default_rng(Y.shape[1]).choice([-1.0, 1.0], size=(Y.shape[1], TOLD))
 
     def _augmented(self, X: Array) -> Array:
         """Indicators of missing values, 0 or 1, before the columns."""
@@ -180,9 +196,9 @@ class Bank(Params):
             return X
         return np.hstack([np.isnan(X[:, self.holes_]).astype(np.float64), X])
 
-    def _seen(self, X: Array, names: set[str]) -> dict[str, Array]:
+    def _seen(self, X: Array, names: Iterable[str]) -> dict[str, Array]:
         A = self._augmented(X)
-        return {name: self.views_[name](A) for name in sorted(names)}
+        return {name: self.views_[name](A) for name in dict.fromkeys(names)}
 
     def _count(self, name: str, outputs: list[Array], Y: Array, w: Array | None, bounds: tuple[Array, Array]) -> None:
         keep = 0.5 ** (1 / HALF_LIFE)

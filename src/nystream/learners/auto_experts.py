@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
+from nystream._core.kernel_rows import KernelRows
+from nystream._core.views import scaled, with_constant
 from nystream.features.landmarks import Landmarks
-from nystream.features.metric import LearnedMetric
+from nystream.features.metric import FULL, LearnedMetric
 from nystream.kernels.gaussian import Gaussian
 from nystream.kernels.width import median_distance
 from nystream.learners.smoother import KernelSmoother
@@ -15,6 +18,7 @@ from nystream.params import Params
 from nystream.scaling import FrozenScale
 from nystream.solvers.awv import AWV
 from nystream.solvers.forgetting import Forgetting
+from nystream.spread import tamed
 from nystream.types import Array
 
 __all__ = ["Decaying", "Linear", "Ridge", "View", "Window"]
@@ -44,25 +48,36 @@ class View(Params):
     def __init__(self, scale: FrozenScale) -> None:
         self.scale = scale
 
-    def fit(self, X: Array, Y: Array | None = None, rows: int = 1000, rounds: int = 1, seed: int = 0) -> None:
-        """Scale from X; with Y (n, K) the metric too, from so many rows at most, gradients at a fifth of them."""
-        self.scale_ = self.scale.clone().fit(_thinned(X, max(2, MOST // X.shape[1])))
+    def fit(
+        self,
+        X: Array,
+        Y: Array | None = None,
+        w: Array | None = None,
+        *,
+        rows: int = 1000,
+        rounds: int = 1,
+        full: int = FULL,
+        seed: int = 0,
+    ) -> None:
+        """Scale from X, wild values fenced; with Y (n, K) the metric too, from so many rows, gradients at a fifth."""
+        most = max(2, MOST // X.shape[1])
+        thin, v = _thinned(X, most), None if w is None else _thinned(w, most)
+        self.scale_ = self.scale.clone().fit(tamed(thin, v), v)
         self.metric_ = None
         if Y is None:
             return
         if len(X) > rows:
             chosen = np.sort(np.random.default_rng(seed).choice(len(X), rows, replace=False))
-            X, Y = X[chosen], Y[chosen]
-        self.metric_ = LearnedMetric(rounds, rows=rows, gradients=max(1, rows // 5)).fit(self._scaled(X), Y)
+            X, Y, w = X[chosen], Y[chosen], None if w is None else w[chosen]
+        metric = LearnedMetric(rounds, rows=rows, gradients=max(1, rows // 5), full=full)
+        self.metric_ = metric.fit(self._scaled(X), Y, w)
 
     def __call__(self, X: Array) -> Array:
         U = self._scaled(X)
-        return U if self.metric_ is None else self.metric_.transform(U)
+        return U if self.metric_ is None else self.metric_.applied(U)
 
     def _scaled(self, X: Array) -> Array:
-        U = self.scale_(X)
-        U[np.isnan(U)] = 0.0
-        return U
+        return scaled(self.scale_._warped(X), self.scale_.mean_, self.scale_.scale_, self.scale_.clip)
 
     def widen(self, d: int) -> None:
         self.scale_.widen(d)
@@ -108,6 +123,7 @@ class _Landmarks(Expert):
 
     points_: Array
     width_: float
+    _kernel: KernelRows
 
     def _place(self, view: View, X: Array, m: int, factor: float, rng: np.random.Generator) -> Array:
         """Choose landmarks and width; returns the penalty matrix, K_mm and 1 for the constant."""
@@ -115,7 +131,8 @@ class _Landmarks(Expert):
         self.width_ = factor * median_distance(view(_thinned(X, min(WIDTH, max(2, 4 * m // 3)))))
         landmarks = Landmarks(Gaussian(self.width_), view(X[chosen]), tol=APART)
         landmarks.start(X.shape[1])
-        self.points_ = landmarks.points_
+        self.points_ = np.ascontiguousarray(landmarks.points_)
+        self._kernel = Gaussian(self.width_).compiled
         P = np.zeros((len(self.points_) + 1, len(self.points_) + 1))
         P[:-1, :-1] = landmarks.penalty
         P.flat[:: len(P) + 1] += JITTER
@@ -123,10 +140,12 @@ class _Landmarks(Expert):
         return P
 
     def _features(self, U: Array) -> Array:
-        Z = np.empty((len(U), len(self.points_) + 1))
-        Z[:, :-1] = Gaussian(self.width_)(U, self.points_)
-        Z[:, -1] = 1.0
-        return Z
+        return with_constant(self._kernel, U, self.points_)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if "width_" in state:
+            self._kernel = Gaussian(self.width_).compiled
 
     def _add(self, G: Array, view: View, X: Array, Y: Array, w: Array | None) -> Array:
         """Add Z'WZ to G, in place; returns Z'WY."""
@@ -228,7 +247,10 @@ class Decaying(_Landmarks):
         return self.solver_.predict(self._features(U))
 
     def run(self, U: Array, Y: Array, w: Array | None) -> Array:
-        return self.solver_.run(self._features(U), Y, w)
+        Z = self._features(U)
+        if len(Z) == 1:
+            return self.solver_.step(Z[0], Y[0], 1.0 if w is None else float(w[0]))[None]
+        return self.solver_.run(Z, Y, w)
 
     def add_outputs(self, combination: Array) -> None:
         self.solver_.add_outputs(combination)

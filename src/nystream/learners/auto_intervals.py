@@ -17,6 +17,7 @@ LEAST = 1e-150
 """Rows never look easier than this: predictions may be exact for a while."""
 RATE = 0.02
 """Of the running mean of squared residuals."""
+PACE = np.array([RATE])
 
 
 class Intervals(Params):
@@ -54,10 +55,10 @@ class Intervals(Params):
 
     def learn(self, residuals: Array, spread: Array) -> None:
         """Rows (n, K) in order; the first row of all has nothing to be compared with and is only counted."""
-        before = lagged(residuals**2, self.power_, np.array([RATE]))[:, 0]
-        known = ~np.isnan(before).any(axis=1)
-        h = _hardness(before[known], spread[known])
-        self.scores_.extend(np.abs(residuals[known]) / h)
+        before = lagged(residuals * residuals, self.power_, PACE)[:, 0]
+        if np.isnan(before[0, 0]):
+            before, residuals, spread = before[1:], residuals[1:], spread[1:]
+        self.scores_.extend(np.abs(residuals) / _hardness(before, spread))
 
     def half_width(self, spread: Array, coverage: float) -> Array:
         """(n, K) for rows with this spread (n, K); infinite while there are too few rows for the coverage."""
@@ -74,4 +75,4 @@ class Intervals(Params):
 
 
 def _hardness(power: Array, spread: Array) -> Array:
-    return np.maximum(np.sqrt(power + spread**2), LEAST)
+    return np.maximum(np.sqrt(power + spread * spread), LEAST)

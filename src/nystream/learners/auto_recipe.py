@@ -10,16 +10,21 @@ from typing import Any
 
 from nystream.params import Params, at_least
 
-__all__ = ["Recipe", "bytes_of", "seconds_of"]
+__all__ = ["EXPERTS", "Recipe", "bytes_of", "seconds_of"]
 
 _BYTES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 _SECONDS = {"": 1.0, "S": 1.0, "MS": 1e-3, "US": 1e-6}
-FLOPS = 4e9
-"""Multiplications and additions a second that a deadline counts on: a slow core's."""
-OVERHEAD = 60e-6
-"""Seconds a row that stacking and bookkeeping take whatever the experts do."""
+FULL = 300
+EXPERTS = ("std", "ag", "glob", "big", "ag.99", "lin.95", "win1000", "win100")
+"""In the order of their outputs."""
+MANY, THINNED = 500, 4
+"""Columns times outputs beyond which a refresh comes so many times less often."""
 SLACK = 1.3
 """What the allocator and small things take beside the arrays that are counted."""
+TOGETHER, LEAST_ROWS = 1 << 13, 8
+"""Rows times classes of a block, at most, and rows at least."""
+FEW = 20
+"""Classes up to which they are no reason for a budget to be too small."""
 SHRINK = (
     (1.0, 1.0),
     (0.75, 1.0),
@@ -58,6 +63,13 @@ class Recipe(Params):
         Rows that the two smoothers look back.
     metric : int
         Rows that a metric is learnt from, and rows from which on one is learnt at all are a tenth of it.
+    experts : sequence of str
+        Experts that live, of `EXPERTS`.
+    block : int
+        Rows that are handled at a time, fewer for very many classes: a matter of memory and speed alone.
+    full : int
+        Columns up to which the metric is a full matrix and the linear expert forgets: beyond, its window would hold
+        fewer rows than columns.
     """
 
     def __init__(
@@ -71,6 +83,9 @@ class Recipe(Params):
         refresh: int = 1000,
         windows: tuple[int, int] = (1000, 100),
         metric: int = 1000,
+        experts: Sequence[str] = EXPERTS,
+        block: int = 256,
+        full: int = FULL,
     ) -> None:
         self.rebuilds = rebuilds
         self.landmarks = at_least("landmarks", landmarks, 1)
@@ -80,6 +95,11 @@ class Recipe(Params):
         self.refresh = at_least("refresh", refresh, 1)
         self.windows = windows
         self.metric = at_least("metric", metric, 2)
+        self.experts = experts
+        self.block = at_least("block", block, 1)
+        self.full = at_least("full", full, 0)
+        if not experts or not set(experts) <= set(EXPERTS):
+            raise ValueError(f"experts must be some of {', '.join(EXPERTS)}; got {experts!r}")
         if list(rebuilds[:2]) != [1, 2] or any(b <= a for a, b in pairwise(rebuilds)):
             raise ValueError(f"rebuilds must be increasing row counts that begin with 1, 2; got {rebuilds!r}")
 
@@ -88,51 +108,52 @@ class Recipe(Params):
         """Rows after which landmarks are frozen."""
         return self.rebuilds[-1]
 
-    def within(self, budget: float, d: int, outputs: int) -> Recipe:
-        """The largest recipe of this shape whose model for d columns stays within a budget in bytes."""
-        for rows, landmarks in SHRINK:
-            smaller = self._scaled(rows, landmarks)
-            if smaller.nbytes(d, outputs) <= budget:
+    def within(self, budget: float, d: int, outputs: int, *, codes: bool = False) -> Recipe:
+        """The largest recipe of this shape whose model for d columns stays within a budget in bytes.
+
+        `outputs` are targets or, with `codes`, classes.
+        """
+        plain = tuple(name for name in self.experts if name != "lin.95") or self.experts
+        narrow = self.resized(full=0, experts=plain)  # without any matrix of the columns' number squared
+        for recipe, (rows, landmarks) in (*((self, parts) for parts in SHRINK), *((narrow, parts) for parts in SHRINK)):
+            smaller = recipe._scaled(rows, landmarks)
+            if smaller.nbytes(d, outputs, codes=codes) <= budget:
                 return smaller
-        least = self._scaled(*SHRINK[-1])
-        least.big = 0
-        if least.nbytes(d, outputs) > budget:
-            need = math.ceil(least.nbytes(d, outputs) / 1e6)
-            raise ValueError(f"memory is too small for rows of {d} columns: at least memory='{need}MB' is needed")
-        return least
+        need = math.ceil(smaller.nbytes(d, outputs, codes=codes) / 1e6)
+        what = f"rows of {d} columns" + (f" and {outputs} classes" if codes and outputs > FEW else "")
+        raise ValueError(f"memory is too small for {what}: at least memory='{need}MB' is needed")
 
-    def until(self, deadline: float, d: int, outputs: int) -> Recipe:
-        """This recipe with a big expert, and then plain experts, small enough for so many seconds a row."""
-        faster = self._scaled(1.0, 1.0)
-        while faster.seconds(d, outputs) > deadline and faster.big:
-            faster.big = faster.big * 3 // 4 if faster.big > self.landmarks else 0
-        while faster.seconds(d, outputs) > deadline and faster.landmarks > 30:
-            faster.landmarks = faster.landmarks * 3 // 4
-        return faster
+    def rows_at_once(self, outputs: int) -> int:
+        """Rows of a block."""
+        return min(self.block, max(LEAST_ROWS, TOGETHER // outputs))
 
-    def nbytes(self, d: int, outputs: int) -> float:
+    def every(self, d: int, outputs: int) -> int:
+        """Rows between refreshes: what they cost grows with columns and classes, so they are thinned there."""
+        return self.refresh if d * outputs <= MANY else THINNED * self.refresh
+
+    def resized(self, **sizes: Any) -> Recipe:
+        """A copy with some sizes replaced."""
+        return Recipe(**{**self.get_params(deep=False), **sizes})
+
+    def nbytes(self, d: int, outputs: int, *, codes: bool = False) -> float:
         """Bytes of the model at its largest, the end of the warm-up, with what computing it needs for a moment."""
-        m, b, n = self.landmarks, self.big, self.metric
-        kept, later = self.warmup * (d + outputs + 1), self.ring * (d + outputs + 1)
-        big = b * b / 2 + b * d
-        others = sum(self.windows) * (d + outputs) + 3 * self.small**2 + 4 * min(d, 300) ** 2
-        warming, after = 12 * (m * m / 2) + 6 * m * d, 3 * (m * m / 2 + m * d)
-        block = 256 * (b + 4 * d)  # rows seen through a view, and their kernel values
-        metric = 2.3 * n * n + 5 * n * d
+        m, b, n, K = self.landmarks, self.big, self.metric, outputs + codes
+        labels, told = 1 if codes else outputs, min(outputs, 64)
+        kept, later = self.warmup * (d + labels + 1), self.ring * (d + labels + 1)
+        big = b * b / 2 + b * (d + 2 * K + 32)
+        square, linear = d * d if d <= self.full else 0, d if "lin.95" in self.experts else 0
+        others = sum(self.windows) * (d + K + 1) + 3 * self.small**2 + 2 * square + (2.0 if square else 0.6) * linear**2
+        others += (3 * self.small + 64 + 3 * linear) * K + 20 * min(outputs, 64) ** 2
+        warming, after = 12 * (m * m / 2 + m * K) + 6 * m * d, 3 * (m * m / 2 + m * (d + K))
+        rows = self.rows_at_once(outputs)
+        block = rows * (b + 4 * d + 40 * K)  # rows seen through a view, their kernel values, all that is said of them
+        metric = 2.3 * n * n + 5 * n * d + n * told + 9 * square
         moments = 5 * min(self.warmup * d, 1 << 19)
         widths = 4 * min(400.0, 4 / 3 * max(b, m)) ** 2
-        rebuild = kept + max(metric, moments, big + 3 * b * b + block, big + warming + others + max(block, widths))
-        refresh = 2 * later + big + after + others + max(metric, block)
+        fit = big + 3 * b * b + b * K + block
+        rebuild = kept + self.warmup * K + max(metric, moments, fit, big + warming + others + max(block, widths))
+        refresh = 2 * later + self.ring * K + big + after + others + max(metric, block)
         return SLACK * 8 * max(rebuild, refresh)
-
-    def seconds(self, d: int, outputs: int) -> float:
-        """A cautious estimate of the time per row after the warm-up."""
-        m, b = self.landmarks, self.big
-        experts = sum(2 * r * r + 4 * r * d + 4 * r * outputs for r in (m, m, m, b))
-        recent = 2 * self.small**2 + min(d, 300) ** 2 * 2 + 3 * sum(self.windows) * d
-        n = self.metric
-        metric = 2 * (n**3 / 3 + 2 * n * n * d * outputs) / self.refresh
-        return OVERHEAD + (experts + recent + metric + 4 * d * min(d, 300)) / FLOPS
 
     def _scaled(self, rows: float, landmarks: float) -> Recipe:
         def size(n: int, part: float = landmarks) -> int:
@@ -149,6 +170,9 @@ class Recipe(Params):
             refresh=self.refresh,
             windows=(size(self.windows[0]), size(self.windows[1], min(1.0, 3 * landmarks))),
             metric=max(2, size(self.metric, rows)),
+            experts=self.experts,
+            block=max(min(self.block, 32), size(self.block)),
+            full=self.full,
         )
 
 

@@ -37,6 +37,10 @@ class Ring(Params):
 
     def extend(self, X: Array) -> None:
         """Add the rows of X (n, d), in order."""
+        if len(X) == 1 and len(self.store_) == self.capacity:
+            self.store_[self.seen_ % self.capacity] = X[0]
+            self.seen_ += 1
+            return
         X, self.seen_ = X[-self.capacity :], self.seen_ + max(0, len(X) - self.capacity)
         room = len(self.store_)
         if self.seen_ + len(X) > room and room < self.capacity:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nystream._core.fixed_share import fixed_share
 from nystream._core.lags import lagged
+from nystream._core.members import mix_classes, mix_targets
 from nystream.params import Params
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 from nystream.types import Array
@@ -14,14 +15,13 @@ __all__ = ["Stack"]
 
 RATES = (1.0, 0.1, 0.01)
 """Of the label lags: the last label and two running means."""
+PACES = np.array(RATES)
 RECENT = 0.002
 """Rate of the running means of losses that `explain` shows."""
 SHARE = 0.001
 """Of both mixtures: about one change in a thousand rows."""
 ETA_SQUARED, ETA_LOG = 0.5, 1.0
 """Learning rates for the squared loss of standardised targets (a practical choice) and for the log loss (exact)."""
-LEAST = 1e-12
-"""No probability falls below this."""
 
 
 class Stack(Params):
@@ -71,24 +71,22 @@ class Stack(Params):
         """Pure. Lags are kept in the units of the labels; (label - shift) / scale are the standardised ones."""
         lags = np.broadcast_to(self.lags_, (len(F), *self.lags_.shape))
         stacked = self.stacker_.predict(self._inputs(F, lags, shift, scale))
-        members = self._members(F, stacked, self.expert_shares_[None])
-        return self._mixed(members, self.member_shares_[None])
+        shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
+        return mix_classes(F, stacked, *shares) if self.classes else mix_targets(F, stacked, *shares)[0]
 
-    def run(self, F: Array, T: Array, labels: Array, w: Array | None, shift: Array, scale: Array) -> Array:
-        """Targets T (n, C), standardised or codes, and for classes their numbers `labels` (n,)."""
-        inputs = self._inputs(F, self._past(T * scale + shift), shift, scale)
+    def run(
+        self, F: Array, T: Array, labels: Array, w: Array | None, shift: Array, scale: Array
+    ) -> tuple[Array, Array | None]:
+        """Targets T (n, C), standardised or codes, and for classes their numbers `labels` (n,).
+
+        Returns predictions and, for targets, the experts' disagreement (n, K).
+        """
+        inputs = self._inputs(F, self._past(T if self.classes else T * scale + shift), shift, scale)
         stacked = self.stacker_.run(inputs, labels if self.classes else T, w)
-        misses = (F - T[:, None, :]) ** 2
-        losses = misses.mean(axis=2)[:, None] if self.classes else misses.transpose(0, 2, 1)
-        lagged(losses.mean(axis=1), self.recent_, np.array([RECENT]))
-        shares = fixed_share(_weighted(losses, w), self.expert_shares_, ETA_SQUARED, SHARE)
-        members = self._members(F, stacked, shares)
+        shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
         if self.classes:
-            right = members[np.arange(len(F)), :, labels.astype(np.intp)]
-            losses, eta = -np.log(right)[:, None], ETA_LOG
-        else:
-            losses, eta = ((members - T[:, None, :]) ** 2).transpose(0, 2, 1), ETA_SQUARED
-        return self._mixed(members, fixed_share(_weighted(losses, w), self.member_shares_, eta, SHARE))
+            return mix_classes(F, stacked, *shares, T, labels, w, self.recent_, RECENT), None
+        return mix_targets(F, stacked, *shares, T, w, self.recent_, RECENT)
 
     def grow(self, outputs: int) -> None:
         """More classes: every label so far had the code -1 in the new columns."""
@@ -99,10 +97,15 @@ class Stack(Params):
         self.stacker_.grow(outputs)
         self.outputs_ = outputs
 
-    def rescale(self, factor: Array) -> None:
-        """Standardised targets are from now on so many times larger, (K,)."""
+    def rescale(self, factor: Array, lost: NDArray[np.intp]) -> None:
+        """Standardised targets are from now on so many times larger, (K,); those of `lost` start anew."""
         assert isinstance(self.stacker_, RidgeStacker)
         self.stacker_.rescale(factor)
+        if len(lost):
+            self.stacker_.restart(lost)
+            self.expert_shares_[lost] = 1 / self.expert_shares_.shape[1]
+            self.member_shares_[lost] = 1 / self.member_shares_.shape[1]
+            self.lags_[:, lost] = np.nan
 
     def weights(self) -> Array:
         """(inputs, G) what the stack inputs count for in the next prediction, the members weighed by the mixture."""
@@ -120,34 +123,13 @@ class Stack(Params):
     def _inputs(self, F: Array, lags: Array, shift: Array, scale: Array) -> Array:
         if not self.lags:
             return F
-        known = np.nan_to_num((lags - shift) / scale, nan=0.0)
+        known = lags if self.classes else (lags - shift) / scale
+        if np.isnan(known[0, 0, 0]):
+            known = np.nan_to_num(known, nan=0.0)
         return np.concatenate([F, known], axis=1)
 
     def _past(self, T: Array) -> Array:
         """(n, 3, C) the lags that held before each of these rows; and bring them up to date."""
         if not self.lags:
             return np.empty((len(T), *self.lags_.shape))
-        return lagged(np.ascontiguousarray(T), self.lags_, np.array(RATES))
-
-    def _members(self, F: Array, stacked: Array, shares: Array) -> Array:
-        """(n, S + 1, K) predictions of the stackers and, last, of the aggregation with weights (n or 1, G, E)."""
-        if not self.classes:
-            mean = np.einsum("nek,nke->nk", F, np.broadcast_to(shares, (len(F), *shares.shape[1:])))
-            return np.concatenate([stacked, mean[:, None]], axis=1)
-        mean = np.einsum("nec,ne->nc", F, np.broadcast_to(shares[:, 0], F.shape[:2]))
-        Q = np.clip((mean + 1) / 2, 0.01, 0.99)
-        if self.outputs_ == 2:
-            Q = np.hstack([1 - Q, Q])
-        Q /= Q.sum(axis=1, keepdims=True)
-        return np.maximum(np.concatenate([stacked, Q[:, None]], axis=1), LEAST)
-
-    def _mixed(self, members: Array, shares: Array) -> Array:
-        """Members (n, S + 1, K) by weights (n or 1, G, S + 1)."""
-        if self.classes:
-            P: Array = np.einsum("nsk,ns->nk", members, np.broadcast_to(shares[:, 0], members.shape[:2]))
-            return P / P.sum(axis=1, keepdims=True)
-        return np.einsum("nsk,nks->nk", members, np.broadcast_to(shares, (len(members), *shares.shape[1:])))
-
-
-def _weighted(losses: Array, w: Array | None) -> Array:
-    return np.ascontiguousarray(losses if w is None else losses * w[:, None, None])
+        return lagged(np.ascontiguousarray(T), self.lags_, PACES)

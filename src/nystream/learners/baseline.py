@@ -1,4 +1,4 @@
-"""The learner behind `learner=None`: ridge on random Fourier features, scaled as the first rows suggest."""
+"""Ridge on random Fourier features, scaled as the first rows suggest: one model, where `Auto` has many."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class ScaledFeatures(FeatureMap):
 
 
 class Baseline(LeastSquares, FeatureLearner):
-    """Ridge regression on random Fourier features of standardised inputs: a sound default that needs no parameter.
+    """Ridge regression on random Fourier features of standardised inputs: one fast model that needs no parameter.
 
     Inputs are centred, divided by their standard deviations and clipped to [-3, 3]; the Gaussian kernel's width is the
     median distance between distinct rows. Both are computed anew after rows 1, 2, 5, 10, 20, 50, ... of the warm-up,
@@ -265,7 +265,7 @@ def _rows(*blocks: Array) -> list[Rows]:
 
 
 def _shape(X: Array, weights: Array) -> tuple[Array, Array, float]:
-    """Weighted means, standard deviations (1 for a constant column) and median distance between distinct rows.
+    """Weighted means, standard deviations (of a constant column its size) and median distance between distinct rows.
 
     Neither the order of rows nor writing a row k times for a weight of k makes a difference (but for rounding).
     """

@@ -47,7 +47,8 @@ class BudgetPA(CorrectionLearner):
         Weight of the loss.
     variant : {"S", "NN", "P"}
     loss : {"hinge", "multiclass_hinge"} or such a Loss
-        With classes the correction moves the label and its strongest rival, and |alpha_r|^2 stands for alpha_r^2.
+        With classes the correction moves the label and its strongest rival, and |alpha_r|^2 stands for alpha_r^2
+        (alpha_r' M alpha_r with label similarities M).
 
     Deviations from the paper: classes and weights (which multiply C) are additions; a neighbour is nearest in the
     kernel's space, ties go to the smallest slot.

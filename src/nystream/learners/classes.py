@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nystream.learners.base import Learner
+from nystream.learners.columns import Columns
 from nystream.learners.probabilities import Brier, Calibration, Logistic, Platt, Softmax, Temperature
+from nystream.learners.thresholded import Thresholded
 from nystream.params import Params
 from nystream.types import Array
 
@@ -60,14 +63,15 @@ class ClassLearner(Params):
 
     @property
     def learners(self) -> list[Learner]:
-        """The trained learners: one, or one for every class."""
+        """The trained learners: one, or one for every class, or for every group of classes that can share one."""
         raise NotImplementedError
 
     def check(self, classes: int) -> None:
         """Refuse a number of classes that the learner has no room for."""
         limit = self.learner.classes
         if limit is not None and classes > limit:
-            raise ValueError(f"there are {classes} classes, but the loss of {self.learner!r} has {limit}; give it more")
+            way_out = "a threshold decides between two" if _shifted(self.learner) else "give it more"
+            raise ValueError(f"there are {classes} classes, but the loss of {self.learner!r} has {limit}; {way_out}")
 
     def declare(self, classes: int) -> None:
         """There are at least this many classes, whether seen or not."""
@@ -175,44 +179,66 @@ class OneVersusRest(ClassLearner):
 
     When a third class appears, class 0 takes over a copy of the first learner, read and trained with its sign turned:
     by the symmetry of the losses that is the learner it would have had. The new class starts with a learner that has
-    learnt nothing: declare classes beforehand where they are known.
+    learnt nothing: declare classes beforehand where they are known. Classes that begin together share one learner where
+    that gives the same bits (`Columns`): NOGD and NOLANA then hold one map for all of them, as FOGD with a seed does.
     """
 
-    members_: list[Learner]
+    groups_: list[Columns]
+    """Learners by the row they began with, in the order of their classes."""
     signs_: list[float]
 
     @property
     def learners(self) -> list[Learner]:
-        return self.members_ if self.classes_ else []
+        return [learner for group in self.groups_ for learner in group.learners_] if self.classes_ else []
 
     def _add(self, classes: int) -> None:
         if not self.classes_:
-            self.members_, self.signs_ = [self.learner.clone()], [1.0]
-        if classes > 2:
-            if len(self.members_) == 1:
-                self.members_.insert(0, copy.deepcopy(self.members_[0]))
-                self.signs_.insert(0, -1.0)
-            new = classes - len(self.members_)
-            self.members_ += [self.learner.clone() for _ in range(new)]
-            self.signs_ += [1.0] * new
+            self.groups_, self.signs_ = [], []
+            self._begin(1)
+        if classes <= 2:
+            return
+        if len(self.signs_) == 1:
+            self.signs_.insert(0, -1.0)
+            if self.groups_[0].started:
+                self.groups_.insert(0, copy.deepcopy(self.groups_[0]))
+        self._begin(classes - len(self.signs_))
+
+    def _begin(self, new: int) -> None:
+        """More classes, with learners that have learnt nothing."""
+        self.signs_ += [1.0] * new
+        while self.groups_ and not self.groups_[-1].started:  # these begin together with the new ones
+            self.groups_.pop()
+        missing = len(self.signs_) - sum(group.width for group in self.groups_)
+        if missing:
+            self.groups_.append(Columns(self.learner, missing))
+            self.groups_[-1].start()
 
     def _run(self, X: Array, classes: Numbers, weights: Array | None) -> Array:
-        if len(self.members_) == 1:
-            return self._both(self.members_[0].run(X, np.where(classes == 1, 1.0, -1.0), weights))
+        if len(self.signs_) == 1:
+            codes = np.where(classes == 1, 1.0, -1.0)[:, None]
+            return self._both(self.groups_[0].run(X, codes, weights)[:, 0])
         codes = np.where(classes[:, None] == np.arange(self.classes_), 1.0, -1.0) * self.signs_
-        return np.column_stack([m.run(X, codes[:, k], weights) for k, m in enumerate(self.members_)]) * self.signs_
+        return np.hstack([g.run(X, codes[:, part], weights) for g, part in self._parts]) * self.signs_
 
     def _step(self, x: Array, label: int, weight: float) -> Array:
-        if len(self.members_) == 1:
-            f = self.members_[0].step(x, 1.0 if label == 1 else -1.0, weight)
+        if len(self.signs_) == 1:
+            f = float(self.groups_[0].step(x, np.array([1.0 if label == 1 else -1.0]), weight)[0])
             return np.array([-f, f][: self.classes_])
-        members = enumerate(zip(self.members_, self.signs_, strict=True))
-        return np.array([s * m.step(x, s if k == label else -s, weight) for k, (m, s) in members])
+        codes = np.where(np.arange(self.classes_) == label, 1.0, -1.0) * self.signs_
+        return np.hstack([g.step(x, codes[part], weight) for g, part in self._parts]) * self.signs_
 
     def _scores(self, X: Array) -> Array:
-        if len(self.members_) == 1:
-            return self._both(self.members_[0].predict(X))
-        return np.column_stack([m.predict(X) for m in self.members_]) * self.signs_
+        if len(self.signs_) == 1:
+            return self._both(self.groups_[0].predict(X)[:, 0])
+        return np.hstack([g.predict(X) for g in self.groups_]) * self.signs_
+
+    @property
+    def _parts(self) -> Iterator[tuple[Columns, slice]]:
+        """Every group with its classes."""
+        first = 0
+        for group in self.groups_:
+            yield group, slice(first, first + group.width)
+            first += group.width
 
     def _both(self, f: Array) -> Array:
         F = np.empty((len(f), 2))
@@ -274,7 +300,15 @@ def _loss_of(learner: Learner) -> str:
     return loss if isinstance(loss, str) else str(loss.name)
 
 
+def _shifted(learner: Learner) -> bool:
+    """Whether the scores have a threshold taken off, so that they are no estimates of anything but a margin."""
+    inner = getattr(learner, "learner", None)
+    return isinstance(learner, Thresholded) or (isinstance(inner, Learner) and _shifted(inner))
+
+
 def _calibration_of(learner: Learner) -> Calibration:
+    if _shifted(learner):
+        return Platt()
     loss = _loss_of(learner)
     if learner.labels == "class":
         return Softmax() if loss == "softmax" or hasattr(learner, "probabilities") else Temperature()

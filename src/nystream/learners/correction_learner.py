@@ -35,7 +35,8 @@ class CorrectionLearner(ExpansionLearner):
 class UnboundedCorrections(CorrectionLearner):
     """Every correction is stored; with the linear kernel all of them add up to d weights per output, W <- W + alpha x'.
 
-    Then a round costs O(d K) time, the model O(d K) memory, and nothing grows.
+    Then a round costs O(d K) time, the model O(d K) memory, and nothing grows. (With label similarities M, M alpha
+    stands for alpha there.)
     """
 
     W_: Array
@@ -105,10 +106,8 @@ class UnboundedCorrections(CorrectionLearner):
 
 
 def checked_loss(loss: Any, kinds: tuple[type[Loss], ...]) -> Loss:
-    """The loss as an object, or a ValueError: one of these kinds, without similarities between labels."""
+    """The loss as an object, or a ValueError: one of these kinds."""
     found = as_loss(loss)
     if not isinstance(found, kinds):
         raise ValueError(f"loss must be one of {', '.join(repr(kind.name) for kind in kinds)}; got {found.name!r}")
-    if getattr(found, "label_similarity", None) is not None:
-        raise ValueError(f"loss={found!r} has similarities between labels, which only ILK, SILK, NORMA and BSGD use")
     return found

@@ -13,10 +13,10 @@ from nystream.dictionary.rows import Rows
 from nystream.features.demands import sampler_of
 from nystream.features.seeds import checked_seed, generator
 from nystream.kernels.base import Kernel
-from nystream.learners.base import Learner
+from nystream.learners.loss_learner import LossLearner
 from nystream.losses import Loss, as_loss
 from nystream.params import at_least, positive
-from nystream.types import Array, LabelKind, Seed
+from nystream.types import Array, Seed
 
 __all__ = ["DoublySGD"]
 
@@ -25,10 +25,12 @@ BLOCK = 128
 CHUNK = 64
 """Rounds whose directions are held at once."""
 TINY = 1e-100
-"""A lazy scale below this is multiplied into the coefficients."""
+"""A lazy scale below this is multiplied into the factors of the coefficients."""
+LONG = 1e4
+"""Sum of the scale, in units of it, above which it is settled: the mean hypothesis loses 4 of 16 digits at most."""
 
 
-class DoublySGD(Learner):
+class DoublySGD(LossLearner):
     """Gradient descent in the kernel's space that replaces k(x_t, .) by a few random features in every round.
 
     Round t draws B directions omega_i from the kernel's spectral density and phases b_i from U[0, 2 pi], by a generator
@@ -40,7 +42,8 @@ class DoublySGD(Learner):
     so that f is an unbiased estimate of functional gradient descent, and converges to the kernel's own function at
     rate O(1/t), however large the data: memory is B numbers a round (and output), none for points or directions.
     Time is O(t B d) a round; a block of rows draws the past directions once. In a single pass it is weak by
-    construction; fixed features (`FOGD`) learn faster from the same rows.
+    construction; fixed features (`FOGD`) learn faster from the same rows. With label similarities M the derivative l'
+    becomes M l'. The mean of the hypotheses (`averaged`) costs two more numbers for each stored round.
 
     Parameters
     ----------
@@ -86,10 +89,13 @@ class DoublySGD(Learner):
     widths_: list[int]
     """Columns at the start, then after each widening: directions are drawn in this order."""
     rounds_: Rows
-    """(stored, 1): the rounds that left coefficients."""
+    """(stored, 3): the rounds that left coefficients; the factor f that turns those into what they are now, over the
+    scale; and past, such that f cum + past is the sum of what they were in all rounds, in units of the coefficients."""
     coef_: Rows
-    """(stored, B K): their coefficients over the scale, output by output."""
+    """(stored, B K): their coefficients when they were stored, output by output."""
     scale_: float
+    cum_: float
+    """The sum of the scale over the rounds since it was settled."""
     t_: int
 
     def __init__(
@@ -116,20 +122,10 @@ class DoublySGD(Learner):
         self._loss = as_loss(loss)
         if step * lam >= t0 + 1:
             raise ValueError(f"step * lam must be less than t0 + 1, got step={step!r}, lam={lam!r}, t0={t0!r}")
-        if getattr(self._loss, "label_similarity", None) is not None:
-            raise ValueError("DoublySGD learns one column of coefficients per label; give the loss no label similarity")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with `deep`, those of parts as `part__name` too."""
         return {**super().get_params(deep), "step": self._theta}
-
-    @property
-    def labels(self) -> LabelKind:
-        return self._loss.labels
-
-    @property
-    def classes(self) -> int | None:
-        return self._loss.classes
 
     @property
     def size(self) -> int:
@@ -153,55 +149,73 @@ class DoublySGD(Learner):
         else:
             self.seed_ = int(self.seed)
         self.widths_ = [d]
-        self.rounds_, self.coef_ = Rows(1), Rows(self.block * outputs)
-        self.scale_, self.t_ = 1.0, 0
+        self.rounds_, self.coef_ = Rows(3), Rows(self.block * outputs)
+        self.scale_, self.cum_, self.t_ = 1.0, 0.0, 0
 
     def _predict(self, X: Array) -> Array:
-        return self.scale_ * self._past(X)
+        return self.scale_ * self._past(X, self.rounds_.view[:, 1])
+
+    def _averaged(self, X: Array) -> Array:
+        sums = self.rounds_.view[:, 1] * self.cum_ + self.rounds_.view[:, 2]
+        return self._past(X, sums / max(self.n_seen_, 1))
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         P = np.empty((len(X), self.outputs_))
         for i in range(0, len(X), BLOCK):
             part = slice(i, i + BLOCK)
-            F = self._past(X[part])
+            F = self._past(X[part], self.rounds_.view[:, 1])
             if not self.frozen:
                 self._learn(X[part], Y[part], None if weights is None else weights[part], F, P[part])
             else:
                 P[part] = self.scale_ * F
+                self._count(len(F))
         return P
 
     def _learn(self, X: Array, Y: Array, weights: Array | None, F: Array, P: Array) -> None:
         """Rounds into P. F (n, K): the functions of the rounds before the block, over the scale."""
-        B = self.block
+        B, similar = self.block, getattr(self._loss, "label_similarity", None)
         Phi = self._features(X, range(self.t_ + 1, self.t_ + len(X) + 1))
         for i in range(len(X)):
             P[i] = self.scale_ * F[i]
+            self._count(1)
             if self.frozen:
                 continue
             self.t_ += 1
             rate = self._theta / (self.t0 + self.t_)
             label = int(Y[i, 0]) if self._loss.multiclass else Y[i]
             g = np.asarray(self._loss.grad(label, P[i]), dtype=np.float64)
+            g = g if similar is None else similar @ g
             self.scale_ *= 1 - rate * self.lam
             if g.any() and (weights is None or weights[i] > 0):
                 own = slice(i * B, (i + 1) * B)
-                rate *= (1.0 if weights is None else float(weights[i])) / (B * self.scale_)
+                rate *= (1.0 if weights is None else float(weights[i])) / B
                 coef = -rate * np.outer(Phi[i, own], g)
-                self.rounds_.append(np.array([float(self.t_)]))
+                self.rounds_.append(np.array([float(self.t_), 1 / self.scale_, -self.cum_ / self.scale_]))
                 self.coef_.append(coef.ravel())
-                F[i + 1 :] += Phi[i + 1 :, own] @ coef
+                F[i + 1 :] += Phi[i + 1 :, own] @ coef / self.scale_
             if self.scale_ < TINY:
-                self.coef_.view[:] *= self.scale_
+                self._settle()
+                self.rounds_.view[:, 1] *= self.scale_
                 F *= self.scale_
                 self.scale_ = 1.0
 
-    def _past(self, X: Array) -> Array:
-        """(n, K): what the stored rounds give, over the scale."""
+    def _count(self, rounds: int) -> None:
+        """The present hypothesis enters the mean, for so many rounds."""
+        if self.cum_ > LONG * self.scale_:
+            self._settle()
+        self.cum_ += rounds * self.scale_
+
+    def _settle(self) -> None:
+        self.rounds_.view[:, 2] += self.rounds_.view[:, 1] * self.cum_
+        self.cum_ = 0.0
+
+    def _past(self, X: Array, factors: Array) -> Array:
+        """(n, K): what the stored rounds give, their coefficients times these factors (stored,)."""
         F = np.zeros((len(X), self.outputs_))
-        rounds, coef = self.rounds_.view[:, 0].astype(np.int64), self.coef_.view
+        rounds = self.rounds_.view[:, 0].astype(np.int64)
         for i in range(0, len(rounds), CHUNK):
             engine, cosines, sines = self._directions(rounds[i : i + CHUNK].tolist())
-            a = coef[i : i + CHUNK].reshape(-1, self.outputs_)
+            a = (factors[i : i + CHUNK, None] * self.coef_.view[i : i + CHUNK]).reshape(-1, self.outputs_)
             a = np.vstack([cosines[:, None] * a, sines[:, None] * a])
             for j in range(0, len(X), BLOCK):
                 Z = np.empty((len(X[j : j + BLOCK]), len(a)))

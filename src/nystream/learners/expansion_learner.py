@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
-import numpy as np
-
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.expansion import Expansion
-from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
-from nystream.learners.base import Learner
-from nystream.losses import Loss
-from nystream.types import Array, LabelKind
+from nystream.learners.loss_learner import LossLearner
+from nystream.types import Array
 
 __all__ = ["ExpansionLearner", "Loop", "checked_kernel"]
 
@@ -24,7 +20,7 @@ class Loop(Protocol):
     def run(self, X: Array, Y: Array, weights: Array | None, t: int) -> Array: ...
 
 
-class ExpansionLearner(Learner):
+class ExpansionLearner(LossLearner):
     """kernel + rule + budget. Subclasses set `kernel` and `_loss` in their constructor and give `_loop` and `_limits`.
 
     `_loop` is called whenever the arrays of the state are new (start, growth, restore) and returns the compiled rounds
@@ -38,7 +34,6 @@ class ExpansionLearner(Learner):
     kernel: Kernel
     expansion_: Expansion
     budget_: Budget
-    _loss: Loss
 
     def _limits(self) -> Budget:
         """A fresh budget."""
@@ -46,22 +41,6 @@ class ExpansionLearner(Learner):
 
     def _loop(self) -> Loop:
         raise NotImplementedError
-
-    def averaged(self, X: Any) -> Array:
-        """Predictions of the mean of all hypotheses so far, (1/T) sum_t f_t (online-to-batch conversion). Pure.
-
-        Terms that a budget has dropped are gone from the mean too: it averages what is stored now.
-        """
-        X = as_block(X, self.d_ or None)
-        return self._outward(self._averaged(X) if self.d_ else np.zeros((len(X), self.outputs_)))
-
-    @property
-    def labels(self) -> LabelKind:
-        return self._loss.labels
-
-    @property
-    def classes(self) -> int | None:
-        return self._loss.classes
 
     @property
     def size(self) -> int:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-import numpy as np
-
 from nystream.features.base import FeatureMap
 from nystream.features.fastfood import Fastfood
 from nystream.features.fourier import Fourier
-from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
-from nystream.learners.feature_learner import FeatureLearner
+from nystream.learners.gradient_learner import GradientLearner
 from nystream.losses import Loss
 from nystream.params import at_least, one_of
 from nystream.solvers.ogd import OGD
-from nystream.types import Array, Seed
+from nystream.types import Seed
 
 __all__ = ["FOGD"]
 
 MAPS = ("fourier", "orthogonal", "fastfood")
 
 
-class FOGD(FeatureLearner):
+class FOGD(GradientLearner):
     """Fourier online gradient descent: a linear model on random features of a shift-invariant kernel.
 
     With directions omega_i drawn once from the kernel's spectral density and D = dim / 2::
@@ -79,11 +74,6 @@ class FOGD(FeatureLearner):
     True
     """
 
-    multi_output: ClassVar[bool] = True
-    weighted: ClassVar[bool] = True
-
-    solver_: OGD
-
     def __init__(
         self,
         kernel: Kernel,
@@ -115,13 +105,8 @@ class FOGD(FeatureLearner):
             features: FeatureMap = Fastfood(self.kernel, self.dim, seed=self.seed)
         else:
             features = Fourier(self.kernel, self.dim, orthogonal=self.features == "orthogonal", seed=self.seed)
-        return features, OGD(
-            self.loss, eta=self.eta, schedule=self.schedule, lam=self.lam, method=self.method, average=self.average
-        )
+        return features, self._descent(self.method)
 
-    def averaged(self, X: Any) -> Array:
-        """Predictions of the mean of the hypotheses of all rounds (online to batch); needs average=True."""
-        X = as_block(X, self.d_ or None)
-        if not self.d_:
-            return self._outward(np.zeros((len(X), self.outputs_)))
-        return self._outward(self.features_.transform(X) @ self.solver_.averaged())
+    @property
+    def separable(self) -> bool:
+        return isinstance(self.seed, int)  # else a clone draws other directions

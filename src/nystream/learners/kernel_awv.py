@@ -102,9 +102,9 @@ class KernelRidge(LeastSquares, Learner):
                 stop = row
                 while stop < len(X) and stop - row < BLOCK and w[stop] > 0:
                     stop += 1
-                if stop == row:  # weight 0: x is not counted, so AWV says what ridge says; nothing is learnt
+                if stop == row:  # weight 0: the row is only asked about
                     stop += 1
-                    P[row:stop] = self._emit(self.factor_.whiten(X[row:stop]) @ self.e_.view, np.zeros(1))
+                    P[row:stop] = self._predict(X[row:stop])
                 else:
                     P[row:stop] = self._learn(X[row:stop], Y[row:stop], w[row:stop])
                 row = stop

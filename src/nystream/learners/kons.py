@@ -48,6 +48,8 @@ class KONS(Learner):
         if l' != 0:  append the row (d l, sqrt(lam (1 + d^2 s))) to L,  -1/sqrt(eta lam (1 + d^2 s)) to v
 
     Blocks share one kernel product and one triangular solve; rows that enter inside a block correct those after them.
+    Where d^2 k(x, x) is above 1e12 lam, which double precision could not tell from infinity, the row enters L with that
+    size: the guarantee holds all the same, but `ONS` or `ProsNKons`, which keep A itself, learn better there.
     Cost per round O(t^2) time and memory for t stored points; rounds without gradient and projection store nothing.
     Guarantee: with eta_t = sigma, the curvature of the loss on [-clip, clip], regret against any function with
     |f(x_t)| <= clip is at most (lam |f|^2 + sum_t g_t' A_t^-1 g_t) / 2, see `regret_bound`.
@@ -55,14 +57,8 @@ class KONS(Learner):
     Parameters
     ----------
     kernel : Kernel
-    loss : str or Loss, default "squared"
-        A loss of one score; curved ones (squared, squared_hinge, logistic) have logarithmic regret.
-    clip : float, default 1.0
-        Bound on predictions, and for the squared loss on |y|. Keep it off the kink of hinge losses, e.g. 1.5.
-    lam : float, default 1.0
-        Ridge of the metric; the paper's alpha.
-    eta : "auto" or float
-        "auto": sigma, or 1 / (L clip sqrt(t)) where the loss has no curvature (hinge, absolute).
+    loss, clip, lam, eta
+        As in `nystream.ONS`; lam is the paper's alpha.
     max_points : int or None
         Refuse, before anything changes, to store more points than this.
 
@@ -159,23 +155,26 @@ class KONS(Learner):
         T, own = self._whitened(K), gram.diagonal().copy()
         f = T @ self.v_.view[:, 0] + K @ self.record_.view[:, OUTSIDE]
         G = np.ascontiguousarray(gram - T @ T.T)
-        record, loss, E, v, pivots, odds = self._newton.rounds(f, G, own, Y, t, self.trace_, *self._coins(X, gram))
+        record, loss, E, v, scale, pivots, odds = self._newton.rounds(
+            f, G, own, Y, t, self.trace_, *self._coins(X, gram)
+        )
         stored = (record[:, GAIN] > 0) | (record[:, OUTSIDE] != 0)
         new = int(np.count_nonzero(stored))
         self._check_room(new)
         self.total_loss_ += loss
         self._sampled(X, record, odds)
         if new:
-            self._store(X[stored], record[stored], T[stored], E[:, stored], v, pivots, own[stored])
+            self._store(X[stored], record[stored], T[stored], E[:, stored], v, scale, pivots, own[stored])
         return record[:, PREDICTION, None].copy()
 
-    def _store(self, X: Array, record: Array, T: Array, E: Array, v: Array, pivots: Array, own: Array) -> None:
+    def _store(
+        self, X: Array, record: Array, T: Array, E: Array, v: Array, scale: Array, pivots: Array, own: Array
+    ) -> None:
         """Points with a coefficient outside the factor, a row in it, or both; E (r, n) are coordinates gained since."""
         outside, enters = record[:, OUTSIDE], record[:, GAIN] > 0
         if outside.any():
             self.v_.view[:, 0] -= outside @ T
         if len(v):
-            scale = record[enters, GRAD] * np.sqrt(record[enters, GAIN])
             C = np.ascontiguousarray((E[:, enters] * scale).T)  # strictly lower: a row gains by earlier ones only
             C.flat[:: len(C) + 1] = pivots
             self._factor.append(np.ascontiguousarray(scale[:, None] * T[enters]), C)
@@ -304,6 +303,11 @@ class KONS(Learner):
             dimension = a_priori_dimension(self.kernel, self._gradients()[0], self.lam / (eta[0] * L * L), self.n_seen_)
         excess = 4 * (self.clip * L) ** 2 * float(np.maximum(eta - self._steps.sigma, 0.0).sum())
         return BoundTerms(self.lam * norm2, dimension / float(eta[-1]), excess)
+
+    @property
+    def pivots(self) -> Array:
+        """Squares of the diagonal of L, one for each gradient in the metric: each at least lam."""
+        return self._factor.diagonal**2 if self.d_ else np.zeros(0)
 
     def log_det(self) -> float:
         """log det(A_t / lam) = log det(I + D K D/lam), D the scales l' sqrt(eta)."""

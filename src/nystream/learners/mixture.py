@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar
 
 import numpy as np
 
 from nystream._core.fixed_share import fixed_share
 from nystream.learners.base import Learner
-from nystream.learners.panel import Panel
+from nystream.learners.ensemble import Ensemble, check_learners
 from nystream.params import positive
 from nystream.types import Array
 
 __all__ = ["Mixture"]
 
-BLOCK = 256
-"""Rows that the learners get at a time."""
 
-
-class Mixture(Learner):
+class Mixture(Ensemble):
     """Exponential weights with a fixed share: nearly as good as the best learner in every stretch of the stream.
 
     Learner i predicts q_i, clipped to [-B, B]; N learners start with weight 1/N each, and after every round::
@@ -66,15 +61,10 @@ class Mixture(Learner):
     True
     """
 
-    multi_output: ClassVar[bool] = True  # a learner that is not will be named at the start
-
-    experts_: list[Learner]
     shares_: Array
     """v, (K, N)."""
     losses_: Array
     """Squared losses so far of the learners, (K, N)."""
-    largest_: float
-    _panel: Panel
 
     def __init__(
         self, learners: Sequence[Learner], *, bound: float, share: float = 0.001, eta: float | None = None
@@ -83,12 +73,7 @@ class Mixture(Learner):
         self.bound = positive("bound", bound)
         self.share = positive("share", share, below=1.0)
         self.eta = None if eta is None else positive("eta", eta)
-        _check(learners)
-
-    @property
-    def experts(self) -> list[Learner]:
-        """The learners as trained so far, in the order of `learners`; empty before the first example."""
-        return self.experts_ if self.d_ else []
+        check_learners(learners, "Mixture")
 
     def weights(self) -> Array:
         """What the next prediction gives to the learners, summing to 1: (N,), or (N, K) for K > 1 outputs."""
@@ -113,70 +98,18 @@ class Mixture(Learner):
         return price / self._eta
 
     def _start(self, d: int, outputs: int) -> None:
-        experts = [learner.clone() for learner in self.learners]
-        for i, expert in enumerate(experts):
-            if outputs > 1 and not expert.multi_output:
-                kind = type(expert).__name__
-                raise ValueError(f"y has {outputs} columns, but learners[{i}], a {kind}, has one output")
-            expert.reserve(d, outputs)
-        self.experts_, self._panel = experts, Panel(experts)
-        self.shares_ = np.full((outputs, len(experts)), 1 / len(experts))
-        self.losses_ = np.zeros((outputs, len(experts)))
-        self.largest_ = 0.0
+        self._begin(d, outputs)
+        N = len(self.learners)
+        self.shares_, self.losses_ = np.full((outputs, N), 1 / N), np.zeros((outputs, N))
 
-    def _predict(self, X: Array) -> Array:
-        P = np.empty((len(X), self.outputs_))
-        for i in range(0, len(X), BLOCK):
-            Q = np.clip(self._panel.predict(X[i : i + BLOCK]), -self.bound, self.bound)
-            P[i : i + BLOCK] = np.einsum("nki,ki->nk", Q, self.shares_)
-        return P
-
-    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        largest = float(np.abs(Y).max())
-        if largest > self.bound >= self.largest_:
-            warnings.warn(
-                f"a label is outside [-bound, bound] with bound={self.bound!r}: learning goes on, but the regret "
-                "guarantee is void; set bound to a bound on |y|",
-                UserWarning,
-                stacklevel=3,
-            )
-        self.largest_ = max(self.largest_, largest)
-        P = np.empty_like(Y)
-        for i in range(0, len(X), BLOCK):
-            part = slice(i, i + BLOCK)
-            Q = np.clip(self._panel.run(X[part], Y[part]), -self.bound, self.bound)
-            losses = (Q - Y[part][:, :, None]) ** 2
-            P[part] = np.einsum("nki,nki->nk", Q, fixed_share(losses, self.shares_, self._eta, self.share))
-            self.losses_ += losses.sum(axis=0)
-        return P
-
-    def _widen(self, d: int) -> None:
-        for expert in self.experts_:
-            expert.widen(d)
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
-        if "experts_" in state:
-            self._panel = Panel(self.experts_)
+    def _mixed(self, Q: Array, Y: Array | None = None) -> Array:
+        Q = np.clip(Q, -self.bound, self.bound)
+        if Y is None:
+            return np.einsum("nki,ki->nk", Q, self.shares_)
+        losses = (Q - Y[:, :, None]) ** 2
+        self.losses_ += losses.sum(axis=0)
+        return np.einsum("nki,nki->nk", Q, fixed_share(losses, self.shares_, self._eta, self.share))
 
     @property
     def _eta(self) -> float:
         return 1 / (8 * self.bound**2) if self.eta is None else self.eta
-
-    @property
-    def size(self) -> int:
-        """Stored points or features, of all learners together."""
-        return sum(expert.size for expert in self.experts)
-
-    @property
-    def nbytes(self) -> int:
-        own = self.shares_.nbytes + self.losses_.nbytes if self.d_ else 0
-        return own + sum(expert.nbytes for expert in self.experts)
-
-
-def _check(learners: Sequence[Learner]) -> None:
-    if not isinstance(learners, (list, tuple)) or not learners:
-        raise ValueError(f"learners must be a list of at least one learner, got {learners!r}")
-    for i, learner in enumerate(learners):
-        if not isinstance(learner, Learner) or learner.labels != "real":
-            raise ValueError(f"learners[{i}] must be a learner of real targets such as PKAWV, got {learner!r}")

@@ -8,8 +8,7 @@ from nystream.features.adaptive_nystrom import AdaptiveNystrom
 from nystream.kernels.base import Kernel
 from nystream.learners.landmark_learner import LandmarkLearner
 from nystream.losses import Loss
-from nystream.params import at_least, one_of
-from nystream.solvers.ogd import OGD
+from nystream.params import one_of
 
 __all__ = ["NOGD"]
 
@@ -42,13 +41,18 @@ class NOGD(LandmarkLearner):
         eta_t = eta, or eta t^(-1/2).
     lam : float, default 0.0
         Ridge; eta lam < 1.
+    method : {"sgd", "adagrad"}
+        Plain steps, or steps divided by the root of the squared gradients so far, feature by feature: features of small
+        eigenvalues, which plain steps hardly move, then learn as fast as the others. "adagrad" wants lam = 0.
     select : {"first", "support"}
         Landmarks are the first m points, or the first m with a loss (their gradient is not 0).
     tol : float, default 1e-8
         Features whose eigenvalue is at most tol S_1 are 0.
+    average : bool, default False
+        Keep the mean of the hypotheses of all rounds, those before there were m landmarks included, for `averaged`.
 
     Deviations from the paper: it computes the map from the first m points before it learns from them (which moves
-    the predictions of those m rounds only, and with r = m not even those).
+    the predictions of those m rounds only, and with r = m not even those); "adagrad" is an addition.
 
     References
     ----------
@@ -77,20 +81,13 @@ class NOGD(LandmarkLearner):
         eta: float = 0.3,
         schedule: str = "constant",
         lam: float = 0.0,
+        method: str = "sgd",
         select: str = "first",
         tol: float = 1e-8,
+        average: bool = False,
     ) -> None:
-        self.kernel = kernel
-        self.landmarks = at_least("landmarks", landmarks, 1)
-        self.rank = rank
-        self.loss = loss
-        self.eta = eta
-        self.schedule = schedule
-        self.lam = lam
         self.select = one_of("select", select, ("first", "support"))
-        self.tol = tol
-        self._template = self._parts()[1]  # the parts refuse bad values here, not at the first example
+        super().__init__(kernel, landmarks, rank, loss, eta, schedule, lam, method, tol, average)
 
-    def _parts(self) -> tuple[AdaptiveNystrom, OGD]:
-        features = AdaptiveNystrom(self.kernel, self.landmarks, self.rank, math.inf, tol=self.tol)
-        return features, OGD(self.loss, eta=self.eta, schedule=self.schedule, lam=self.lam)
+    def _new_map(self) -> AdaptiveNystrom:
+        return AdaptiveNystrom(self.kernel, self.landmarks, self.rank, math.inf, tol=self.tol)

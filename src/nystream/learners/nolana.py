@@ -8,8 +8,7 @@ from nystream.features.adaptive_nystrom import AdaptiveNystrom
 from nystream.kernels.base import Kernel
 from nystream.learners.landmark_learner import LandmarkLearner
 from nystream.losses import Loss
-from nystream.params import at_least, one_of
-from nystream.solvers.ogd import OGD
+from nystream.params import one_of
 from nystream.types import Array
 
 __all__ = ["NOLANA"]
@@ -54,6 +53,8 @@ class NOLANA(LandmarkLearner):
         eta_t = eta, or eta t^(-1/2).
     lam : float, default 0.0
         Ridge; eta lam < 1.
+    method : {"sgd", "adagrad"}
+        The step, as in `NOGD`.
     theta : float, optional
         Ridge of the change of basis; None is 1e-8 S_1.
     order : {"gd_ls", "ls_gd"}
@@ -65,9 +66,12 @@ class NOLANA(LandmarkLearner):
         What N_q counts: the rows that moved landmark q, or all rows nearest to it.
     tol : float, default 1e-8
         Features whose eigenvalue is at most tol S_1 are 0.
+    average : bool, default False
+        Keep the mean of the hypotheses of all rounds, for `averaged`. It is a function of the features as they are now:
+        each move carries the sum of the hypotheses so far over as it carries w, by values at the new landmarks.
 
     Deviations from the paper: those of `AdaptiveNystrom`; the ridge acts in every round; theta, of which the paper
-    gives no value, is tiny, because what it shrinks compounds over the moves.
+    gives no value, is tiny, because what it shrinks compounds over the moves; "adagrad" is an addition.
 
     References
     ----------
@@ -99,34 +103,28 @@ class NOLANA(LandmarkLearner):
         eta: float = 0.3,
         schedule: str = "constant",
         lam: float = 0.0,
+        method: str = "sgd",
         theta: float | None = None,
         order: str = "gd_ls",
         solver: str = "auto",
         count: str = "moves",
         tol: float = 1e-8,
+        average: bool = False,
     ) -> None:
-        self.kernel = kernel
-        self.landmarks = at_least("landmarks", landmarks, 1)
-        self.rank = rank
         self.eps = eps
-        self.loss = loss
-        self.eta = eta
-        self.schedule = schedule
-        self.lam = lam
         self.theta = theta
         self.order = one_of("order", order, ("gd_ls", "ls_gd"))
         self.solver = solver
         self.count = count
-        self.tol = tol
-        self._template = self._parts()[1]  # the parts refuse bad values here, not at the first example
+        super().__init__(kernel, landmarks, rank, loss, eta, schedule, lam, method, tol, average)
 
     @property
     def moves(self) -> int:
         """Rounds so far that moved a landmark."""
         return self.features_.moves if self.d_ and self.expansion_ is None else 0
 
-    def _parts(self) -> tuple[AdaptiveNystrom, OGD]:
-        features = AdaptiveNystrom(
+    def _new_map(self) -> AdaptiveNystrom:
+        return AdaptiveNystrom(
             self.kernel,
             self.landmarks,
             self.rank,
@@ -136,7 +134,6 @@ class NOLANA(LandmarkLearner):
             theta=self.theta,
             tol=self.tol,
         )
-        return features, OGD(self.loss, eta=self.eta, schedule=self.schedule, lam=self.lam)
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         if self.expansion_ is not None:

@@ -7,6 +7,7 @@ from typing import cast
 from nystream.features.base import FeatureMap, Identity
 from nystream.learners.feature_learner import FeatureLearner
 from nystream.losses import Loss
+from nystream.solvers.newton import NewtonSolver
 from nystream.solvers.ons import ONS as NewtonStep
 
 __all__ = ["ONS"]
@@ -83,10 +84,13 @@ class ONS(FeatureLearner):
         """log det(A_t / lam)."""
         return self._solver.log_det()
 
-    def _parts(self) -> tuple[FeatureMap, NewtonStep]:
+    def _parts(self) -> tuple[FeatureMap, NewtonSolver]:
         features = Identity() if self.features is None else self.features._as_parameter()
-        return features, NewtonStep(self.loss, clip=self.clip, lam=self.lam, eta=self.eta)
+        return features, self._newton()
+
+    def _newton(self) -> NewtonSolver:
+        return NewtonStep(self.loss, clip=self.clip, lam=self.lam, eta=self.eta)
 
     @property
-    def _solver(self) -> NewtonStep:
-        return cast(NewtonStep, super()._solver)
+    def _solver(self) -> NewtonSolver:
+        return cast(NewtonSolver, super()._solver)

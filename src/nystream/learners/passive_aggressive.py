@@ -9,7 +9,7 @@ from nystream._core.loop import Correction
 from nystream.kernels.base import Kernel
 from nystream.learners.correction_learner import UnboundedCorrections, checked_loss
 from nystream.learners.expansion_learner import checked_kernel
-from nystream.losses import EpsilonInsensitive, Hinge, Loss, MulticlassHinge, StructuredHinge
+from nystream.losses import EpsilonInsensitive, Hinge, Loss, MulticlassHinge, StructuredHinge, VectorLoss
 from nystream.params import one_of, positive
 
 __all__ = ["PassiveAggressive"]
@@ -41,9 +41,10 @@ class PassiveAggressive(UnboundedCorrections):
     C : float, default 1.0
         Weight of the loss; not used by variant None.
     loss : str or Loss, default "hinge"
-        "hinge", "epsilon_insensitive", "multiclass_hinge", or a StructuredHinge with label margins.
+        "hinge", "epsilon_insensitive", "multiclass_hinge", or a StructuredHinge.
     multiclass : {"exact", "runner_up"}
-        The step with classes; "runner_up" is the paper's. They agree for two classes; "exact" is better with more.
+        The step with classes; "runner_up" is the paper's. They agree for two classes; "exact" is better with more. A
+        structured hinge with label similarities has only "runner_up".
 
     Deviations from the paper: the "exact" step for classes; weights, which multiply C (with variant None a weight of 0
     skips the round and others change nothing); several targets.
@@ -89,6 +90,8 @@ class PassiveAggressive(UnboundedCorrections):
         self.loss = loss
         self.multiclass = one_of("multiclass", multiclass, RULES)
         self._loss = checked_loss(loss, LOSSES)
+        if isinstance(self._loss, VectorLoss):
+            self._loss._check_rule(multiclass)
 
     def _correction(self) -> Correction:
         rule, C = "soft" if self.variant == "II" else "capped", math.inf if self.variant is None else self.C

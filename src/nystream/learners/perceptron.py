@@ -35,7 +35,8 @@ class Perceptron(UnboundedCorrections):
     ----------
     kernel : Kernel
     loss : {"hinge", "multiclass_hinge"} or such a Loss
-        Labels -1/+1, or classes 0, 1, 2, ...; a margin that the loss has is not used.
+        Labels -1/+1, or classes 0, 1, 2, ...; a margin that the loss has is not used, similarities between labels
+        are (`StructuredHinge`): scores then are those of the joint kernel k(x, x') M[y, y'].
 
     Deviations from the paper: classes are an addition (the usual one).
 
@@ -79,7 +80,7 @@ class RandomBudgetPerceptron(CorrectionLearner):
     budget : int, default 100
         Points stored at most.
     loss : {"hinge", "multiclass_hinge"} or such a Loss
-        Labels -1/+1, or classes.
+        Labels -1/+1, or classes, as in `Perceptron`.
     seed : int, Generator or None
         Of the removals.
 

@@ -41,7 +41,7 @@ class Projectron(CorrectionLearner):
         Projectron++: also update where the answer is right with a margin below 1.
     loss : {"hinge", "multiclass_hinge"} or such a Loss
         Labels -1/+1, or classes: the label and its strongest rival move, and delta and P are those of the pair,
-        sqrt(2) delta and 2 P.
+        sqrt(2) delta and 2 P; with label similarities M the 2 is M[y,y] + M[y*,y*] - 2 M[y,y*].
 
     Deviations from the paper: classes are an addition; a Cholesky factor in the place of K^-1, which loses its digits
     where tol is small and the kernel smooth. The threshold is on the distance; some public code has it on the square.

@@ -39,14 +39,8 @@ class ProsNKons(Learner):
     Parameters
     ----------
     kernel : Kernel
-    loss : str or Loss, default "squared"
-        A loss of one score; curved ones (squared, squared_hinge, logistic) have logarithmic regret.
-    clip : float, default 1.0
-        Bound on predictions, and for the squared loss on |y|. Keep it off the kink of hinge losses, e.g. 1.5.
-    lam : float, default 1.0
-        Ridge of the metric; the paper's alpha.
-    eta : "auto" or float
-        "auto": sigma, or 1 / (L clip sqrt(t)) where the loss has no curvature.
+    loss, clip, lam, eta
+        As in `nystream.ONS`; lam is the paper's alpha.
     mu : float or None
         Ridge of the leverage scores; smaller keeps more atoms. None: lam.
     eps, beta : float
@@ -197,7 +191,7 @@ class ProsNKons(Learner):
 
     def _widen_solver(self) -> None:
         """Features that are 0 so far, and stay so until their atom has come."""
-        old, new = len(self.solver_.u_), self.atoms_.width
+        old, new = self.solver_.metric_.dim_, self.atoms_.width
         if new != old:
             self.solver_.rebase(Change(np.eye(new, old)), new)
 

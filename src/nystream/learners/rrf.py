@@ -13,10 +13,10 @@ from nystream.features.demands import gaussian_of
 from nystream.features.fourier import even_dim
 from nystream.features.seeds import checked_seed, generator
 from nystream.kernels.base import Kernel
-from nystream.learners.base import Learner
+from nystream.learners.loss_learner import LossLearner
 from nystream.losses import Loss, as_loss
 from nystream.params import positive
-from nystream.types import Array, LabelKind, Seed
+from nystream.types import Array, Seed
 
 __all__ = ["RRF"]
 
@@ -28,7 +28,7 @@ BLOCK = 512
 """Rows whose features a prediction holds at once."""
 
 
-class RRF(Learner):
+class RRF(LossLearner):
     """Random Fourier features with one learnt scale per input column: the kernel is fitted while it is used.
 
     E is a fixed D x d matrix of normals; the directions are its rows with column n scaled by exp(a_n), from
@@ -40,7 +40,8 @@ class RRF(Learner):
         w -= eta dw,        a_n -= eta_scale clip(da_n, -1, 1)
 
     both gradients at the old w and a; for K outputs da is the sum of theirs. Columns that do not matter shrink away,
-    columns that do are resolved more finely. O(dim (d + K)) time per round and memory; nothing grows with t.
+    columns that do are resolved more finely. With label similarities M the weights of the K outputs move by M g in the
+    place of g. O(dim (d + K)) time per round and memory; nothing grows with t.
 
     Parameters
     ----------
@@ -57,6 +58,9 @@ class RRF(Learner):
         0 is FOGD.
     lam : float, default 0.0
         Ridge on the weights.
+    average : bool, default False
+        Keep the mean of w over the rounds, for `averaged`, which reads it with the scales of now: the mean of the
+        hypotheses themselves would need the features of every round. With eta_scale = 0 it is just that.
     seed : int, Generator or None
         Of the normals.
 
@@ -88,6 +92,8 @@ class RRF(Learner):
     a_: Array
     W_: Array
     """(K, dim)."""
+    total_: Array
+    """(K, dim): the sum of the weights that predicted; only with `average`."""
     _rounds: Rescaled
 
     def __init__(
@@ -99,6 +105,7 @@ class RRF(Learner):
         eta: float = 0.3,
         eta_scale: float | None = None,
         lam: float = 0.0,
+        average: bool = False,
         seed: Seed = None,
     ) -> None:
         gaussian_of(kernel, "RRF", "use FOGD for other shift-invariant kernels")
@@ -108,20 +115,11 @@ class RRF(Learner):
         self.eta = positive("eta", eta)
         self.eta_scale = None if eta_scale is None else positive("eta_scale", eta_scale, zero=True)
         self.lam = positive("lam", lam, zero=True)
+        self.average = average
         self.seed = checked_seed(seed)
         self._loss = as_loss(loss)
         if eta * lam >= 1:
             raise ValueError(f"eta * lam must be less than 1, got eta={eta!r}, lam={lam!r}; lower one of them")
-        if getattr(self._loss, "label_similarity", None) is not None:
-            raise ValueError("RRF learns one column of weights per label; give the loss no label similarity")
-
-    @property
-    def labels(self) -> LabelKind:
-        return self._loss.labels
-
-    @property
-    def classes(self) -> int | None:
-        return self._loss.classes
 
     @property
     def scales(self) -> Array:
@@ -135,13 +133,15 @@ class RRF(Learner):
 
     @property
     def nbytes(self) -> int:
-        return self.E_.nbytes + self.a_.nbytes + self.W_.nbytes if self.d_ else 0
+        return sum(a.nbytes for a in (self.E_, self.a_, *self._weights)) if self.d_ else 0
 
     def _start(self, d: int, outputs: int) -> None:
         self.rng_ = generator(self.seed)
         self.E_ = np.ascontiguousarray(self.rng_.standard_normal((self.dim // 2, d)).T)
         self.a_ = np.full(d, self._first)
         self.W_ = np.zeros((outputs, self.dim))
+        if self.average:
+            self.total_ = np.zeros((outputs, self.dim))
         self._bind()
 
     @property
@@ -153,12 +153,24 @@ class RRF(Learner):
         """Of a feature: sqrt(k(x, x) / D)."""
         return math.sqrt(gaussian_of(self.kernel, "RRF", "")[1] / (self.dim // 2))
 
+    @property
+    def _weights(self) -> list[Array]:
+        """The arrays of shape (K, dim)."""
+        return [self.W_, self.total_] if self.average else [self.W_]
+
+    def _averaged(self, X: Array) -> Array:
+        return self._scores(X, self.total_ / max(self.n_seen_, 1))
+
     def _predict(self, X: Array) -> Array:
+        return self._scores(X, self.W_)
+
+    def _scores(self, X: Array, W: Array) -> Array:
+        """W z(x) of every row, (n, K)."""
         features, P = FourierFeatures(self.E_ * self.scales[:, None], self._gain), np.empty((len(X), self.outputs_))
         for i in range(0, len(X), BLOCK):
             Z = np.empty((len(X[i : i + BLOCK]), self.dim))
             features.map(X[i : i + BLOCK], Z)
-            P[i : i + BLOCK] = Z @ self.W_.T
+            P[i : i + BLOCK] = Z @ W.T
         return P
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
@@ -168,7 +180,10 @@ class RRF(Learner):
         return self._rounds.run(X, Y, weights)
 
     def _grow(self, outputs: int) -> None:
-        self.W_ = np.vstack([self.W_, np.zeros((outputs - len(self.W_), self.dim))])
+        rows = ((0, outputs - len(self.W_)), (0, 0))
+        self.W_ = np.pad(self.W_, rows)
+        if self.average:
+            self.total_ = np.pad(self.total_, rows)
         self._bind()
 
     def _widen(self, d: int) -> None:
@@ -180,8 +195,9 @@ class RRF(Learner):
 
     def _bind(self) -> None:
         rate = self.eta / RATIO if self.eta_scale is None else self.eta_scale
+        total = self.total_ if self.average else None
         self._rounds = Rescaled(
-            self._loss, self.E_, self.a_, self.W_, self._gain, self.eta, float(rate), self.lam, LIMIT
+            self._loss, self.E_, self.a_, self.W_, total, self._gain, self.eta, float(rate), self.lam, LIMIT
         )
 
     def _restore(self, state: dict[str, Any]) -> None:

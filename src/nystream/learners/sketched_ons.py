@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import cast
 
-from nystream.features.base import FeatureMap, Identity
-from nystream.learners.feature_learner import FeatureLearner
+from nystream.features.base import FeatureMap
+from nystream.learners.ons import ONS
 from nystream.losses import Loss
 from nystream.solvers.sketched_ons import SketchedONS as SketchedNewtonStep
 
 __all__ = ["SketchedONS"]
 
 
-class SketchedONS(FeatureLearner):
+class SketchedONS(ONS):
     """Online Newton step whose metric keeps only the leading directions of the gradients: linear in the features.
 
     `ONS` with A_t = lam I + S_t'S_t, where S_t'S_t is the Frequent-Directions sketch of sum_s eta_s g_s g_s': each
@@ -33,14 +33,8 @@ class SketchedONS(FeatureLearner):
         A map of the inputs, e.g. `Fourier(Gaussian(0.5), 1000)`; None is the linear model.
     sketch : int, default 10
         Rows of the sketch, ell. Above the number of features the learner is `ONS`.
-    loss : str or Loss, default "squared"
-        A loss of one score; curved ones (squared, squared_hinge, logistic) have logarithmic regret.
-    clip : float, default 1.0
-        Bound on predictions, and for the squared loss on |y|. Keep it off the kink of hinge losses, e.g. 1.5.
-    lam : float, default 1.0
-        Ridge of the metric; the paper's alpha.
-    eta : "auto" or float
-        "auto": sigma, or 1 / (L clip sqrt(t)) where the loss has no curvature (hinge, absolute).
+    loss, clip, lam, eta
+        As in `nystream.ONS`; lam is the paper's alpha.
 
     Deviations from the paper: none in the numbers. The usual cheap form collects 2 ell rows and shrinks every ell
     rounds; this one shrinks in every round, as the plain form does, and is as cheap because it works in coordinates.
@@ -70,30 +64,12 @@ class SketchedONS(FeatureLearner):
         lam: float = 1.0,
         eta: str | float = "auto",
     ) -> None:
-        self.features = features
         self.sketch = sketch
-        self.loss = loss
-        self.clip = clip
-        self.lam = lam
-        self.eta = eta
-        self._template = self._parts()[1]  # refuses bad values here, not at the first example
-
-    def regret_bound(self, norm2: float) -> float:
-        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds."""
-        return self._solver.regret_bound(norm2)
-
-    def log_det(self) -> float:
-        """log det(A_t / lam)."""
-        return self._solver.log_det()
+        super().__init__(features, loss=loss, clip=clip, lam=lam, eta=eta)
 
     def lost(self) -> float:
         """What the sketch gave up: sum eta g g' exceeds S'S by at most this in every direction."""
-        return self._solver.lost()
+        return cast(SketchedNewtonStep, self._solver).lost()
 
-    def _parts(self) -> tuple[FeatureMap, SketchedNewtonStep]:
-        features = Identity() if self.features is None else self.features._as_parameter()
-        return features, SketchedNewtonStep(self.loss, clip=self.clip, lam=self.lam, eta=self.eta, sketch=self.sketch)
-
-    @property
-    def _solver(self) -> SketchedNewtonStep:
-        return cast(SketchedNewtonStep, super()._solver)
+    def _newton(self) -> SketchedNewtonStep:
+        return SketchedNewtonStep(self.loss, clip=self.clip, lam=self.lam, eta=self.eta, sketch=self.sketch)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
+
 from nystream.learners.base import Learner
 from nystream.scaling import RunningScale
 from nystream.types import Array, LabelKind
 
 __all__ = ["Standardized"]
 
-SUMS = ("regret", "regret_bound", "log_det", "effective_dimension", "online_dimension")
-"""What a least-squares learner says of the rows it was given; of the scaled ones it is said by the inner learner."""
+TOLD = ("regret", "regret_bound", "log_det", "effective_dimension", "online_dimension", "weights", "explain")
+"""What a learner may say of itself and of the rows it was given; of the scaled ones it is said by the inner learner."""
 
 
 class Standardized(Learner):
@@ -55,6 +57,15 @@ class Standardized(Learner):
         return self.learner.classes
 
     @property
+    def missing(self) -> bool:
+        return self.learner.missing
+
+    @property
+    def separable(self) -> bool:
+        """Whether K outputs are learnt as by K clones on the same rows."""
+        return bool(getattr(self.learner, "separable", False))
+
+    @property
     def add_outputs(self) -> Callable[[Array], None]:
         """That of the inner learner; an AttributeError here is how `hasattr` learns that it has none."""
         inner: Any = self.learner_ if self.d_ else self.learner
@@ -67,7 +78,7 @@ class Standardized(Learner):
         return widen
 
     def __getattr__(self, name: str) -> Any:
-        if name not in SUMS:
+        if name not in TOLD:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.learner_ if self.d_ else self.learner, name)
 
@@ -92,6 +103,13 @@ class Standardized(Learner):
         P = self.learner_._run(self.scale_(X), Y, weights)
         self.learner_.n_seen_ += len(X)
         return P
+
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        if weight != 1.0:
+            self.learner_._check_weights(np.array([weight]))
+        p = self.learner_._step(self.scale_.step(x), y, weight)
+        self.learner_.n_seen_ += 1
+        return p
 
     @property
     def size(self) -> int:

@@ -32,7 +32,8 @@ class SVMD(ExpansionLearner):
     ----------
     kernel : Kernel
     loss : str or Loss, default "hinge"
-        Any loss but a structured hinge with label similarities. h is 0 for hinge-like losses.
+        Any loss. h is 0 for hinge-like losses. With label similarities M all inner products are those of the joint
+        kernel k(x, x') M[y, y'].
     lam : float, default 1e-3
         Ridge, the paper's c.
     mu : float, default 0.1
@@ -88,8 +89,6 @@ class SVMD(ExpansionLearner):
         self._loss = as_loss(loss)
         if decay > 1:
             raise ValueError(f"decay must be at most 1, got {decay!r}")
-        if getattr(self._loss, "label_similarity", None) is not None:
-            raise ValueError("SVMD learns one function per label; give the loss no label similarity")
 
     @property
     def eta_now(self) -> float:
@@ -116,10 +115,10 @@ class SVMD(ExpansionLearner):
         )
 
     def _predict(self, X: Array) -> Array:
-        return self.expansion_.predict(X)[:, ::2]
+        return self._scored(self.expansion_.predict(X)[:, ::2])
 
     def _averaged(self, X: Array) -> Array:
-        return self.expansion_.averaged(X)[:, ::2]
+        return self._scored(self.expansion_.averaged(X)[:, ::2])
 
     def _grow(self, outputs: int) -> None:
         super()._grow(2 * outputs)

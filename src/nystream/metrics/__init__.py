@@ -3,7 +3,7 @@
 from nystream.metrics.auc import AUC
 from nystream.metrics.base import Metric
 from nystream.metrics.classification import F1, Accuracy, BalancedAccuracy, Kappa, LogLoss
-from nystream.metrics.meters import Bytes, Meter, Progress, Regret, RegretBound, RowsPerSecond, Seconds, Size
+from nystream.metrics.meters import Bytes, Meter, Progress, Regret, RegretBound, RowsPerSecond, Seconds, Size, Weights
 from nystream.metrics.names import METRICS, as_metric, as_metrics
 from nystream.metrics.regression import MAE, MSE, R2, RMSE
 from nystream.metrics.window import Windowed
@@ -32,4 +32,5 @@ __all__ = [
     "RowsPerSecond",
     "Size",
     "Bytes",
+    "Weights",
 ]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from nystream.metrics.base import Direction
 from nystream.params import Params
 
-__all__ = ["Bytes", "Meter", "Progress", "Regret", "RegretBound", "RowsPerSecond", "Seconds", "Size"]
+__all__ = ["Bytes", "Meter", "Progress", "Regret", "RegretBound", "RowsPerSecond", "Seconds", "Size", "Weights"]
 
 
 class Progress(NamedTuple):
@@ -28,8 +31,8 @@ class Meter(Params):
         """Meters have no parameters."""
 
     @property
-    def direction(self) -> Direction:
-        """Whether lower or higher values are better."""
+    def direction(self) -> Direction | None:
+        """Whether lower or higher values are better; None where neither is."""
         return "lower"
 
     @property
@@ -40,6 +43,10 @@ class Meter(Params):
     def read(self, progress: Progress) -> float:
         """The number now."""
         raise NotImplementedError
+
+    def readings(self, progress: Progress) -> dict[str, float]:
+        """Columns and their numbers now: one, but for meters of several."""
+        return {self.column: self.read(progress)}
 
 
 class Regret(Meter):
@@ -96,7 +103,7 @@ class RowsPerSecond(Meter):
     """Rows per second spent inside the learner."""
 
     name = "rows_per_second"
-    direction: Direction = "higher"
+    direction: Direction | None = "higher"
 
     def read(self, progress: Progress) -> float:
         return progress.n / progress.seconds if progress.seconds > 0 else float("nan")
@@ -118,3 +125,35 @@ class Bytes(Meter):
 
     def read(self, progress: Progress) -> float:
         return float(progress.learner.nbytes)
+
+
+class Weights(Meter):
+    """What the parts of a learner, experts say, count for now: a column `weights[name]` for each of them.
+
+    It is the learner's own `weights()`: numbers by name, or an array, whose parts are called 1, 2, ... in order and
+    averaged over several outputs. Learners without it have no such column.
+    """
+
+    name = "weights"
+    direction: Direction | None = None
+
+    def readings(self, progress: Progress) -> dict[str, float]:
+        return {f"{self.name}[{part}]": value for part, value in self.parts_of(progress.learner).items()}
+
+    @staticmethod
+    def parts_of(learner: Any) -> dict[str, float]:
+        """The weights of a learner's parts by name; none if it has no such parts."""
+        weights = getattr(learner, "weights", None)
+        if weights is None:
+            return {}
+        found: Any = weights()
+        if not isinstance(found, Mapping):
+            rows = np.asarray(found, dtype=np.float64)
+            found = {str(i): row.mean() for i, row in enumerate(rows, 1)}
+        return {part: float(value) for part, value in found.items()}
+
+    @classmethod
+    def parts(cls, columns: Iterable[str]) -> dict[str, str]:
+        """The columns of weights among these, by the name of the part."""
+        start = f"{cls.name}["
+        return {column[len(start) : -1]: column for column in columns if column.startswith(start)}

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from nystream.metrics.auc import AUC
 from nystream.metrics.base import Metric
 from nystream.metrics.classification import F1, Accuracy, BalancedAccuracy, Kappa, LogLoss
-from nystream.metrics.meters import Bytes, Meter, Regret, RegretBound, RowsPerSecond, Seconds, Size
+from nystream.metrics.meters import Bytes, Meter, Regret, RegretBound, RowsPerSecond, Seconds, Size, Weights
 from nystream.metrics.regression import MAE, MSE, R2, RMSE
 from nystream.metrics.window import Windowed
 
@@ -19,7 +19,7 @@ METRICS: dict[str, type[Metric] | type[Meter]] = {
     for kind in (
         *(MSE, RMSE, MAE, R2),
         *(Accuracy, BalancedAccuracy, LogLoss, AUC, F1, Kappa),
-        *(Regret, RegretBound, Seconds, RowsPerSecond, Size, Bytes),
+        *(Regret, RegretBound, Seconds, RowsPerSecond, Size, Bytes, Weights),
     )
 }
 """Every metric and meter by the name that users type; `name@size` is the metric over the last `size` rows."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from nystream.evaluate.comparison import Comparison
 from nystream.evaluate.result import Result
-from nystream.metrics.base import Direction
+from nystream.metrics.base import Direction, Metric
+from nystream.metrics.names import METRICS
 from nystream.params import one_of
 from nystream.plot.labels import Tag, at_ends
 from nystream.plot.style import INK, SMALL, Figure, blank, frame, line_style, tick_logs, titled
@@ -18,7 +19,7 @@ from nystream.types import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["axis_name", "curves", "draw_lines", "name_lines", "sane"]
+__all__ = ["axis_name", "curves", "draw_lines", "name_lines", "of_predictions", "sane"]
 
 NAMES = {
     "n": "rows",
@@ -130,6 +131,12 @@ def axis_name(column: str) -> str:
     metric, at, window = column.partition("@")
     words = NAMES.get(metric, metric.replace("_", " "))
     return f"{words}, last {int(window):,} rows" if at else words
+
+
+def of_predictions(column: str) -> bool:
+    """Whether a column is a metric of predictions, not read off the learner (`weights[part]`, `size`)."""
+    kind = METRICS.get(column.partition("@")[0].partition("[")[0])
+    return kind is None or issubclass(kind, Metric)
 
 
 def sane(lines: list[Array], far: float = FAR) -> list[Array]:

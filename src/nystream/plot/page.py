@@ -29,6 +29,8 @@ th:first-child, td:first-child { text-align: left; padding-left: .4rem; }
 td.best { background: var(--best); font-weight: 600; }
 td.words { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 th.words { text-align: left; }
+td.lines { white-space: pre; overflow-wrap: normal;
+  font: .86em/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
 td code { font: .86em/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
 .key { display: inline-block; width: 1.5em; height: 0; margin-right: .55em; vertical-align: middle;
   border-top: 3px solid; }
@@ -89,7 +91,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], words: bool = Fa
 
 
 def cell(text: str, kind: str = "", key: str | None = None, code: bool = False) -> str:
-    """A cell of text: of class "best" or "words", after a line in the colour `key`, or in the letters of code."""
+    """A cell of text: of a class of the style sheet, after a line in the colour `key`, or in the letters of code."""
     content = html.escape(text)
     content = f"<code>{content}</code>" if code else content
     mark = f'<span class="key" style="{html.escape(key)}"></span>' if key is not None else ""
@@ -98,8 +100,9 @@ def cell(text: str, kind: str = "", key: str | None = None, code: bool = False) 
 
 
 def pairs(values: Mapping[str, str]) -> str:
-    """A table of names and values without a header."""
-    rows = "\n".join(f"<tr>{cell(name)}{cell(value, 'words')}</tr>" for name, value in values.items())
+    """A table of names and values without a header; values of several lines keep them, in letters of one width."""
+    kinds = {name: "words lines" if "\n" in value else "words" for name, value in values.items()}
+    rows = "\n".join(f"<tr>{cell(name)}{cell(value, kinds[name])}</tr>" for name, value in values.items())
     return f'<div class="wide"><table><tbody>{rows}</tbody></table></div>'
 
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nystream.evaluate.comparison import Comparison
-from nystream.metrics.base import Metric
-from nystream.metrics.names import METRICS
-from nystream.plot.curves import axis_name, draw_lines, name_lines, sane
+from nystream.plot.curves import axis_name, draw_lines, name_lines, of_predictions, sane
 from nystream.plot.labels import Tag, around
 from nystream.plot.style import INK, LARGE, Figure, blank, frame, line_style, tick_logs, titled
 
@@ -78,8 +76,7 @@ def race_chart(
 
 def _first(comparison: Comparison) -> str:
     for name in comparison.metrics:
-        kind = METRICS.get(name)
-        if kind is None or issubclass(kind, Metric):
+        if of_predictions(name):
             return name
     raise ValueError(f"a race is about predictions; measure e.g. mse, not only {', '.join(comparison.metrics)}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +13,15 @@ import numpy as np
 from nystream.evaluate.comparison import Comparison
 from nystream.evaluate.result import Result
 from nystream.evaluate.table import figures
-from nystream.metrics.base import Metric
-from nystream.metrics.names import METRICS
-from nystream.plot.curves import axis_name, draw_lines, name_lines
+from nystream.metrics.meters import Weights
+from nystream.plot.curves import axis_name, draw_lines, name_lines, of_predictions
 from nystream.plot.inline import inlined
 from nystream.plot.labels import around
 from nystream.plot.page import cell, page, pairs, section, table
 from nystream.plot.race import draw_speed
 from nystream.plot.regret import regret_chart
 from nystream.plot.style import PALETTE, Figure, blank
+from nystream.plot.weights import has_weights, weights_chart
 
 __all__ = ["report"]
 
@@ -56,7 +56,7 @@ def report(
 
     Everything is inside: style, SVG and tables. Nothing is fetched and no script runs; light or dark as the reader's
     system has it. What was measured is drawn: the metrics of predictions, so far and windowed, regret and its bound,
-    size, bytes, speed.
+    size, bytes, speed, and the weights of the parts of learners that have some.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def report(
         Where to write it, .html.
     title : str
     about : mapping of str to str, optional
-        What else to tell of the run, as the source of the rows.
+        What else to tell of the run, as the source of the rows; values of several lines keep them.
 
     Examples
     --------
@@ -79,6 +79,7 @@ def report(
     comparison = result if isinstance(result, Comparison) else Comparison([result])
     charts = [_chart(comparison, column, f"c{i}") for i, column in enumerate(_columns(comparison))]
     charts += _speed(comparison, f"c{len(charts)}")
+    charts += [_parts(r, f"w{i}") for i, r in enumerate(comparison) if has_weights(r)]
     sections = [
         section("Last readings", _finals(comparison)),
         section("Over the stream", f'<div class="charts">\n{"".join(charts)}</div>') if charts else "",
@@ -103,12 +104,6 @@ def _lead(comparison: Comparison) -> str:
     return f"{who}, {rows:,} rows, each predicted before its label was used{stopped}"
 
 
-def _predicted(column: str) -> bool:
-    """Whether a column is a metric of predictions."""
-    kind = METRICS.get(column.partition("@")[0])
-    return kind is None or issubclass(kind, Metric)
-
-
 def _drawable(comparison: Comparison, column: str) -> bool:
     """Whether every learner has the column, and some learner a number in it."""
     if not all(column in r.columns for r in comparison):
@@ -117,7 +112,7 @@ def _drawable(comparison: Comparison, column: str) -> bool:
 
 
 def _columns(comparison: Comparison) -> list[str]:
-    wanted = [m for m in comparison.metrics if _predicted(m)]
+    wanted = [m for m in comparison.metrics if of_predictions(m)]
     wanted += [m for m in ("regret", "size", "bytes", "rows_per_second") if m in comparison.metrics]
     return [column for column in wanted if _drawable(comparison, column)]
 
@@ -132,9 +127,9 @@ def _lines(results: list[Result], column: str) -> Figure:
     """A line for each learner; what can be counted is shown from 0, unless it needs a logarithmic axis."""
     figure = blank(*_size(results))
     axes = figure.add_subplot()
-    log = "" if _predicted(column) else _scale(results, column)
+    log = "" if of_predictions(column) else _scale(results, column)
     tags = draw_lines(axes, results, column, log=log)
-    if not _predicted(column) and not log:
+    if not of_predictions(column) and not log:
         axes.set_ylim(0, 1.02 * axes.get_ylim()[1])
     axes.set_ylabel("")
     name_lines(figure, [(axes, tags)])
@@ -159,7 +154,7 @@ def _scale(results: list[Result], column: str) -> str:
 
 def _speed(comparison: Comparison, key: str) -> list[str]:
     """The first metric against speed, where there is more than one learner to compare."""
-    metric = next((m for m in comparison.metrics if _predicted(m) and _drawable(comparison, m)), None)
+    metric = next((m for m in comparison.metrics if of_predictions(m) and _drawable(comparison, m)), None)
     if metric is None or len(comparison) < 2:
         return []
     figure = blank(*_size(list(comparison)))
@@ -173,6 +168,11 @@ def _speed(comparison: Comparison, key: str) -> list[str]:
     ]
 
 
+def _parts(result: Result, key: str) -> str:
+    figure = weights_chart(result, size=(WIDTH, HEIGHT))
+    return _figure(figure, key, f"what {result.name} relies on", "its parts, by the sizes of their weights")
+
+
 def _figure(figure: Figure, key: str, title: str, small: str) -> str:
     caption = f"{html.escape(title)}<small>{html.escape(small)}</small>"
     return f"<figure><figcaption>{caption}</figcaption>\n{inlined(figure, key, title)}</figure>\n"
@@ -180,7 +180,7 @@ def _figure(figure: Figure, key: str, title: str, small: str) -> str:
 
 def _finals(comparison: Comparison) -> str:
     """The last readings, the best of each column marked."""
-    shown = [m for m in comparison.metrics if any(not math.isnan(v) for v in comparison.final(m).values())]
+    shown = [m for m in _tabled(comparison.metrics) if any(not math.isnan(v) for v in comparison.final(m).values())]
     columns = []
     for metric in shown:
         finals = comparison.final(metric)
@@ -191,6 +191,12 @@ def _finals(comparison: Comparison) -> str:
     seconds = [cell(f"{r.seconds:.3g}") for r in comparison]
     header = ["learner", *(TITLES.get(m, axis_name(m)) for m in shown), "seconds"]
     return table(header, zip(names, *columns, seconds, strict=True))
+
+
+def _tabled(columns: Collection[str]) -> list[str]:
+    """The columns of tables: weights have a chart instead."""
+    parts = Weights.parts(columns).values()
+    return [column for column in columns if column not in parts]
 
 
 def _numbers(column: str, values: list[float]) -> list[str]:
@@ -231,9 +237,10 @@ def _facts(comparison: Comparison, about: Mapping[str, str]) -> dict[str, str]:
 def _readings(result: Result) -> str:
     n = len(result["n"])
     kept = sorted(range(n - 1, -1, -max(1, math.ceil(n / READINGS))))
-    texts = [_numbers(name, column[kept].tolist()) for name, column in result.columns.items()]
+    names = _tabled(result.columns)
+    texts = [_numbers(name, result[name][kept].tolist()) for name in names]
     inside = table(
-        [TITLES.get(name, axis_name(name)) for name in result.columns],
+        [TITLES.get(name, axis_name(name)) for name in names],
         zip(*([cell(t) for t in ts] for ts in texts), strict=True),
     )
     return f"<details><summary>{html.escape(result.name)}</summary>\n{inside}</details>"

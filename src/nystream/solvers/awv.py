@@ -5,23 +5,21 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from nystream._core.ldl import LDL, aligned_zeros
-from nystream._core.refactor import refactor
-from nystream.params import affordable, positive
+from nystream.params import positive
 from nystream.solvers.base import Solver
+from nystream.solvers.factored import Factored, padded
 from nystream.solvers.meter import Meter
 from nystream.types import Array, Change
 
 __all__ = ["AWV"]
 
-REMEDY = "use fewer features: a lower degree, a smaller dim"
 BELOW = 0.5
 """Unlearning stops where a pivot falls below this share of the ridge, which no set of learnt rows can do."""
 
 
-class AWV(Solver):
+class AWV(Factored, Solver):
     """Least squares with a ridge, exact in every round: ridge regression, or AWV, which already counts z_t.
 
     With A_t = lam I + sum_{s<=t} w_s z_s z_s' and b_t = sum_{s<=t} w_s y_s z_s::
@@ -29,10 +27,11 @@ class AWV(Solver):
         ridge  r_t = b_{t-1}' A_{t-1}^-1 z_t
         AWV    p_t = b_{t-1}' A_t^-1 z_t = r_t / (1 + w_t s_t),      s_t = z_t' A_{t-1}^-1 z_t
 
-    The state is the factor A = L D L' with q = D^-1 L^-1 b. One pass over L predicts and learns in 2 r^2 flops, the
-    least there is (r^2 for the quadratic form, r^2 to absorb z z'); it only ever adds positive terms, so rounding does
-    not build up and nothing is refreshed. `run` takes several rows through L at a time and gives the same bits as
-    `step`, and `predict` those of a `step` of weight 1. Several outputs share the factor.
+    The state is the factor A = L D L' with q = D^-1 L^-1 b (`Factored`). One pass over L predicts and learns in 2 r^2
+    flops, the least there is (r^2 for the quadratic form, r^2 to absorb z z'); it only ever adds positive terms, so
+    rounding does not build up and nothing is refreshed. `run` takes several rows through L at a time and gives the same
+    bits as `step`, and `predict` those of a `step` of weight 1. Several outputs share the factor, and ridge predictions
+    are Z @ weights.
 
     O(r^2) time a row, r^2/2 numbers of memory for r features, whatever the length of the stream. A row of weight w
     counts as w rows (and the forecaster counts z_t with its weight); one of weight 0 is predicted and not learnt. What
@@ -67,31 +66,17 @@ class AWV(Solver):
 
     weighted: ClassVar[bool] = True
 
-    dim_: int
-    outputs_: int
-    tiles_: Array
-    """L in 8 x 8 tiles, the layout of kernels/ldl_kernel.h; `factor` is the plain matrix."""
-    dinv_: Array
-    """1/D, padded to a multiple of 8."""
-    q_: Array
-    """D^-1 L^-1 b, rows and columns padded to multiples of 8."""
     meter_: Meter
     ground_: Array | None = None
     """(dim,) D of the matrix that A started from, where that is not lam I."""
 
     def __init__(self, lam: float = 1.0, *, vovk: bool = True, clip: float | None = None) -> None:
-        self.lam = positive("lam", lam)
+        super().__init__(lam)
         self.vovk = vovk
         self.clip = None if clip is None else positive("clip", clip)
 
     def start(self, dim: int, outputs: int) -> None:
-        blocks = -(-dim // 8)
-        affordable(256 * blocks * (blocks + 1), f"the state of least squares on {dim} features", REMEDY)
-        self.dim_, self.outputs_ = dim, outputs
-        self.tiles_ = aligned_zeros(blocks * (blocks + 1) // 2, 8, 8)
-        self.dinv_ = aligned_zeros(8 * blocks)
-        self.dinv_ += 1 / self.lam
-        self.q_ = aligned_zeros(8 * blocks, _padded(outputs))
+        super().start(dim, outputs)
         self.meter_ = Meter(outputs, vovk=self.vovk, clip=self.clip)
         self._bind()
 
@@ -121,41 +106,6 @@ class AWV(Solver):
         return self._ldl.run(Z, Y, weights)
 
     # -- what the model knows --------------------------------------------------------------------------------------
-    @property
-    def weights(self) -> Array:
-        """(dim, K) A^-1 b: ridge predictions are Z @ weights. O(dim^2), computed when asked for."""
-        solution: Array = solve_triangular(self.factor, self._q, lower=True, trans="T", unit_diagonal=True)
-        return solution
-
-    @property
-    def factor(self) -> Array:
-        """(dim, dim) a copy of L, unit lower triangular."""
-        L = np.zeros((8 * self._blocks, 8 * self._blocks))
-        start = 0
-        for k in range(self._blocks):
-            stop = start + self._blocks - k
-            L[8 * k :, 8 * k : 8 * k + 8] = self.tiles_[start:stop].transpose(0, 2, 1).reshape(-1, 8)
-            start = stop
-        np.fill_diagonal(L, 1.0)
-        return L[: self.dim_, : self.dim_].copy()
-
-    @property
-    def pivots(self) -> Array:
-        """(dim,) D."""
-        return 1 / self.dinv_[: self.dim_]
-
-    @property
-    def matrix(self) -> Array:
-        """(dim, dim) A = lam I + sum of w z z'."""
-        L = self.factor
-        product: Array = (L * self.pivots) @ L.T
-        return product
-
-    @property
-    def right_side(self) -> Array:
-        """(dim, K) b = sum of w z y'."""
-        return self.factor @ (self.pivots[:, None] * self._q)
-
     def leverage(self, Z: Array) -> Array:
         """(n,) s = z'A^-1 z, exact; never below 0."""
         return self._ldl.query(Z)[1]
@@ -179,7 +129,7 @@ class AWV(Solver):
 
         The meter of the new outputs is that of `Meter.widened`.
         """
-        wide = aligned_zeros(len(self.q_), _padded(self.outputs_ + combination.shape[1]))
+        wide = aligned_zeros(len(self.q_), padded(self.outputs_ + combination.shape[1]))
         wide[:, : self.outputs_] = self.q_[:, : self.outputs_]
         wide[:, self.outputs_ : self.outputs_ + combination.shape[1]] = self.q_[:, : self.outputs_] @ combination
         self.q_ = wide
@@ -252,29 +202,17 @@ class AWV(Solver):
         """Append features up to `dim`, 0 in every row so far: A gains lam on its diagonal, b zeros. O(dim^2)."""
         if dim == self.dim_:
             return
-        old, ground = self._state(), self.ground_
-        counts = range(self._blocks, 0, -1)
-        self.start(dim, self.outputs_)
-        self.meter_ = old["meter_"]
-        if ground is not None:
-            self.ground_ = np.append(ground, np.full(dim - len(ground), self.lam))
-        source, target = 0, 0
-        for k, count in enumerate(counts):  # the tiles of one column block, from the diagonal down
-            self.tiles_[target : target + count] = old["tiles_"][source : source + count]
-            source, target = source + count, target + self._blocks - k
-        self.dinv_[: old["dim_"]] = old["dinv_"][: old["dim_"]]
-        self.q_[: len(old["q_"])] = old["q_"]
+        super().widen(dim)
+        if self.ground_ is not None:
+            self.ground_ = np.append(self.ground_, np.full(dim - len(self.ground_), self.lam))
         self._bind()
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + self.meter_.nbytes
+        ground = 0 if self.ground_ is None else self.ground_.nbytes
+        return super().nbytes + ground + self.meter_.nbytes
 
     # -- machinery -------------------------------------------------------------------------------------------------
-    @property
-    def _blocks(self) -> int:
-        return len(self.dinv_) // 8
-
     @property
     def _ground(self) -> Array:
         """(dim,) D of the matrix that A started from; A never falls below it, and so do none of the pivots."""
@@ -288,16 +226,6 @@ class AWV(Solver):
             raise ValueError("this model was started from a matrix, which it does not keep; give it as `prior`")
         return prior
 
-    @property
-    def _q(self) -> Array:
-        return self.q_[: self.dim_, : self.outputs_]
-
-    def _take(self, A: Array, b: Array) -> None:
-        """Factor A (dim, dim) anew, with the right-hand side b (dim, K)."""
-        failed = refactor(np.array(A, order="C"), np.array(b, order="C"), self.tiles_, self.dinv_, self.q_)
-        if failed:
-            raise ValueError(f"A is not positive definite, by rounding, at feature {failed - 1}; use a larger ridge")
-
     def _bind(self) -> None:
         """Let the compiled pass work on the arrays of the state."""
         state = (self.tiles_, self.dinv_, self.q_, self.meter_.totals_, self.meter_.columns_)
@@ -306,12 +234,4 @@ class AWV(Solver):
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         if "tiles_" in state:
-            for name in ("tiles_", "dinv_", "q_"):  # onto cache lines, and never the caller's memory
-                fresh = aligned_zeros(*state[name].shape)
-                fresh[...] = state[name]
-                setattr(self, name, fresh)
             self._bind()
-
-
-def _padded(outputs: int) -> int:
-    return -(-outputs // 8) * 8

@@ -34,6 +34,11 @@ class OGD(Solver):
     raises the loss at z. A loss on K class scores moves all K columns; a real loss with K targets is K independent
     columns. A weight multiplies the loss, hence g and c.
 
+    With label similarities M (`StructuredHinge`) the joint kernel is z'z' M[y, y']: `sgd` and `implicit` are steps in
+    its feature space z x M^(1/2), which in these weights is l' replaced by M l'. `adagrad` and `adam` refuse: they
+    rescale single coordinates, M has many square roots, each gives other coordinates, and each would be another
+    algorithm.
+
     O(dim K) time per round, O(dim K) memory (twice or three times that for adagrad, adam and averaging).
 
     Parameters
@@ -69,6 +74,8 @@ class OGD(Solver):
 
     W_: Array
     """(K, dim): one row per output, so that every product runs over neighbours in memory."""
+    total_: Array
+    """(K, dim): the sum of the iterates; only with `average`."""
     t_: int = 0
 
     def __init__(
@@ -89,7 +96,10 @@ class OGD(Solver):
         self.average = average
         self._loss = as_loss(loss)
         if getattr(self._loss, "label_similarity", None) is not None and method not in ("sgd", "implicit"):
-            raise ValueError(f"method={method!r} rescales single weights; a label similarity needs 'sgd' or 'implicit'")
+            raise ValueError(
+                f"method={method!r} rescales single coordinates, and a label similarity M has none of its own (any "
+                "square root of M gives some); use method='sgd' or 'implicit', or no similarity"
+            )
         if method == "sgd" and eta * lam >= 1:
             raise ValueError(
                 f"eta * lam must be less than 1 for method='sgd', got eta={eta!r}, lam={lam!r}; "
@@ -133,12 +143,18 @@ class OGD(Solver):
         self.t_ += len(Z)
         return P
 
+    def resume(self, weights: Array, total: Array | None, t: int) -> None:
+        """Go on after t rounds that ended with these weights (dim, K); `total` is the sum of those that predicted."""
+        self.weights = weights
+        if total is not None:
+            self.total_[:] = total.T
+        self.t_ = t
+
     def averaged(self) -> Array:
         """(dim, K) mean of the weights that made the predictions so far; its own predictions are `Z @ averaged()`."""
         if not self.average:
             raise ValueError("this OGD keeps no average of its iterates; construct it with average=True")
-        total: Array = self._state()["total_"]
-        return total.T / max(self.t_, 1)
+        return self.total_.T / max(self.t_, 1)
 
     def rebase(self, change: Change, dim: int) -> None:
         """w <- T w; None starts again, with t = 0.
@@ -151,7 +167,7 @@ class OGD(Solver):
             return
         for name in ("W_", *self._companions()):
             transport = np.square(change.transport) if name == "second_" else change.transport
-            setattr(self, name, np.ascontiguousarray(getattr(self, name) @ transport.T))
+            setattr(self, name, Descent.carried(getattr(self, name), np.ascontiguousarray(transport)))
         self._bind()
 
     def grow(self, outputs: int) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 from nystream._core.sketched_ons import Sketch
 from nystream.losses import Loss
 from nystream.params import at_least
-from nystream.solvers.ons import ONS, _check_orthonormal
-from nystream.types import Array, Change
+from nystream.solvers.newton import NewtonSolver
+from nystream.types import Array
 
 __all__ = ["SketchedONS"]
 
@@ -18,7 +18,7 @@ WIDTH, RANK, ROUNDS = range(3)
 """Entries of `counts_`: rows of E in use, directions of the sketch, rounds since E was turned."""
 
 
-class SketchedONS(ONS):
+class SketchedONS(NewtonSolver):
     """`ONS` in the metric A_t = lam I + S_t'S_t, where S_t has fewer than `sketch` rows.
 
     S_t'S_t is the Frequent-Directions sketch of sum_s eta_s g_s g_s': each round adds eta g g' and, once there are
@@ -61,6 +61,7 @@ class SketchedONS(ONS):
     (True, 0.0)
     """
 
+    u_: Array
     E_: Array
     U_: Array
     values_: Array
@@ -101,8 +102,7 @@ class SketchedONS(ONS):
         return self.run(z[None], y[None])[0]
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
-        if np.abs(Y).max(initial=0.0) > self._limit:
-            self._warn_once()
+        self._check_labels(Y)
         P = self._sketch.run(Z, Y, self.t_ + 1)
         self.t_ += len(Z)
         return P
@@ -110,7 +110,7 @@ class SketchedONS(ONS):
     def regret_bound(self, norm2: float) -> float:
         """As `ONS.regret_bound`, with the metric of the sketch."""
         gradients, excess = (self.meter_[GRADIENTS], self.meter_[EXCESS]) if self.t_ else (0.0, 0.0)
-        return float(0.5 * (self.lam * norm2 * (1 + self.restarts_) + gradients + excess))
+        return self._bound(norm2, gradients, excess)
 
     def log_det(self) -> float:
         """log det(A_t / lam) of the sketch as it stands."""
@@ -120,17 +120,11 @@ class SketchedONS(ONS):
         """Sum of the eigenvalues taken off: no direction of sum eta g g' is underestimated by more."""
         return float(self.meter_[LOST]) if self.t_ else 0.0
 
-    def rebase(self, change: Change, dim: int) -> None:
-        """Follow T with orthonormal columns: u <- T u, S <- S T'. None: u = 0, S = 0."""
-        if change.transport is None:
-            self.restarts_ += self.t_ > 0
-            self._reset(dim)
-            return
-        T = change.transport
-        _check_orthonormal(T)
+    def _carry(self, T: Array) -> None:
+        """u <- T u, S <- S T'."""
         self._sketch.turn()
         u, E, k, values = self.u_, self.E_, self.counts_[RANK], self.values_
-        self._reset(dim)
+        self._reset(len(T))
         self.u_[:] = T @ u
         self.E_[:k] = E[:k] @ T.T
         np.fill_diagonal(self.U_[:k], 1.0)
@@ -138,7 +132,6 @@ class SketchedONS(ONS):
         self.counts_[:] = k, k, 0
 
     def _reset(self, dim: int) -> None:
-        """u = 0 and A = lam I in R^dim."""
         wide = min(2 * self.sketch, dim)
         self.u_ = np.zeros(dim)
         self.E_ = np.zeros((wide, dim))

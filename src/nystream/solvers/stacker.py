@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nystream._core.stacking import ridge_rounds, softmax_rounds
 from nystream.params import Params, at_least, positive
 from nystream.types import Array
 
@@ -14,6 +16,8 @@ __all__ = ["RidgeStacker", "SoftmaxStacker", "Stacker"]
 
 MEMBERS = ((1.0, 1.0), (0.999, 0.1), (0.999, 1.0), (0.999, 10.0), (0.995, 1.0))
 """Forgetting and ridge of the stackers that one bank runs side by side."""
+MANY = 64
+"""Classes beyond which the Hessian of the softmax is bounded by blocks."""
 
 
 class Stacker(Params):
@@ -59,6 +63,7 @@ class Stacker(Params):
 
     def run(self, F: Array, Y: Array, weights: Array | None = None) -> Array:
         """Predictions (n, S, K) of n rounds, each made before its label was read."""
+        F, Y = np.ascontiguousarray(F), np.ascontiguousarray(Y, dtype=np.float64)
         parts, row = [], 0
         while row < len(F):
             part = slice(row, min(len(F), row + self.block - self.seen_))
@@ -134,17 +139,19 @@ class RidgeStacker(Stacker):
         self.sums_ *= square[:, None]
         self.new_sums_ *= square[:, None]
 
+    def restart(self, targets: NDArray[np.intp]) -> None:
+        """Forget all of these targets."""
+        self.weights_[:, targets] = self.total / self.weights_.shape[2]
+        for sums in (self.gram_, self.sums_):
+            sums[:, targets] = 0.0
+        for sums in (self.new_gram_, self.new_sums_):
+            sums[targets] = 0.0
+
     def predict(self, F: Array) -> Array:
-        P: Array = self.weights_.transpose(1, 0, 2) @ F.transpose(2, 1, 0)  # (K, S, n)
-        return np.ascontiguousarray(P.transpose(2, 1, 0))
+        return ridge_rounds(np.ascontiguousarray(F), self.weights_)
 
     def _learn(self, F: Array, Y: Array, weights: Array | None) -> Array:
-        P = self.predict(F)
-        T = F.transpose(2, 1, 0)  # (K, E, n)
-        W = T if weights is None else T * weights
-        self.new_gram_ += W @ T.transpose(0, 2, 1)
-        self.new_sums_ += (W @ Y.T[:, :, None])[:, :, 0]
-        return P
+        return ridge_rounds(F, self.weights_, Y, weights, self.new_gram_, self.new_sums_)
 
     def _update(self) -> None:
         E = self.weights_.shape[2]
@@ -167,8 +174,11 @@ class SoftmaxStacker(Stacker):
 
         H = g^B H + Hessian        theta -= (H + lam I)^-1 (gradient + lam (1 - g^B) (theta - theta_0))
 
-    theta_0: w = 2/E, b = 0. Sharing the weights keeps the problem small and new classes covered. O(S K (E + K)^2)
-    time a round.
+    theta_0: w = 2/E, b = 0. Sharing the weights keeps the problem small and new classes covered. O(S (E^2 K + K^2))
+    time a round, and S (E + K)^2 numbers of memory. For more than 64 classes the Hessian of a round is replaced by
+    twice its block of the weights and twice the diagonal matrix of the probabilities, which together are not less
+    than it (twice the block diagonal bounds any positive semidefinite matrix of two blocks): O(S E^2 K) time and S K
+    numbers. Steps are then more careful, never too long.
 
     Examples
     --------
@@ -189,78 +199,72 @@ class SoftmaxStacker(Stacker):
     inputs_: int
     classes_: int
     hessian_: Array
-    """H, (S, E + C, E + C); C = 1 for two classes, else K."""
+    """H, (S, E + C, E + C); C = 1 for two classes, else K. With many classes its block of the weights, (S, E, E)."""
+    curve_: Array | None
+    """With many classes sums of probabilities, (S, K), else None."""
 
     def start(self, inputs: int, outputs: int) -> None:
         """Experts' scores are F (n, E, C), C = 1 for two classes (the score of class 1), else K."""
         self.inputs_, self.classes_ = inputs, at_least("outputs", outputs, 2)
-        S, P = len(self.members), inputs + self._columns
-        self.weights_ = np.zeros((S, P))
+        S, C = len(self.members), self._columns
+        self.weights_ = np.zeros((S, inputs + C))
         self.weights_[:, :inputs] = self.total / inputs
-        self.hessian_ = np.zeros((S, P, P))
-        self.new_gradient_ = np.zeros((S, P))
-        self.new_hessian_ = np.zeros((S, P, P))
+        self.new_gradient_ = np.zeros((S, inputs + C))
+        self.curve_ = self.new_curve_ = None
+        size = inputs + C
+        if self._apart:
+            self.curve_, self.new_curve_, size = np.zeros((S, C)), np.zeros((S, C)), inputs
+        self.hessian_, self.new_hessian_ = np.zeros((S, size, size)), np.zeros((S, size, size))
         self.seen_ = 0
 
     def predict(self, F: Array) -> Array:
-        E = self.inputs_
-        logits = self.weights_[:, :E] @ F + self.weights_[:, E:]  # (n, S, C)
-        if self.classes_ == 2:
-            logits = np.concatenate([np.zeros_like(logits), logits], axis=2)
-        P: Array = np.exp(logits - logits.max(axis=2, keepdims=True))
-        P /= P.sum(axis=2, keepdims=True)
-        return P
+        return softmax_rounds(np.ascontiguousarray(F), self.weights_, self.classes_)
 
     def grow(self, outputs: int) -> None:
         """More classes, with bias 0. From two classes to more the model stays what it is: f_0 = -f_1, w and b halved.
 
         With (w, b) = J (w', b') the Hessian in the new parameters is J'H J.
         """
-        E, old, C = self.inputs_, self._columns, self.classes_
-        J = np.zeros((E + old, E + outputs))
-        back = np.zeros((E + outputs, E + old))
-        if C == 2:
-            J[:E, :E], J[E, E : E + 2] = 2.0 * np.eye(E), (-1.0, 1.0)
-            back[:E, :E], back[E : E + 2, E] = 0.5 * np.eye(E), (-0.5, 0.5)
-        else:
-            J[:, : E + old] = back[: E + old] = np.eye(E + old)
+        E, old, C, apart = self.inputs_, self._columns, self.classes_, self._apart
         self.classes_ = outputs
-        self.weights_ = self.weights_ @ back.T
-        self.new_gradient_ = self.new_gradient_ @ J
-        self.hessian_ = J.T @ self.hessian_ @ J
-        self.new_hessian_ = J.T @ self.new_hessian_ @ J
+        new = outputs - (2 if C == 2 else old)
+        if C == 2:
+            J, back = np.zeros((E + 1, E + 2)), np.zeros((E + 2, E + 1))
+            J[:E, :E], J[E, E:] = 2.0 * np.eye(E), (-1.0, 1.0)
+            back[:E, :E], back[E:, E] = 0.5 * np.eye(E), (-0.5, 0.5)
+            self.weights_, self.new_gradient_ = self.weights_ @ back.T, self.new_gradient_ @ J
+            self.hessian_, self.new_hessian_ = J.T @ self.hessian_ @ J, J.T @ self.new_hessian_ @ J
+        self.weights_ = np.pad(self.weights_, ((0, 0), (0, new)))
+        self.new_gradient_ = np.pad(self.new_gradient_, ((0, 0), (0, new)))
+        if self._apart and not apart:
+            self.curve_, self.new_curve_ = (_tail(H, E) for H in (self.hessian_, self.new_hessian_))
+            self.hessian_, self.new_hessian_ = (H[:, :E, :E].copy() for H in (self.hessian_, self.new_hessian_))
+        if self.curve_ is not None and self.new_curve_ is not None:
+            self.curve_, self.new_curve_ = (np.pad(v, ((0, 0), (0, new))) for v in (self.curve_, self.new_curve_))
+        else:
+            widths = ((0, 0), (0, new), (0, new))
+            self.hessian_, self.new_hessian_ = np.pad(self.hessian_, widths), np.pad(self.new_hessian_, widths)
 
     def _learn(self, F: Array, Y: Array, weights: Array | None) -> Array:
         """Y (n,) are class numbers."""
-        n, E, C = F.shape
-        P = self.predict(F)
-        p = np.ascontiguousarray(P[:, :, -C:].transpose(1, 0, 2))  # (S, n, C)
-        w = np.ones((n, 1)) if weights is None else weights[:, None]
-        Phi = np.zeros((n, C, E + C))  # the derivative of the logits in theta
-        Phi[:, :, :E] = F.transpose(0, 2, 1)
-        Phi[:, :, E:] = np.eye(C)
-        flat = Phi.reshape(n * C, E + C)
-        error = p.copy()
-        if C == 1:
-            error[:, :, 0] -= Y == 1
-            curve = p * (1 - p) * w
-        else:
-            error[:, np.arange(n), Y.astype(np.intp)] -= 1.0
-            curve = p * w
-            mean = (p[:, :, None, :] @ Phi)[:, :, 0]  # (S, n, E + C)
-            self.new_hessian_ -= mean.transpose(0, 2, 1) @ (mean * w)
-        self.new_gradient_ += (error * w).reshape(len(p), -1) @ flat
-        self.new_hessian_ += (flat.T * curve.reshape(len(p), 1, -1)) @ flat
-        return P
+        sums = (self.new_gradient_, self.new_hessian_, self.new_curve_)
+        return softmax_rounds(F, self.weights_, self.classes_, Y, weights, *sums)
 
     def _update(self) -> None:
         E, decay, lam = self.inputs_, self._decay, self._lam
         start = np.zeros(self.weights_.shape[1])
         start[:E] = self.total / E
-        self.hessian_ = decay[:, None, None] * self.hessian_ + self.new_hessian_
-        A = self.hessian_ + lam[:, None, None] * np.eye(len(start))
         slope = self.new_gradient_ + (lam * (1 - decay))[:, None] * (self.weights_ - start)
-        self.weights_ = self.weights_ - np.linalg.solve(A, slope[..., None])[..., 0]
+        self.hessian_ = decay[:, None, None] * self.hessian_ + self.new_hessian_
+        twice = 1.0
+        if self.curve_ is not None and self.new_curve_ is not None:
+            twice = 2.0
+            self.curve_ = decay[:, None] * self.curve_ + self.new_curve_
+            self.weights_[:, E:] -= slope[:, E:] / (twice * self.curve_ + lam[:, None])
+            self.new_curve_[:] = 0.0
+        size = self.hessian_.shape[1]
+        A = twice * self.hessian_ + lam[:, None, None] * np.eye(size)
+        self.weights_[:, :size] -= np.linalg.solve(A, slope[:, :size, None])[..., 0]
         self.new_gradient_[:] = 0.0
         self.new_hessian_[:] = 0.0
 
@@ -268,3 +272,13 @@ class SoftmaxStacker(Stacker):
     def _columns(self) -> int:
         """C: logits that are modelled."""
         return 1 if self.classes_ == 2 else self.classes_
+
+    @property
+    def _apart(self) -> bool:
+        """Whether the Hessian is kept as two blocks."""
+        return self.classes_ > MANY
+
+
+def _tail(H: Array, E: int) -> Array:
+    """Diagonals of the last rows and columns."""
+    return np.ascontiguousarray(np.diagonal(H, axis1=1, axis2=2)[:, E:])

@@ -64,6 +64,7 @@ def open_stream(spec: str | os.PathLike[str], **options: Any) -> Stream:
         .pq, each also with .gz, .bz2 or .xz) or, where that says nothing, by its first lines.
     **options
         For the reader or the generator; an option that it does not have is an error that lists those it has.
+        `missing` is for all: sources that cannot tell of missing values have no use for it.
 
     Examples
     --------
@@ -97,6 +98,8 @@ def _reader(path: str) -> Callable[..., Stream]:
 
 def _called(make: Callable[..., Stream], name: str, options: dict[str, Any], *arguments: Any) -> Stream:
     known = list(inspect.signature(make).parameters)[len(arguments) :]
+    if "missing" not in known:
+        options.pop("missing", None)
     for option in options:
         if option not in known:
             raise ValueError(f"{name} has no option {option!r}; it has {', '.join(known)}")

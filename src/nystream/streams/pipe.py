@@ -41,6 +41,8 @@ def stdin(
         raise ValueError("standard input looks like ARFF, which is read from files only; save it to a file")
     make: type[DelimitedStream | SvmlightStream] = SvmlightStream if format == "libsvm" else DelimitedStream
     known = [name for name in inspect.signature(make).parameters if name not in ("source", "flush_lines")]
+    if "missing" not in known:
+        options.pop("missing", None)
     for option in options:
         if option not in known:
             raise ValueError(f"{source.name} ({format}) has no option {option!r}; it has {', '.join(known)}")

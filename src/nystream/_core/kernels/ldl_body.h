@@ -87,6 +87,7 @@ TARGET LDL_INLINE void LDL(pass)(const int learn, int S, int blocks, int outputs
   if (learn) memcpy(s, s0, S * sizeof(double));
   for (int k = 0; k < blocks; k++) {
     LDL(corner)(learn, S, L, dinv + 8 * k, X + (size_t)k * S * 8, s, P, PD, B);
+    if (!learn) memcpy(X + (size_t)k * S * 8, P, 8 * S * sizeof(double));
     L += 64;
     LDL(outputs)(learn, S, outputs, Q + 8 * k * ld, Y, M, P, B);
     int j = k + 1;

@@ -10,7 +10,8 @@
 
    Several samples go through L as a wavefront: the same operations in the same order on every number as one by one, so
    the result does not depend on S to the last bit, but each element of L is loaded and stored once for all of them.
-   A query (learn = 0) is the same pass without the writes: the same bits for m and the leverage.
+   A query (learn = 0) is the same pass without the writes: the same bits for m and the leverage.  It leaves p = L^-1 z
+   of every sample in X.
 
    Layout, the same for every instruction set (features padded with zeros to 8 `blocks`, outputs to a multiple of 8):
      L     8 x 8 tiles, column-major inside; column block by column block, each from its diagonal tile down.  Diagonal
@@ -86,6 +87,15 @@ static inline ldl_fn ldl_choose(int learn) {
 static inline const char *ldl_isa(void) {
   static const char *names[] = {"base", "avx2", "avx512"};
   return LDL_VECTORS ? names[isa_level()] : "plain";
+}
+
+/* How many samples one pass takes best. */
+static inline int ldl_together(void) {
+#if LDL_VECTORS
+  return isa_level() == ISA_AVX512 ? LDL_SAMPLES : LDL_SAMPLES / 2;
+#else
+  return LDL_SAMPLES / 2;
+#endif
 }
 
 /* Subnormal numbers, which far-off features leave in L, cost a hundred cycles each: within a pass they count as 0. */

@@ -54,21 +54,16 @@ static void LINEAR(adam)(ptrdiff_t n, double eta, double lam, double dl, double 
   }
 }
 
-/* The m rounds of one ONS block in the m x m matrix G = Z P Z' (second-order updates seen from the block's own rows).
-   After round j, with col = G[:, j]:  f -= kap col,  G -= rho col col',  T[i] -= rho col_i T[j]  for the rows i > j that
-   are still to come.  G is m x m with leading dimension ld, and so is T (unit lower triangular); nothing above the
-   diagonal of T is touched. */
-static void LINEAR(downdate)(int m, int ld, int j, double kap, double rho, double *restrict f, double *restrict G,
-                             double *restrict T, double *restrict col) {
-  const double *restrict Tj = T + (ptrdiff_t)j * ld;
-  for (int i = j + 1; i < m; i++) col[i] = G[(ptrdiff_t)j * ld + i];
+/* The m rounds of one ONS block in the m x m matrix G = Z A^-1 Z' (second-order updates seen from the block's own rows).
+   After round j, with col = G[:, j], for the rows that are still to come:  f -= kap col,  G -= rho col col'. */
+static void LINEAR(downdate)(int m, int j, double kap, double rho, double *restrict f, double *restrict G,
+                             double *restrict col) {
+  for (int i = j + 1; i < m; i++) col[i] = G[(ptrdiff_t)j * m + i];
   for (int i = j + 1; i < m; i++) f[i] -= kap * col[i];
   if (rho == 0) return;
   for (int i = j + 1; i < m; i++) {
-    double *restrict Gi = G + (ptrdiff_t)i * ld;
-    double *restrict Ti = T + (ptrdiff_t)i * ld;
+    double *restrict Gi = G + (ptrdiff_t)i * m;
     const double c = rho * col[i];
     for (int k = i; k < m; k++) Gi[k] -= c * col[k];
-    for (int k = 0; k <= j; k++) Ti[k] -= c * Tj[k];
   }
 }

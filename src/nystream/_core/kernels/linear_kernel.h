@@ -18,7 +18,7 @@ typedef struct {
   void (*mix)(ptrdiff_t, double, double *, double, const double *);
   void (*adagrad)(ptrdiff_t, double, double, double, const double *, double *, double *);
   void (*adam)(ptrdiff_t, double, double, double, double, double, const double *, double *, double *, double *);
-  void (*downdate)(int, int, int, double, double, double *, double *, double *, double *);
+  void (*downdate)(int, int, double, double, double *, double *, double *);
 } linear_ops;
 
 #define LINEAR_OPS(isa) {linear_dot_##isa, linear_add_##isa, linear_mix_##isa, linear_adagrad_##isa, \

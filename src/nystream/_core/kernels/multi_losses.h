@@ -38,6 +38,22 @@ static inline int multi_top(int K, const double *p) {
   return top;
 }
 
+/* |e_y - e_j|^2 under the label similarity M, NULL for the identity: what a step along the pair is paid in. */
+static inline double multi_pair(const double *M, int K, int y, int j) {
+  const size_t n = (size_t)K;
+  return M ? M[y * n + y] + M[j * n + j] - 2 * M[y * n + j] : 2;
+}
+
+/* v <- M v: with the joint kernel k(x,x') M[y,y'] what moves one label moves those like it.  work: K doubles. */
+static inline void multi_mix(const double *M, int K, double *v, double *work) {
+  if (!M) return;
+  for (int j = 0; j < K; j++) work[j] = v[j];
+  for (int j = 0; j < K; j++) {
+    v[j] = 0;
+    for (int i = 0; i < K; i++) v[j] += M[(size_t)j * K + i] * work[i];
+  }
+}
+
 static inline double multi_value(int kind, const double *D, int K, int y, const double *p) {
   if (kind == LOSS_SOFTMAX) {
     /* log sum_j exp(p_j) - p_y around the largest score: log1p keeps a tiny loss exact */
@@ -111,8 +127,7 @@ static inline void multi_hinge_runner_up(const double *D, const double *M, int K
   const int rival = multi_rival(D, K, y, f ? f : p);
   for (int j = 0; j < K; j++) alpha[j] = 0;
   if (rival < 0) return;
-  const size_t n = (size_t)K;
-  const double both = M ? M[y * n + y] + M[rival * n + rival] - 2 * M[y * n + rival] : 2;
+  const double both = multi_pair(M, K, y, rival);
   if (!(s * both > 0)) return;  /* the two labels share one function: no step separates them */
   const double v = loss_clamp((multi_margin(D, K, y, rival) + p[rival] - p[y]) / (s * both), 0, c);
   if (v > 0) { alpha[y] = v; alpha[rival] = -v; }

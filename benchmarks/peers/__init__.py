@@ -1,0 +1,1 @@
+"""What benchmarks/peers.py compares, how a run is measured, and how the outcome is drawn."""

@@ -1,0 +1,3 @@
+from nystream.types import Array
+
+def solution(tiles: Array, q: Array, dim: int, outputs: int) -> Array: ...

@@ -1,0 +1,20 @@
+from nystream.types import Array
+
+def ridge_rounds(
+    F: Array,
+    weights: Array,
+    Y: Array | None = None,
+    given: Array | None = None,
+    gram: Array | None = None,
+    sums: Array | None = None,
+) -> Array: ...
+def softmax_rounds(
+    F: Array,
+    weights: Array,
+    classes: int,
+    labels: Array | None = None,
+    given: Array | None = None,
+    gradient: Array | None = None,
+    hessian: Array | None = None,
+    curve: Array | None = None,
+) -> Array: ...

@@ -1,0 +1,82 @@
+"""Named features as rows of numbers."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from nystream._core.inputs import all_finite
+from nystream.types import Array
+
+__all__ = ["Columns", "Features", "number_of"]
+
+Features: TypeAlias = Mapping[Hashable, Any]
+
+
+class Columns:
+    """Names of features -> columns of the learner, in order of appearance (within a row: by name).
+
+    Parameters
+    ----------
+    blank : float
+        What a feature that is absent, None or NaN becomes: nan for a learner that takes missing values, else 0. A
+        feature that appears late counts as 0 in every earlier row.
+    """
+
+    def __init__(self, blank: float) -> None:
+        self.blank = blank
+        self.places: dict[Hashable, int] = {}
+
+    def width(self, new: int = 0) -> int:
+        """Columns of a row once `new` names are added; one blank column while there is no name."""
+        return max(1, len(self.places) + new)
+
+    def new(self, names: Iterable[Hashable]) -> list[Hashable]:
+        """The names without a column, in an order that does not depend on the order given."""
+        return sorted((n for n in names if n not in self.places), key=lambda n: (type(n).__name__, str(n)))
+
+    def add(self, names: list[Hashable]) -> None:
+        for name in names:
+            self.places[name] = len(self.places)
+
+    def row(self, x: Features) -> Array:
+        """The numbers of x in their columns; names without a column are left out."""
+        if x.keys() == self.places.keys():
+            try:
+                row = np.frombuffer(array("d", map(x.__getitem__, self.places)))
+            except TypeError:
+                row = np.array([math.nan])  # a None or a string among them: the loop below tells which
+            if len(row) and all_finite(row):
+                return row
+        row = np.full(self.width(), self.blank)
+        for name, value in x.items():
+            number = number_of(name, value, self.blank)
+            if name in self.places:
+                row[self.places[name]] = number
+        return row
+
+    def block(self, X: Array, names: list[Hashable]) -> Array:
+        """The columns of X, which have these names and perhaps nan, in their places."""
+        block = np.full((len(X), self.width()), self.blank)
+        for name, column in zip(names, X.T, strict=True):
+            if name in self.places:
+                block[:, self.places[name]] = np.where(np.isnan(column), self.blank, column)
+        return block
+
+
+def number_of(name: Hashable, value: Any, missing: float | None) -> float:
+    """A finite number, or what a missing value counts as (None: it is refused); strings and infinities are refused."""
+    if value is None or value != value:
+        if missing is None:
+            raise ValueError(f"{name} is missing ({value!r})")
+        return missing
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise ValueError(f"{name!r} must be a number, got {value!r}; encode it first, e.g. with river's OneHotEncoder")
+    number = float(value)
+    if math.isinf(number):
+        raise ValueError(f"{name!r} is {value!r}; numbers must be finite")
+    return number

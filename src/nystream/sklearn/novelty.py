@@ -1,0 +1,126 @@
+"""Any learner with the novelty loss as a scikit-learn outlier detector."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from nystream.learners.base import Learner
+from nystream.learners.novelty import RecentQuantile, adapts, checked_novelty, default_novelty, margin
+from nystream.sklearn.base import Online, OutlierMixin, validate_data
+from nystream.types import Array
+
+__all__ = ["OnlineKernelNovelty"]
+
+
+class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
+    """Any nystream learner with the novelty loss as a scikit-learn outlier detector.
+
+    The learner's f(x) is high where inputs like x were seen. An input whose score is below a threshold is an outlier
+    (-1), the others are inliers (1). Without `contamination="auto"` the threshold is a quantile of scores: after `fit`,
+    of the rows fitted, under the final model; after `partial_fit`, of the last 1000 scores, each made before its row
+    was learnt.
+
+    Parameters
+    ----------
+    learner : Learner or None
+        The algorithm, such as `SILK(Gaussian(1.0), loss="novelty")`; it is cloned, never changed. None:
+        `nystream.learners.novelty.default_novelty`, which needs no parameter.
+    contamination : float or "auto", default 0.1
+        Share of the rows to call outliers, in (0, 0.5]. "auto" takes the margin that the learner adapts itself:
+        `NORMA(Gaussian(1.0), loss="novelty", nu=0.1)`.
+
+    Attributes
+    ----------
+    offset_ : float
+        The threshold: `decision_function` is `score_samples` minus it.
+    learner_ : Learner
+        The trained learner.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.sklearn import OnlineKernelNovelty
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> OnlineKernelNovelty(contamination=0.02).fit(X).predict([[0, 0], [6, 6]]).tolist()
+    [1, -1]
+    """
+
+    _default_missing: ClassVar[bool] = False
+
+    def __init__(self, learner: Learner | None = None, contamination: float | str = 0.1) -> None:
+        super().__init__(learner)
+        self.contamination = contamination
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Forget everything, then learn the rows in their order, in one pass. y is ignored."""
+        X = validate_data(self, X, **self._numbers)
+        learner, recent = self._start(X.shape[1])
+        learner.run(X)
+        if recent is not None:
+            scores = learner.predict(X)
+            recent.passed(scores[-recent.size :])
+            self.offset_ = float(np.quantile(scores, recent.share))
+        else:
+            self.offset_ = margin(learner)
+        self.learner_, self.recent_ = learner, recent
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn more rows, in their order. y is ignored."""
+        self._learn(X)
+        return self
+
+    def predict_then_learn(self, X: Any, y: Any = None) -> Any:
+        """`partial_fit`, returning the labels that were given row by row before each row was learnt.
+
+        The very first row, when nothing is known, is an outlier.
+        """
+        scores, thresholds = self._learn(X)
+        return np.where(scores >= thresholds, 1, -1)
+
+    def score_samples(self, X: Any) -> Array:
+        """Scores (n,): low is novel."""
+        X = self._clean(X, "learner_")
+        return self.learner_.predict(X)
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores minus the threshold (n,): negative for outliers."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> Any:
+        """1 for inliers, -1 for outliers, (n,)."""
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def _start(self, d: int) -> tuple[Learner, RecentQuantile | None]:
+        learner = default_novelty(d) if self.learner is None else checked_novelty(self.learner).clone()
+        share = self.contamination
+        if isinstance(share, (float, int, np.floating)) and 0 < share <= 0.5:
+            return learner, RecentQuantile(float(share))
+        if share != "auto":
+            raise ValueError(f"contamination must be 'auto' or a share in (0, 0.5], got {share!r}")
+        if not adapts(learner):
+            raise ValueError(
+                "contamination='auto' needs a learner that adapts its margin, such as NORMA(Gaussian(1.0), "
+                f"loss='novelty', nu=0.1); {learner!r} does not"
+            )
+        return learner, None
+
+    def _learn(self, X: Any) -> tuple[Array, Array]:
+        """Scores made before each row was learnt, and the thresholds that stood then."""
+        first = not hasattr(self, "learner_")
+        X = validate_data(self, X, reset=first, **self._numbers)
+        learner, recent = self._start(X.shape[1]) if first else (self.learner_, self.recent_)
+        if recent is not None:
+            scores = learner.run(X)
+            thresholds = recent.passed(scores)
+            self.offset_ = recent.value
+        else:
+            rounds = [(margin(learner), learner.step(x)) for x in X]
+            thresholds, scores = np.array(rounds).T
+            self.offset_ = margin(learner)
+        self.learner_, self.recent_ = learner, recent
+        return scores, thresholds

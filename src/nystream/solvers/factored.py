@@ -1,0 +1,163 @@
+"""A positive definite matrix that only grows, as the factor A = L D L' with a right-hand side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from nystream._core.ldl import aligned_zeros
+from nystream._core.refactor import refactor
+from nystream.params import Params, affordable, positive
+from nystream.types import Array
+
+__all__ = ["Factored"]
+
+
+class Factored(Params):
+    """A = lam I + sum w z z' as L D L', and b as q = D^-1 L^-1 b: the state of the second-order solvers.
+
+    The compiled passes of kernels/ldl_kernel.h work on its arrays. Learning a row multiplies every pivot by a number
+    that is at least 1 and computed as such, so that A stays positive definite whatever the rows, the ridge and the
+    rounding: D >= lam. r^2/2 numbers for r features.
+
+    Parameters
+    ----------
+    lam : float, default 1.0
+        Ridge, > 0.
+    """
+
+    dim_: int
+    outputs_: int
+    tiles_: Array
+    """L in 8 x 8 tiles, the layout of kernels/ldl_kernel.h; `factor` is the plain matrix."""
+    dinv_: Array
+    """1/D, padded to a multiple of 8."""
+    q_: Array
+    """D^-1 L^-1 b, rows and columns padded to multiples of 8."""
+
+    def __init__(self, lam: float = 1.0) -> None:
+        self.lam = positive("lam", lam)
+
+    def start(self, dim: int, outputs: int) -> None:
+        """A = lam I in R^dim, b = 0."""
+        blocks = -(-dim // 8)
+        affordable(
+            256 * blocks * (blocks + 1),
+            f"the second-order state of {dim} features",
+            "use fewer features: a lower degree, a smaller dim; or SketchedONS",
+        )
+        self.dim_, self.outputs_ = dim, outputs
+        self.tiles_ = aligned_zeros(blocks * (blocks + 1) // 2, 8, 8)
+        self.dinv_ = aligned_zeros(8 * blocks)
+        self.dinv_ += 1 / self.lam
+        self.q_ = aligned_zeros(8 * blocks, padded(outputs))
+
+    # -- what it holds ---------------------------------------------------------------------------------------------
+    @property
+    def weights(self) -> Array:
+        """(dim, K) A^-1 b. O(dim^2), computed when asked for."""
+        solution: Array = solve_triangular(self.factor, self._q, lower=True, trans="T", unit_diagonal=True)
+        return solution
+
+    @property
+    def factor(self) -> Array:
+        """(dim, dim) a copy of L, unit lower triangular."""
+        L = np.zeros((8 * self._blocks, 8 * self._blocks))
+        for k, tiles in enumerate(self._columns()):
+            L[8 * k :, 8 * k : 8 * k + 8] = tiles.transpose(0, 2, 1).reshape(-1, 8)
+        np.fill_diagonal(L, 1.0)
+        return L[: self.dim_, : self.dim_].copy()
+
+    @property
+    def pivots(self) -> Array:
+        """(dim,) D."""
+        return 1 / self.dinv_[: self.dim_]
+
+    @property
+    def matrix(self) -> Array:
+        """(dim, dim) A = lam I + sum of w z z'."""
+        L = self.factor
+        product: Array = (L * self.pivots) @ L.T
+        return product
+
+    @property
+    def right_side(self) -> Array:
+        """(dim, K) b."""
+        return self.factor @ (self.pivots[:, None] * self._q)
+
+    @property
+    def nbytes(self) -> int:
+        return self.tiles_.nbytes + self.dinv_.nbytes + self.q_.nbytes
+
+    # -- what can be done to it ------------------------------------------------------------------------------------
+    def widen(self, dim: int) -> None:
+        """Append features up to `dim`, 0 in every row so far: A gains lam on its diagonal, b zeros. O(dim^2)."""
+        if dim == self.dim_:
+            return
+        columns, old, dinv, q = list(self._columns()), self.dim_, self.dinv_, self.q_
+        Factored.start(self, dim, self.outputs_)
+        for mine, theirs in zip(self._columns(), columns, strict=False):
+            mine[: len(theirs)] = theirs
+        self.dinv_[:old] = dinv[:old]
+        self.q_[: len(q)] = q
+
+    def carry(self, T: Array) -> None:
+        """Follow T (new, dim) with orthonormal columns: A <- T A T' + lam (I - T T'), A^-1 b <- T A^-1 b. O(new^3).
+
+        The new factor is the triangle of a QR factorisation, in which no sum of squares is formed.
+        """
+        new, old = T.shape
+        if np.array_equal(T, np.eye(new, old)):
+            self.widen(new)
+            return
+        roots = np.sqrt(self.pivots)[:, None] * (self.factor.T @ T.T)
+        outside = np.sqrt(self.lam) * (np.eye(new) - T @ T.T)
+        weights = T @ self.weights
+        R: Array = np.linalg.qr(np.vstack([roots, outside]))[1]
+        diagonal = np.copysign(np.maximum(np.abs(R.diagonal()), np.sqrt(self.lam)), R.diagonal())
+        Factored.start(self, new, self.outputs_)
+        L = np.zeros((8 * self._blocks, 8 * self._blocks))
+        L[:new, :new] = np.tril((R / diagonal[:, None]).T, -1)
+        for k, tiles in enumerate(self._columns()):
+            tiles[:] = L[8 * k :, 8 * k : 8 * k + 8].reshape(-1, 8, 8).transpose(0, 2, 1)
+        self.dinv_[:new] = diagonal**-2.0
+        self._q[:] = (R @ weights) / diagonal[:, None]
+
+    # -- machinery -------------------------------------------------------------------------------------------------
+    @property
+    def _blocks(self) -> int:
+        return len(self.dinv_) // 8
+
+    @property
+    def _q(self) -> Array:
+        return self.q_[: self.dim_, : self.outputs_]
+
+    def _columns(self) -> Iterator[Array]:
+        """The tiles of each column block, from the diagonal down."""
+        start = 0
+        for k in range(self._blocks):
+            stop = start + self._blocks - k
+            yield self.tiles_[start:stop]
+            start = stop
+
+    def _take(self, A: Array, b: Array) -> None:
+        """Factor A (dim, dim) anew, with the right-hand side b (dim, K)."""
+        failed = refactor(np.array(A, order="C"), np.array(b, order="C"), self.tiles_, self.dinv_, self.q_)
+        if failed:
+            raise ValueError(f"A is not positive definite, by rounding, at feature {failed - 1}; use a larger ridge")
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        for name in ("tiles_", "dinv_", "q_"):  # onto cache lines, and never the caller's memory
+            if name in state:
+                fresh = aligned_zeros(*state[name].shape)
+                fresh[...] = state[name]
+                setattr(self, name, fresh)
+
+
+def padded(outputs: int) -> int:
+    """Columns of q for so many outputs."""
+    return -(-outputs // 8) * 8

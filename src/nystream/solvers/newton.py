@@ -1,0 +1,124 @@
+"""What the online Newton steps share: constants of the loss, clipped predictions, restarts and changes of basis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nystream.losses import Loss, as_loss
+from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink, warn_of_label
+from nystream.params import positive
+from nystream.solvers.base import Solver
+from nystream.types import Array, Change, LabelKind
+
+__all__ = ["NewtonSolver"]
+
+ORTHONORMAL = 1e-8
+"""How far T'T may be from the identity in a change of basis that a second-order model can follow."""
+
+
+class NewtonSolver(Solver):
+    """Weights u, predictions clip(u'z), and a metric that starts as lam I and gains from every gradient.
+
+    Subclasses keep the metric: `_reset` makes it lam I and u = 0, `_carry` follows an isometry of the features, `_bind`
+    ties the compiled loop to the arrays of both.
+
+    Parameters
+    ----------
+    loss, clip, lam, eta
+        As in `ONS`.
+    """
+
+    meter_: Array
+    """(3,) sums over the rounds."""
+    t_: int = 0
+    restarts_: int = 0
+
+    def __init__(
+        self, loss: str | Loss = "squared", *, clip: float = 1.0, lam: float = 1.0, eta: str | float = "auto"
+    ) -> None:
+        self.loss = loss
+        self.clip = positive("clip", clip)
+        self.lam = positive("lam", lam)
+        self.eta = checked_eta(eta)
+        self._loss = as_loss(loss)
+        if self._loss.multiclass:
+            raise TypeError(
+                f"{type(self).__name__} has one output, {self._loss.name} needs one per class; use a binary loss, "
+                "one-vs-rest through nystream.sklearn.OnlineKernelClassifier"
+            )
+        self._sigma, self._step, self._scale, self._limit = newton_steps(self._loss, clip, eta)
+
+    @property
+    def labels(self) -> LabelKind:
+        return self._loss.labels
+
+    @property
+    def weights(self) -> Array:
+        """(dim, 1), before projection: predictions are clip(Z @ weights)."""
+        raise NotImplementedError
+
+    def start(self, dim: int, outputs: int) -> None:
+        if outputs != 1:
+            raise ValueError(f"{type(self).__name__} has one output, got {outputs}")
+        self.t_ = self.restarts_ = 0
+        self.meter_ = np.zeros(3)
+        self._reset(dim)
+        warn_if_on_kink(self._loss, self.clip)
+
+    def predict(self, Z: Array) -> Array:
+        return np.clip(Z @ self.weights, -self.clip, self.clip)
+
+    def rebase(self, change: Change, dim: int) -> None:
+        """Follow T with orthonormal columns: u <- T u, A <- T A T' + lam (I - T T'). None: u = 0, A = lam I.
+
+        A restart keeps the count of rounds (the step sizes go on) and the terms of the bound.
+        """
+        T = change.transport
+        if T is None:
+            self.restarts_ += self.t_ > 0
+            self._reset(dim)
+            return
+        if not np.array_equal(T, np.eye(*T.shape)) and np.abs(T.T @ T - np.eye(T.shape[1])).max() > ORTHONORMAL:
+            raise TypeError(
+                f"{type(self).__name__} can only follow a map whose transport has orthonormal columns; let it restart "
+                "the solver"
+            )
+        self._carry(T)
+
+    def regret_bound(self, norm2: float) -> float:
+        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds."""
+        raise NotImplementedError
+
+    def log_det(self) -> float:
+        """log det(A_t / lam)."""
+        raise NotImplementedError
+
+    def _bound(self, norm2: float, gradients: float, excess: float) -> float:
+        """1/2 [ lam norm2 + sum g' A_t^-1 g + what step sizes above sigma cost ]; lam norm2 for every restart too."""
+        return float(0.5 * (self.lam * norm2 * (1 + self.restarts_) + gradients + excess))
+
+    def _reset(self, dim: int) -> None:
+        """u = 0 and A = lam I in R^dim."""
+        raise NotImplementedError
+
+    def _carry(self, T: Array) -> None:
+        """u <- T u, A <- T A T' + lam (I - T T')."""
+        raise NotImplementedError
+
+    def _bind(self) -> None:
+        """Let the compiled loop work on the arrays of the state."""
+        raise NotImplementedError
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if "meter_" in state:
+            self._bind()
+
+    def _check_labels(self, Y: Array) -> None:
+        """Warn, once, of a label that voids the guarantee."""
+        if self._limit < math.inf and np.abs(Y).max(initial=0.0) > self._limit:
+            self._limit = math.inf
+            warn_of_label(self.clip, stacklevel=3)

@@ -1,0 +1,75 @@
+"""What the automatic learner makes of its experts' scores, written slowly for one row at a time; classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+MEMBERS = ((1.0, 1.0), (0.999, 0.1), (0.999, 1.0), (0.999, 10.0), (0.995, 1.0))
+"""Forgetting and ridge of the stackers."""
+BLOCK, SHARE = 10, 0.001
+
+
+class Softmax:
+    """One stacker: Newton steps after every BLOCK rows for the weights of the inputs and the biases of K classes."""
+
+    def __init__(self, inputs: int, classes: int, decay: float, lam: float) -> None:
+        self.start = np.r_[np.full(inputs, 2 / inputs), np.zeros(classes)]
+        self.theta, self.keep, self.lam = self.start.copy(), decay**BLOCK, lam
+        self.H = np.zeros((len(self.start), len(self.start)))
+        self.rows: list[tuple[np.ndarray, int]] = []
+
+    def predict(self, f: np.ndarray) -> np.ndarray:
+        """Probabilities from inputs f (E, K)."""
+        return softmax(self.theta @ self._design(f))
+
+    def learn(self, f: np.ndarray, label: int) -> None:
+        self.rows.append((self._design(f), label))
+        if len(self.rows) < BLOCK:
+            return
+        gradient, hessian = np.zeros_like(self.theta), np.zeros_like(self.H)
+        for J, c in self.rows:
+            p = softmax(self.theta @ J)
+            gradient += J @ (p - np.eye(len(p))[c])
+            hessian += J @ (np.diag(p) - np.outer(p, p)) @ J.T
+        self.H = self.keep * self.H + hessian
+        slope = gradient + self.lam * (1 - self.keep) * (self.theta - self.start)
+        self.theta = self.theta - np.linalg.solve(self.H + self.lam * np.eye(len(self.theta)), slope)
+        self.rows = []
+
+    @staticmethod
+    def _design(f: np.ndarray) -> np.ndarray:
+        """(E + K, K): what theta multiplies."""
+        return np.vstack([f, np.eye(f.shape[1])])
+
+
+def shared(v: np.ndarray, losses: np.ndarray, eta: float) -> np.ndarray:
+    """The fixed-share update of weights v."""
+    u = np.log(v) - eta * losses
+    return (1 - SHARE) * np.exp(u - logsumexp(u)) + SHARE / len(v)
+
+
+def stacked_classes(model, X, y, lags):
+    """Logarithms of probabilities (n, K), K > 2; `model` is stepped along for the outputs of its experts."""
+    K = model.outputs_
+    E = len(model.bank_.names)
+    stackers = [Softmax(E + 3 * lags, K, *member) for member in MEMBERS]
+    experts, members = np.full(E, 1 / E), np.full(len(MEMBERS) + 1, 1 / (len(MEMBERS) + 1))
+    past, out = None, []
+    for x, label in zip(X, y.astype(int), strict=True):
+        F = np.clip(model.bank_.predict(x[None], 1 + K)[0, :, 1:], -1.5, 1.5)
+        f = np.vstack([F, np.zeros((3, K)) if past is None else past]) if lags else F
+        mean = np.clip((experts @ F + 1) / 2, 0.01, 0.99)
+        said = np.array([*(stacker.predict(f) for stacker in stackers), mean / mean.sum()])
+        said = np.maximum(said, 1e-12)
+        p = members @ said
+        out.append(np.log(p / p.sum()))
+        code = np.where(np.arange(K) == label, 1.0, -1.0)
+        for stacker in stackers:
+            stacker.learn(f, label)
+        experts = shared(experts, ((F - code) ** 2).mean(axis=1), 0.5)
+        members = shared(members, -np.log(said[:, label]), 1.0)
+        rates = np.array([[1.0], [0.1], [0.01]])
+        past = np.tile(code, (3, 1)) if past is None else past + rates * (code - past)
+        model.step(x, float(label))
+    return np.array(out)

@@ -139,7 +139,7 @@ def pegasos_scalar(maintenance: str, loss: str, weighted: bool, seed: int) -> Tr
     """Weights where points are merged: else all coefficients of the hinge are equal, and two places equally good."""
     X, y = stream(named(loss), seed, repeats=maintenance == "remove")
     t0 = 400.0 if loss == "squared" else 0.0
-    weights = weights_for(seed, zeros=False) if weighted else None
+    weights = weights_for(seed) if weighted else None
     turn = iter(np.ones(len(X)) if weights is None else weights)
 
     def grad(y: float, p: float) -> float:
@@ -154,7 +154,7 @@ def pegasos_scalar(maintenance: str, loss: str, weighted: bool, seed: int) -> Tr
 def pegasos_classes(maintenance: str, loss: str, seed: int) -> Trial:
     X, y = stream("class", seed, repeats=maintenance == "remove")
     settings = {"lam": 1e-2, "budget": 20, "maintenance": maintenance}
-    weights = weights_for(seed, zeros=False)
+    weights = weights_for(seed)
     expected = pegasos(X, y.astype(int), named(loss), outputs=CLASSES, weights=weights, **settings)[0]
     return Trial(lambda: BSGD(Gaussian(WIDE), loss=named(loss), **settings), X, y, expected, weights)
 

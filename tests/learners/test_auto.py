@@ -150,15 +150,17 @@ def test_missing_values_count_as_the_mean_and_have_an_indicator():
         model.run(np.array([[0.0, np.inf, 0.0]]), [0.0])
 
 
-def test_more_columns_that_were_0_so_far_change_no_prediction():
+def test_columns_that_come_late_change_no_prediction_at_first_and_were_missing_before():
     X, y = stream()
     model = Auto(recipe=SMALL)
-    model.run(X[:100], y[:100])
+    model.run(X[:30], y[:30])
     before = model.predict(X)
     model.widen(5)
     wide = np.pad(X, ((0, 0), (0, 2)))
     assert_allclose(model.predict(wide), before, atol=1e-9)
-    model.run(wide[100:], y[100:])
+    assert np.isnan(model.buffer_[0].rows[:, 3:]).all()
+    model.run(wide[30:], y[30:])
+    assert model.bank_.holes_.tolist() == [3, 4]
     assert np.isfinite(model.predict(wide)).all()
 
 

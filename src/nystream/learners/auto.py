@@ -43,10 +43,10 @@ class Auto(Learner):
 
     nan in the inputs is a missing value: it counts as the column's mean, and columns in which values were missing
     during the warm-up get an indicator. With task="classification" labels are 0, 1, 2, ...; `predict` gives logarithms
-    of probabilities, which come out calibrated, and a class that appears late is learnt as if it had been known. A row
-    of weight w counts as w rows in every fit, scale, metric and mixture, and one of weight 0 leaves no trace. A label
-    or an input so far out that it can only be an accident does not spoil anything; see `Targets` and
-    `nystream.spread`.
+    of probabilities, which come out calibrated. A class that appears late is learnt by the experts exactly as if it had
+    been known; the stackers weigh them by the odds they gave, so with them it begins there. A row of weight w counts
+    as w rows in every fit, scale, metric and mixture, and one of weight 0 leaves no trace. A label or an input so far
+    out that it can only be an accident does not spoil anything; see `Targets` and `nystream.spread`.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ class Auto(Learner):
             self.bank_.rebuild(X, self._coded(Y, outputs), w, rng, last=self._warm)
 
     def _widen(self, d: int) -> None:
-        """New columns were 0 so far: predictions stay as they are, and the next rebuild or refresh counts them in."""
+        """New columns were missing so far: predictions stay, and the next rebuild or refresh counts them in."""
         self.buffer_[0] = self.buffer_[0].widened(d)
         self.bank_.widen(d)
 

@@ -64,9 +64,9 @@ class Ring(Params):
         return ring
 
     def widened(self, d: int) -> Ring:
-        """The same rows with zeros in new columns."""
+        """The same rows, in whose new columns every value is missing."""
         ring = Ring(self.capacity, d)
-        ring.extend(np.pad(self.rows, ((0, 0), (0, d - self.d))))
+        ring.extend(np.pad(self.rows, ((0, 0), (0, d - self.d)), constant_values=np.nan))
         return ring
 
     @property

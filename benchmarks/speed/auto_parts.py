@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _timing import seconds
 
 from nystream import PKRR, Nystrom
 from nystream.features import Landmarks, LearnedMetric, WithConstant
@@ -18,19 +18,8 @@ from nystream.learners import Forgetting, KernelSmoother, Learner
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 
 ROWS = 2000
-REPEATS = 5
 SHAPES = {22: 1, 54: 7, 784: 10}
 """Columns and outputs."""
-
-
-def seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Least processor time of several runs: the one that the rest of the machine disturbed least."""
-    taken = []
-    for _ in range(repeats):
-        start = time.thread_time()
-        work()
-        taken.append(time.thread_time() - start)
-    return min(taken)
 
 
 def learners(X: np.ndarray) -> Iterator[tuple[str, Learner]]:

@@ -10,13 +10,12 @@ checked to give the learner's own predictions.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _timing import by_rows, in_turn, rows_of_ijcnn1
 
 import nystream
 from nystream import BSGD, BudgetPA, DualSGD, Forgetron, Perceptron, Projectron, RandomBudgetPerceptron
@@ -117,34 +116,8 @@ class Plain:
         return f
 
 
-def rows_of_ijcnn1() -> tuple[str, np.ndarray, np.ndarray]:
-    folder = Path(os.environ.get("NYSTREAM_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    path = folder / "ijcnn1" / "ijcnn1.bz2"
-    if path.exists():
-        X, y = nystream.streams.libsvm(str(path)).take(ROWS).load()
-        return "ijcnn1", X, np.where(np.asarray(y, dtype=float) > 0, 1.0, -1.0)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(ROWS, 22)) / 5
-    return f"synthetic ({path} not found)", X, np.where(X[:, 0] * X[:, 1] >= 0, 1.0, -1.0)
-
-
-def by_rows(step: Callable[[np.ndarray, float], float], X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.array([step(row, label) for row, label in zip(X, y.tolist(), strict=True)])
-
-
-def microseconds(works: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Least time per row of several runs that take turns: what the rest of the machine does then disturbs all alike."""
-    taken = dict.fromkeys(works, float("inf"))
-    for _ in range(REPEATS):
-        for name, work in works.items():
-            start = time.perf_counter()
-            work()
-            taken[name] = min(taken[name], (time.perf_counter() - start) / ROWS * 1e6)
-    return taken
-
-
 def main() -> None:
-    name, X, y = rows_of_ijcnn1()
+    name, X, y = rows_of_ijcnn1(ROWS)
     kernel, d = nystream.Gaussian(SIGMA), X.shape[1]
     learners = {
         "BSGD merge": (BSGD(kernel, budget=BUDGET, lam=LAM), "bsgd_merge"),
@@ -171,7 +144,7 @@ def main() -> None:
                 np.testing.assert_allclose(works[plain](), p, rtol=1e-6, atol=1e-6)
         works[f"{label}, stream"] = lambda learner=learner: learner.clone().run(X, y)
         works[f"{label}, rows"] = lambda learner=learner: by_rows(learner.clone().step, X, y)
-    taken = microseconds(works)
+    taken = {name: least / ROWS * 1e6 for name, least in in_turn(works, REPEATS).items()}
     print(f"{name}, {ROWS} rows, {d} columns, budget {BUDGET}; targets {TARGETS[0]}x row by row, {TARGETS[1]}x stream")
     print(f"{'':>13} {'':>8} {'plain NumPy':>11} {'row by row':>20} {'whole stream':>20}")
     print(f"{'learner':>13} {'mistakes':>8} {'rows/s':>11} {'rows/s':>11} {'x NumPy':>8} {'rows/s':>11} {'x NumPy':>8}")

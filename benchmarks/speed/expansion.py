@@ -10,13 +10,11 @@ block: the call, its checks and the kernel row that no other row shares.
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
-from pathlib import Path
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _timing import by_rows, in_turn, rows_of_ijcnn1
 
 import nystream
 from nystream.learners import NORMA, SILK, SVMD
@@ -64,35 +62,8 @@ class Plain:
         return f
 
 
-def rows_of_ijcnn1() -> tuple[str, np.ndarray, np.ndarray]:
-    folder = Path(os.environ.get("NYSTREAM_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    path = folder / "ijcnn1" / "ijcnn1.bz2"
-    if path.exists():
-        X, y = nystream.streams.libsvm(str(path)).take(ROWS).load()
-        return "ijcnn1", X, np.where(np.asarray(y, dtype=float) > 0, 1.0, -1.0)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(ROWS, 22)) / 5
-    return f"synthetic ({path} not found)", X, np.where(X[:, 0] * X[:, 1] >= 0, 1.0, -1.0)
-
-
-def microseconds(works: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Least time per row of several runs that take turns: what the rest of the machine does then disturbs all alike."""
-    taken = dict.fromkeys(works, float("inf"))
-    for _ in range(REPEATS):
-        for name, work in works.items():
-            start = time.perf_counter()
-            work()
-            taken[name] = min(taken[name], (time.perf_counter() - start) / ROWS * 1e6)
-    return taken
-
-
-def by_rows(step: Callable[[np.ndarray, float], object], X: np.ndarray, y: np.ndarray) -> None:
-    for row, label in zip(X, y.tolist(), strict=True):
-        step(row, label)
-
-
 def main() -> None:
-    name, X, y = rows_of_ijcnn1()
+    name, X, y = rows_of_ijcnn1(ROWS)
     kernel = nystream.Gaussian(SIGMA)
     learners = {
         "SILK smallest": (SILK(kernel, budget=BUDGET), "silk"),
@@ -108,7 +79,7 @@ def main() -> None:
     for label, (learner, _) in learners.items():
         works[f"{label}, stream"] = lambda learner=learner: learner.run(X, y)
         works[f"{label}, rows"] = lambda learner=learner: by_rows(learner.step, X, y)
-    taken = microseconds(works)
+    taken = {name: least / ROWS * 1e6 for name, least in in_turn(works, REPEATS).items()}
     print(f"{name}, {ROWS} rows, {X.shape[1]} columns, budget {BUDGET}")
     print(f"plain NumPy: SILK {taken['silk']:.1f} us a row, NORMA {taken['norma']:.1f} us a row")
     print(f"{'':>14} {'row by row':>20} {'whole stream':>20} {'overhead':>12}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _timing import seconds
 
 from nystream.features import Fastfood, FeatureMap, Fourier, Taylor
 from nystream.kernels import Gaussian
@@ -76,16 +76,6 @@ def workloads() -> list[tuple[str, FeatureMap, int, Callable[[np.ndarray], np.nd
     return loads
 
 
-def microseconds(work: Callable[[], object], rows: int) -> float:
-    """Least time of several runs: the one that the rest of the machine disturbed least."""
-    taken = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken) / rows * 1e6
-
-
 def main() -> None:
     print(f"{'map, columns, size':>20} {'dim':>8} {'NumPy us':>9} {'us':>6} {'x NumPy':>8} {'row us':>7} {'target':>7}")
     for name, features, d, in_numpy in workloads():
@@ -94,9 +84,9 @@ def main() -> None:
         features.transform(X, out=Z)
         if not isinstance(features, Fastfood):  # which draws other directions
             np.testing.assert_allclose(Z, in_numpy(X), rtol=0, atol=1e-12)
-        plain = microseconds(lambda X=X, in_numpy=in_numpy: in_numpy(X), ROWS)
-        block = microseconds(lambda X=X, Z=Z, features=features: features._map(X, Z), ROWS)
-        row = microseconds(lambda X=X, features=features: [features.row(x) for x in X], ROWS)
+        plain = seconds(lambda X=X, in_numpy=in_numpy: in_numpy(X), REPEATS) / ROWS * 1e6
+        block = seconds(lambda X=X, Z=Z, features=features: features._map(X, Z), REPEATS) / ROWS * 1e6
+        row = seconds(lambda X=X, features=features: [features.row(x) for x in X], REPEATS) / ROWS * 1e6
         target = TARGETS.get(name, "")
         print(f"{name:>20} {features.dim:>8} {plain:>9.3f} {block:>6.3f} {plain / block:>8.1f} {row:>7.2f} {target:>7}")
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _timing import by_rows, seconds
 
 from nystream.kernels import Gaussian
 from nystream.learners.fogd import FOGD
 
-ROWS, COLUMNS, REPEATS = 4000, 22, 5
+ROWS, COLUMNS = 4000, 22
 TARGETS = {"row by row": 4, "whole stream": 10}
 """Multiples of plain NumPy that are wanted at 100 features."""
 
@@ -31,21 +30,6 @@ def plain(X: np.ndarray, y: np.ndarray, dim: int, eta: float) -> np.ndarray:
     return P
 
 
-def by_rows(learner: FOGD, X: np.ndarray, y: np.ndarray) -> None:
-    for row, label in zip(X, y.tolist(), strict=True):
-        learner.step(row, label)
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """Least time of several runs: the one that the rest of the machine disturbed least."""
-    taken = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
-
-
 def main() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(ROWS, COLUMNS))
@@ -57,7 +41,7 @@ def main() -> None:
         for kind in ("fourier", "fastfood"):
             learner = FOGD(Gaussian(3.0), dim=dim, features=kind, seed=0)
             modes = {
-                "row by row": lambda learner=learner: by_rows(learner, X, y),
+                "row by row": lambda learner=learner: by_rows(learner.step, X, y),
                 "whole stream": lambda learner=learner: learner.run(X, y),
             }
             for mode, work in modes.items():

@@ -8,13 +8,11 @@ from __future__ import annotations
 import os
 import pathlib
 import sys
-import time
-from collections.abc import Callable
-from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _timing import by_rows, seconds
 from sklearn.linear_model import SGDClassifier
 
 from nystream import streams
@@ -65,26 +63,11 @@ def scikit(features: FeatureMap, X: np.ndarray, y: np.ndarray, rows: int) -> SGD
     return model
 
 
-def by_rows(learner: FeatureLearner, X: np.ndarray, y: np.ndarray) -> None:
-    for row, label in zip(X, y.tolist(), strict=True):
-        learner.step(row, label)
-
-
-def seconds(work: Callable[[], Any], rows: int, repeats: int = REPEATS) -> float:
-    """Least time per row of several runs: the one that the rest of the machine disturbed least."""
-    taken = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken) / rows
-
-
 def baseline(learner: FeatureLearner, X: np.ndarray, y: np.ndarray) -> float:
     if isinstance(learner, FOGD):
-        return seconds(lambda: numpy_fourier(learner.features_.W_.copy(), X, y), len(X))
+        return seconds(lambda: numpy_fourier(learner.features_.W_.copy(), X, y), REPEATS) / len(X)
     eps = FAR if isinstance(learner, NOLANA) else np.inf
-    return seconds(lambda: numpy_nystrom(learner.points, learner.features_.rotation_, X, y, eps), len(X))
+    return seconds(lambda: numpy_nystrom(learner.points, learner.features_.rotation_, X, y, eps), REPEATS) / len(X)
 
 
 def main() -> None:
@@ -104,12 +87,12 @@ def main() -> None:
     for learner in learners:
         learner.run(X, y)
         numpy = baseline(learner, part, labels)
-        single = seconds(lambda learner=learner: scikit(learner.features_, part[:200], labels[:200], 1), 200, 3)
-        many = seconds(lambda learner=learner: scikit(learner.features_, X, y, MINI), ROWS)
+        single = seconds(lambda learner=learner: scikit(learner.features_, part[:200], labels[:200], 1), 3) / 200
+        many = seconds(lambda learner=learner: scikit(learner.features_, X, y, MINI), REPEATS) / ROWS
         modes = {
             "plain NumPy": numpy,
-            "row by row": seconds(lambda learner=learner: by_rows(learner, part, labels), SLICE),
-            "whole stream": seconds(lambda learner=learner: learner.run(X, y), ROWS),
+            "row by row": seconds(lambda learner=learner: by_rows(learner.step, part, labels), REPEATS) / SLICE,
+            "whole stream": seconds(lambda learner=learner: learner.run(X, y), REPEATS) / ROWS,
         }
         for mode, taken in modes.items():
             print(

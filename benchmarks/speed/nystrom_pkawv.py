@@ -7,20 +7,18 @@ Run: python benchmarks/speed/nystrom_pkawv.py. The second stream is ijcnn1, look
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _timing import by_rows, seconds
 
 from nystream import streams
 from nystream.kernels import Gaussian
 from nystream.learners.nystrom_pkawv import NystromPKAWV
 
 DATA = Path(os.environ.get("NYSTREAM_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
-REPEATS = 5
 SIZES = {100: (4096, 400), 300: (3072, 200), 1000: (1024, 40)}
 """Atoms: rows timed, rows timed in NumPy."""
 TARGETS = {("row by row", 300): 6, ("whole stream", 300): 15}
@@ -43,21 +41,6 @@ def listing(model: NystromPKAWV, X: np.ndarray, y: np.ndarray, sigma: float) -> 
     return out
 
 
-def by_rows(model: NystromPKAWV, X: np.ndarray, y: np.ndarray) -> None:
-    for row, label in zip(X, y.tolist(), strict=True):
-        model.step(row, label)
-
-
-def seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Least processor time of several runs: the one that the rest of the machine disturbed least."""
-    taken = []
-    for _ in range(repeats):
-        start = time.thread_time()
-        work()
-        taken.append(time.thread_time() - start)
-    return min(taken)
-
-
 def synthetic(rows: int = 12_000) -> Block:
     """22 columns that are functions of 4."""
     rng = np.random.default_rng(0)
@@ -74,7 +57,7 @@ def settled(name: str, size: int, X: np.ndarray, y: np.ndarray, sigma: float) ->
     given = NystromPKAWV(Gaussian(sigma), dictionary=model.atoms.copy())
     np.testing.assert_allclose(given.run(X[:few], y[:few]), listing(given, X[:few], y[:few], sigma), atol=1e-6)
     base = seconds(lambda: listing(given, X[:few], y[:few], sigma), 3) / few
-    step = seconds(lambda: by_rows(model, X, y)) / rows
+    step = seconds(lambda: by_rows(model.step, X, y)) / rows
     block = seconds(lambda: model.run(X, y)) / rows
     print(f"{name:>10} {model.size:>5} {'plain NumPy':>13} {1 / base:>9,.0f} {base * 1e6:>8.2f} {1.0:>8.1f}")
     for mode, each in (("row by row", step), ("whole stream", block)):
@@ -88,7 +71,7 @@ def growing(name: str, X: np.ndarray, y: np.ndarray, sigma: float) -> None:
     for mu in (10.0, 1.0):
         blocks, rows = (NystromPKAWV(Gaussian(sigma), mu=mu, seed=0) for _ in range(2))
         fill = seconds(lambda m=blocks: m.run(X[:4000], y[:4000]), 1)
-        slow = seconds(lambda m=rows: by_rows(m, X[:4000], y[:4000]), 1)
+        slow = seconds(lambda m=rows: by_rows(m.step, X[:4000], y[:4000]), 1)
         later = seconds(lambda m=blocks: m.run(X[4000:7000], y[4000:7000]), 1) / 3000
         atoms = f"{rows.size} -> {blocks.size}"
         print(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _timing import by_rows, seconds
 
 from nystream.learners.ons import ONS
-
-REPEATS = 5
 
 
 def plain(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -30,21 +27,6 @@ def plain(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     return out
 
 
-def by_rows(learner: ONS, X: np.ndarray, y: np.ndarray) -> None:
-    for row, label in zip(X, y.tolist(), strict=True):
-        learner.step(row, label)
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """Least time of several runs: the one that the rest of the machine disturbed least."""
-    taken = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
-
-
 def main() -> None:
     print(f"{'r':>5} {'mode':>13} {'rows/s':>10} {'us/row':>8} {'x NumPy':>8}")
     for r, rows in ((50, 4000), (190, 1500), (500, 400)):
@@ -56,7 +38,7 @@ def main() -> None:
         base = seconds(lambda X=X, y=y: plain(X, y))
         print(f"{r:>5} {'numpy rows':>13} {rows / base:>10,.0f} {base / rows * 1e6:>8.2f} {1.0:>8.1f}")
         modes = {
-            "row by row": lambda X=X, y=y, learner=learner: by_rows(learner, X, y),
+            "row by row": lambda X=X, y=y, learner=learner: by_rows(learner.step, X, y),
             "exact blocks": lambda X=X, y=y, learner=learner: learner.run(X, y),
         }
         for mode, work in modes.items():

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _timing import by_rows, seconds
 
 from nystream._core.ldl import ISA
 from nystream.features import Taylor
@@ -31,21 +30,6 @@ def listing(Z: np.ndarray, y: np.ndarray, lam: float) -> np.ndarray:
         out[t] = z @ (P @ b)
         b += y[t] * z
     return out
-
-
-def by_rows(model: PKAWV, X: np.ndarray, y: np.ndarray) -> None:
-    for row, label in zip(X, y.tolist(), strict=True):
-        model.step(row, label)
-
-
-def seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Least processor time of several runs: the one that the rest of the machine disturbed least."""
-    taken = []
-    for _ in range(repeats):
-        start = time.thread_time()
-        work()
-        taken.append(time.thread_time() - start)
-    return min(taken)
 
 
 def dgemm_rate(n: int = 1000) -> float:
@@ -71,11 +55,11 @@ def main() -> None:
         r = model.size
         print(f"{r:>4} {'plain NumPy':>13} {1 / base:>9,.0f} {base * 1e6:>7.2f} {1.0:>8.1f}")
         modes = {
-            "row by row": lambda X=X, y=y, model=model: by_rows(model, X, y),
+            "row by row": lambda X=X, y=y, model=model: by_rows(model.step, X, y),
             "whole stream": lambda X=X, y=y, model=model: model.run(X, y),
         }
         for mode, work in modes.items():
-            each = seconds(work) / rows
+            each = seconds(work, REPEATS) / rows
             share = 2 * r * r / each / rate
             times, part = TARGETS[mode, r]
             print(

@@ -6,12 +6,11 @@ Run: python benchmarks/speed/sketched_ons.py
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _timing import by_rows, seconds
 
 from nystream.learners import ONS, SketchedONS
 
@@ -37,21 +36,6 @@ def plain(X: np.ndarray, y: np.ndarray, ell: int) -> np.ndarray:
     return out
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Least processor time of several runs: the one that the rest of the machine disturbed least."""
-    taken = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        work()
-        taken.append(time.process_time() - start)
-    return min(taken)
-
-
-def by_rows(learner: SketchedONS, X: np.ndarray, y: np.ndarray) -> None:
-    for row, label in zip(X, y.tolist(), strict=True):
-        learner.step(row, label)
-
-
 def main() -> None:
     print(
         f"{'r':>5} {'sketch':>6} {'us/row':>8} {'us/step':>8} {'NumPy us':>9} {'x NumPy':>8} {'ONS us':>8} {'x ONS':>6}"
@@ -62,13 +46,13 @@ def main() -> None:
         X /= np.linalg.norm(X, axis=1, keepdims=True)
         y = np.tanh(3 * X[:, 0])
         exact, part = ONS(), slice(0, PLAIN_ROWS)
-        whole = seconds(lambda X=X, y=y, exact=exact: exact.run(X, y)) / rows if r <= EXACT_LIMIT else np.nan
+        whole = seconds(lambda X=X, y=y, exact=exact: exact.run(X, y), REPEATS) / rows if r <= EXACT_LIMIT else np.nan
         for ell in (5, 10, 20, 50):
             learner, check = SketchedONS(sketch=ell), SketchedONS(sketch=ell)
             np.testing.assert_allclose(check.run(X[part], y[part]), plain(X[part], y[part], ell), atol=1e-9)
-            base = seconds(lambda X=X[part], y=y[part], ell=ell: plain(X, y, ell)) / PLAIN_ROWS
-            stream = seconds(lambda X=X, y=y, learner=learner: learner.run(X, y)) / rows
-            steps = seconds(lambda X=X, y=y, learner=learner: by_rows(learner, X, y)) / rows
+            base = seconds(lambda X=X[part], y=y[part], ell=ell: plain(X, y, ell), REPEATS) / PLAIN_ROWS
+            stream = seconds(lambda X=X, y=y, learner=learner: learner.run(X, y), REPEATS) / rows
+            steps = seconds(lambda X=X, y=y, learner=learner: by_rows(learner.step, X, y), REPEATS) / rows
             print(
                 f"{r:>5} {ell:>6} {stream * 1e6:>8.2f} {steps * 1e6:>8.2f} {base * 1e6:>9.1f} {base / stream:>8.1f} "
                 f"{whole * 1e6:>8.1f} {whole / stream:>6.1f}"

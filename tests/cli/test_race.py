@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from nystream.cli.app import call
@@ -36,6 +37,14 @@ def test_missing_values_are_raced_on_by_those_who_take_them(tmp_path, capsys):
     assert "row 1: column 'a' is missing; not taken by pkrr, fogd: fill or remove such rows" in said.err
     assert "nan" not in said.out  # no reading was made
     assert call([*arguments, "auto"]) == 0
+
+
+def test_targets_without_a_deviation_are_refused(tmp_path, capsys):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    rows = np.c_[X, 1e160 * X[:, 0]]
+    np.savetxt(tmp_path / "a.csv", rows, delimiter=",", header="a,b,c,y", comments="")
+    assert call(["race", str(tmp_path / "a.csv"), "--out", str(tmp_path)]) == 2
+    assert "too large for their deviation; divide them first" in capsys.readouterr().err
 
 
 def test_classes_are_raced_on_accuracy(tmp_path, capsys):

@@ -87,6 +87,32 @@ def test_resuming_gives_the_predictions_of_one_run(tmp_path):
     assert set(once.split()) == {"up", "down"}
 
 
+def test_the_seed_can_be_a_setting_too(tmp_path):
+    write_csv(tmp_path / "a.csv")
+    told = []
+    for words in (["--seed", "3"], ["--set", "seed=3"], ["--seed", "4"]):
+        assert call(["run", str(tmp_path / "a.csv"), "-q", "-l", "fogd", "-p", str(tmp_path / "p"), *words]) == 0
+        told.append((tmp_path / "p").read_text())
+    assert told[0] == told[1] != told[2]
+
+
+@pytest.mark.parametrize(
+    ("targets", "task"),
+    [
+        (["-0.5", "1.25"], "regression"),
+        (["0.5"], "regression"),
+        (["0.5", "1.5"] * 20, "classification"),
+        (["0", "1"], "classification"),
+        (["1", "2", "3.5"], "regression"),
+    ],
+)
+def test_a_few_fractions_are_numbers_and_a_few_whole_numbers_classes(tmp_path, capsys, targets, task):
+    rows = [f"{i},{i % 3},{target}" for i, target in enumerate(targets)]
+    (tmp_path / "a.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
+    assert call(["run", str(tmp_path / "a.csv")]) == 0
+    assert f"a.csv: {task}, Auto(" in capsys.readouterr().err
+
+
 def test_testing_learns_nothing(tmp_path):
     write_csv(tmp_path / "a.csv")
     assert call(["run", str(tmp_path / "a.csv"), "-q", "-f", str(tmp_path / "m")]) == 0

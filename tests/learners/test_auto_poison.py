@@ -59,6 +59,14 @@ def test_a_constant_column_one_with_outliers_and_one_with_holes(task):
     assert part_of_naive(said(Auto(task=task), X, y), y, 500) < 0.6
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e-74, 1e-20, 1e-10, 1e74, 1e160, 1e300])
+def test_labels_whose_squares_are_no_numbers_leave_everything_finite(unit):
+    X, y = stream(300)
+    said(Auto(recipe=SMALL), X, unit * y)
+    y[:3] = [0.0, unit, 0.0]  # and as the first that are seen
+    said(Auto(recipe=SMALL), X, y)
+
+
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_units_of_labels_do_not_matter(unit):
     X, y = stream(600)

@@ -110,7 +110,7 @@ def read(path: str | os.PathLike[str]) -> Model:
 def _built(entry: Entry, sigma: float, seed: int, settings: dict[str, Any]) -> Learner:
     nested = {k: v for k, v in settings.items() if "__" in k}
     try:
-        learner = entry.build(sigma, seed=seed, **{k: v for k, v in settings.items() if k not in nested})
+        learner = entry.build(sigma, **{"seed": seed, **{k: v for k, v in settings.items() if k not in nested}})
         return learner.set_params(**nested)
     except TypeError as error:  # parts that do not fit together are the settings' fault
         raise ValueError(str(error)) from error

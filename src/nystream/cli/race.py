@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -139,7 +140,10 @@ class _Scaled:
 
     def __init__(self, data: Source) -> None:
         Y = data.first[1]
-        self._data, self._mean, self._scale = data, Y.mean(axis=0), Y.std(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._data, self._mean, self._scale = data, Y.mean(axis=0), Y.std(axis=0)
+        if not bool(np.isfinite(self._scale).all()):
+            raise ValueError(f"the targets of {data.stream.name} are too large for their deviation; divide them first")
         if not bool((self._scale > 0).all()):
             self._scale = 1.0
 

@@ -22,6 +22,8 @@ PEEK = 1000
 """Rows looked at before learning starts, to tell classes from numbers and to choose a kernel width."""
 MOST_CLASSES = 20
 """Whole-number targets with more values than this among the first rows are taken for regression."""
+ENOUGH = 20
+"""Rows from which on two fractional targets, and no third, are taken for classes."""
 
 
 @dataclass
@@ -186,12 +188,13 @@ def _check_labels(stream: Stream, task: str, Y: Array) -> None:
 
 
 def _guess(Y: Array) -> str:
-    """Two values, or a few whole numbers, are classes."""
+    """A few whole numbers are classes; so are two values of any kind, where there are rows enough to tell."""
     if Y.ndim == 2:
         return "regression"
     values = np.unique(Y)
     whole = bool((values == np.floor(values)).all())
-    return "classification" if len(values) <= 2 or (whole and len(values) <= MOST_CLASSES) else "regression"
+    two = len(values) == 2 and len(Y) >= ENOUGH
+    return "classification" if two or (whole and len(values) <= MOST_CLASSES) else "regression"
 
 
 def _plain(y: float) -> Any:

@@ -16,7 +16,7 @@ from nystream.learners.auto_intervals import Intervals
 from nystream.learners.auto_recipe import Recipe, bytes_of, seconds_of
 from nystream.learners.auto_ring import Ring
 from nystream.learners.auto_stack import Stack
-from nystream.learners.auto_targets import Targets
+from nystream.learners.auto_targets import Targets, within
 from nystream.learners.base import Learner
 from nystream.params import one_of, positive
 from nystream.types import Array, LabelKind, Seed
@@ -46,7 +46,8 @@ class Auto(Learner):
     of probabilities, which come out calibrated. A class that appears late is learnt by the experts exactly as if it had
     been known; the stackers weigh them by the odds they gave, so with them it begins there. A row of weight w counts
     as w rows in every fit, scale, metric and mixture, and one of weight 0 leaves no trace. A label or an input so far
-    out that it can only be an accident does not spoil anything; see `Targets` and `nystream.spread`.
+    out that it can only be an accident does not spoil anything; see `Targets` and `nystream.spread`. Targets
+    beyond 1e75 count as 1e75, below 1e-75 as 0: rescale such ones.
 
     Parameters
     ----------
@@ -216,6 +217,8 @@ class Auto(Learner):
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         if weights is not None and not weights.all():
             return self._partly(X, Y, weights)
+        if self.targets_ is not None:
+            Y = within(Y)
         P = np.empty((len(X), self.outputs_))
         row, most = 0, self._rows
         while row < len(X):

@@ -10,7 +10,10 @@ from nystream.params import Params
 from nystream.spread import fences, moments
 from nystream.types import Array
 
-__all__ = ["Targets"]
+__all__ = ["Targets", "within"]
+
+FAR = 1e75
+"""Targets beyond this, or below one over it, have squares, or squares of ratios, that are no numbers."""
 
 OUTSIDE, SHIFTED = 0.05, 0.25
 """Rate of the running share of labels beyond the fences, and the share from which on they are no accident."""
@@ -118,3 +121,8 @@ class Targets(Params):
     @property
     def nbytes(self) -> int:
         return sum(value.nbytes for value in self._state().values())
+
+
+def within(Y: Array) -> Array:
+    """Targets beyond FAR as FAR, those below 1/FAR as 0."""
+    return np.where(np.abs(Y) < 1 / FAR, 0.0, np.clip(Y, -FAR, FAR))

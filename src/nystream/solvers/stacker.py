@@ -19,6 +19,9 @@ MEMBERS = ((1.0, 1.0), (0.999, 0.1), (0.999, 1.0), (0.999, 10.0), (0.995, 1.0))
 MANY = 64
 """Classes beyond which the Hessian of the softmax is bounded by blocks."""
 
+ROUNDING = 1e-12
+"""The ridge is at least this part of the largest sum of squares: below, rounding would decide."""
+
 
 class Stacker(Params):
     """A bank of S stackers over the outputs of E experts. All see the same rows; each has its forgetting and ridge.
@@ -155,9 +158,11 @@ class RidgeStacker(Stacker):
 
     def _update(self) -> None:
         E = self.weights_.shape[2]
-        decay, lam = self._decay[:, None, None], self._lam[:, None, None]
+        decay = self._decay[:, None, None]
         self.gram_ = decay[..., None] * self.gram_ + self.new_gram_
         self.sums_ = decay * self.sums_ + self.new_sums_
+        largest = np.diagonal(self.gram_, axis1=2, axis2=3).max(axis=2, keepdims=True)
+        lam = np.maximum(self._lam[:, None, None], ROUNDING * largest)  # (S, K, 1)
         A = self.gram_ + lam[..., None] * np.eye(E)
         self.weights_ = np.linalg.solve(A, (self.sums_ + lam * (self.total / E))[..., None])[..., 0]
         self.new_gram_[:] = 0.0

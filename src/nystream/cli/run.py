@@ -53,12 +53,7 @@ def run(
     quiet: opt.Quiet = False,
 ) -> None:
     """Learn from a stream, one pass, predicting each row before its label is used."""
-    if test and (resume is None or save is not None):
-        raise ValueError("--test needs a model to test (--initial) and saves none (no --final)")
-    if sigma is not None and learner is None:
-        raise ValueError("--sigma is the kernel width of a learner that is named with --learner")
-    if resume is not None and (learner is not None or settings):
-        raise ValueError("--initial goes on with the saved model: leave out --learner and --set")
+    _check_together(learner, settings, sigma, save, resume, test)
     _check_targets(save, result)
     pages.check(report)
     model = read(resume) if resume else None
@@ -78,9 +73,8 @@ def run(
     if not model.learner_.missing:
         who = _innermost(model.learner)
         examples.refusal = f"{who} takes no missing values: fill or remove such rows, or leave out --learner"
-    more = report is not None
     finished = _learn(
-        model, examples, metrics, predictions, test=test, delay=delay, block=block, quiet=quiet, more=more
+        model, examples, metrics, predictions, test=test, delay=delay, block=block, quiet=quiet, more=report is not None
     )
     if save is not None:
         persist.save(model, save)
@@ -249,6 +243,23 @@ def _say_parts(learner: Learner, quiet: bool) -> None:
         heaviest = sorted(weights, key=lambda part: -abs(weights[part]))[:MOST_PARTS]
         rest = ", ..." if len(weights) > MOST_PARTS else ""
         _say(f"relies on {', '.join(f'{part} {weights[part]:.0%}' for part in heaviest)}{rest}", quiet)
+
+
+def _check_together(
+    learner: str | None,
+    settings: list[str] | None,
+    sigma: float | None,
+    save: Path | None,
+    resume: Path | None,
+    test: bool,
+) -> None:
+    """Refuse options that contradict each other."""
+    if test and (resume is None or save is not None):
+        raise ValueError("--test needs a model to test (--initial) and saves none (no --final)")
+    if sigma is not None and learner is None:
+        raise ValueError("--sigma is the kernel width of a learner that is named with --learner")
+    if resume is not None and (learner is not None or settings):
+        raise ValueError("--initial goes on with the saved model: leave out --learner and --set")
 
 
 def _check_targets(save: Path | None, result: Path | None) -> None:

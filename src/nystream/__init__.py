@@ -74,8 +74,10 @@ from nystream.learners import (
     SketchedONS,
 )
 from nystream.losses import Loss
+from nystream.model import Model
 from nystream.persist import from_bytes, load, save, to_bytes
 from nystream.scaling import GlobalScale, LogScale, StandardScale
+from nystream.schema import Schema
 from nystream.video import Pixels
 
 __version__ = _version("nystream")
@@ -151,6 +153,8 @@ __all__ = [
     "Forgetting",
     "KernelSmoother",
     "Mixture",
+    "Model",
+    "Schema",
     "PassiveAggressive",
     "Perceptron",
     "Projectron",

@@ -1,0 +1,453 @@
+"""A learner together with the table it learns from: what people save, serve and resume."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from nystream import persist
+from nystream.auto.learner import Auto
+from nystream.compose.classifier import Classifier
+from nystream.compose.novelty import default_novelty
+from nystream.forwarded import Forwarded
+from nystream.inputs import as_weights
+from nystream.learners.base import Learner
+from nystream.params import Params, one_of
+from nystream.schema import Schema
+from nystream.tables.reading import Table, read
+from nystream.tables.targets import check_alike, class_names, columns_of, first_label, is_name, numbers_of
+from nystream.types import Array
+
+__all__ = ["Model", "for_task"]
+
+
+class Model(Forwarded, Params):
+    """A learner with the names and kinds of its columns, its target, its task and its classes.
+
+    Rows are a pandas or polars frame, an Arrow table or record batch, a list of dicts, one dict, a structured array or
+    a matrix of numbers. Columns are found by name, in any order: a missing one is missing values, one that the schema
+    does not know is reported once. Labels are numbers or names of classes; a row without one (None, nan, "") is
+    predicted and not learnt. A class that has not appeared yet cannot be predicted: the very first prediction is None.
+
+    `predict` and all abilities that take rows change nothing, so that several threads may ask at once.
+
+    Parameters
+    ----------
+    learner : Learner or None
+        The pattern; it is cloned, never trained itself. None: `Auto()`, which needs no parameter.
+    schema : Schema or None
+        None: told from the first rows.
+    on_error : "raise" or "missing"
+        What becomes of a value that does not fit its column: an error that names it, or a missing value, which is
+        counted in `n_misfits`.
+
+    Examples
+    --------
+    >>> from nystream import Model
+    >>> model = Model()
+    >>> model.step({"temp": 21.5, "open": True}, "busy") is None
+    True
+    >>> model.run([{"open": False, "temp": 3.0}, {"temp": 20.0, "open": True}], ["quiet", None]).tolist()
+    ['busy', 'busy']
+    >>> model.classes, model.n_seen, model.n_unlabelled, model.schema_.columns
+    (['busy', 'quiet'], 2, 1, {'temp': 'number', 'open': 'boolean'})
+    """
+
+    learner_: Learner | None = None
+    """The trained learner; None before the first label."""
+    schema_: Schema | None = None
+    """The schema, told from the first rows if none was given; its task is None until a label told it."""
+    encoder_: Any = None
+    classes_: list[Any]
+    n_unlabelled_: int = 0
+    n_misfits_: int = 0
+
+    def __init__(
+        self, learner: Learner | None = None, schema: Schema | None = None, *, on_error: str = "raise"
+    ) -> None:
+        if learner is not None and not isinstance(learner, Learner):
+            raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
+        if schema is not None and not isinstance(schema, Schema):
+            raise TypeError(f"schema must be a nystream.Schema or None, got {schema!r}")
+        self.learner = learner
+        self.schema = schema
+        self.on_error = one_of("on_error", on_error, ("raise", "missing"))
+        self._reported: set[str] = set()  # names; no part of the model, so that reporting leaves no trace in it
+        self._numbers: dict[Any, int] = {}  # places of the classes, made again when there are more
+
+    @classmethod
+    def around(cls, learner: Learner, schema: Schema | None = None, classes: list[Any] | None = None) -> Model:
+        """A model of a learner that is trained already, of the classes in the order of their numbers."""
+        kind = {"real": "regression", "none": "novelty"}.get(learner.labels, "classification")
+        if kind == "classification" and (learner.labels != "class" or classes is None):
+            raise ValueError(f"{learner!r} learnt classes: give their names in the order of their numbers")
+        if schema is None:
+            schema = Schema([str(j) for j in range(learner.d_ or 1)])
+        if learner.d_ not in (0, len(schema.names)):
+            raise ValueError(f"the learner has {learner.d_} columns, the schema {len(schema.names)}")
+        model = cls(learner.clone(), schema)
+        model._open(schema.described(task=kind))
+        model.learner_, model.classes_ = learner, list(classes or [])
+        return model
+
+    # -- what it says of itself --------------------------------------------------------------------------------------
+    @property
+    def task(self) -> str | None:
+        """ "regression", "classification", "novelty", or None while no label has told."""
+        schema = self.schema_ or self.schema
+        if schema is not None and schema.task is not None:
+            return schema.task
+        return {"sign": "classification", "class": "classification", "none": "novelty"}.get(self._pattern.labels)
+
+    @property
+    def classes(self) -> list[Any]:
+        """Names of the classes so far, in order of appearance, those that the schema declares before all others."""
+        if self.schema_ is not None:
+            return list(self.classes_)
+        return list(self.schema.classes or []) if self.schema is not None else []
+
+    @property
+    def target(self) -> Any:
+        """Name or names of what is predicted, or None."""
+        schema = self.schema_ or self.schema
+        return None if schema is None else schema.target
+
+    @property
+    def n_seen(self) -> int:
+        """Rows learnt."""
+        return 0 if self.learner_ is None else self.learner_.n_seen
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Rows that `run` and `step` predicted and did not learn, because they had no label."""
+        return self.n_unlabelled_
+
+    @property
+    def n_misfits(self) -> int:
+        """Values of learnt rows that did not fit their columns and count as missing (on_error="missing")."""
+        return self.n_misfits_
+
+    @property
+    def size(self) -> int:
+        """Stored points or features of the learner."""
+        return 0 if self.learner_ is None else self.learner_.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that the model holds."""
+        return 0 if self.learner_ is None else self.learner_.nbytes + int(self.encoder_.nbytes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""
+        persist.save(self, path)
+
+    def to_bytes(self) -> bytes:
+        """The model in the format of `save`; `nystream.from_bytes` reads it."""
+        return persist.to_bytes(self)
+
+    # -- predicting and learning -------------------------------------------------------------------------------------
+    def predict(self, rows: Any) -> Any:
+        """Predictions: numbers (n,), (n, K) of several targets, or names of classes. Changes nothing.
+
+        None stands for "none known": no class has appeared yet, or no label that could tell the task. Where the task is
+        declared, numbers are 0 before the first row.
+        """
+        if self.learner_ is None:
+            n = read(rows).n if self.schema is None else self._columns(rows, self.schema)[1]
+            return self._nothing(n)
+        return self._answers(self.learner_.predict(self.inputs(rows)))
+
+    def run(self, rows: Any, y: Any = None, weights: Any = None) -> Any:
+        """Predictions for the rows in order, each made before its label is read; and learn those that have one.
+
+        y : labels of the rows, or the name of a column of them; None: the schema's target, where rows have it.
+        """
+        scores, before = self.run_scores(rows, y, weights)
+        return self._answers(scores, before)
+
+    def step(self, row: Any, y: Any = None, weight: float = 1.0) -> Any:
+        """`run` on one row: a number, (K,) of several targets, or the name of a class."""
+        quick = self._quick_step(row, y, weight)
+        if quick is not None:
+            return quick[0]
+        rows = row[None] if isinstance(row, np.ndarray) and row.ndim == 1 and not row.dtype.names else row
+        rows = [rows] if isinstance(rows, dict) else rows
+        labels = None if y is None else [y]
+        answer = self.run(rows, labels, None if weight == 1.0 else [weight])[0]
+        return float(answer) if isinstance(answer, np.floating) else answer
+
+    def run_scores(self, rows: Any, y: Any = None, weights: Any = None) -> tuple[Array, Array | None]:
+        """`run` with the learner's own outputs (n, K): of classes their scores, -inf for those not known at a row yet.
+
+        Second, of classes, how many were known before each row.
+        """
+        fresh = None if self.learner_ is not None else dict(self.__dict__)
+        try:
+            return self._run(rows, y, weights)
+        except BaseException:
+            if fresh is not None:  # back to what there was before the first row
+                self.__dict__.clear()
+                self.__dict__.update(fresh)
+            raise
+
+    def inputs(self, rows: Any) -> Array:
+        """The numbers (n, d) that the learner gets for rows now. Pure."""
+        assert self.schema_ is not None and self.learner_ is not None
+        X = _matrix(rows, self.schema_)
+        if X is None:
+            columns, n, _ = self._columns(rows, self.schema_)
+            X = self.encoder_.encode(columns, n)
+        self._check_missing(X)
+        return X
+
+    def _run(self, rows: Any, y: Any, weights: Any) -> tuple[Array, Array | None]:
+        table = rows if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf" else read(rows)
+        y, table = self._labels(table, y)
+        if self.schema_ is None:
+            self._open(self.schema or Schema.of(table))
+        schema = self.schema_
+        assert schema is not None
+        X = _matrix(table, schema)
+        columns, n, misfits = ({}, len(X), 0) if X is not None else self._columns(table, schema)
+        w = as_weights(weights, n)
+        parts = None if y is None else columns_of(y, n)
+        told = self.task is not None
+        self._begin(parts)
+        if self.learner_ is None:  # still no label that says what is to be learnt
+            self.n_unlabelled_ += n
+            return np.zeros((n, 0)), np.zeros(n, dtype=np.intp)
+        Y, before, classes = self._targets(parts, n)
+        if w is not None and not self.learner_.weighted:
+            raise ValueError(f"{type(self.learner_).__name__} does not take weights; the least-squares learners do")
+        X = X if X is not None else self.encoder_.run(columns, n, Y, w)
+        self._check_missing(X)
+        there = ~np.isnan(Y).any(axis=1)
+        P = self._learnt(X, Y, w, there, len(classes))
+        self.classes_ = classes
+        self.n_unlabelled_ += int(n - there.sum())
+        self.n_misfits_ += misfits
+        if before is not None:
+            P[np.arange(P.shape[1]) >= before[:, None]] = -np.inf
+        elif not told:
+            P[: int(there.argmax())] = np.nan  # before the first label nobody knew that numbers were asked for
+        return P, before
+
+    def _learnt(self, X: Array, Y: Array, weights: Array | None, there: Any, classes: int) -> Array:
+        """Outputs (n, K) of the learner, which learns the rows that are `there` and predicts the others."""
+        learner = self.learner_
+        assert learner is not None
+        if classes and not learner.d_ and len(X):
+            learner.reserve(X.shape[1], max(2, classes if self._declared else 2))
+        parts = []
+        for part, labelled in _stretches(there):
+            if labelled:
+                P = learner.run(X[part], Y[part], None if weights is None else weights[part])
+            else:
+                P = learner.predict(X[part])
+            P = P[:, None] if P.ndim == 1 else P
+            if not learner.d_ and learner.labels == "real":
+                P = np.zeros((len(P), Y.shape[1]))  # nothing is known yet, not even how many outputs there are
+            parts.append(P)
+        width = max((P.shape[1] for P in parts), default=1)
+        return np.vstack([_widened(P, width) for P in parts]) if parts else np.zeros((0, width))
+
+    # -- the parts of a round ----------------------------------------------------------------------------------------
+    def _labels(self, table: Any, y: Any) -> tuple[Any, Any]:
+        """Labels from a column of the rows, where y names it or is not given."""
+        if isinstance(y, str):
+            if not isinstance(table, Table) or y not in table.columns:
+                raise ValueError(f"y={y!r} is no column of the rows; for one row with this label use step")
+            if self.schema_ is None and self.schema is None:
+                self._open(Schema.of(table, target=y).described(task=None))
+            return table.columns[y], table
+        schema = self.schema_ or self.schema
+        if y is None and schema is not None and isinstance(table, Table) and table.named and schema.targets:
+            there = [name for name in schema.targets if name in table.columns]
+            if len(there) == len(schema.targets):
+                parts = [table.columns[name] for name in there]
+                return (parts[0] if len(parts) == 1 else Table(dict(zip(there, parts, strict=True)), table.n)), table
+        return y, table
+
+    def _open(self, schema: Schema) -> None:
+        self.encoder_ = schema.encoder()
+        self.schema_, self.classes_ = schema, list(schema.classes or [])
+
+    def _begin(self, parts: list[Any] | None) -> None:
+        """Make the learner once the task is known: declared, the learner's own, or told by the first label."""
+        if self.learner_ is not None:
+            return
+        assert self.schema_ is not None
+        task = self.task
+        if task is None:
+            label = first_label(parts[0]) if parts else None
+            if label is None:
+                return
+            task = "classification" if len(parts or ()) == 1 and is_name(label) else "regression"
+        elif task == "classification" and self.schema_.task is None:
+            _check_class(self._pattern, first_label(parts[0]) if parts else None)
+        learner = for_task(self.learner, task, len(self.encoder_.columns))
+        self.schema_ = self.schema_.described(task=task)
+        self.learner_ = learner
+
+    def _targets(self, parts: list[Any] | None, n: int) -> tuple[Array, Array | None, list[Any]]:
+        """Labels (n, K) as numbers, nan where missing; of classes how many were known before each row, and all names."""
+        assert self.schema_ is not None
+        if self.task == "novelty":
+            return np.zeros((n, 1)), None, []
+        names = self.schema_.targets
+        if parts is None:
+            outputs = self.learner_.outputs_ if self.learner_ is not None and self.learner_.d_ else max(1, len(names))
+            missing = np.full((n, outputs if self.task == "regression" else 1), np.nan)
+            known = np.full(n, len(self.classes_)) if self.task == "classification" else None
+            return missing, known, self.classes_
+        if names and len(names) != len(parts):
+            raise ValueError(f"y has {len(parts)} columns; the targets are {', '.join(names)}")
+        if self.task == "regression":
+            return numbers_of(parts, names or [f"y{k}" if k else "y" for k in range(len(parts))]), None, []
+        if len(parts) > 1:
+            raise ValueError(f"several targets are regression; y has {len(parts)} columns of classes")
+        return self._numbered(class_names(parts[0]))
+
+    def _numbered(self, labels: list[Any]) -> tuple[Array, Array, list[Any]]:
+        classes, places = list(self.classes_), dict(self._places())
+        Y, before = np.empty((len(labels), 1)), np.empty(len(labels), dtype=np.intp)
+        for i, label in enumerate(labels):
+            before[i] = len(classes)
+            if label is None:
+                Y[i, 0] = np.nan
+                continue
+            k = places.get(label)
+            if k is None:
+                check_alike(label, classes, i)
+                k = places[label] = len(classes)
+                classes.append(label)
+            Y[i, 0] = k
+        return Y, before, classes
+
+    def _places(self) -> dict[Any, int]:
+        if len(self._numbers) != len(self.classes_):
+            self._numbers = {name: k for k, name in enumerate(self.classes_)}
+        return self._numbers
+
+    def _quick_step(self, row: Any, y: Any, weight: float) -> tuple[Any] | None:
+        """The common round: a dict of numbers, with a label that fits."""
+        learner, schema = self.learner_, self.schema_
+        if learner is None or schema is None or not learner.d_ or type(row) is not dict or not schema.numeric:
+            return None
+        x = schema.row(row)
+        if x is None:
+            return None
+        if schema.task == "regression":
+            return (learner.step(x, y, weight),) if type(y) is float and y - y == 0 else None
+        k = self._places().get(y) if schema.task == "classification" and isinstance(y, (str, int)) else None
+        if k is None:
+            return None
+        return (self.classes_[int(learner.step(x, k, weight)[: len(self.classes_)].argmax())],)
+
+    def _answers(self, P: Array, before: Array | None = None) -> Any:
+        """Outputs as predictions; of classes, `before` are those that were known at each row."""
+        if self.learner_ is None:
+            return self._nothing(len(P))
+        if self.task != "classification":
+            return P[:, 0] if P.ndim == 2 and P.shape[1] == 1 else P
+        if not self.classes_:
+            return np.full(len(P), None, dtype=object)
+        names = np.empty(len(self.classes_), dtype=object)
+        names[:] = self.classes_
+        found = names[P[:, : len(names)].argmax(axis=1)] if P.shape[1] else np.full(len(P), None, dtype=object)
+        if before is not None:
+            found[before == 0] = None
+        return found
+
+    def _nothing(self, n: int) -> Any:
+        """Predictions before the first label."""
+        if self.task == "regression":
+            targets = self.schema.targets if self.schema is not None else []
+            return np.zeros((n, len(targets))) if len(targets) > 1 else np.zeros(n)
+        return np.zeros(n) if self.task == "novelty" else np.full(n, None, dtype=object)
+
+    def _columns(self, rows: Any, schema: Schema) -> tuple[dict[str, Any], int, int]:
+        return schema.columns_of(rows, on_error=self.on_error, report=self._report)
+
+    def _report(self, names: list[str]) -> None:
+        new = [name for name in names if name not in self._reported]
+        if new:
+            self._reported.update(new)
+            listed = ", ".join(map(repr, new[:20])) + (", ..." if len(new) > 20 else "")
+            warnings.warn(f"the model knows no column {listed}; what it holds is left out", UserWarning, stacklevel=6)
+
+    def _check_missing(self, X: Array) -> None:
+        assert self.learner_ is not None
+        if not self.learner_.missing and np.isnan(X).any():
+            row, j = np.argwhere(np.isnan(X))[0].tolist()
+            raise ValueError(
+                f"row {row}: column {self.encoder_.columns[j]!r} is missing, and {type(self._pattern).__name__} takes no "
+                "missing values; fill it or leave the row out, or use a learner that takes them, as Auto does"
+            )
+
+    @property
+    def _pattern(self) -> Learner:
+        return self.learner if self.learner is not None else Auto()
+
+    @property
+    def _declared(self) -> int:
+        return len((self.schema_.classes if self.schema_ is not None else None) or [])
+
+
+def for_task(learner: Learner | None, task: str, d: int) -> Learner:
+    """A fresh learner for the task: the default one for None, one of classes in its own setting or wrapped."""
+    if task == "novelty":
+        fresh = default_novelty(d) if learner is None else learner.clone()
+        if fresh.labels != "none":
+            raise ValueError(f"{learner!r} learns from labels; novelty detection takes loss='novelty'")
+        return fresh
+    fresh = Auto() if learner is None else learner.clone()
+    if task == "regression":
+        if fresh.labels != "real":
+            raise ValueError(f"{type(fresh).__name__} {_classes_only(fresh)}")
+        return fresh
+    fresh = fresh.for_classes() if hasattr(fresh, "for_classes") else fresh
+    return fresh if fresh.labels == "class" else Classifier(fresh)
+
+
+def _classes_only(learner: Learner) -> str:
+    way_out = "use Auto, or a least-squares learner such as PKRR"
+    if "loss" in learner.get_params(deep=False):
+        way_out = f"give it loss='squared' where it takes that, or {way_out}"
+    return f"learns classes, and the target is a number; {way_out}"
+
+
+def _check_class(learner: Learner, label: Any) -> None:
+    """Refuse a fraction as the first label of a learner of classes, where nobody said that these are classes."""
+    if isinstance(label, (float, np.floating)) and not float(label).is_integer():
+        raise ValueError(
+            f"label {float(label)!r}: {type(learner).__name__} {_classes_only(learner)}, or a schema with "
+            "task='classification' if fractions are classes here"
+        )
+
+
+def _matrix(rows: Any, schema: Schema) -> Array | None:
+    """A block of numbers as it is, where it needs no look at single columns."""
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "iuf":
+        return None
+    if rows.shape[1] != len(schema.names) or any(kind != "number" for kind in schema.columns.values()):
+        return None
+    X = np.ascontiguousarray(rows, dtype=np.float64)
+    return None if np.isinf(X).any() else X
+
+
+def _stretches(there: Any) -> Iterator[tuple[slice, bool]]:
+    """Runs of rows with a label and without."""
+    cuts = [0, *(np.flatnonzero(there[1:] != there[:-1]) + 1).tolist(), len(there)]
+    for i, j in pairwise(cuts):
+        if j > i:
+            yield slice(i, j), bool(there[i])
+
+
+def _widened(P: Array, width: int) -> Array:
+    return P if P.shape[1] == width else np.hstack([P, np.full((len(P), width - P.shape[1]), -np.inf)])

@@ -72,6 +72,7 @@ from nystream.learners import (
     SecondOrderPerceptron,
     SketchedKONS,
     SketchedONS,
+    Unable,
 )
 from nystream.losses import Loss
 from nystream.model import Model
@@ -146,6 +147,7 @@ __all__ = [
     "Thresholded",
     "SVMD",
     "Taylor",
+    "Unable",
     "BSGD",
     "BudgetPA",
     "DualSGD",

@@ -36,7 +36,7 @@ def batch_order(learner: Learner, n: int) -> Any:
 
 def able(learner: Learner, method: str, what: str) -> Callable[..., Any]:
     """A method that not every learner has, or a ValueError that says which one does."""
-    found: Callable[..., Any] | None = getattr(learner, method, None)
-    if found is None:
+    if not learner.can(method):
         raise ValueError(f"{type(learner).__name__} has no {what}; the default learner, nystream.Auto, has")
+    found: Callable[..., Any] = getattr(learner, method)
     return found

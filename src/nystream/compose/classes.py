@@ -28,8 +28,7 @@ def class_learner(learner: Learner) -> ClassLearner:
     - least squares with several outputs: codes -1/+1 over one shared factor (`LeastSquaresCodes`);
     - a loss of -1/+1 labels, or a symmetric regression loss, which then regresses the codes: `OneVersusRest`.
     """
-    if hasattr(learner, "for_classes"):
-        learner = learner.for_classes()
+    learner = learner.for_classes()
     loss = _loss_of(learner)
     if learner.labels == "none" or loss == "pinball":
         reason = "learns without labels" if learner.labels == "none" else "has a loss that favours one sign (pinball)"
@@ -38,7 +37,7 @@ def class_learner(learner: Learner) -> ClassLearner:
         )
     if learner.labels == "class":
         return NativeClasses(learner)
-    if learner.labels == "real" and learner.multi_output and hasattr(learner, "add_outputs"):
+    if learner.labels == "real" and learner.multi_output and learner.can("add_outputs"):
         return LeastSquaresCodes(learner)
     return OneVersusRest(learner)
 
@@ -275,7 +274,7 @@ class NativeClasses(ClassLearner):
         return self._trimmed(self.learner_.predict(X)) if self.learner_.d_ else np.zeros((len(X), self.classes_))
 
     def probabilities(self, X: Array) -> Array:
-        if not hasattr(self.learner, "probabilities") or not self.learners or not self.learner_.d_:
+        if not self.learner.can("probabilities") or not self.learners or not self.learner_.d_:
             return super().probabilities(X)
         P = self._trimmed(self.learner_.probabilities(X))
         return P / P.sum(axis=1, keepdims=True)
@@ -311,6 +310,6 @@ def _calibration_of(learner: Learner) -> Calibration:
         return Platt()
     loss = _loss_of(learner)
     if learner.labels == "class":
-        return Softmax() if loss == "softmax" or hasattr(learner, "probabilities") else Temperature()
+        return Softmax() if loss == "softmax" or learner.can("probabilities") else Temperature()
     table: dict[str, type[Calibration]] = {"squared": Brier, "logistic": Logistic}
     return table.get(loss, Platt)()

@@ -41,7 +41,7 @@ class Columns(Params):
 
     @property
     def _together(self) -> bool:
-        return self.width > 1 and bool(getattr(self.learner, "separable", False))
+        return self.width > 1 and self.learner.separable
 
     def run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         """Predictions (n, width), each made before its row of Y (n, width) was read; and learn. Inputs are clean."""

@@ -59,7 +59,7 @@ class Trial:
         self._odds = PROBABILITIES.get(_link(learner)) if wanted else None
         self._ask: Callable[[Array], Array] | None = None
         if wanted and self._odds is None:
-            self._ask = getattr(learner, "probabilities", None)
+            self._ask = learner.probabilities
 
     def feed(self, X: Array, Y: Any) -> None:
         """Rows in order: predicted before their labels are used, then learnt (at once, or `delay` rows later)."""
@@ -156,9 +156,7 @@ def _stacked(parts: list[Array], missing: float) -> Array:
 
 def _link(learner: Learner) -> str:
     """How predictions become probabilities: by the learner's own word, or as its loss has it."""
-    link = getattr(learner, "link", None)
-    loss = getattr(learner, "loss", "") if link is None else link
-    return loss if isinstance(loss, str) else str(getattr(loss, "name", ""))
+    return learner.link or ""
 
 
 def _check(name: str, learner: Learner, metrics: Sequence[Metric | Meter]) -> None:
@@ -168,7 +166,7 @@ def _check(name: str, learner: Learner, metrics: Sequence[Metric | Meter]) -> No
     for metric in metrics:
         if not isinstance(metric, Metric):
             continue
-        sure = metric.takes == "prediction" or _link(learner) in PROBABILITIES or hasattr(learner, "probabilities")
+        sure = metric.takes == "prediction" or _link(learner) in PROBABILITIES or learner.can("probabilities")
         if not sure:
             raise ValueError(
                 f"{name}: {metric.column} needs probabilities, and this learner's predictions are not log "

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nystream import persist
 from nystream._core.inputs import clean_label, is_clean_row
 from nystream.inputs import as_block, as_labels, as_row, as_weights
+from nystream.learners.abilities import Abilities
+from nystream.losses import Loss
 from nystream.params import Params
 from nystream.types import Array, LabelKind
 
 __all__ = ["Learner"]
 
 
-class Learner(Params):
+class Learner(Abilities, Params):
     """An online learner: receives x, predicts, receives y, learns.
 
     Subclasses implement, on clean float64 input:
@@ -24,7 +26,10 @@ class Learner(Params):
       `_predict(X) -> (n, K)`      pure
       `_run(X, Y, weights) -> (n, K)`  rounds in order; Y is (n, K) real targets or (n, 1) labels
       `_step(x, y, weight) -> (K,)`    only where one round can be cheaper than a block of one
-    and the properties `size` and `nbytes`.
+    and the properties `size` and `nbytes`; and they override the abilities (`Abilities`) that they have.
+
+    Whoever holds a learner inside another one, with rows that are clean already, calls `predict_clean`, `run_clean` and
+    `step_clean`.
     """
 
     multi_output: ClassVar[bool] = False
@@ -40,8 +45,7 @@ class Learner(Params):
     # -- what users call -------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> Array:
         """Predictions for the rows of X: (n,), or (n, K) with K > 1 outputs. Changes nothing."""
-        X = as_block(X, self.d_ or None, missing=self.missing)
-        return self._outward(self._predict(X) if self.d_ else np.zeros((len(X), self._width)))
+        return self._outward(self.predict_clean(as_block(X, self.d_ or None, missing=self.missing)))
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs."""
@@ -54,20 +58,12 @@ class Learner(Params):
         x = as_row(x, self.d_ or None, missing=self.missing)
         Y = as_labels(None if y is None else np.asarray(y)[None], self.labels, 1, self.classes)
         if weight != 1.0:
-            self._check_weights(as_weights([weight], 1))
-        fresh = None if self.d_ else dict(self.__dict__)
-        try:
-            known = self._prepare(x.shape[0], Y)
-            p = self._step(x, Y[0], float(weight))
-        except BaseException:
-            self._unstart(fresh)
-            raise
-        self.n_seen_ += 1
-        if self._scalar:
-            self._plain = self.labels if self.labels in ("real", "sign") else ""
-            return float(p[0])
-        p[known:] = -np.inf
-        return p
+            as_weights([weight], 1)
+        p = self.step_clean(x, Y[0], float(weight))
+        if not self._scalar:
+            return p
+        self._plain = self.labels if self.labels in ("real", "sign") else ""
+        return float(p[0])
 
     def run(self, X: Any, Y: Any = None, weights: Any = None) -> Array:
         """`step` over the rows of X in order, as one block: the same predictions and the same model after it.
@@ -76,10 +72,34 @@ class Learner(Params):
         """
         X = as_block(X, self.d_ or None, missing=self.missing)
         Y = as_labels(Y, self.labels, len(X), self.classes)
-        weights = as_weights(weights, len(X))
+        return self._outward(self.run_clean(X, Y, as_weights(weights, len(X))))
+
+    # -- the same for rows that are clean: float64 in C order, finite where the learner wants that ------------------
+    def predict_clean(self, X: Array) -> Array:
+        """`predict` of a clean block: always (n, K)."""
+        return self._predict(X) if self.d_ else np.zeros((len(X), self._width))
+
+    def step_clean(self, x: Array, y: Array, weight: float = 1.0) -> Array:
+        """`step` of a clean row (d,) with label y (K,), or (1,) with the number of a class: always (K,)."""
+        if weight != 1.0:
+            self._check_weights(weight)
+        fresh = None if self.d_ else dict(self.__dict__)
+        try:
+            known = self._prepare(len(x), y[None])
+            p = self._step(x, y, weight)
+        except BaseException:
+            self._unstart(fresh)
+            raise
+        self.n_seen_ += 1
+        if known < self.outputs_:
+            p[known:] = -np.inf
+        return p
+
+    def run_clean(self, X: Array, Y: Array, weights: Array | None = None) -> Array:
+        """`run` of a clean block with labels (n, K), or (n, 1) numbers of classes: always (n, K)."""
         self._check_weights(weights)
         if len(X) == 0:
-            return np.zeros(0) if self._scalar else np.zeros((0, self._width))
+            return np.zeros((0, self._width))
         parts, row = [], 0
         while row < len(X):  # one part, unless a class appears that has no output yet
             stop = self._next_new_class(Y, row)
@@ -93,7 +113,7 @@ class Learner(Params):
             parts[-1][0, known:] = -np.inf
             self.n_seen_ += stop - row
             row = stop
-        return self._outward(parts[0] if len(parts) == 1 else np.vstack([_widened(p, self.outputs_) for p in parts]))
+        return parts[0] if len(parts) == 1 else np.vstack([_widened(p, self.outputs_) for p in parts])
 
     @property
     def n_seen(self) -> int:
@@ -109,10 +129,6 @@ class Learner(Params):
     def nbytes(self) -> int:
         """Bytes of the arrays that the model holds."""
         raise NotImplementedError
-
-    def merge(self, other: Self) -> Self:
-        """Become the model of both streams, where the algorithm allows it."""
-        raise TypeError(f"{type(self).__name__} cannot merge: its state depends on the order of the examples")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""
@@ -137,6 +153,28 @@ class Learner(Params):
     def missing(self) -> bool:
         """Whether NaN in the inputs is a missing value, and not an error."""
         return False
+
+    @property
+    def objective(self) -> Loss | None:
+        """The loss that is minimised, where there is one."""
+        return None
+
+    @property
+    def link(self) -> str | None:
+        """What turns predictions into probabilities, "logistic" or "softmax", where they are log odds."""
+        return None if self.objective is None else self.objective.link
+
+    @property
+    def separable(self) -> bool:
+        """Whether K outputs are learnt as by K clones on the same rows, bit for bit."""
+        return False
+
+    def for_classes(self) -> Learner:
+        """A fresh learner with equal parameters, in its own setting for classes where it has one."""
+        return self.clone()
+
+    def prepare(self, X: Any, weights: Any = None) -> None:
+        """Before anything is learnt: rows of which the learner may take scales, whose order does not matter."""
 
     def _start(self, d: int, outputs: int) -> None:
         raise NotImplementedError
@@ -173,7 +211,7 @@ class Learner(Params):
     def _outward(self, P: Array) -> Array:
         return P[:, 0] if self._scalar else P
 
-    def _check_weights(self, weights: Array | None) -> None:
+    def _check_weights(self, weights: Array | float | None) -> None:
         if weights is not None and not self.weighted:
             raise ValueError(f"{type(self).__name__} does not take weights; the least-squares learners do")
 

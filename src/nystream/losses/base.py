@@ -43,6 +43,10 @@ class Loss(Params):
     multiclass: ClassVar[bool] = False
     default_clip: ClassVar[float | None] = None
     """Bound on predictions where the user gives none; None: a bound on |y| has to be given."""
+    link: ClassVar[str | None] = None
+    """What turns predictions into probabilities, where they are log odds: "logistic" or "softmax"."""
+    symmetric: ClassVar[bool] = True
+    """Whether l(y, p) = l(-y, -p), of a loss of one score."""
     classes: int | None = None
     """Classes that a multi-class loss fixes; None where they grow with the labels or do not apply."""
 

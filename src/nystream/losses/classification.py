@@ -102,6 +102,7 @@ class Logistic(ScalarLoss):
     """
 
     name: ClassVar[str] = "logistic"
+    link: ClassVar[str | None] = "logistic"
     labels: ClassVar[LabelKind] = "sign"
     default_clip: ClassVar[float | None] = 2.0
 
@@ -140,6 +141,7 @@ class Novelty(ScalarLoss):
     """
 
     name: ClassVar[str] = "novelty"
+    symmetric: ClassVar[bool] = False
     labels: ClassVar[LabelKind] = "none"
     default_clip: ClassVar[float | None] = 1.5
 

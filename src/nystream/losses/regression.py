@@ -143,6 +143,7 @@ class Pinball(ScalarLoss):
     """
 
     name: ClassVar[str] = "pinball"
+    symmetric: ClassVar[bool] = False
 
     def __init__(self, q: float = 0.5) -> None:
         self.q = positive("q", q, below=1.0)

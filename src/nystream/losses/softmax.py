@@ -42,6 +42,7 @@ class Softmax(VectorLoss):
     """
 
     name: ClassVar[str] = "softmax"
+    link: ClassVar[str | None] = "softmax"
     default_clip: ClassVar[float | None] = 2.0
 
     def __init__(self, classes: int | None = None) -> None:

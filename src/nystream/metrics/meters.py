@@ -60,11 +60,10 @@ class Regret(Meter):
     told_: bool = False
 
     def read(self, progress: Progress) -> float:
-        regret = getattr(progress.learner, "regret", None)
-        if regret is None:
+        if not progress.learner.can("regret"):
             return float("nan")
         try:
-            return float(regret()) if progress.learner.n_seen else 0.0
+            return float(progress.learner.regret()) if progress.learner.n_seen else 0.0
         except (TypeError, ValueError) as error:  # an evaluation of many hours does not end for one column
             if not self.told_:
                 self.told_ = True
@@ -81,11 +80,10 @@ class RegretBound(Meter):
     name = "regret_bound"
 
     def read(self, progress: Progress) -> float:
-        bound = getattr(progress.learner, "regret_bound", None)
-        if bound is None or getattr(progress.learner, "regret", None) is None:
+        if not (progress.learner.can("regret_bound") and progress.learner.can("regret")):
             return float("nan")
         try:
-            return float(bound()) if progress.learner.n_seen else 0.0
+            return float(progress.learner.regret_bound()) if progress.learner.n_seen else 0.0
         except (TypeError, ValueError):  # it asks for a comparator, or has a reason that `Regret` tells
             return float("nan")
 
@@ -143,10 +141,9 @@ class Weights(Meter):
     @staticmethod
     def parts_of(learner: Any) -> dict[str, float]:
         """The weights of a learner's parts by name; none if it has no such parts."""
-        weights = getattr(learner, "weights", None)
-        if weights is None:
+        if not learner.can("weights"):
             return {}
-        found: Any = weights()
+        found: Any = learner.weights()
         if not isinstance(found, Mapping):
             rows = np.asarray(found, dtype=np.float64)
             found = {str(i): row.mean() for i, row in enumerate(rows, 1)}

@@ -70,7 +70,7 @@ def test_blocks_equal_steps_whatever_is_missing(make, labels):
     assert known(steps.step(row, y) for row, y in zip(ROWS, labels, strict=True)) == expected
     cut = [parts.run(ROWS[i:j], labels[i:j]) for i, j in [(0, 1), (1, 8), (8, 9), (9, 60), (60, N)]]
     assert known(p for part in cut for p in part) == expected
-    assert whole.to_bytes() == parts.to_bytes()
+    assert whole.learner_.to_bytes() == parts.learner_.to_bytes()
     assert whole.n_unlabelled == steps.n_unlabelled == 5
     assert whole.n_seen == steps.n_seen == N - 5
 
@@ -205,7 +205,8 @@ def test_a_refused_first_block_leaves_a_fresh_model():
         model.run(ROWS, Y, weights=[1.0])
     with pytest.raises(ValueError, match="one label for each of the 120 rows, got 3"):
         model.run(ROWS, Y[:3])
-    assert model.schema_ is None and model.learner_ is None
+    assert model.schema_ is None
+    assert model.learner_ is None
     assert_array_equal(model.run(ROWS, Y), ridge().run(X, Y))
 
 
@@ -242,19 +243,19 @@ def test_a_target_of_another_kind_is_refused_with_the_way_out():
         numbers.run(ROWS[:1], ["low"])
     whole = Model(ridge(), Schema(NAMES, task="classification"))
     whole.run(ROWS[:2], [0, 1])
-    with pytest.raises(ValueError, match="label 0.5 is no whole number"):
+    with pytest.raises(ValueError, match=r"label 0.5 is no whole number"):
         whole.step(ROWS[0], 0.5)
 
 
 def test_learners_of_classes_refuse_fractions_with_one_line():
-    with pytest.raises(ValueError, match="label 0.37: Perceptron learns classes, and the target is a number"):
+    with pytest.raises(ValueError, match=r"label 0.37: Perceptron learns classes, and the target is a number"):
         Model(nystream.Perceptron(Gaussian(1.0))).run(ROWS[:2], [0.37, 0.5])
-    with pytest.raises(ValueError, match="FOGD learns classes.*loss='squared'"):
+    with pytest.raises(ValueError, match=r"FOGD learns classes.*loss='squared'"):
         Model(nystream.FOGD(Gaussian(1.0)), Schema(NAMES, task="regression")).run(ROWS[:2], [0.37, 0.5])
 
 
 def test_columns_that_are_no_numbers_are_refused_until_they_are_encoded():
-    with pytest.raises(ValueError, match="column 'city' is of kind 'category'.*Encoded"):
+    with pytest.raises(ValueError, match=r"column 'city' is of kind 'category'.*Encoded"):
         Model(ridge()).run([{"a": 1.0, "city": "Oslo"}], [1.0])
 
 
@@ -265,8 +266,7 @@ def test_prediction_from_four_threads_equals_prediction():
     found: list[bool] = []
 
     def ask(form):
-        for _ in range(10):
-            found.append(bool((model.predict(form) == expected).all()))
+        found.extend(bool((model.predict(form) == expected).all()) for _ in range(10))
 
     threads = [threading.Thread(target=ask, args=(form,)) for form in (ROWS, X, pandas.DataFrame(ROWS), ROWS)]
     for thread in threads:
@@ -300,7 +300,8 @@ def test_a_trained_learner_becomes_a_model():
     learner.run(X, Y)
     model = Model.around(learner, Schema(NAMES, "y"))
     assert_array_equal(model.predict(ROWS), learner.predict(X))
-    assert model.learner_ is learner and model.n_seen == N
+    assert model.learner_ is learner
+    assert model.n_seen == N
     with pytest.raises(ValueError, match="the learner has 3 columns, the schema 2"):
         Model.around(learner, Schema(["a", "b"]))
 

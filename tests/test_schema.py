@@ -231,7 +231,7 @@ def test_a_bad_schema_is_refused_when_it_is_made(arguments, message):
 
 
 def test_lists_inside_columns_are_refused_with_the_way_out():
-    with pytest.raises(ValueError, match="column 'tags' holds lists or dicts .* drop it"):
+    with pytest.raises(ValueError, match=r"column 'tags' holds lists or dicts .* drop it"):
         Schema.of([{"a": 1, "tags": ["x"]}])
     assert Schema.of([{"a": 1, "tags": ["x"]}], drop="tags").names == ["a"]
 

@@ -12,18 +12,17 @@ import numpy as np
 
 from nystream import persist
 from nystream.auto.learner import Auto
-from nystream.compose.classifier import Classifier
-from nystream.compose.novelty import default_novelty
 from nystream.forwarded import Forwarded
 from nystream.inputs import as_weights
 from nystream.learners.base import Learner
 from nystream.params import Params, one_of
 from nystream.schema import Schema
 from nystream.tables.reading import Table, read
-from nystream.tables.targets import check_alike, class_names, columns_of, first_label, is_name, numbers_of
+from nystream.tables.targets import Counts, class_names, columns_of, first_label, is_name, numbered, numbers_of
+from nystream.tasks import check_class, for_task
 from nystream.types import Array
 
-__all__ = ["Model", "for_task"]
+__all__ = ["Model"]
 
 
 class Model(Forwarded, Params):
@@ -158,9 +157,9 @@ class Model(Forwarded, Params):
         declared, numbers are 0 before the first row.
         """
         if self.learner_ is None:
-            n = read(rows).n if self.schema is None else self._columns(rows, self.schema)[1]
-            return self._nothing(n)
-        return self._answers(self.learner_.predict(self.inputs(rows)))
+            schema = self.schema_ or self.schema
+            return self._nothing(read(rows).n if schema is None else self._columns(rows, schema)[1])
+        return self._answers(self.learner_.predict_clean(self.inputs(rows)))
 
     def run(self, rows: Any, y: Any = None, weights: Any = None) -> Any:
         """Predictions for the rows in order, each made before its label is read; and learn those that have one.
@@ -181,7 +180,7 @@ class Model(Forwarded, Params):
         answer = self.run(rows, labels, None if weight == 1.0 else [weight])[0]
         return float(answer) if isinstance(answer, np.floating) else answer
 
-    def run_scores(self, rows: Any, y: Any = None, weights: Any = None) -> tuple[Array, Array | None]:
+    def run_scores(self, rows: Any, y: Any = None, weights: Any = None) -> tuple[Array, Counts | None]:
         """`run` with the learner's own outputs (n, K): of classes their scores, -inf for those not known at a row yet.
 
         Second, of classes, how many were known before each row.
@@ -197,22 +196,23 @@ class Model(Forwarded, Params):
 
     def inputs(self, rows: Any) -> Array:
         """The numbers (n, d) that the learner gets for rows now. Pure."""
-        assert self.schema_ is not None and self.learner_ is not None
-        X = _matrix(rows, self.schema_)
+        if self.schema_ is None or self.learner_ is None:
+            raise ValueError("the model has learnt nothing yet; run it on rows with labels first")
+        X = self.schema_.matrix(rows)
         if X is None:
             columns, n, _ = self._columns(rows, self.schema_)
             X = self.encoder_.encode(columns, n)
         self._check_missing(X)
         return X
 
-    def _run(self, rows: Any, y: Any, weights: Any) -> tuple[Array, Array | None]:
+    def _run(self, rows: Any, y: Any, weights: Any) -> tuple[Array, Counts | None]:
         table = rows if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf" else read(rows)
         y, table = self._labels(table, y)
         if self.schema_ is None:
             self._open(self.schema or Schema.of(table))
         schema = self.schema_
         assert schema is not None
-        X = _matrix(table, schema)
+        X = schema.matrix(table)
         columns, n, misfits = ({}, len(X), 0) if X is not None else self._columns(table, schema)
         w = as_weights(weights, n)
         parts = None if y is None else columns_of(y, n)
@@ -246,10 +246,9 @@ class Model(Forwarded, Params):
         parts = []
         for part, labelled in _stretches(there):
             if labelled:
-                P = learner.run(X[part], Y[part], None if weights is None else weights[part])
+                P = learner.run_clean(X[part], Y[part], None if weights is None else weights[part])
             else:
-                P = learner.predict(X[part])
-            P = P[:, None] if P.ndim == 1 else P
+                P = learner.predict_clean(X[part])
             if not learner.d_ and learner.labels == "real":
                 P = np.zeros((len(P), Y.shape[1]))  # nothing is known yet, not even how many outputs there are
             parts.append(P)
@@ -289,13 +288,13 @@ class Model(Forwarded, Params):
                 return
             task = "classification" if len(parts or ()) == 1 and is_name(label) else "regression"
         elif task == "classification" and self.schema_.task is None:
-            _check_class(self._pattern, first_label(parts[0]) if parts else None)
+            check_class(self._pattern, first_label(parts[0]) if parts else None)
         learner = for_task(self.learner, task, len(self.encoder_.columns))
         self.schema_ = self.schema_.described(task=task)
         self.learner_ = learner
 
-    def _targets(self, parts: list[Any] | None, n: int) -> tuple[Array, Array | None, list[Any]]:
-        """Labels (n, K) as numbers, nan where missing; of classes how many were known before each row, and all names."""
+    def _targets(self, parts: list[Any] | None, n: int) -> tuple[Array, Counts | None, list[Any]]:
+        """Labels (n, K) as numbers, nan where missing; of classes how many were known before each row; all classes."""
         assert self.schema_ is not None
         if self.task == "novelty":
             return np.zeros((n, 1)), None, []
@@ -305,29 +304,13 @@ class Model(Forwarded, Params):
             missing = np.full((n, outputs if self.task == "regression" else 1), np.nan)
             known = np.full(n, len(self.classes_)) if self.task == "classification" else None
             return missing, known, self.classes_
-        if names and len(names) != len(parts):
+        if names and len(names) != len(parts) and self.task == "regression":
             raise ValueError(f"y has {len(parts)} columns; the targets are {', '.join(names)}")
         if self.task == "regression":
             return numbers_of(parts, names or [f"y{k}" if k else "y" for k in range(len(parts))]), None, []
         if len(parts) > 1:
             raise ValueError(f"several targets are regression; y has {len(parts)} columns of classes")
-        return self._numbered(class_names(parts[0]))
-
-    def _numbered(self, labels: list[Any]) -> tuple[Array, Array, list[Any]]:
-        classes, places = list(self.classes_), dict(self._places())
-        Y, before = np.empty((len(labels), 1)), np.empty(len(labels), dtype=np.intp)
-        for i, label in enumerate(labels):
-            before[i] = len(classes)
-            if label is None:
-                Y[i, 0] = np.nan
-                continue
-            k = places.get(label)
-            if k is None:
-                check_alike(label, classes, i)
-                k = places[label] = len(classes)
-                classes.append(label)
-            Y[i, 0] = k
-        return Y, before, classes
+        return numbered(class_names(parts[0]), self.classes_, self._places())
 
     def _places(self) -> dict[Any, int]:
         if len(self._numbers) != len(self.classes_):
@@ -349,7 +332,7 @@ class Model(Forwarded, Params):
             return None
         return (self.classes_[int(learner.step(x, k, weight)[: len(self.classes_)].argmax())],)
 
-    def _answers(self, P: Array, before: Array | None = None) -> Any:
+    def _answers(self, P: Array, before: Counts | None = None) -> Any:
         """Outputs as predictions; of classes, `before` are those that were known at each row."""
         if self.learner_ is None:
             return self._nothing(len(P))
@@ -386,9 +369,17 @@ class Model(Forwarded, Params):
         if not self.learner_.missing and np.isnan(X).any():
             row, j = np.argwhere(np.isnan(X))[0].tolist()
             raise ValueError(
-                f"row {row}: column {self.encoder_.columns[j]!r} is missing, and {type(self._pattern).__name__} takes no "
-                "missing values; fill it or leave the row out, or use a learner that takes them, as Auto does"
+                f"row {row}: column {self.encoder_.columns[j]!r} is missing, and {type(self._pattern).__name__} takes "
+                "no missing values; fill it or leave the row out, or use a learner that takes them, as Auto does"
             )
+
+    @property
+    def _asked(self) -> Learner:
+        return self.learner_ if self.learner_ is not None else self._pattern
+
+    def _state(self) -> dict[str, Any]:
+        """In one order, whatever came first: equal models have equal bytes."""
+        return dict(sorted(super()._state().items()))
 
     @property
     def _pattern(self) -> Learner:
@@ -397,48 +388,6 @@ class Model(Forwarded, Params):
     @property
     def _declared(self) -> int:
         return len((self.schema_.classes if self.schema_ is not None else None) or [])
-
-
-def for_task(learner: Learner | None, task: str, d: int) -> Learner:
-    """A fresh learner for the task: the default one for None, one of classes in its own setting or wrapped."""
-    if task == "novelty":
-        fresh = default_novelty(d) if learner is None else learner.clone()
-        if fresh.labels != "none":
-            raise ValueError(f"{learner!r} learns from labels; novelty detection takes loss='novelty'")
-        return fresh
-    fresh = Auto() if learner is None else learner.clone()
-    if task == "regression":
-        if fresh.labels != "real":
-            raise ValueError(f"{type(fresh).__name__} {_classes_only(fresh)}")
-        return fresh
-    fresh = fresh.for_classes() if hasattr(fresh, "for_classes") else fresh
-    return fresh if fresh.labels == "class" else Classifier(fresh)
-
-
-def _classes_only(learner: Learner) -> str:
-    way_out = "use Auto, or a least-squares learner such as PKRR"
-    if "loss" in learner.get_params(deep=False):
-        way_out = f"give it loss='squared' where it takes that, or {way_out}"
-    return f"learns classes, and the target is a number; {way_out}"
-
-
-def _check_class(learner: Learner, label: Any) -> None:
-    """Refuse a fraction as the first label of a learner of classes, where nobody said that these are classes."""
-    if isinstance(label, (float, np.floating)) and not float(label).is_integer():
-        raise ValueError(
-            f"label {float(label)!r}: {type(learner).__name__} {_classes_only(learner)}, or a schema with "
-            "task='classification' if fractions are classes here"
-        )
-
-
-def _matrix(rows: Any, schema: Schema) -> Array | None:
-    """A block of numbers as it is, where it needs no look at single columns."""
-    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "iuf":
-        return None
-    if rows.shape[1] != len(schema.names) or any(kind != "number" for kind in schema.columns.values()):
-        return None
-    X = np.ascontiguousarray(rows, dtype=np.float64)
-    return None if np.isinf(X).any() else X
 
 
 def _stretches(there: Any) -> Iterator[tuple[slice, bool]]:

@@ -213,6 +213,15 @@ class Schema(Params):
             report(unknown)
         return table
 
+    def matrix(self, rows: Any) -> Array | None:
+        """A block of numbers as it is (n, d), where no column needs a look of its own; else None."""
+        if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "iuf":
+            return None
+        if rows.shape[1] != len(self._index) or any(kind != "number" for kind in self.columns.values()):
+            return None
+        X = np.ascontiguousarray(rows, dtype=np.float64)
+        return None if np.isinf(X).any() else X
+
     def row(self, row: Any) -> Array | None:
         """One dict as a row of numbers (d,), where all columns are numbers and nothing is doubtful; else None."""
         if len(row) > len(self._known) or not isinstance(row, dict):

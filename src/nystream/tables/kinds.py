@@ -76,7 +76,8 @@ def _kind(there: list[Any]) -> str:
     mean = sum(map(len, words)) / len(there)
     distinct = len({str(v) for v in there}) / len(there)
     several = mean >= FEWER_WORDS and len(there) >= ENOUGH and distinct > 0.5
-    return "text" if mean >= WORDS and (distinct > 0.5 or len(there) < ENOUGH) or several else "category"
+    many = mean >= WORDS and (distinct > 0.5 or len(there) < ENOUGH)
+    return "text" if many or several else "category"
 
 
 def _is_truth(value: Any) -> bool:

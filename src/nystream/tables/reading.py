@@ -95,10 +95,12 @@ def _dicts(rows: Sequence[Any]) -> Table:
 
 
 def _array(rows: Any) -> Table:
-    array = np.asarray(rows) if not isinstance(rows, np.ma.MaskedArray) else rows.astype(float).filled(np.nan)
-    if array.dtype.names:
+    masked = isinstance(rows, np.ma.MaskedArray)
+    array = np.asarray(np.ma.filled(rows.astype(np.float64), np.nan) if masked else rows)
+    fields = array.dtype.names
+    if fields:
         array = np.atleast_1d(array)
-        return _typed([(name, array[name]) for name in array.dtype.names], len(array))
+        return _typed([(name, array[name]) for name in fields], len(array))
     if array.ndim == 2:
         kinds = {str(j): kind for j in range(array.shape[1])} if (kind := _kind(array.dtype)) else {}
         return Table({str(j): array[:, j] for j in range(array.shape[1])}, len(array), False, kinds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,19 @@ from nystream.tables.reading import read
 from nystream.tables.values import converted, is_absent
 from nystream.types import Array
 
-__all__ = ["MOST_CLASSES", "class_names", "columns_of", "first_label", "is_name", "numbers_of", "task_of"]
+Counts: TypeAlias = npt.NDArray[np.intp]
+
+__all__ = [
+    "MOST_CLASSES",
+    "Counts",
+    "class_names",
+    "columns_of",
+    "first_label",
+    "is_name",
+    "numbered",
+    "numbers_of",
+    "task_of",
+]
 
 MOST_CLASSES = 20
 """Whole-number targets with more values than this are taken for numbers."""
@@ -42,7 +54,7 @@ def columns_of(y: Any, n: int) -> list[Any]:
 def _values(y: Any) -> Any:
     """An array or a list of labels; of lists of several targets each, a matrix."""
     if isinstance(y, np.ma.MaskedArray):
-        return y.astype(object).filled(None)
+        return np.ma.filled(y.astype(object), None)
     if isinstance(y, np.ndarray):
         if y.ndim == 1 or y.ndim == 2:
             return y
@@ -106,7 +118,25 @@ def task_of(parts: list[Any]) -> str:
     return "classification" if two or (whole and len(values) <= MOST_CLASSES) else "regression"
 
 
-def check_alike(label: Any, classes: list[Any], row: int) -> None:
+def numbered(labels: list[Any], classes: list[Any], places: dict[Any, int]) -> tuple[Array, Counts, list[Any]]:
+    """Numbers of classes (n, 1), nan where missing, how many were known before each row, and all classes now."""
+    classes, places = list(classes), dict(places)
+    Y, before = np.empty((len(labels), 1)), np.empty(len(labels), dtype=np.intp)
+    for i, label in enumerate(labels):
+        before[i] = len(classes)
+        if label is None:
+            Y[i, 0] = np.nan
+            continue
+        k = places.get(label)
+        if k is None:
+            _check_alike(label, classes, i)
+            k = places[label] = len(classes)
+            classes.append(label)
+        Y[i, 0] = k
+    return Y, before, classes
+
+
+def _check_alike(label: Any, classes: list[Any], row: int) -> None:
     """Refuse a class of another kind than those so far: a name among numbers, a fraction among whole numbers."""
     if not classes or isinstance(label, str) == isinstance(classes[0], str):
         if isinstance(label, float) and classes and all(isinstance(name, int) for name in classes):
@@ -117,8 +147,8 @@ def check_alike(label: Any, classes: list[Any], row: int) -> None:
         return
     kinds = ("a name", "numbers") if isinstance(label, str) else ("a number", "names")
     raise ValueError(
-        f"row {row}: label {label!r} is {kinds[0]}, the classes so far are {kinds[1]} ({_some(classes)}); if the target "
-        "is another one now, begin a new model"
+        f"row {row}: label {label!r} is {kinds[0]}, the classes so far are {kinds[1]} ({_some(classes)}); if the "
+        "target is another one now, begin a new model"
     )
 
 

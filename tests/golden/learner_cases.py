@@ -47,7 +47,7 @@ from nystream import (
     SketchedONS,
     Taylor,
 )
-from nystream.learners.catalogue import CATALOGUE
+from nystream.catalogue import CATALOGUE
 from nystream.losses import EpsilonInsensitive, Hinge, Huber, Novelty, Pinball, Softmax, StructuredHinge
 
 G = Gaussian(0.7)

@@ -27,8 +27,8 @@ from nystream import (
 from nystream import losses as loss_of
 from nystream import metrics as metric_of
 from nystream import solvers as solver_of
+from nystream.auto.recipe import Recipe
 from nystream.kernels import Gaussian, Laplacian, Linear, Matern, Normalized, Polynomial
-from nystream.learners.auto_recipe import Recipe
 from nystream.scaling import RunningScale
 
 X = TABLES["X"]

@@ -38,9 +38,9 @@ from nystream import (
     Taylor,
     Thresholded,
 )
+from nystream.auto.recipe import Recipe
 from nystream.cli.app import call as command
 from nystream.cli.model import build
-from nystream.learners.auto_recipe import Recipe
 
 SMALL = Recipe((1, 2, 5, 10, 20), landmarks=4, big=5, small=3, ring=12, refresh=6, windows=(6, 3), metric=12)
 FEW = SMALL.resized(experts=("ag", "win100"))

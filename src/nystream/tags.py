@@ -11,7 +11,9 @@ import importlib
 __all__ = ["TAGS", "class_of", "tag_of"]
 
 TAGS = {
-    "cli/model": "nystream.cli.model:Model",
+    "model/model": "nystream.model.model:Model",
+    "schema/schema": "nystream.schema:Schema",
+    "tables/plain": "nystream.tables.plain:Plain",
     "auto/auto": "nystream.auto.learner:Auto",
     "auto/bank": "nystream.auto.bank:Bank",
     "auto/baseline": "nystream.auto.baseline:Baseline",

@@ -1,4 +1,4 @@
-"""A learner together with the table it learns from: what people save, serve and resume."""
+"""The model: any kind of rows and labels, by name, for a learner of numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from nystream import persist
 from nystream.auto.learner import Auto
-from nystream.forwarded import Forwarded
+from nystream.model.forwarded import Forwarded
 from nystream.inputs import as_weights
 from nystream.learners.base import Learner
 from nystream.params import Params, one_of

@@ -203,8 +203,8 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 _MODULES = frozenset(
     {
         *("auto", "catalogue", "choice", "compose", "datasets", "dictionary", "evaluate", "features", "inputs"),
-        *("kernels", "learners", "losses", "metrics", "model", "params", "persist", "plot", "scaling", "schema", "seeds"),
-        *("solvers", "streams", "tables", "tags", "tasks", "types", "video"),
+        *("kernels", "learners", "losses", "metrics", "model", "params", "persist", "plot", "scaling"),
+        *("schema", "seeds", "solvers", "streams", "tables", "tags", "tasks", "types", "video"),
     }
 )
 """Modules that need no import of their own: `nystream.kernels` does. `plot` needs matplotlib, an extra."""

@@ -166,14 +166,13 @@ class Schema(Params):
 
     # -- rows become typed columns -----------------------------------------------------------------------------------
     def columns_of(
-        self, rows: Any, *, on_error: str = "raise", report: Callable[[list[str]], None] | None = None, start: int = 0
+        self, rows: Any, *, on_error: str = "raise", report: Callable[[list[str]], None] | None = None
     ) -> tuple[dict[str, Any], int, int]:
         """Typed columns by name, the number of rows, and how many values did not fit.
 
         Numbers and booleans are float64 with nan for missing, times datetime64[us], categories and text arrays of str
         and None. A column that is not there is missing values; one that nobody knows is given to `report` (a warning).
         A value that does not fit is an error that names row, column and value, or missing with on_error="missing".
-        `start` is the number of the first row in messages.
         """
         one_of("on_error", on_error, ("raise", "missing"))
         table = self.matched(rows, report or _warn)
@@ -188,7 +187,7 @@ class Schema(Params):
                 table.columns[name],
                 kind,
                 name,
-                start=start,
+                place=table.place,
                 tolerant=on_error == "missing",
                 format=(self.formats or {}).get(name),
             )
@@ -203,7 +202,7 @@ class Schema(Params):
                 return Table({}, 0)
             for order in (self.names, list(self.columns)):
                 if len(order) == len(table.columns):
-                    return Table(dict(zip(order, table.columns.values(), strict=True)), table.n)
+                    return Table(dict(zip(order, table.columns.values(), strict=True)), table.n, places=table.places)
             raise ValueError(
                 f"rows have {len(table.columns)} columns without names, the schema has {len(self.names)}: "
                 f"{_listed(self.names)}"

@@ -12,13 +12,14 @@ import numpy as np
 
 from nystream import persist
 from nystream.auto.learner import Auto
-from nystream.model.forwarded import Forwarded
 from nystream.inputs import as_weights
 from nystream.learners.base import Learner
+from nystream.model.forwarded import Forwarded
+from nystream.model.labels import Labels, Scores, answers, labels_in, labels_of, nothing
 from nystream.params import Params, one_of
 from nystream.schema import Schema
 from nystream.tables.reading import Table, read
-from nystream.tables.targets import Counts, class_names, columns_of, first_label, is_name, numbered, numbers_of
+from nystream.tables.targets import Place, columns_of, first_label, is_name
 from nystream.tasks import check_class, for_task
 from nystream.types import Array
 
@@ -158,16 +159,19 @@ class Model(Forwarded, Params):
         """
         if self.learner_ is None:
             schema = self.schema_ or self.schema
-            return self._nothing(read(rows).n if schema is None else self._columns(rows, schema)[1])
-        return self._answers(self.learner_.predict_clean(self.inputs(rows)))
+            n = read(rows).n if schema is None else self._columns(rows, schema)[1]
+            return nothing(n, schema, self.task)
+        return answers(self.scores(rows), self.task, self.classes_)
 
     def run(self, rows: Any, y: Any = None, weights: Any = None) -> Any:
         """Predictions for the rows in order, each made before its label is read; and learn those that have one.
 
         y : labels of the rows, or the name of a column of them; None: the schema's target, where rows have it.
         """
-        scores, before = self.run_scores(rows, y, weights)
-        return self._answers(scores, before)
+        P = self.run_scores(rows, y, weights).P
+        return (
+            nothing(len(P), self.schema_, self.task) if self.learner_ is None else answers(P, self.task, self.classes_)
+        )
 
     def step(self, row: Any, y: Any = None, weight: float = 1.0) -> Any:
         """`run` on one row: a number, (K,) of several targets, or the name of a class."""
@@ -176,15 +180,11 @@ class Model(Forwarded, Params):
             return quick[0]
         rows = row[None] if isinstance(row, np.ndarray) and row.ndim == 1 and not row.dtype.names else row
         rows = [rows] if isinstance(rows, dict) else rows
-        labels = None if y is None else [y]
-        answer = self.run(rows, labels, None if weight == 1.0 else [weight])[0]
+        answer = self.run(rows, None if y is None else [y], None if weight == 1.0 else [weight])[0]
         return float(answer) if isinstance(answer, np.floating) else answer
 
-    def run_scores(self, rows: Any, y: Any = None, weights: Any = None) -> tuple[Array, Counts | None]:
-        """`run` with the learner's own outputs (n, K): of classes their scores, -inf for those not known at a row yet.
-
-        Second, of classes, how many were known before each row.
-        """
+    def run_scores(self, rows: Any, y: Any = None, weights: Any = None) -> Scores:
+        """`run` with outputs and labels as numbers: what metrics compare."""
         fresh = None if self.learner_ is not None else dict(self.__dict__)
         try:
             return self._run(rows, y, weights)
@@ -194,8 +194,13 @@ class Model(Forwarded, Params):
                 self.__dict__.update(fresh)
             raise
 
+    def scores(self, rows: Any) -> Array:
+        """Outputs (n, K) of the learner; of classes one for each so far. Changes nothing."""
+        P = self._asked.predict_clean(self.inputs(rows))
+        return P[:, : max(1, len(self.classes_))] if self.task == "classification" else P
+
     def inputs(self, rows: Any) -> Array:
-        """The numbers (n, d) that the learner gets for rows now. Pure."""
+        """The numbers (n, d) that the learner gets for rows now. Changes nothing."""
         if self.schema_ is None or self.learner_ is None:
             raise ValueError("the model has learnt nothing yet; run it on rows with labels first")
         X = self.schema_.matrix(rows)
@@ -205,46 +210,51 @@ class Model(Forwarded, Params):
         self._check_missing(X)
         return X
 
-    def _run(self, rows: Any, y: Any, weights: Any) -> tuple[Array, Counts | None]:
+    def _run(self, rows: Any, y: Any, weights: Any) -> Scores:
         table = rows if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf" else read(rows)
-        y, table = self._labels(table, y)
+        if isinstance(y, str):
+            y = self._named(table, y)
+        elif y is None:
+            y = labels_in(table, self.schema_ or self.schema)
         if self.schema_ is None:
             self._open(self.schema or Schema.of(table))
-        schema = self.schema_
-        assert schema is not None
-        X = schema.matrix(table)
-        columns, n, misfits = ({}, len(X), 0) if X is not None else self._columns(table, schema)
-        w = as_weights(weights, n)
-        parts = None if y is None else columns_of(y, n)
+        assert self.schema_ is not None
+        X = self.schema_.matrix(table)
+        columns, n, misfits = ({}, len(X), 0) if X is not None else self._columns(table, self.schema_)
+        w, parts = as_weights(weights, n), None if y is None else columns_of(y, n)
         told = self.task is not None
         self._begin(parts)
         if self.learner_ is None:  # still no label that says what is to be learnt
             self.n_unlabelled_ += n
-            return np.zeros((n, 0)), np.zeros(n, dtype=np.intp)
-        Y, before, classes = self._targets(parts, n)
+            return Scores(np.full((n, 1), np.nan), np.full((n, 1), np.nan))
+        at = table.place if isinstance(table, Table) else "row {}".format
+        labels = labels_of(parts, n, self.schema_, self._outputs, self.classes_, self._places(), at)
         if w is not None and not self.learner_.weighted:
             raise ValueError(f"{type(self.learner_).__name__} does not take weights; the least-squares learners do")
-        X = X if X is not None else self.encoder_.run(columns, n, Y, w)
-        self._check_missing(X)
-        there = ~np.isnan(Y).any(axis=1)
-        P = self._learnt(X, Y, w, there, len(classes))
-        self.classes_ = classes
+        X = X if X is not None else self.encoder_.run(columns, n, labels.Y, w)
+        self._check_missing(X, at)
+        there = labels.there
+        P = self._learnt(X, labels, w)
+        self.classes_ = labels.classes
         self.n_unlabelled_ += int(n - there.sum())
         self.n_misfits_ += misfits
-        if before is not None:
-            P[np.arange(P.shape[1]) >= before[:, None]] = -np.inf
+        if labels.known is not None:
+            P[np.arange(P.shape[1]) >= labels.known[:, None]] = -np.inf
+            P[labels.known == 0] = np.nan
         elif not told:
             P[: int(there.argmax())] = np.nan  # before the first label nobody knew that numbers were asked for
-        return P, before
+        return Scores(P, labels.Y)
 
-    def _learnt(self, X: Array, Y: Array, weights: Array | None, there: Any, classes: int) -> Array:
-        """Outputs (n, K) of the learner, which learns the rows that are `there` and predicts the others."""
-        learner = self.learner_
+    def _learnt(self, X: Array, labels: Labels, weights: Array | None) -> Array:
+        """Outputs (n, K) of the learner, which learns the rows that have a label and predicts the others."""
+        learner, Y = self.learner_, labels.Y
         assert learner is not None
-        if classes and not learner.d_ and len(X):
-            learner.reserve(X.shape[1], max(2, classes if self._declared else 2))
+        if learner.classes is not None and len(labels.classes) > learner.classes:
+            raise ValueError(f"there are {len(labels.classes)} classes, but {learner!r} is for {learner.classes}")
+        if self.schema_ is not None and self.schema_.classes and not learner.d_ and len(X):
+            learner.reserve(X.shape[1], learner.classes or max(2, len(labels.classes)))
         parts = []
-        for part, labelled in _stretches(there):
+        for part, labelled in _stretches(labels.there):
             if labelled:
                 P = learner.run_clean(X[part], Y[part], None if weights is None else weights[part])
             else:
@@ -256,21 +266,18 @@ class Model(Forwarded, Params):
         return np.vstack([_widened(P, width) for P in parts]) if parts else np.zeros((0, width))
 
     # -- the parts of a round ----------------------------------------------------------------------------------------
-    def _labels(self, table: Any, y: Any) -> tuple[Any, Any]:
-        """Labels from a column of the rows, where y names it or is not given."""
-        if isinstance(y, str):
-            if not isinstance(table, Table) or y not in table.columns:
-                raise ValueError(f"y={y!r} is no column of the rows; for one row with this label use step")
-            if self.schema_ is None and self.schema is None:
-                self._open(Schema.of(table, target=y).described(task=None))
-            return table.columns[y], table
+    def _named(self, table: Any, target: str) -> Any:
+        """Labels from the column that y names."""
+        if not isinstance(table, Table) or target not in table.columns:
+            raise ValueError(f"y={target!r} is no column of the rows; for one row with this label use step")
         schema = self.schema_ or self.schema
-        if y is None and schema is not None and isinstance(table, Table) and table.named and schema.targets:
-            there = [name for name in schema.targets if name in table.columns]
-            if len(there) == len(schema.targets):
-                parts = [table.columns[name] for name in there]
-                return (parts[0] if len(parts) == 1 else Table(dict(zip(there, parts, strict=True)), table.n)), table
-        return y, table
+        if schema is None:
+            self._open(Schema.of(table, target=target).described(task=None))
+        elif schema.targets != [target]:
+            raise ValueError(
+                f"y={target!r} is another target than that of the model, {schema.target!r}; begin a new one"
+            )
+        return table.columns[target]
 
     def _open(self, schema: Schema) -> None:
         self.encoder_ = schema.encoder()
@@ -281,36 +288,24 @@ class Model(Forwarded, Params):
         if self.learner_ is not None:
             return
         assert self.schema_ is not None
-        task = self.task
+        task, label = self.task, first_label(parts[0]) if parts else None
         if task is None:
-            label = first_label(parts[0]) if parts else None
             if label is None:
                 return
             task = "classification" if len(parts or ()) == 1 and is_name(label) else "regression"
         elif task == "classification" and self.schema_.task is None:
-            check_class(self._pattern, first_label(parts[0]) if parts else None)
+            check_class(self._pattern, label)
         learner = for_task(self.learner, task, len(self.encoder_.columns))
         self.schema_ = self.schema_.described(task=task)
         self.learner_ = learner
 
-    def _targets(self, parts: list[Any] | None, n: int) -> tuple[Array, Counts | None, list[Any]]:
-        """Labels (n, K) as numbers, nan where missing; of classes how many were known before each row; all classes."""
-        assert self.schema_ is not None
-        if self.task == "novelty":
-            return np.zeros((n, 1)), None, []
-        names = self.schema_.targets
-        if parts is None:
-            outputs = self.learner_.outputs_ if self.learner_ is not None and self.learner_.d_ else max(1, len(names))
-            missing = np.full((n, outputs if self.task == "regression" else 1), np.nan)
-            known = np.full(n, len(self.classes_)) if self.task == "classification" else None
-            return missing, known, self.classes_
-        if names and len(names) != len(parts) and self.task == "regression":
-            raise ValueError(f"y has {len(parts)} columns; the targets are {', '.join(names)}")
-        if self.task == "regression":
-            return numbers_of(parts, names or [f"y{k}" if k else "y" for k in range(len(parts))]), None, []
-        if len(parts) > 1:
-            raise ValueError(f"several targets are regression; y has {len(parts)} columns of classes")
-        return numbered(class_names(parts[0]), self.classes_, self._places())
+    @property
+    def _outputs(self) -> int:
+        """Columns of labels where there are none to count."""
+        if self.task != "regression" or self.schema_ is None:
+            return 1
+        started = self.learner_ is not None and self.learner_.d_
+        return self._asked.outputs_ if started else max(1, len(self.schema_.targets))
 
     def _places(self) -> dict[Any, int]:
         if len(self._numbers) != len(self.classes_):
@@ -327,32 +322,10 @@ class Model(Forwarded, Params):
             return None
         if schema.task == "regression":
             return (learner.step(x, y, weight),) if type(y) is float and y - y == 0 else None
-        k = self._places().get(y) if schema.task == "classification" and isinstance(y, (str, int)) else None
+        k = self._places().get(y) if schema.task == "classification" and type(y) in (str, int, bool) else None
         if k is None:
             return None
         return (self.classes_[int(learner.step(x, k, weight)[: len(self.classes_)].argmax())],)
-
-    def _answers(self, P: Array, before: Counts | None = None) -> Any:
-        """Outputs as predictions; of classes, `before` are those that were known at each row."""
-        if self.learner_ is None:
-            return self._nothing(len(P))
-        if self.task != "classification":
-            return P[:, 0] if P.ndim == 2 and P.shape[1] == 1 else P
-        if not self.classes_:
-            return np.full(len(P), None, dtype=object)
-        names = np.empty(len(self.classes_), dtype=object)
-        names[:] = self.classes_
-        found = names[P[:, : len(names)].argmax(axis=1)] if P.shape[1] else np.full(len(P), None, dtype=object)
-        if before is not None:
-            found[before == 0] = None
-        return found
-
-    def _nothing(self, n: int) -> Any:
-        """Predictions before the first label."""
-        if self.task == "regression":
-            targets = self.schema.targets if self.schema is not None else []
-            return np.zeros((n, len(targets))) if len(targets) > 1 else np.zeros(n)
-        return np.zeros(n) if self.task == "novelty" else np.full(n, None, dtype=object)
 
     def _columns(self, rows: Any, schema: Schema) -> tuple[dict[str, Any], int, int]:
         return schema.columns_of(rows, on_error=self.on_error, report=self._report)
@@ -364,12 +337,11 @@ class Model(Forwarded, Params):
             listed = ", ".join(map(repr, new[:20])) + (", ..." if len(new) > 20 else "")
             warnings.warn(f"the model knows no column {listed}; what it holds is left out", UserWarning, stacklevel=6)
 
-    def _check_missing(self, X: Array) -> None:
-        assert self.learner_ is not None
-        if not self.learner_.missing and np.isnan(X).any():
+    def _check_missing(self, X: Array, at: Place = "row {}".format) -> None:
+        if not self._asked.missing and np.isnan(X).any():
             row, j = np.argwhere(np.isnan(X))[0].tolist()
             raise ValueError(
-                f"row {row}: column {self.encoder_.columns[j]!r} is missing, and {type(self._pattern).__name__} takes "
+                f"{at(row)}: column {self.encoder_.columns[j]!r} is missing, and {type(self._pattern).__name__} takes "
                 "no missing values; fill it or leave the row out, or use a learner that takes them, as Auto does"
             )
 
@@ -384,10 +356,6 @@ class Model(Forwarded, Params):
     @property
     def _pattern(self) -> Learner:
         return self.learner if self.learner is not None else Auto()
-
-    @property
-    def _declared(self) -> int:
-        return len((self.schema_.classes if self.schema_ is not None else None) or [])
 
 
 def _stretches(there: Any) -> Iterator[tuple[slice, bool]]:

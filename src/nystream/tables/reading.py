@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,7 +15,8 @@ Column: TypeAlias = Any
 """Values of one column: an array of numbers, booleans, times or objects, or a list."""
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Table:
     """Columns of equal length by name, as they came.
 
     Parameters
@@ -26,12 +28,51 @@ class Table(NamedTuple):
         False for a matrix, whose columns are known by their places alone: "0", "1", ...
     kinds : dict of str to str
         What the types of the source say of a column; a column of strings or objects is not in it.
+    places : list of str or None
+        What messages call the rows; None: "row 0", "row 1", ...
     """
 
     columns: dict[str, Column]
     n: int
     named: bool = True
-    kinds: dict[str, str] = {}  # noqa: RUF012  (a NamedTuple's default, never changed)
+    kinds: dict[str, str] = field(default_factory=dict)
+    places: Sequence[str] | None = None
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, rows: slice) -> Table:
+        """Some rows in their order."""
+        start, stop, _ = rows.indices(self.n)
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        places = None if self.places is None else self.places[rows]
+        return Table(columns, max(0, stop - start), self.named, self.kinds, places)
+
+    def place(self, row: int) -> str:
+        """What messages call a row."""
+        return f"row {row}" if self.places is None else self.places[row]
+
+    def ordered(self, index: Any) -> Table:
+        """The rows of an index, in its order."""
+        columns = {
+            name: values[index] if isinstance(values, np.ndarray) else [values[i] for i in index]
+            for name, values in self.columns.items()
+        }
+        places = None if self.places is None else [self.places[i] for i in index]
+        return Table(columns, len(index), self.named, self.kinds, places)
+
+    @staticmethod
+    def joined(tables: Sequence[Table]) -> Table:
+        """One table of several that have the same columns."""
+        if len(tables) == 1:
+            return tables[0]
+        columns = {}
+        for name, values in tables[0].columns.items():
+            parts = [table.columns[name] for table in tables]
+            whole = isinstance(values, np.ndarray)
+            columns[name] = np.concatenate(parts) if whole else [v for part in parts for v in part]
+        places = [table.place(i) for table in tables for i in range(table.n)] if tables[0].places is not None else None
+        return Table(columns, sum(map(len, tables)), tables[0].named, tables[0].kinds, places)
 
 
 def read(rows: Any) -> Table:
@@ -200,13 +241,13 @@ def _arrow(rows: Any) -> Table:
         raise ValueError(f"rows are a pyarrow {type(rows).__name__}; pass a table or a record batch")
     kinds: dict[str, str] = {}
     columns = []
-    for place, field in enumerate(rows.schema):
-        values, dtype = rows.column(place), str(field.type)
+    for place, column in enumerate(rows.schema):
+        values, dtype = rows.column(place), str(column.type)
         kind = next((k for start, k in _ARROW.items() if dtype.startswith(start)), None)
         if dtype.startswith(("time32", "time64")):
             kind = None
         if kind is not None:
-            kinds[field.name] = kind
+            kinds[column.name] = kind
         if kind == "number" and not dtype.startswith("dura"):
             values = values.cast("float64", safe=False).to_numpy(zero_copy_only=False)
         elif kind in ("time", "number"):
@@ -215,7 +256,7 @@ def _arrow(rows: Any) -> Table:
             )
         else:
             values = values.to_pylist()
-        columns.append((field.name, values))
+        columns.append((column.name, values))
     return _named(columns, rows.num_rows, kinds)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,8 @@ from nystream.tables.values import converted, is_absent
 from nystream.types import Array
 
 Counts: TypeAlias = npt.NDArray[np.intp]
+Place: TypeAlias = Callable[[int], str]
+"""What messages call a row."""
 
 __all__ = [
     "MOST_CLASSES",
@@ -94,9 +97,9 @@ def _name(value: Any) -> Any:
     return value if value != "" else None
 
 
-def numbers_of(parts: list[Any], names: list[str], start: int = 0) -> Array:
+def numbers_of(parts: list[Any], names: list[str], place: Place) -> Array:
     """Targets (n, K), nan where missing."""
-    columns = [converted(part, "number", name, start=start)[0] for part, name in zip(parts, names, strict=True)]
+    columns = [converted(part, "number", name, place=place)[0] for part, name in zip(parts, names, strict=True)]
     return np.column_stack(columns)
 
 
@@ -118,7 +121,9 @@ def task_of(parts: list[Any]) -> str:
     return "classification" if two or (whole and len(values) <= MOST_CLASSES) else "regression"
 
 
-def numbered(labels: list[Any], classes: list[Any], places: dict[Any, int]) -> tuple[Array, Counts, list[Any]]:
+def numbered(
+    labels: list[Any], classes: list[Any], places: dict[Any, int], place: Place
+) -> tuple[Array, Counts, list[Any]]:
     """Numbers of classes (n, 1), nan where missing, how many were known before each row, and all classes now."""
     classes, places = list(classes), dict(places)
     Y, before = np.empty((len(labels), 1)), np.empty(len(labels), dtype=np.intp)
@@ -129,25 +134,25 @@ def numbered(labels: list[Any], classes: list[Any], places: dict[Any, int]) -> t
             continue
         k = places.get(label)
         if k is None:
-            _check_alike(label, classes, i)
+            _check_alike(label, classes, place(i))
             k = places[label] = len(classes)
             classes.append(label)
         Y[i, 0] = k
     return Y, before, classes
 
 
-def _check_alike(label: Any, classes: list[Any], row: int) -> None:
+def _check_alike(label: Any, classes: list[Any], place: str) -> None:
     """Refuse a class of another kind than those so far: a name among numbers, a fraction among whole numbers."""
     if not classes or isinstance(label, str) == isinstance(classes[0], str):
         if isinstance(label, float) and classes and all(isinstance(name, int) for name in classes):
             raise ValueError(
-                f"row {row}: label {label!r} is no whole number, as the classes so far are ({_some(classes)}); if the "
+                f"{place}: label {label!r} is no whole number, as the classes so far are ({_some(classes)}); if the "
                 "target is another one now, begin a new model"
             )
         return
     kinds = ("a name", "numbers") if isinstance(label, str) else ("a number", "names")
     raise ValueError(
-        f"row {row}: label {label!r} is {kinds[0]}, the classes so far are {kinds[1]} ({_some(classes)}); if the "
+        f"{place}: label {label!r} is {kinds[0]}, the classes so far are {kinds[1]} ({_some(classes)}); if the "
         "target is another one now, begin a new model"
     )
 

@@ -45,11 +45,18 @@ def is_absent(value: Any) -> bool:
 
 
 def converted(
-    values: Any, kind: str, name: str, *, start: int = 0, tolerant: bool = False, format: str | None = None
+    values: Any,
+    kind: str,
+    name: str,
+    *,
+    place: Callable[[int], str] | None = None,
+    tolerant: bool = False,
+    format: str | None = None,
 ) -> tuple[Any, int]:
     """The column as its kind has it, and how many values did not fit (`tolerant`: they are missing; else an error).
 
-    Numbers and booleans are float64 with nan, times datetime64[us] with NaT, words an array of str and None.
+    `place` is what messages call a row. Numbers and booleans are float64 with nan, times datetime64[us] with NaT, words
+    an array of str and None.
     """
     quick = _quick(values, kind)
     if quick is not None:
@@ -59,11 +66,11 @@ def converted(
         if not bad.any():
             return quick, 0
     convert = (lambda value: moment(value, format)) if kind == "time" else _CONVERTERS[kind]
-    return _one_by_one(values, convert, kind, name, start, tolerant)
+    return _one_by_one(values, convert, kind, name, place or "row {}".format, tolerant)
 
 
 def _one_by_one(
-    values: Any, convert: Callable[[Any], Any], kind: str, name: str, start: int, tolerant: bool
+    values: Any, convert: Callable[[Any], Any], kind: str, name: str, place: Callable[[int], str], tolerant: bool
 ) -> tuple[Any, int]:
     found, misfits = [], 0
     blank = {"time": None, "category": None, "text": None}.get(kind, math.nan)
@@ -72,8 +79,8 @@ def _one_by_one(
         if result is MISFIT:
             if not tolerant:
                 raise Misfit(
-                    f"row {start + row}: column {name!r} is {_short(value)}, which is no {_WANTED[kind]}; mend or drop "
-                    'it, or say on_error="missing"'
+                    f"{place(row)}: column {name!r} is {_short(value)}, which is no {_WANTED[kind]}; mend or drop it, "
+                    'or say on_error="missing"'
                 )
             result, misfits = blank, misfits + 1
         found.append(result)
@@ -101,8 +108,18 @@ def _quick(values: Any, kind: str) -> Any:
         try:
             return np.frombuffer(array("d", values), dtype=np.float64)
         except (TypeError, OverflowError):
-            return None  # a None or a string among them
+            return _written(values) if kind == "number" else None
     return None
+
+
+def _written(values: Any) -> Any:
+    """Numbers that were written as text, as files have them, None among them."""
+    try:
+        numbers = np.array([math.nan if v is None else float(v) for v in values], dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    doubtful = any(isinstance(v, str) and "_" in v for v in values)  # Python takes 1_000 for a number
+    return None if doubtful else numbers
 
 
 def number(value: Any) -> Any:

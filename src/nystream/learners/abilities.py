@@ -23,7 +23,7 @@ class Abilities:
     """The abilities, with one signature each. Here all of them are refused; a learner overrides those that it has.
 
     Where parameters decide (a mean that is kept or not, a loss with or without probabilities), the learner says so in
-    `_why_not`, and begins the method with `_require`.
+    `why_not`, and begins the method with `_require`.
     """
 
     # -- probabilities, intervals, uncertainty -----------------------------------------------------------------------
@@ -115,7 +115,7 @@ class Abilities:
         """Whether this learner, with its parameters, has the ability of that name."""
         if ability not in ABILITIES:
             raise ValueError(f"no ability is called {ability!r}; there are {', '.join(ABILITIES)}")
-        return self._why_not(ability) is None
+        return self.why_not(ability) is None
 
     @property
     def abilities(self) -> frozenset[str]:
@@ -128,7 +128,7 @@ class Abilities:
         """Whether learners of this class have the ability, with some parameters at least."""
         return getattr(cls, ability) is not getattr(Abilities, ability)
 
-    def _why_not(self, ability: str) -> str | None:
+    def why_not(self, ability: str) -> str | None:
         """Why this learner lacks the ability; None: it has it."""
         return None if self._declares(ability) else REASONS.get(ability, "the algorithm does not provide it")
 
@@ -136,6 +136,21 @@ class Abilities:
     def _kind(self) -> str:
         """What messages call this learner."""
         return type(self).__name__
+
+    def _norm2(self, norm2: float | None, changes: int) -> float:
+        """The norm that a bound against one function needs, or a ValueError."""
+        self._unchanging(changes)
+        if norm2 is None:
+            raise ValueError(
+                f"the regret bound of {self._kind} depends on the function that it is compared with: give norm2, its "
+                "squared norm"
+            )
+        return norm2
+
+    def _unchanging(self, changes: int) -> None:
+        """Refuse a comparator that changes, where the bound is against one that does not."""
+        if changes:
+            raise ValueError(f"the regret bound of {self._kind} is against one comparator, got changes={changes!r}")
 
     def _require(self, ability: str) -> None:
         """Refuse where parameters rule the ability out."""
@@ -146,7 +161,7 @@ class Abilities:
         able = sorted(set(_able(Abilities, ability)))
         named = ", ".join(able[:MOST_NAMED]) + (f" and {len(able) - MOST_NAMED} more" if len(able) > MOST_NAMED else "")
         others = f"it is an ability of {named}" if able else "no learner has it"
-        return Unable(f"{self._kind} has no {ability}: {self._why_not(ability)}; {others}")
+        return Unable(f"{self._kind} has no {ability}: {self.why_not(ability)}; {others}")
 
 
 ABILITIES: tuple[str, ...] = tuple(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -26,21 +26,17 @@ class Learner(Abilities, Params):
       `_predict(X) -> (n, K)`      pure
       `_run(X, Y, weights) -> (n, K)`  rounds in order; Y is (n, K) real targets or (n, 1) labels
       `_step(x, y, weight) -> (K,)`    only where one round can be cheaper than a block of one
+      `_step_one(x, y) -> float`       only where one number for a label and one for an answer can be cheaper still
     and the properties `size` and `nbytes`; and they override the abilities (`Abilities`) that they have.
 
     Whoever holds a learner inside another one, with rows that are clean already, calls `predict_clean`, `run_clean` and
     `step_clean`.
     """
 
-    multi_output: ClassVar[bool] = False
-    """Whether a two-dimensional Y (several real targets) is understood."""
-    weighted: ClassVar[bool] = False
-    """Whether sample weights are understood."""
-
     d_: int = 0
     outputs_: int = 1
     n_seen_: int = 0
-    _plain: str = ""  # kind of label, once a round has been learnt, where a label is one number
+    _plain: str = ""  # kind of label, once a round has been learnt, where a label and an answer are one number
 
     # -- what users call -------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> Array:
@@ -49,12 +45,11 @@ class Learner(Abilities, Params):
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs."""
-        if weight == 1.0 and self.outputs_ == 1 and self._plain and is_clean_row(x, self.d_):
-            label = clean_label(y, self._plain == "sign")
-            if label is not None:  # the common round: nothing to convert, nothing to refuse
-                p = self._step(x, label, 1.0)
+        if self._plain and weight == 1.0 and is_clean_row(x, self.d_):
+            answer = self._step_one(x, y)
+            if answer is not None:  # the common round: nothing to convert, nothing to refuse
                 self.n_seen_ += 1
-                return float(p[0])
+                return answer
         x = as_row(x, self.d_ or None, missing=self.missing)
         Y = as_labels(None if y is None else np.asarray(y)[None], self.labels, 1, self.classes)
         if weight != 1.0:
@@ -150,6 +145,16 @@ class Learner(Abilities, Params):
         return None
 
     @property
+    def multi_output(self) -> bool:
+        """Whether a two-dimensional Y (several real targets) is understood."""
+        return False
+
+    @property
+    def weighted(self) -> bool:
+        """Whether sample weights are understood."""
+        return False
+
+    @property
     def missing(self) -> bool:
         """Whether NaN in the inputs is a missing value, and not an error."""
         return False
@@ -169,6 +174,16 @@ class Learner(Abilities, Params):
         """Whether K outputs are learnt as by K clones on the same rows, bit for bit."""
         return False
 
+    @property
+    def room(self) -> int | None:
+        """Rows that can still be learnt, where that is limited."""
+        return None
+
+    @property
+    def level(self) -> float | None:
+        """The margin, or half-width of a tube, that the learner adapts, where it does."""
+        return None
+
     def for_classes(self) -> Learner:
         """A fresh learner with equal parameters, in its own setting for classes where it has one."""
         return self.clone()
@@ -187,6 +202,11 @@ class Learner(Abilities, Params):
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
+
+    def _step_one(self, x: Array, y: Any) -> float | None:
+        """`step` of a clean row with one number for a label; None, and nothing done, where y needs the full checks."""
+        label = clean_label(y, self._plain == "sign")
+        return None if label is None else float(self._step(x, label, 1.0)[0])
 
     def _grow(self, outputs: int) -> None:
         """Make room for classes that appear late."""
@@ -223,6 +243,11 @@ class Learner(Abilities, Params):
         elif outputs > self.outputs_:
             self._grow(outputs)
             self.outputs_ = outputs
+
+    def _gained(self, outputs: int) -> None:
+        """There are so many outputs more."""
+        self.outputs_ += outputs
+        self._plain = ""
 
     def widen(self, d: int) -> None:
         """From now on rows have d columns; the new ones count as 0 in every row seen so far."""

@@ -157,6 +157,7 @@ class Wrapper(Learner):
         self._require("merge")
         if type(other) is not type(self) or self._own_params() != other._own_params():
             raise ValueError(f"merge needs two learners with equal parameters; got {self!r} and {other!r}")
+        self.learner.clone().merge(other.learner.clone())  # refuses different ones, whether they have learnt or not
         if not other.d_:
             return self
         if not self.d_:

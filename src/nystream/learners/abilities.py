@@ -13,6 +13,24 @@ MOST_NAMED = 6
 """Learners that a refusal names."""
 REASONS = {"merge": "its state depends on the order of the examples"}
 """Why most learners lack an ability, where that can be said of all of them."""
+PHRASES = {
+    "predict_interval": "has no intervals",
+    "predict_quantile": "has no quantiles",
+    "std": "has no standard deviations",
+    "averaged": "has no mean hypothesis",
+    "regret_bound": "has no bound on its regret",
+    "log_det": "has no determinant",
+    "effective_dimension": "has no effective dimension",
+    "online_dimension": "has no online dimension",
+    "merge": "cannot merge",
+    "unlearn": "cannot unlearn",
+    "add_outputs": "cannot add outputs",
+    "weights": "has no parts with weights",
+    "explain": "has no explanation",
+    "importance": "has no importance of columns",
+    "explain_row": "cannot explain a row",
+}
+"""What a refusal says; of other abilities "has no" and their name."""
 
 
 class Unable(TypeError):
@@ -160,8 +178,9 @@ class Abilities:
     def _unable(self, ability: str) -> Unable:
         able = sorted(set(_able(Abilities, ability)))
         named = ", ".join(able[:MOST_NAMED]) + (f" and {len(able) - MOST_NAMED} more" if len(able) > MOST_NAMED else "")
-        others = f"it is an ability of {named}" if able else "no learner has it"
-        return Unable(f"{self._kind} has no {ability}: {self.why_not(ability)}; {others}")
+        others = f"learners with `{ability}` are {named}" if able else f"no learner has `{ability}`"
+        phrase = PHRASES.get(ability, f"has no {ability}")
+        return Unable(f"{self._kind} {phrase}: {self.why_not(ability)}; {others}")
 
 
 ABILITIES: tuple[str, ...] = tuple(

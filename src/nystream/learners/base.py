@@ -166,7 +166,7 @@ class Learner(Abilities, Params):
 
     @property
     def link(self) -> str | None:
-        """What turns predictions into probabilities, "logistic" or "softmax", where they are log odds."""
+        """What turns predictions into probabilities, where they are log odds: a name in `nystream.learners.links`."""
         return None if self.objective is None else self.objective.link
 
     @property
@@ -210,7 +210,7 @@ class Learner(Abilities, Params):
 
     def _grow(self, outputs: int) -> None:
         """Make room for classes that appear late."""
-        raise TypeError(f"{type(self).__name__} has a fixed number of outputs")
+        raise TypeError(f"{self._kind} has a fixed number of outputs")
 
     # -- shared machinery ------------------------------------------------------------------------------------------
     @property
@@ -233,7 +233,7 @@ class Learner(Abilities, Params):
 
     def _check_weights(self, weights: Array | float | None) -> None:
         if weights is not None and not self.weighted:
-            raise ValueError(f"{type(self).__name__} does not take weights; the least-squares learners do")
+            raise ValueError(f"{self._kind} does not take weights; the least-squares learners do")
 
     def reserve(self, d: int, outputs: int) -> None:
         """Start for d columns, or make room, so that there are at least `outputs` classes before any was seen."""
@@ -256,14 +256,14 @@ class Learner(Abilities, Params):
             self.d_ = d
 
     def _widen(self, d: int) -> None:
-        raise TypeError(f"{type(self).__name__} cannot take more columns once it has started; declare them beforehand")
+        raise TypeError(f"{self._kind} cannot take more columns once it has started; declare them beforehand")
 
     def _prepare(self, d: int, Y: Array) -> int:
         """Start at the first example; refuse a change of outputs; make room for a late class. Outputs known before."""
         wanted = Y.shape[1] if self.labels != "class" else self.classes or max(2, int(Y.max()) + 1)
         if not self.d_:
             if wanted > 1 and self.labels == "real" and not self.multi_output:
-                raise ValueError(f"{type(self).__name__} has one output; y has {wanted} columns")
+                raise ValueError(f"{self._kind} has one output; y has {wanted} columns")
             self.reserve(d, wanted)
             return wanted if self.labels != "class" else self.classes or 2
         known = self.outputs_

@@ -190,7 +190,7 @@ class KONS(LossLearner):
 
     def _warn_once(self) -> None:
         self._limit = math.inf
-        warn_of_label(self.clip, stacklevel=4)
+        warn_of_label(self.clip, stacklevel=5)
 
     @property
     def room(self) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nystream.params import Params
-from nystream.types import LabelKind
+from nystream.types import Array, LabelKind
 
 __all__ = ["Loss"]
 
@@ -92,6 +92,11 @@ class Loss(Params):
     def lipschitz(self, clip: float, bound: float | None = None) -> float:
         """Bound on |l'(p)| over |p| <= clip, for labels as in `curvature`."""
         raise NotImplementedError
+
+    @property
+    def label_similarity(self) -> Array | None:
+        """(K, K) similarities between labels, of a multi-class loss that has them."""
+        return None
 
     @property
     def compiled(self) -> tuple[int, float, float] | None:

@@ -17,7 +17,7 @@ __all__ = ["GradientLearner"]
 
 
 class GradientLearner(LossLearner, FeatureLearner, Averaging):
-    """features + `OGD`. Subclasses store the parameters below, give `_parts`, set `_loss` and `_template` in `__init__`."""
+    """features + `OGD`. Subclasses store the parameters below, set `_loss` and `_template`, and give `_parts`."""
 
     multi_output: ClassVar[bool] = True
     weighted: ClassVar[bool] = True

@@ -40,7 +40,5 @@ class LossLearner(Learner):
 
     def why_not(self, ability: str) -> str | None:
         if ability == "probabilities" and self.link not in LINKS:
-            return (
-                f"the predictions of the loss {self._loss.name!r} are no log odds; 'logistic' and 'softmax' have them"
-            )
+            return f"predictions of the loss {self._loss.name!r} are no log odds; those of 'logistic' and 'softmax' are"
         return super().why_not(ability)

@@ -26,6 +26,7 @@ from nystream import (
     persist,
 )
 from nystream.compose.aggregate import Aggregate
+from nystream.learners import Learner
 from oracles_second_order import aggregate
 
 G = Gaussian(0.7)
@@ -87,7 +88,7 @@ def hostile_streams():
         yield np.sign(Q), np.where(np.sign(Q).sum(axis=0) > 0, -1.0, 1.0)  # always against the majority
 
 
-class Fixed(KernelRidge):
+class Fixed(Learner):
     """An expert that reads its prediction off a column of x."""
 
     def __init__(self, column: int) -> None:

@@ -173,7 +173,7 @@ class DoublySGD(LossLearner):
 
     def _learn(self, X: Array, Y: Array, weights: Array | None, F: Array, P: Array) -> None:
         """Rounds into P. F (n, K): the functions of the rounds before the block, over the scale."""
-        B, similar = self.block, getattr(self._loss, "label_similarity", None)
+        B, similar = self.block, self._loss.label_similarity
         Phi = self._features(X, range(self.t_ + 1, self.t_ + len(X) + 1))
         for i in range(len(X)):
             P[i] = self.scale_ * F[i]

@@ -70,7 +70,7 @@ class ExpansionLearner(LossLearner):
 
     def _scored(self, P: Array) -> Array:
         """Scores of labels from the outputs of the expansion: a label similarity M mixes them."""
-        M = getattr(self._loss, "label_similarity", None)
+        M = self._loss.label_similarity
         return P if M is None else P @ M
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:

@@ -131,7 +131,7 @@ class LandmarkLearner(GradientLearner):
         self.collected_ += 1
         p = f.scores(f.begin(j))
         g = np.asarray(loss.grad(int(y[0]) if loss.multiclass else y, p), dtype=np.float64)
-        similar: Array | None = getattr(loss, "label_similarity", None)
+        similar = loss.label_similarity
         if similar is not None:
             g = similar @ g  # the joint kernel: what moves one label moves those like it
         eta = solver.eta / math.sqrt(self.collected_) if solver.schedule == "sqrt" else solver.eta

@@ -131,6 +131,11 @@ class ClassLearner(Abilities, Params):
         """(n, K) from what the learners answer for each of their outputs; `signed`: a score, which has a direction."""
         raise NotImplementedError
 
+    @property
+    def _estimates_mean(self) -> bool:
+        """Whether scores estimate 2 P(class) - 1."""
+        return self.learner.objective is not None and self.learner.objective.estimates_mean
+
     def _calibration(self) -> Calibration:
         """A fresh map from scores to probabilities."""
         raise NotImplementedError

@@ -12,7 +12,6 @@ from nystream.compose.class_learner import ClassLearner, Numbers
 from nystream.compose.columns import Columns
 from nystream.compose.probabilities import Brier, Calibration, Logistic, Platt, Softmax, Temperature
 from nystream.learners.base import Learner
-from nystream.losses import Squared
 from nystream.types import Array
 
 __all__ = ["ClassLearner", "LeastSquaresCodes", "NativeClasses", "OneVersusRest", "class_learner"]
@@ -106,7 +105,7 @@ class LeastSquaresCodes(ClassLearner):
         return ask(self.learner_)[:, 1:]
 
     def _calibration(self) -> Calibration:
-        return Brier() if isinstance(self.learner.objective, Squared) else Platt()
+        return Brier() if self._estimates_mean else Platt()
 
 
 class OneVersusRest(ClassLearner):
@@ -188,7 +187,7 @@ class OneVersusRest(ClassLearner):
         return "one_vs_rest" if self.learner.link == "logistic" else None
 
     def _calibration(self) -> Calibration:
-        if isinstance(self.learner.objective, Squared):
+        if self._estimates_mean:
             return Brier()
         return Logistic() if self.learner.link == "logistic" else Platt()
 

@@ -14,7 +14,6 @@ from nystream.compose.standardized import Standardized
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.base import Learner
 from nystream.learners.ilk import SILK
-from nystream.losses import Novelty
 from nystream.types import Array
 
 __all__ = ["RecentQuantile", "adapts", "checked_novelty", "default_novelty", "margin"]
@@ -50,7 +49,8 @@ def margin(learner: Learner) -> float:
     """The score that known inputs should reach: what the learner has adapted it to, or the rho of its loss."""
     if learner.level is not None:
         return learner.level
-    return learner.objective.rho if isinstance(learner.objective, Novelty) else 1.0
+    loss = learner.objective
+    return 1.0 if loss is None or loss.margin is None else loss.margin
 
 
 class RecentQuantile:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -48,6 +49,13 @@ def about(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 def call(arguments: list[str]) -> int:
     """Run one command line; the exit code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = _tell
+        return _called(arguments)
+
+
+def _called(arguments: list[str]) -> int:
     try:
         code = app(arguments, standalone_mode=False)
         sys.stdout.flush()
@@ -67,6 +75,10 @@ def call(arguments: list[str]) -> int:
         return _refuse(f"not enough memory: {_one_line(error)}")
     except (ImportError, OSError, ValueError) as error:
         return _refuse(_one_line(error))
+
+
+def _tell(message: Warning | str, *_: Any) -> None:
+    print(f"nystream: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _one_line(error: Exception) -> str:

@@ -13,10 +13,12 @@ from nystream.cli.bench import bench
 from nystream.cli.datasets import datasets
 from nystream.cli.listing import show
 from nystream.cli.main import silence_stdout
+from nystream.cli.predict import predict
 from nystream.cli.race import race
 from nystream.cli.reproduce import reproduce
 from nystream.cli.run import run
 from nystream.cli.video import video
+from nystream.learners.abilities import Unable
 
 __all__ = ["app", "call"]
 
@@ -32,6 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run)
+app.command("predict")(predict)
 app.command("race")(race)
 app.command("list")(show)
 app.command("bench")(bench)
@@ -73,7 +76,7 @@ def _called(arguments: list[str]) -> int:
         return _refuse("stopped", code=0)
     except MemoryError as error:
         return _refuse(f"not enough memory: {_one_line(error)}")
-    except (ImportError, OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError, Unable) as error:
         return _refuse(_one_line(error))
 
 

@@ -29,7 +29,14 @@ __all__ = ["race"]
 
 FIELD = "auto,pkawv,pkrr,ons,fogd"
 """Who races when nobody is named: the default, and one of each family that runs in bounded memory."""
-TITLES = {"rows_per_second": "rows/s", "bytes": "bytes", "size": "size", "regret": "regret"}
+TITLES = {
+    "of_mean": "of the mean's",
+    "of_last": "of no change's",
+    "rows_per_second": "rows/s",
+    "bytes": "bytes",
+    "size": "size",
+    "regret": "regret",
+}
 
 
 def race(
@@ -90,6 +97,7 @@ def _race(
     field = {name: Model(learner, data.schema) for name, learner in learners.items()}
     without = [name for name, learner in learners.items() if not learner.missing]
     metric = "accuracy" if data.task == "classification" else "mse"
+    _check_scale(data)
     stream = _Converted(data, without)
     rows = f"{data.total:,} rows" if data.total else "rows as they come"
     console.print(f"\n[bold]{escape(name)}[/]: {data.task}, {rows}, {data.d} columns, kernel width {width:.3g}")
@@ -119,6 +127,17 @@ def _chart(comparison: Comparison, stem: Path, metric: str, title: str) -> str:
     for path in (stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.svg")):
         plot.race_chart(comparison, path, metric=metric, title=title)
     return f"chart: {stem}.png (and .svg)"
+
+
+def _check_scale(data: Source) -> None:
+    """Refuse targets whose squared errors would not be finite."""
+    if data.task != "regression":
+        return
+    Y = np.concatenate([np.asarray(block.labels, dtype=np.float64) for block in data.first])
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = np.nanstd(Y, axis=0) if len(Y) and not np.isnan(Y).all() else np.zeros(1)
+    if not bool(np.isfinite(deviation).all()):
+        raise ValueError(f"the targets of {data.name} are too large for their deviation; divide them first")
 
 
 class _Converted:
@@ -172,14 +191,15 @@ def _watched(
             error = f"{snapshot.values[metric]:.4g}"
             progress.update(bars[snapshot.name], completed=snapshot.n, speed=speed, error=error)
 
-        metrics = pages.metrics([metric], window=4 * every)
+        shares = ["of_mean", "of_last"] if metric == "mse" else []
+        metrics = [*pages.metrics([metric], window=4 * every), *shares]
         return compare(stream, field, metrics, every=every, block=every, progress=moved)
 
 
 def _table(comparison: Comparison, metric: str) -> Table:
     table = Table(header_style="bold", box=None, pad_edge=False)
     table.add_column("learner")
-    shown = [metric, *TITLES]
+    shown = [metric, *(title for title in TITLES if title in comparison[comparison.names[0]].final)]
     for column in shown:
         table.add_column(TITLES.get(column, column), justify="right")
     best = comparison.best(metric)

@@ -26,6 +26,8 @@ from nystream.types import Array
 
 __all__ = ["run"]
 
+SHARES = {"of_mean": "that of the mean", "of_last": "that of no change"}
+"""What squared errors are shown as shares of."""
 MOST_PARTS = 4
 """Parts of a learner that are named when it has finished."""
 
@@ -108,6 +110,7 @@ def _learn(
     usual = "accuracy" if data.task == "classification" else "mse"
     told = [name for name in metrics or [] if name != Weights.name] or [usual]
     names = list(dict.fromkeys([*told, *(metrics or [])]))
+    shares = SHARES if data.task == "regression" else {}
     _say(f"{data.name}: {data.task}, {model.inner!r}", quiet)
     began = time.perf_counter()
     report = _Report(told, began, quiet, between=more)
@@ -116,7 +119,7 @@ def _learn(
             finished = prequential(
                 _Stoppable(data),
                 model,
-                pages.metrics(names) if more else [*names, "size"],
+                list(dict.fromkeys([*(pages.metrics(names) if more else [*names, "size"]), *shares])),
                 every="logarithmic" if more else "doubling",
                 block=block,
                 delay=delay,
@@ -132,6 +135,8 @@ def _learn(
     seconds = time.perf_counter() - began
     stopped = " (stopped)" if finished.interrupted else ""
     summary = ", ".join(f"{m} {finished.final[m]:.6g}" for m in told)
+    of = [f"{finished.final[m]:.3g} of {what}" for m, what in shares.items() if finished.final[m] == finished.final[m]]
+    summary += f" (squared error: {', '.join(of)})" if of else ""
     _say(f"{finished.rows} rows in {seconds:.2f} s{stopped}: {summary}; {model.nbytes:,} bytes", quiet)
     _say_counts(model, quiet)
     _say_parts(model, quiet)

@@ -61,14 +61,12 @@ def predict(
 def _answers(model: Model, rows: Any, probabilities: bool, interval: float | None, taken: set[str]) -> dict[str, Any]:
     """Columns of what was predicted; a name that a kept column has gets an ending."""
     schema = model.schema_ or model.schema
-    names = (schema.targets if schema is not None else []) or ["prediction"]
-    found: dict[str, Any] = {}
+    names = schema.targets if schema is not None else []
     answers = model.predict(rows)
-    if answers.ndim == 1:
-        found[names[0] if len(names) == 1 else "prediction"] = answers
-    else:
-        titles = names if len(names) == answers.shape[1] else [f"prediction_{k}" for k in range(answers.shape[1])]
-        found |= dict(zip(titles, answers.T, strict=True))
+    found: dict[str, Any] = {"prediction": answers}
+    if answers.ndim == 2:
+        names = names if len(names) == answers.shape[1] else [str(k) for k in range(answers.shape[1])]
+        found = {f"prediction_{name}": column for name, column in zip(names, answers.T, strict=True)}
     titles = list(found)
     if probabilities:
         P = model.probabilities(rows)
@@ -77,7 +75,7 @@ def _answers(model: Model, rows: Any, probabilities: bool, interval: float | Non
         low, high = (ends.reshape(len(ends), -1) for ends in model.predict_interval(rows, interval))
         for k, title in enumerate(titles):
             found |= {f"{title}_low": low[:, k], f"{title}_high": high[:, k]}
-    return {f"{name}_predicted" if name in taken else name: values for name, values in found.items()}
+    return {f"{name}_now" if name in taken else name: values for name, values in found.items()}
 
 
 def _check(model: Model, probabilities: bool, interval: float | None) -> None:

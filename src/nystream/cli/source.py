@@ -15,7 +15,7 @@ from nystream.scaling.distance import median_distance
 from nystream.schema import Schema
 from nystream.tables.kinds import looked
 from nystream.tables.reading import Table
-from nystream.tables.targets import MOST_CLASSES, class_names, columns_of, task_of
+from nystream.tables.targets import MOST_CLASSES, class_names, columns_of, first_label, task_of
 from nystream.tables.values import converted
 from nystream.types import Array
 
@@ -168,9 +168,20 @@ def _of_model(model: Model, rows: Rows, whole: Block) -> tuple[Schema, bool]:
             f"the model was trained on columns {', '.join(schema.names)}; {rows.name} has {', '.join(there)}"
         )
     numeric = schema.task == "regression" or not all(isinstance(name, str) for name in model.classes)
-    if schema.task == "regression" and whole.labels is not None and not _numeric(whole.labels):
-        _check_labels(rows.name, "regression", whole.labels, numeric=False)
+    if whole.labels is not None and numeric != _numeric(whole.labels) and _some(whole.labels):
+        if schema.task == "regression":
+            _check_labels(rows.name, "regression", whole.labels, numeric=False)
+        kinds = ("names", "numbers") if numeric else ("numbers", "names")
+        raise ValueError(
+            f"the targets of {rows.name} are {kinds[0]}, the classes of the model are {kinds[1]} "
+            f"({', '.join(map(str, model.classes[:5]))}); begin a new model (leave out --initial)"
+        )
     return schema, numeric
+
+
+def _some(labels: Any) -> bool:
+    """Whether there is a label at all."""
+    return any(first_label(part) is not None for part in columns_of(labels, len(labels)))
 
 
 def _numeric(labels: Any) -> bool:

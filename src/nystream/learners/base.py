@@ -87,7 +87,7 @@ class Learner(Abilities, Params):
         if weight != 1.0:
             self._check_weights(weight)
             if weight == 0:
-                return self._answer(x[None], y[None])[0]
+                return self._only_asked(x[None], y[None])[0]
         fresh = None if self.d_ else dict(self.__dict__)
         try:
             known = self._prepare(len(x), y[None])
@@ -111,7 +111,9 @@ class Learner(Abilities, Params):
             parts = []
             for part in _stretches(weights):
                 learnt = weights[part.start] > 0
-                parts += self._in_parts(X[part], Y[part], weights[part]) if learnt else [self._answer(X[part], Y[part])]
+                parts += (
+                    self._in_parts(X[part], Y[part], weights[part]) if learnt else [self._only_asked(X[part], Y[part])]
+                )
         return parts[0] if len(parts) == 1 else _stacked(parts)
 
     @property
@@ -235,7 +237,7 @@ class Learner(Abilities, Params):
             row = stop
         return parts
 
-    def _answer(self, X: Array, Y: Array) -> Array:
+    def _only_asked(self, X: Array, Y: Array) -> Array:
         """(n, K) predictions for clean rows of weight 0, whose labels have only to be possible."""
         wanted = self._wanted(Y)
         return self._predict(X) if self.d_ else np.zeros((len(X), self._width if self.labels == "class" else wanted))

@@ -33,12 +33,9 @@ def to_bytes(model: Params) -> bytes:
     tensors: Arrays = {}
     if not isinstance(model, Params):
         raise ValueError(f"cannot save {model!r}: a model is a learner or another part of nystream")
-    try:
-        tree = pack(model, "model", tensors)
-        header = {"format": FORMAT, "version": _version(), "numpy": np.__version__, "model": tree}
-        text = _dumped({**header, "sha256": _digest(_dumped(header), tensors)})
-    except RecursionError:
-        raise ValueError("cannot save the model: its parts are nested too deeply for a file") from None
+    tree = pack(model, "model", tensors)
+    header = {"format": FORMAT, "version": _version(), "numpy": np.__version__, "model": tree}
+    text = _dumped({**header, "sha256": _digest(_dumped(header), tensors)})
     return _write_tensors(tensors, metadata={_KEY: text})
 
 

@@ -6,13 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterable
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 from safetensors.numpy import load as _read_tensors
 from safetensors.numpy import save as _write_tensors
 
-import nystream
 from nystream.params import Params
 from nystream.persist.reading import Reader, Unreadable
 from nystream.persist.upgrades import UPGRADES
@@ -69,8 +69,8 @@ def from_bytes(content: bytes | bytearray | memoryview, *, trust: bool | str | I
 @cache
 def _version() -> str:
     try:
-        return str(nystream.__version__)
-    except ImportError:  # of the package's metadata, which some bundles leave out
+        return version("nystream")
+    except PackageNotFoundError:  # some bundles leave the metadata of packages out
         return "unknown"
 
 
@@ -149,5 +149,5 @@ def _digest(text: str, tensors: Arrays) -> str:
     total = hashlib.sha256(text.encode())
     for name in sorted(tensors):
         total.update(f"{name}{tensors[name].dtype}{tensors[name].shape}".encode())
-        total.update(tensors[name].reshape(-1).view(np.uint8))
+        total.update(tensors[name].reshape(-1).view(np.uint8).data)
     return total.hexdigest()

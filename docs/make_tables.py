@@ -4,7 +4,7 @@ import inspect
 from pathlib import Path
 
 import nystream
-from nystream.learners import CATALOGUE
+from nystream.catalogue import CATALOGUE
 
 ROOT = Path(__file__).resolve().parents[1]
 START, END = "<!-- algorithms -->", "<!-- end of algorithms -->"

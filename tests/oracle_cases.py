@@ -8,7 +8,7 @@ import oracle_cases_features
 import oracle_cases_labels
 import oracle_cases_other
 import oracle_cases_second
-from nystream.learners.catalogue import CATALOGUE
+from nystream.catalogue import CATALOGUE
 from oracle_cases_base import Case
 
 __all__ = ["CASES", "PARTS", "chosen"]

@@ -13,6 +13,7 @@ import oracles_newton as newton
 import oracles_nystrom as projections
 import oracles_second_order as second_order
 from nystream import Fourier, Gaussian, Polynomial
+from nystream.compose import Aggregate
 from nystream.learners import (
     KONS,
     KRLS,
@@ -20,7 +21,6 @@ from nystream.learners import (
     ONS,
     PKAWV,
     PKRR,
-    Aggregate,
     KernelAWV,
     KernelRidge,
     NystromPKAWV,

@@ -36,11 +36,11 @@ from nystream import (
     Standardized,
     Thresholded,
 )
+from nystream.auto.learner import Auto
+from nystream.auto.recipe import Recipe
+from nystream.catalogue import CATALOGUE
 from nystream.features import Landmarks, WithConstant
 from nystream.learners import Forgetting, KernelSmoother
-from nystream.learners.auto import Auto
-from nystream.learners.auto_recipe import Recipe
-from nystream.learners.catalogue import CATALOGUE
 from nystream.losses import StructuredHinge
 
 G = Gaussian(0.7)

@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nystream
-from nystream.learners.novelty import RecentQuantile, default_novelty, margin
+from nystream.compose.novelty import RecentQuantile, default_novelty, margin
 from nystream.river import KernelNovelty
 from nystream.sklearn import OnlineKernelNovelty
 

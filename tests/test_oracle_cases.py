@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nystream import Pixels
-from nystream.learners.catalogue import CATALOGUE
+from nystream.catalogue import CATALOGUE
 from oracle_cases import CASES, PARTS, chosen
 from oracle_cases_base import ROUNDS, Difference, Trial, largest, measured, outputs_of, stream, weights_for
 

@@ -184,9 +184,9 @@ FIXED = {"pkawv", "pkrr", "aggregate"}
 """Examples of the catalogue whose features (Taylor) are made for a number of columns."""
 
 
-@pytest.mark.parametrize("name", nystream.learners.CATALOGUE)
+@pytest.mark.parametrize("name", nystream.CATALOGUE)
 def test_every_learner_of_the_catalogue_takes_a_late_feature_or_says_that_it_cannot(name):
-    learner = nystream.learners.CATALOGUE[name].example
+    learner = nystream.CATALOGUE[name].example
     if learner.labels == "none":
         pytest.skip(f"{name} learns without labels")
     model = KernelRegressor(learner) if learner.labels == "real" else KernelClassifier(learner)

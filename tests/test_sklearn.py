@@ -138,9 +138,9 @@ def test_several_targets_are_learnt_as_one_by_one():
         OnlineKernelRegressor(nystream.ONS(fourier(), clip=2.0)).fit(X, Y)
 
 
-@pytest.mark.parametrize("name", nystream.learners.CATALOGUE)
+@pytest.mark.parametrize("name", nystream.CATALOGUE)
 def test_every_learner_of_the_catalogue_works_in_the_facade_of_its_task(name):
-    learner = nystream.learners.CATALOGUE[name].example
+    learner = nystream.CATALOGUE[name].example
     X, y = blobs(d=3)
     targets = np.tanh(X[:, 0]) + 0.5 * np.sin(X[:, 1])
     if learner.labels == "real":

@@ -34,7 +34,7 @@ def child(columns: int, classes: int, memory: str, rows: int) -> None:
     import numpy as np
 
     from nystream import Auto
-    from nystream.learners.auto_recipe import Recipe
+    from nystream.auto.recipe import Recipe
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, columns))

@@ -26,7 +26,7 @@ import numpy as np
 
 import nystream
 from nystream import datasets
-from nystream.learners.auto import Auto
+from nystream.auto.learner import Auto
 
 DATA = Path(os.environ.get("NYSTREAM_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
 PUBLISHED = {

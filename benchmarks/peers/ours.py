@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import softmax
 
 from nystream import Auto, Classifier, Standardized
+from nystream.catalogue import find
 from nystream.learners import Forgetting, Learner
-from nystream.learners.catalogue import find
 from peers.method import Answers, Method, Task
 
 __all__ = ["Ours", "automatic", "from_catalogue", "linear_ridge"]

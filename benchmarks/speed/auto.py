@@ -19,7 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from nystream import Auto
-from nystream.learners.auto_clock import slowness
+from nystream.auto.clock import slowness
 
 
 def generated(rows: int) -> tuple[np.ndarray, np.ndarray]:

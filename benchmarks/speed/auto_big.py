@@ -15,8 +15,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from nystream.learners.auto_big import Big
-from nystream.learners.auto_experts import Ridge, View
+from nystream.auto.big import Big
+from nystream.auto.experts import Ridge, View
 from nystream.scaling import StandardScale
 
 ROWS, TURNS = 160, 20

@@ -19,7 +19,7 @@ from nystream import streams
 from nystream.features import FeatureMap
 from nystream.kernels import Gaussian
 from nystream.learners import FOGD, NOGD, NOLANA
-from nystream.learners.feature_learner import FeatureLearner
+from nystream.learners.families.feature import FeatureLearner
 
 DATA = pathlib.Path(os.environ.get("NYSTREAM_DATA", pathlib.Path(__file__).parents[3] / "shared" / "data"))
 ROWS, SLICE, REPEATS, MINI = 4000, 1000, 25, 1000

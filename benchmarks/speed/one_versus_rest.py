@@ -16,9 +16,9 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 import numpy as np
 
 from nystream import datasets
+from nystream.compose.classes import OneVersusRest
 from nystream.kernels import Gaussian
 from nystream.learners import FOGD, NOGD, NOLANA, Learner
-from nystream.learners.classes import OneVersusRest
 
 ROWS, CLASSES, GAMMA = 2000, 10, 0.01
 SIGMA = (2 * GAMMA) ** -0.5

@@ -9,7 +9,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 import numpy as np
 from _timing import by_rows, seconds
 
-from nystream._core.ldl import ISA
+from nystream._core.linalg.ldl import ISA
 from nystream.features import Taylor
 from nystream.kernels import Gaussian
 from nystream.learners.pkawv import PKAWV

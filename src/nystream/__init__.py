@@ -4,7 +4,24 @@ import importlib as _importlib
 from importlib.metadata import version as _version
 from typing import Any as _Any
 
-from nystream import datasets, evaluate, features, kernels, learners, losses, metrics, scaling, solvers, streams
+from nystream import (
+    auto,
+    compose,
+    datasets,
+    evaluate,
+    features,
+    kernels,
+    learners,
+    losses,
+    metrics,
+    scaling,
+    solvers,
+    streams,
+    video,
+)
+from nystream.auto import Auto, Baseline
+from nystream.catalogue import CATALOGUE
+from nystream.compose import Aggregate, Classifier, Mixture, Standardized, Thresholded
 from nystream.evaluate import Comparison, Result, compare, prequential
 from nystream.features import (
     KORS,
@@ -35,11 +52,7 @@ from nystream.learners import (
     RRF,
     SILK,
     SVMD,
-    Aggregate,
-    Auto,
-    Baseline,
     BudgetPA,
-    Classifier,
     DoublySGD,
     DualSGD,
     Forgetron,
@@ -49,28 +62,29 @@ from nystream.learners import (
     KernelRidge,
     KernelSmoother,
     Learner,
-    Mixture,
     NystromPKAWV,
     NystromPKRR,
     PassiveAggressive,
     Perceptron,
-    Pixels,
     Projectron,
     ProsNKons,
     RandomBudgetPerceptron,
     SecondOrderPerceptron,
     SketchedKONS,
     SketchedONS,
-    Standardized,
-    Thresholded,
 )
 from nystream.losses import Loss
 from nystream.persist import from_bytes, load, save, to_bytes
 from nystream.scaling import GlobalScale, LogScale, StandardScale
+from nystream.video import Pixels
 
 __version__ = _version("nystream")
 
 __all__ = [
+    "auto",
+    "compose",
+    "video",
+    "CATALOGUE",
     "datasets",
     "evaluate",
     "features",

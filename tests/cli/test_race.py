@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+from nystream.catalogue import CATALOGUE
 from nystream.cli.app import call
-from nystream.learners import CATALOGUE
 
 
 def test_a_race_prints_a_table_and_draws_a_chart(tmp_path, capsys):

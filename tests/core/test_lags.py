@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from nystream._core.fixed_share import fixed_share
-from nystream._core.lags import lagged
+from nystream._core.auto.fixed_share import fixed_share
+from nystream._core.auto.lags import lagged
 
 RATES = np.array([1.0, 0.1])
 

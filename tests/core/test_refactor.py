@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.refactor import fade, refactor
+from nystream._core.linalg.refactor import fade, refactor
 
 
 def arrays(dim, K):

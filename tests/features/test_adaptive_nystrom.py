@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nystream import persist
 from nystream.features import AdaptiveNystrom, Nystrom
 from nystream.kernels import Gaussian, Linear, Matern, Polynomial
-from nystream.learners.feature_learner import FeatureLearner
+from nystream.learners.families.feature import FeatureLearner
 from nystream.solvers import OGD
 from oracles_landmarks import eigenpairs, ridge
 

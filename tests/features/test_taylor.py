@@ -16,7 +16,7 @@ from scipy.special import pdtrc
 from nystream import persist
 from nystream.features import Taylor
 from nystream.kernels import Gaussian, Laplacian, Polynomial
-from nystream.learners.feature_learner import FeatureLearner
+from nystream.learners.families.feature import FeatureLearner
 from nystream.solvers import OGD
 
 SHAPES = [(1, 0), (1, 9), (2, 6), (3, 4), (5, 3), (8, 2), (18, 2), (4, 1)]

@@ -1,4 +1,4 @@
-# The losses of kernels/scalar_losses.h and kernels/multi_losses.h, for every compiled loop that asks a loss.
+# The losses of simd/scalar_losses.h and simd/multi_losses.h, for every compiled loop that asks a loss.
 cdef extern from "scalar_losses.h" nogil:
     enum:
         LOSS_SQUARED

@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from nystream.learners import CATALOGUE, Learner
-from nystream.learners.catalogue import find
+from nystream.catalogue import CATALOGUE, find
+from nystream.learners import Learner
 
 __all__ = ["bench"]
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from nystream.learners import CATALOGUE
+from nystream.catalogue import CATALOGUE
 
 __all__ = ["show"]
 

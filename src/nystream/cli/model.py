@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from nystream import persist
+from nystream.auto import Auto, Baseline
+from nystream.catalogue import Entry, find
+from nystream.compose import Classifier, Standardized
 from nystream.inputs import as_block
-from nystream.learners import Auto, Baseline, Classifier, Learner, Standardized
-from nystream.learners.catalogue import Entry, find
+from nystream.learners import Learner
 from nystream.params import Params
 from nystream.types import Array
 

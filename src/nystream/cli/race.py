@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from nystream.catalogue import Entry, find
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.demo import demo_races
@@ -22,7 +23,6 @@ from nystream.cli.model import of_classes
 from nystream.cli.source import DATASET, Source, opened
 from nystream.evaluate import Comparison, compare
 from nystream.learners import Learner
-from nystream.learners.catalogue import Entry, find
 from nystream.types import Array
 
 __all__ = ["race"]

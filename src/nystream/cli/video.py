@@ -19,10 +19,10 @@ from nystream.cli import options as opt
 from nystream.cli.pictures import Movie, SideBySide, Writer, write_mask
 from nystream.cli.source import DATASET
 from nystream.kernels import Gaussian
-from nystream.learners.pixels import Pixels
 from nystream.metrics.roc import ROC
 from nystream.params import at_least, positive
 from nystream.streams.frames import Frames, open_frames
+from nystream.video.pixels import Pixels
 
 __all__ = ["video"]
 

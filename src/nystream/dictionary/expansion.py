@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.expansion import Terms
+from nystream._core.expansions.expansion import Terms
 from nystream.kernels.base import Kernel
 from nystream.params import Params, at_least
 from nystream.types import Array
@@ -35,7 +35,7 @@ class Expansion(Params):
             f.append(X[j], alpha, birth=t + j)
         f.close()
 
-    Compiled loops take `f.terms` (a `nystream._core.expansion.Terms`) and do the same without the interpreter.
+    Compiled loops take `f.terms` (`_core.expansions.expansion.Terms`) and do the same without the interpreter.
 
     Parameters
     ----------

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.cholesky import Triangle, floored_cholesky
 from nystream._core.inputs import all_finite
+from nystream._core.linalg.cholesky import Triangle, floored_cholesky
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel
 from nystream.params import Params, positive

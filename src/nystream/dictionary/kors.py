@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.kors import toss
+from nystream._core.gram.kors import toss
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.nested import NestedFactor
+from nystream._core.linalg.nested import NestedFactor
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel
 from nystream.params import Params

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.kors import toss
+from nystream._core.gram.kors import toss
 from nystream.dictionary.growing import BLOCK, NONE, Growing, Indices, Mask
 from nystream.dictionary.kors import KORS, RESOLVED, unseen
 from nystream.types import Array

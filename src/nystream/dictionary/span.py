@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nystream._core import span
+from nystream._core.expansions import span
 from nystream.params import Params
 from nystream.types import Array
 

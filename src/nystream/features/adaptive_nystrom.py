@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import lstsq
 
-from nystream._core.landmarks import LandmarkMap, Sight
+from nystream._core.gram.landmarks import LandmarkMap, Sight
 from nystream.dictionary.eigenpairs import Eigenpairs
 from nystream.dictionary.kmeans import MovingLandmarks, checked_eps
 from nystream.dictionary.nested import Nested

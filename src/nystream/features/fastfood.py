@@ -12,8 +12,8 @@ from nystream._core.features import FastfoodFeatures
 from nystream.features.base import FeatureMap
 from nystream.features.demands import gaussian_of
 from nystream.features.fourier import even_dim
-from nystream.features.seeds import checked_seed, generator
 from nystream.kernels.base import Kernel
+from nystream.seeds import checked_seed, generator
 from nystream.types import Array, Seed
 
 __all__ = ["Fastfood"]

@@ -10,9 +10,9 @@ import numpy as np
 from nystream._core.features import FourierFeatures
 from nystream.features.base import FeatureMap
 from nystream.features.demands import gaussian_of, sampler_of
-from nystream.features.seeds import checked_seed, generator
 from nystream.kernels.base import Kernel
 from nystream.params import affordable, at_least
+from nystream.seeds import checked_seed, generator
 from nystream.types import Array, Seed
 
 __all__ = ["Fourier", "even_dim"]

@@ -9,10 +9,10 @@ import numpy as np
 from nystream.dictionary.kors import KORS as Dictionary
 from nystream.dictionary.nested import Nested
 from nystream.features.base import FeatureMap
-from nystream.features.seeds import checked_seed, generator
 from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
 from nystream.params import positive
+from nystream.seeds import checked_seed, generator
 from nystream.types import Array, Change, Seed
 
 __all__ = ["KORS"]

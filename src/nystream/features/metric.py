@@ -9,11 +9,11 @@ from scipy.linalg import lapack
 
 from nystream._core.kernel_rows import KernelRows
 from nystream.features.base import FeatureMap
-from nystream.features.seeds import checked_seed, generator
 from nystream.inputs import as_block, as_labels, as_weights
 from nystream.kernels.gaussian import Gaussian
-from nystream.kernels.width import median_distance
 from nystream.params import at_least, positive
+from nystream.scaling.distance import median_distance
+from nystream.seeds import checked_seed, generator
 from nystream.types import Array, Seed
 
 __all__ = ["FULL", "LearnedMetric"]

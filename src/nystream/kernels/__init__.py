@@ -6,7 +6,7 @@ from nystream.kernels.laplacian import Laplacian
 from nystream.kernels.linear import Linear
 from nystream.kernels.matern import Matern
 from nystream.kernels.polynomial import Polynomial
-from nystream.kernels.width import median_distance
+from nystream.scaling.distance import median_distance
 
 __all__ = [
     "Gaussian",

@@ -1,13 +1,8 @@
 """The learners: one published algorithm, one file."""
 
-from nystream.learners.aggregate import Aggregate
-from nystream.learners.auto import Auto
 from nystream.learners.base import Learner
-from nystream.learners.baseline import Baseline
 from nystream.learners.bsgd import BSGD
 from nystream.learners.budget_pa import BudgetPA
-from nystream.learners.catalogue import CATALOGUE
-from nystream.learners.classifier import Classifier
 from nystream.learners.doubly_sgd import DoublySGD
 from nystream.learners.dual_sgd import DualSGD
 from nystream.learners.fogd import FOGD
@@ -17,7 +12,6 @@ from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAAR, KernelAWV, KernelRidge
 from nystream.learners.kons import KONS
 from nystream.learners.krls import KRLS
-from nystream.learners.mixture import Mixture
 from nystream.learners.narow import NAROW
 from nystream.learners.nogd import NOGD
 from nystream.learners.nolana import NOLANA
@@ -26,7 +20,6 @@ from nystream.learners.nystrom_pkawv import NystromPKAWV, NystromPKRR
 from nystream.learners.ons import ONS
 from nystream.learners.passive_aggressive import PassiveAggressive
 from nystream.learners.perceptron import Perceptron, RandomBudgetPerceptron
-from nystream.learners.pixels import Pixels
 from nystream.learners.pkawv import PKAWV, PKRR
 from nystream.learners.projectron import Projectron
 from nystream.learners.pros_n_kons import ProsNKons
@@ -35,12 +28,9 @@ from nystream.learners.second_order_perceptron import SecondOrderPerceptron
 from nystream.learners.sketched_kons import SketchedKONS
 from nystream.learners.sketched_ons import SketchedONS
 from nystream.learners.smoother import KernelSmoother
-from nystream.learners.standardized import Standardized
 from nystream.learners.svmd import SVMD
-from nystream.learners.thresholded import Thresholded
 
 __all__ = [
-    "CATALOGUE",
     "FOGD",
     "ONS",
     "PKAWV",
@@ -53,19 +43,13 @@ __all__ = [
     "RRF",
     "SILK",
     "SVMD",
-    "Auto",
-    "Baseline",
-    "Classifier",
     "DoublySGD",
     "KernelAAR",
     "KernelAWV",
     "KernelRidge",
     "KernelSmoother",
     "Learner",
-    "Mixture",
-    "Pixels",
     "SketchedKONS",
-    "Aggregate",
     "KRLS",
     "NAROW",
     "NystromPKAWV",
@@ -73,8 +57,6 @@ __all__ = [
     "ProsNKons",
     "SecondOrderPerceptron",
     "SketchedONS",
-    "Standardized",
-    "Thresholded",
     "BSGD",
     "BudgetPA",
     "DualSGD",

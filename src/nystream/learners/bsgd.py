@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from nystream._core.loop import Correction
-from nystream._core.pegasos import Pegasos
+from nystream._core.expansions.loop import Correction
+from nystream._core.expansions.pegasos import Pegasos
 from nystream.dictionary.budget import Budget
 from nystream.kernels.base import Kernel
 from nystream.kernels.gaussian import Gaussian
-from nystream.learners.expansion_learner import ExpansionLearner, Loop, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_kernel
 from nystream.losses import Loss, Squared, SquaredHinge, as_loss
 from nystream.params import at_least, one_of, positive
 

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from nystream._core.budget_pa import Neighbour, Projecting, Simple
-from nystream._core.loop import Correction
+from nystream._core.expansions.budget_pa import Neighbour, Projecting, Simple
+from nystream._core.expansions.loop import Correction
 from nystream.dictionary.gram_inverse import GramInverse
 from nystream.kernels.base import Kernel
-from nystream.learners.correction_learner import CorrectionLearner, checked_loss
-from nystream.learners.expansion_learner import Loop, checked_kernel
+from nystream.learners.families.correction import CorrectionLearner, checked_loss
+from nystream.learners.families.expansion import Loop, checked_kernel
 from nystream.losses import Hinge, Loss, MulticlassHinge, StructuredHinge
 from nystream.params import at_least, one_of, positive
 from nystream.types import Array

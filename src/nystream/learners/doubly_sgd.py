@@ -11,11 +11,11 @@ import numpy as np
 from nystream._core.features import FourierFeatures
 from nystream.dictionary.rows import Rows
 from nystream.features.demands import sampler_of
-from nystream.features.seeds import checked_seed, generator
 from nystream.kernels.base import Kernel
-from nystream.learners.loss_learner import LossLearner
+from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss
 from nystream.params import at_least, positive
+from nystream.seeds import checked_seed, generator
 from nystream.types import Array, Seed
 
 __all__ = ["DoublySGD"]

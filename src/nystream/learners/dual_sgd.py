@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.loop import Correction
-from nystream._core.pegasos import DualPegasos
+from nystream._core.expansions.loop import Correction
+from nystream._core.expansions.pegasos import DualPegasos
 from nystream.dictionary.budget import Budget
 from nystream.features.fourier import Fourier
-from nystream.features.seeds import checked_seed
 from nystream.kernels.base import Kernel
 from nystream.learners.bsgd import start_offset
-from nystream.learners.expansion_learner import ExpansionLearner, Loop, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_kernel
 from nystream.losses import Loss, as_loss
 from nystream.params import at_least, positive
+from nystream.seeds import checked_seed
 from nystream.types import Array, Seed
 
 __all__ = ["DualSGD"]

@@ -6,7 +6,7 @@ from nystream.features.base import FeatureMap
 from nystream.features.fastfood import Fastfood
 from nystream.features.fourier import Fourier
 from nystream.kernels.base import Kernel
-from nystream.learners.gradient_learner import GradientLearner
+from nystream.learners.families.gradient import GradientLearner
 from nystream.losses import Loss
 from nystream.params import at_least, one_of
 from nystream.solvers.ogd import OGD

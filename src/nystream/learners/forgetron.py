@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.mistakes import Forgetting
+from nystream._core.expansions.mistakes import Forgetting
 from nystream.kernels.base import Kernel, Normalized
 from nystream.kernels.gaussian import Gaussian
 from nystream.kernels.laplacian import Laplacian
 from nystream.kernels.matern import Matern
-from nystream.learners.correction_learner import CorrectionLearner
-from nystream.learners.expansion_learner import Loop, checked_kernel
+from nystream.learners.families.correction import CorrectionLearner
+from nystream.learners.families.expansion import Loop, checked_kernel
 from nystream.losses import Hinge
 from nystream.params import at_least
 from nystream.types import Array

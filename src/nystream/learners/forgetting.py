@@ -9,7 +9,7 @@ import numpy as np
 from nystream.features.base import FeatureMap
 from nystream.features.constant import WithConstant
 from nystream.inputs import as_block
-from nystream.learners.feature_learner import BLOCK, FeatureLearner
+from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.solvers.forgetting import Forgetting as ForgettingSolver
 from nystream.types import Array
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nystream._core.rounds import Rounds
+from nystream._core.expansions.rounds import Rounds
 from nystream.dictionary.budget import DROPS, Budget
 from nystream.kernels.base import Kernel
 from nystream.kernels.gaussian import Gaussian
-from nystream.learners.expansion_learner import ExpansionLearner, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, checked_kernel
 from nystream.losses import Loss, VectorLoss, as_loss
 from nystream.params import at_least, one_of, positive
 

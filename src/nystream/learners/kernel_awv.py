@@ -12,7 +12,7 @@ from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel, checked_kernel
 from nystream.learners.base import Learner
-from nystream.learners.least_squares import LeastSquares
+from nystream.learners.families.least_squares import LeastSquares
 from nystream.params import at_least, positive
 from nystream.solvers.meter import Meter
 from nystream.types import Array

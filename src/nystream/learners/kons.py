@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.cholesky import Triangle
-from nystream._core.kons import KernelNewton
+from nystream._core.gram.kons import KernelNewton
+from nystream._core.linalg.cholesky import Triangle
 from nystream.dictionary.rows import Rows
 from nystream.inputs import as_labels
 from nystream.kernels.base import Kernel

@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from nystream.dictionary.growing import BLOCK, DistantAtoms
-from nystream.features.seeds import generator
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.params import positive
+from nystream.seeds import generator
 from nystream.solvers.nested_awv import NestedAWV
 from nystream.types import Array
 

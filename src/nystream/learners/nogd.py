@@ -6,7 +6,7 @@ import math
 
 from nystream.features.adaptive_nystrom import AdaptiveNystrom
 from nystream.kernels.base import Kernel
-from nystream.learners.landmark_learner import LandmarkLearner
+from nystream.learners.families.landmark import LandmarkLearner
 from nystream.losses import Loss
 from nystream.params import one_of
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.rounds import Rounds
+from nystream._core.expansions.rounds import Rounds
 from nystream.dictionary.budget import Budget
 from nystream.kernels.base import Kernel
-from nystream.learners.expansion_learner import ExpansionLearner, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, checked_kernel
 from nystream.losses import Loss, as_loss
 from nystream.params import at_least, one_of, positive
 from nystream.types import Array

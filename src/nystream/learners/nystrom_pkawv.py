@@ -12,12 +12,12 @@ from nystream.dictionary.growing import BLOCK, DistantAtoms, GivenAtoms, Growing
 from nystream.dictionary.history import History
 from nystream.dictionary.kors import KORS
 from nystream.dictionary.sampled import SampledAtoms
-from nystream.features.seeds import checked_seed, generator
 from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
-from nystream.learners.least_squares import LeastSquares
+from nystream.learners.families.least_squares import LeastSquares
 from nystream.params import one_of, positive
+from nystream.seeds import checked_seed, generator
 from nystream.solvers.meter import Meter
 from nystream.solvers.nested_awv import NestedAWV
 from nystream.types import Array, Seed

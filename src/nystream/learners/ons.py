@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from nystream.features.base import FeatureMap, Identity
-from nystream.learners.feature_learner import FeatureLearner
+from nystream.learners.families.feature import FeatureLearner
 from nystream.losses import Loss
 from nystream.solvers.newton import NewtonSolver
 from nystream.solvers.ons import ONS as NewtonStep

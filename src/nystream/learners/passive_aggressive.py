@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from nystream._core.loop import Correction
+from nystream._core.expansions.loop import Correction
 from nystream.kernels.base import Kernel
-from nystream.learners.correction_learner import UnboundedCorrections, checked_loss
-from nystream.learners.expansion_learner import checked_kernel
+from nystream.learners.families.correction import UnboundedCorrections, checked_loss
+from nystream.learners.families.expansion import checked_kernel
 from nystream.losses import EpsilonInsensitive, Hinge, Loss, MulticlassHinge, StructuredHinge, VectorLoss
 from nystream.params import one_of, positive
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.loop import Correction
-from nystream._core.mistakes import RandomMistakes
-from nystream.features.seeds import checked_seed, generator
+from nystream._core.expansions.loop import Correction
+from nystream._core.expansions.mistakes import RandomMistakes
 from nystream.kernels.base import Kernel
-from nystream.learners.correction_learner import CorrectionLearner, UnboundedCorrections, checked_loss
-from nystream.learners.expansion_learner import Loop, checked_kernel
+from nystream.learners.families.correction import CorrectionLearner, UnboundedCorrections, checked_loss
+from nystream.learners.families.expansion import Loop, checked_kernel
 from nystream.losses import Hinge, Loss, MulticlassHinge
 from nystream.params import at_least
+from nystream.seeds import checked_seed, generator
 from nystream.types import Seed
 
 __all__ = ["Perceptron", "RandomBudgetPerceptron"]

@@ -10,8 +10,8 @@ import numpy as np
 from nystream._core.inputs import is_clean_row
 from nystream.features.base import FeatureMap
 from nystream.inputs import as_block, as_labels, as_weights
-from nystream.learners.feature_learner import BLOCK, FeatureLearner
-from nystream.learners.least_squares import LeastSquares
+from nystream.learners.families.feature import BLOCK, FeatureLearner
+from nystream.learners.families.least_squares import LeastSquares
 from nystream.params import Params, positive
 from nystream.solvers.awv import AWV
 from nystream.solvers.meter import Meter

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nystream._core.projectron import Projections
+from nystream._core.expansions.projectron import Projections
 from nystream.dictionary.span import Span
 from nystream.kernels.base import Kernel
-from nystream.learners.correction_learner import CorrectionLearner, checked_loss
-from nystream.learners.expansion_learner import Loop, checked_kernel
+from nystream.learners.families.correction import CorrectionLearner, checked_loss
+from nystream.learners.families.expansion import Loop, checked_kernel
 from nystream.losses import Hinge, Loss, MulticlassHinge
 from nystream.params import at_least, positive
 

@@ -10,11 +10,11 @@ import numpy as np
 from nystream.dictionary.growing import BLOCK, Indices
 from nystream.dictionary.kors import KORS
 from nystream.dictionary.sampled import SampledAtoms
-from nystream.features.seeds import checked_seed, generator
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.losses import Loss
 from nystream.params import positive
+from nystream.seeds import checked_seed, generator
 from nystream.solvers.ons import ONS
 from nystream.types import Array, Change, LabelKind, Seed
 

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nystream._core.features import FourierFeatures
-from nystream._core.rrf import Rescaled
+from nystream._core.linear.rrf import Rescaled
 from nystream.features.demands import gaussian_of
 from nystream.features.fourier import even_dim
-from nystream.features.seeds import checked_seed, generator
 from nystream.kernels.base import Kernel
-from nystream.learners.loss_learner import LossLearner
+from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss
 from nystream.params import positive
+from nystream.seeds import checked_seed, generator
 from nystream.types import Array, Seed
 
 __all__ = ["RRF"]

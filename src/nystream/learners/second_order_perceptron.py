@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nystream.kernels.base import Kernel
-from nystream.learners.margin_learner import MarginLearner
+from nystream.learners.families.margin import MarginLearner
 from nystream.params import positive
 
 __all__ = ["SecondOrderPerceptron"]

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.kons import KernelNewton
+from nystream._core.gram.kons import KernelNewton
 from nystream.dictionary.kors import KORS
-from nystream.features.seeds import checked_seed, generator
 from nystream.kernels.base import Kernel
 from nystream.learners.kons import GAIN, GRAD, KONS
 from nystream.learners.kons_bounds import BoundTerms, effective_dimension, leverages
 from nystream.losses import Loss
 from nystream.params import positive
+from nystream.seeds import checked_seed, generator
 from nystream.types import Array, Seed
 
 __all__ = ["SketchedKONS"]

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nystream._core.ldl import aligned_zeros
-from nystream._core.smoother import NEIGHBOURS, smooth
+from nystream._core.auto.smoother import NEIGHBOURS, smooth
+from nystream._core.linalg.ldl import aligned_zeros
 from nystream.learners.base import Learner
 from nystream.params import at_least
 from nystream.types import Array

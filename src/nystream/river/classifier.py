@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from nystream.choice import able, chosen
+from nystream.compose.classes import ClassLearner, class_learner
 from nystream.learners.base import Learner
-from nystream.learners.choice import able, chosen
-from nystream.learners.classes import ClassLearner, class_learner
 from nystream.river.columns import Features
 from nystream.river.named import MiniBatchClassifier, Named, columns_for, frames
 
@@ -20,8 +20,8 @@ class KernelClassifier(Named, MiniBatchClassifier):
     """Any nystream learner as a river classifier, for any number of classes.
 
     Labels may be anything hashable and new ones may appear at any time: exact for least squares, from scratch for the
-    other losses. How classes reach the learner and how scores become probabilities: `nystream.learners.classes` and
-    `nystream.learners.probabilities`. Features and weights as in `KernelRegressor`.
+    other losses. How classes reach the learner and how scores become probabilities: `nystream.compose.classes` and
+    `nystream.compose.probabilities`. Features and weights as in `KernelRegressor`.
 
     Parameters
     ----------

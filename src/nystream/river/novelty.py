@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
+from nystream.compose.novelty import checked_novelty, default_novelty, margin
 from nystream.learners.base import Learner
-from nystream.learners.novelty import checked_novelty, default_novelty, margin
 from nystream.river.columns import Features
 from nystream.river.named import AnomalyDetector, Named, columns_for, frames
 
@@ -24,7 +24,7 @@ class KernelNovelty(Named, AnomalyDetector):
     ----------
     learner
         The algorithm, such as `SILK(Gaussian(1.0), loss="novelty")`; it is cloned, never changed. None:
-        `nystream.learners.novelty.default_novelty`, for as many features as the first row has.
+        `nystream.compose.novelty.default_novelty`, for as many features as the first row has.
 
     Examples
     --------

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nystream.choice import able, chosen
 from nystream.inputs import as_block
 from nystream.learners.base import Learner
-from nystream.learners.choice import able, chosen
 from nystream.river.columns import Features, number_of
 from nystream.river.named import MiniBatchRegressor, Named, columns_for, frames
 

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nystream.choice import batch_order
 from nystream.learners.base import Learner
-from nystream.learners.choice import batch_order
 from nystream.types import Array
 
 try:

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from nystream.choice import able, chosen
+from nystream.compose.classes import class_learner
 from nystream.learners.base import Learner
-from nystream.learners.choice import able, chosen
-from nystream.learners.classes import class_learner
 from nystream.sklearn.base import ClassifierMixin, Online, batch, check_classification_targets, check_is_fitted
 from nystream.types import Array
 
@@ -22,10 +22,10 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     regress one -1/+1 column per class over one shared factor; binary losses learn one class against the other, or each
     against the rest when there are more than two; so do symmetric regression losses (`absolute`, `huber`,
     `epsilon_insensitive`) with codes -1/+1. Labels may be of any kind that can be sorted. New labels may appear at any
-    time: exact for least squares, from scratch for the others (`nystream.learners.classes`).
+    time: exact for least squares, from scratch for the others (`nystream.compose.classes`).
 
     Probabilities: logistic and softmax losses give their own; least squares gives the distribution nearest to
-    (f + 1)/2; margins pass through an online Platt map (`nystream.learners.probabilities`). The most probable class is
+    (f + 1)/2; margins pass through an online Platt map (`nystream.compose.probabilities`). The most probable class is
     always the predicted one.
 
     Parameters

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from nystream.compose.novelty import RecentQuantile, adapts, checked_novelty, default_novelty, margin
 from nystream.learners.base import Learner
-from nystream.learners.novelty import RecentQuantile, adapts, checked_novelty, default_novelty, margin
 from nystream.sklearn.base import Online, OutlierMixin, validate_data
 from nystream.types import Array
 
@@ -26,7 +26,7 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
     ----------
     learner : Learner or None
         The algorithm, such as `SILK(Gaussian(1.0), loss="novelty")`; it is cloned, never changed. None:
-        `nystream.learners.novelty.default_novelty`, which needs no parameter.
+        `nystream.compose.novelty.default_novelty`, which needs no parameter.
     contamination : float or "auto", default 0.1
         Share of the rows to call outliers, in (0, 0.5]. "auto" takes the margin that the learner adapts itself:
         `NORMA(Gaussian(1.0), loss="novelty", nu=0.1)`.

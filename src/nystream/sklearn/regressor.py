@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+from nystream.choice import able, chosen
 from nystream.learners.base import Learner
-from nystream.learners.choice import able, chosen
 from nystream.sklearn.base import Online, RegressorMixin, batch, check_is_fitted
 from nystream.types import Array
 

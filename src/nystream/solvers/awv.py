@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream._core.ldl import LDL, aligned_zeros
+from nystream._core.linalg.ldl import LDL, aligned_zeros
 from nystream.params import positive
 from nystream.solvers.base import Solver
 from nystream.solvers.factored import Factored, padded

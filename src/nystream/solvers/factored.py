@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from nystream._core.ldl import aligned_zeros
-from nystream._core.refactor import refactor
+from nystream._core.linalg.ldl import aligned_zeros
+from nystream._core.linalg.refactor import refactor
 from nystream.params import Params, affordable, positive
 from nystream.types import Array
 
@@ -19,7 +19,7 @@ __all__ = ["Factored"]
 class Factored(Params):
     """A = lam I + sum w z z' as L D L', and b as q = D^-1 L^-1 b: the state of the second-order solvers.
 
-    The compiled passes of kernels/ldl_kernel.h work on its arrays. Learning a row multiplies every pivot by a number
+    The compiled passes of simd/ldl_kernel.h work on its arrays. Learning a row multiplies every pivot by a number
     that is at least 1 and computed as such, so that A stays positive definite whatever the rows, the ridge and the
     rounding: D >= lam. r^2/2 numbers for r features.
 
@@ -32,7 +32,7 @@ class Factored(Params):
     dim_: int
     outputs_: int
     tiles_: Array
-    """L in 8 x 8 tiles, the layout of kernels/ldl_kernel.h; `factor` is the plain matrix."""
+    """L in 8 x 8 tiles, the layout of simd/ldl_kernel.h; `factor` is the plain matrix."""
     dinv_: Array
     """1/D, padded to a multiple of 8."""
     q_: Array

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from nystream._core.refactor import fade
+from nystream._core.linalg.refactor import fade
 from nystream.params import at_least, positive
 from nystream.solvers.awv import AWV
 from nystream.solvers.base import Solver

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nystream._core.ldl import record
+from nystream._core.linalg.ldl import record
 from nystream.params import Params, at_least, positive
 from nystream.types import Array
 

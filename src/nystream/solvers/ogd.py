@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream._core.ogd import Descent
+from nystream._core.linear.ogd import Descent
 from nystream.losses import Loss, as_loss
 from nystream.params import one_of, positive
 from nystream.solvers.base import Solver

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from nystream._core.ons import Newton
+from nystream._core.linear.ons import Newton
 from nystream.solvers.factored import Factored
 from nystream.solvers.newton import NewtonSolver
 from nystream.types import Array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.sketched_ons import Sketch
+from nystream._core.linear.sketched_ons import Sketch
 from nystream.losses import Loss
 from nystream.params import at_least
 from nystream.solvers.newton import NewtonSolver

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.stacking import ridge_rounds, softmax_rounds
+from nystream._core.auto.stacking import ridge_rounds, softmax_rounds
 from nystream.params import Params, at_least, positive
 from nystream.types import Array
 

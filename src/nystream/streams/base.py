@@ -9,10 +9,10 @@ import numpy as np
 
 from nystream.params import at_least
 from nystream.scaling import FrozenScale
+from nystream.seeds import fixed_seed
 from nystream.streams.cutting import Block, after, first, recut
 from nystream.streams.labels import Labels
 from nystream.streams.scaling import rescaled, standardized
-from nystream.streams.seeds import fixed_seed
 from nystream.streams.shuffling import permuted, windowed
 from nystream.types import Array, Seed
 

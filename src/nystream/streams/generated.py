@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 
 from nystream.params import at_least
+from nystream.seeds import fixed_seed
 from nystream.streams.base import Stream, Task
 from nystream.streams.cutting import Block, first
-from nystream.streams.seeds import fixed_seed
 from nystream.types import Array, Seed
 
 __all__ = ["DRAWN", "Draw", "Generated", "Recipe"]

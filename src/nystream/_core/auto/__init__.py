@@ -1,0 +1,1 @@
+"""Parts of the automatic learner and of ensembles."""

@@ -1,0 +1,137 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Nearest neighbours in a sliding window: distances of a block by one pass, rows that enter inside it corrected."""
+import numpy as np
+
+cimport numpy as cnp
+from libc.math cimport INFINITY, exp
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from nystream._core.kernel_rows cimport KernelRows
+from nystream._core.linalg.linear_kernel cimport clean
+
+cnp.import_array()
+
+cdef enum:
+    TOGETHER = 32     # queries whose distances are computed at once
+    MOST = 64         # neighbours, at most
+
+NEIGHBOURS = MOST
+
+cdef KernelRows SQUARED = KernelRows("squared")
+
+
+cdef struct Ring:                  # the last `window` rows; row number i (from 0) is in slot i % window
+    double* points                 # (window, d)
+    double* targets                # (window, K + 1): labels, then the weight
+    Py_ssize_t window, d, K, kept
+
+
+cdef struct Nearest:               # sorted by distance, of equal ones the latest first
+    int k, n
+    double distance[MOST]
+    const double* target[MOST]
+
+
+def smooth(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbours, cnp.ndarray X, cnp.ndarray T=None):
+    """Predictions (n, K) for the rows of X (n, d) from the ring points (W, d), targets (W, K + 1).
+
+    With T (n, K + 1), labels and weights of the rows of X, each row of weight > 0 enters the ring after its prediction,
+    and how many rows the ring took in its life is the second result; without T nothing changes.
+    """
+    cdef Ring ring
+    ring.window, ring.d = cnp.PyArray_DIM(points, 0), cnp.PyArray_DIM(points, 1)
+    ring.K, ring.kept = cnp.PyArray_DIM(targets, 1) - 1, kept
+    ring.points = <double*> clean(points, ring.window, ring.d)
+    ring.targets = <double*> clean(targets, ring.window, ring.K + 1)
+    cdef Py_ssize_t n = cnp.PyArray_DIM(X, 0), t = 0, size
+    cdef const double* x = clean(X, n, ring.d)
+    cdef const double* new = NULL if T is None else clean(T, n, ring.K + 1)
+    if not 1 <= neighbours <= MOST:
+        raise ValueError(f"neighbours must be from 1 to {MOST}, got {neighbours}")
+    P = np.empty((n, ring.K))
+    cdef double* p = <double*> cnp.PyArray_DATA(<cnp.ndarray> P)
+    cdef Py_ssize_t most = min(n, TOGETHER, ring.window)
+    cdef double* D = <double*> malloc(max(most, 1)*(ring.window + most)*sizeof(double))
+    if D == NULL:
+        raise MemoryError
+    with nogil:
+        while t < n:
+            size = min(most, n - t)
+            block(&ring, neighbours, x + t*ring.d, NULL if new == NULL else new + t*(ring.K + 1), size, D, p + t*ring.K)
+            t += size
+    free(D)
+    return P, ring.kept
+
+
+cdef void block(Ring* ring, int neighbours, const double* X, const double* new, Py_ssize_t n, double* D,
+                double* P) noexcept nogil:
+    """n <= window rounds: distances to the ring as it is, and to the block's own rows, which replace the oldest."""
+    cdef Py_ssize_t filled = min(ring.kept, ring.window), ld = ring.window + n, K = ring.K, entered = 0, i, j
+    cdef Py_ssize_t first, slot
+    cdef Py_ssize_t oldest = ring.kept % ring.window if filled == ring.window else 0
+    cdef Nearest near
+    cdef const double* row
+    near.k = neighbours
+    SQUARED.fill(X, n, ring.points, filled, ring.d, D, ld)
+    if new != NULL and n > 1:
+        SQUARED.fill(X, n, X, n, ring.d, D + ring.window, ld)
+    for i in range(n):
+        row, near.n = D + i*ld, 0
+        # from the oldest row that is still in the window to the latest, which wins ties
+        first = oldest + max(filled + entered - ring.window, 0)
+        scan(&near, row, first, filled, ring.targets, K + 1)
+        scan(&near, row, max(first - filled, 0), oldest, ring.targets, K + 1)
+        if new != NULL:
+            for j in range(i):
+                if new[j*(K + 1) + K] > 0:
+                    scan(&near, row + ring.window, j, j + 1, new, K + 1)
+            if new[i*(K + 1) + K] > 0:
+                entered += 1
+        mean_label(&near, K, P + i*K)
+    if new == NULL:
+        return
+    for i in range(n):
+        if new[i*(K + 1) + K] > 0:
+            slot = ring.kept % ring.window
+            memcpy(ring.points + slot*ring.d, X + i*ring.d, ring.d*sizeof(double))
+            memcpy(ring.targets + slot*(K + 1), new + i*(K + 1), (K + 1)*sizeof(double))
+            ring.kept += 1
+
+
+cdef inline void scan(Nearest* near, const double* distance, Py_ssize_t start, Py_ssize_t stop, const double* targets,
+                      Py_ssize_t width) noexcept nogil:
+    """Candidates start..stop - 1, each later than those before."""
+    cdef double worst = near.distance[near.k - 1] if near.n == near.k else INFINITY
+    cdef Py_ssize_t i
+    cdef int at
+    for i in range(start, stop):
+        if distance[i] <= worst:
+            at = near.n if near.n < near.k else near.k - 1
+            while at > 0 and near.distance[at - 1] >= distance[i]:
+                near.distance[at], near.target[at] = near.distance[at - 1], near.target[at - 1]
+                at -= 1
+            near.distance[at], near.target[at] = distance[i], targets + i*width
+            if near.n < near.k:
+                near.n += 1
+            if near.n == near.k:
+                worst = near.distance[near.k - 1]
+
+
+cdef inline void mean_label(const Nearest* near, Py_ssize_t K, double* p) noexcept nogil:
+    cdef double scale = 0, heaviest = 0, total = 0
+    cdef double share[MOST]
+    cdef Py_ssize_t c
+    cdef int i
+    for i in range(near.n):
+        scale += near.distance[i]/near.n
+        heaviest = max(heaviest, near.target[i][K])
+    for i in range(near.n):
+        share[i] = near.target[i][K]/heaviest
+        if 0 < scale < INFINITY:   # else the neighbours are one point, or out of sight: all alike
+            share[i] *= exp(-near.distance[i]/scale)
+        total += share[i]
+    for c in range(K):
+        p[c] = 0
+        for i in range(near.n):
+            p[c] += share[i]/total*near.target[i][c]

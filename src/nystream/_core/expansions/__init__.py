@@ -1,0 +1,1 @@
+"""Rounds of learners that keep points and coefficients."""

@@ -1,0 +1,1 @@
+"""Rounds of learners on the Gram matrix of their points."""

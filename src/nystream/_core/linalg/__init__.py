@@ -1,0 +1,1 @@
+"""Factors of symmetric matrices: passes, updates, solutions."""

@@ -1,0 +1,1 @@
+"""Rounds of linear learners in feature space."""

@@ -1,0 +1,220 @@
+"""The experts of the automatic learner as one: rebuilds in the warm-up, the tournament, refreshes after it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from nystream.auto.big import Big
+from nystream.auto.experts import Decaying, Expert, Linear, Ridge, View, Window
+from nystream.auto.recipe import EXPERTS, Recipe
+from nystream.params import Params
+from nystream.scaling import GlobalScale, LogScale, StandardScale
+from nystream.types import Array
+
+__all__ = ["Bank"]
+
+LAMS = (0.01, 0.1)
+"""Ridges that compete in the tournament; the experts have the first."""
+CANDIDATES = {
+    "std": ("std", 1.0),
+    "std/2": ("std", 0.5),
+    "ag": ("ag", 1.0),
+    "ag/2": ("ag", 0.5),
+    "glob": ("glob", 0.7),
+    "log+ag": ("log", 1.0),
+}
+"""Competitors: view and width factor. Those with a slash are the half-width siblings of others."""
+VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "log": LogScale()}
+VIEWS["lin"] = StandardScale(clip=30.0)
+"""What inputs are seen through; "now" begins as "ag" and follows the stream."""
+SEEN_IN = {"std": "std", "ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "lin", "win1000": "now", "win100": "now"}
+HALF_LIFE = 1000
+"""Rows after which a loss counts half in the tournament."""
+NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
+"""The big expert's width: this part of the winner's, not under; the winner's own where half is so much worse."""
+ROUNDS = (1, 2)
+"""Of the metric: in rebuilds, where the ridges do as well with one and images better, and in refreshes."""
+TOLD = 64
+"""Targets that a metric is learnt from, at most."""
+
+
+class Bank(Params):
+    """Views and experts. Rows X may hold nan; Y (n, K) are the targets of all experts.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    codes : bool, default False
+        Whether targets are a constant 1 and then codes -1/+1 of the classes.
+    """
+
+    views_: dict[str, View]
+    experts_: dict[str, Expert]
+    others_: dict[str, Ridge]
+    """Competitors that are not experts; empty after the warm-up."""
+    losses_: dict[str, list[float]]
+    """Discounted losses of the competitors, for each ridge."""
+    seen_in_: dict[str, str]
+    """Which view each expert looks through."""
+    holes_: npt.NDArray[np.int64]
+    """Columns with missing values, which have an indicator."""
+
+    def __init__(self, recipe: Recipe, codes: bool = False) -> None:
+        self.recipe = recipe
+        self.codes = codes
+
+    def start(self) -> None:
+        self.views_, self.experts_, self.others_ = {}, {}, {}
+        self.losses_ = {name: [0.0] * len(LAMS) for name in CANDIDATES}
+        self.seen_in_ = {}
+        self.winner_ = "ag"
+        self.holes_ = np.empty(0, dtype=np.int64)
+
+    @property
+    def names(self) -> list[str]:
+        """The experts, in the order of their outputs."""
+        return [name for name in EXPERTS if name in self.recipe.experts and (self.recipe.big or name != "big")]
+
+    def predict(self, X: Array, outputs: int) -> Array:
+        """(n, E, K) outputs of the experts, 0 before the first rebuild. Pure."""
+        F = np.zeros((len(X), len(self.names), outputs))
+        if self.experts_:
+            U = self._seen(X, self.seen_in_.values())
+            for e, name in enumerate(self.names):
+                F[:, e] = self.experts_[name].predict(U[self.seen_in_[name]])
+        return F
+
+    def run(self, X: Array, Y: Array, w: Array | None, bounds: tuple[Array, Array]) -> Array:
+        """(n, E, K) outputs made before each row was learnt. `bounds`: what targets are known to lie within."""
+        names = self.names
+        if not self.experts_:
+            return np.zeros((len(X), len(names), Y.shape[1]))
+        U = self._seen(X, self.views_)
+        F = np.empty((len(X), len(names), Y.shape[1]))
+        for e, name in enumerate(names):
+            expert, rows = self.experts_[name], U[self.seen_in_[name]]
+            if self.others_ and isinstance(expert, Ridge) and name in CANDIDATES:
+                outputs = expert.run_all(rows, Y, w)
+                self._count(name, outputs, Y, w, bounds)
+                F[:, e] = outputs[0]
+            else:
+                F[:, e] = expert.run(rows, Y, w)
+        for name, other in self.others_.items():
+            self._count(name, other.run_all(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
+        return F
+
+    def rebuild(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> None:
+        """Everything anew from all rows so far; `last`: the warm-up is over."""
+        r, names = self.recipe, self.names
+        self.holes_ = np.flatnonzero(np.isnan(X).any(axis=0)).astype(np.int64)
+        A = self._augmented(X)
+        labels = self._telling(Y) if 10 * len(A) >= r.metric and len(A) > 2 else None
+        seed = int(rng.integers(2**32))
+        self.winner_, factor = self._winner()
+        seen = {**SEEN_IN, "big": CANDIDATES[self.winner_][0]}
+        self.seen_in_ = {name: seen[name] for name in names}
+        race = {} if last or "big" not in names else CANDIDATES
+        wanted = {*self.seen_in_.values(), *(view for view, _ in race.values())}
+        self.experts_, self.others_, self.views_ = {}, {}, {}  # before new ones take memory
+        for name in (name for name in VIEWS if name in wanted or (name == "ag" and "now" in wanted)):
+            told = labels if name in ("ag", "log") else None
+            self.views_[name] = View(VIEWS[name].clone())
+            self.views_[name].fit(A, told, w, rows=r.metric, rounds=ROUNDS[0], full=r.full, seed=seed)
+        if "now" in wanted:
+            self.views_["now"] = copy.deepcopy(self.views_["ag"])
+        for name in set(self.views_) - wanted:
+            del self.views_[name]
+        ridges = {
+            name: Ridge(r.landmarks, width, LAMS if race else LAMS[:1]) for name, (_, width) in CANDIDATES.items()
+        }
+        experts: dict[str, Expert] = {"big": Big(r.big, factor)}  # first: it needs the most room
+        experts |= {name: ridge for name, ridge in ridges.items() if name in names}
+        experts |= {"ag.99": Decaying(r.small), "lin.95": Linear(0.95 if A.shape[1] <= r.full else 1.0)}
+        experts |= {"win1000": Window(r.windows[0]), "win100": Window(r.windows[1])}
+        experts = {name: expert for name, expert in experts.items() if name in names}
+        for name, expert in experts.items():
+            expert.fit(self.views_[self.seen_in_[name]], A, Y, w, rng)
+        self.experts_ = experts
+        others = {name: ridges[name] for name in race if name not in names}
+        for name, other in others.items():
+            other.fit(self.views_[CANDIDATES[name][0]], A, Y, w, rng)
+        self.others_ = others
+
+    def refresh(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
+        """What follows the stream anew from the last rows: scales, metric, the expert that forgets, the windows."""
+        A = self._augmented(X)
+        followers = [name for name, view in self.seen_in_.items() if view == "now"]
+        if not followers:
+            return
+        seed = int(rng.integers(2**32))
+        r = self.recipe
+        self.views_["now"].fit(A, self._telling(Y), w, rows=r.metric, rounds=ROUNDS[1], full=r.full, seed=seed)
+        for name in followers:
+            self.experts_[name].fit(self.views_["now"], A, Y, w, rng)
+
+    def widen(self, d: int) -> None:
+        """Rows have d columns from now on, the new ones 0 so far; indicators come before the columns."""
+        for view in self.views_.values():
+            view.widen(d + len(self.holes_))
+        for expert in (*self.experts_.values(), *self.others_.values()):
+            expert.widen(d + len(self.holes_))
+
+    def add_outputs(self, combination: Array) -> None:
+        for expert in (*self.experts_.values(), *self.others_.values()):
+            expert.add_outputs(combination)
+
+    @property
+    def size(self) -> int:
+        """Landmarks and window rows."""
+        return sum(len(e.points_) for e in self.experts_.values() if isinstance(e, Ridge)) + sum(
+            e.smoother_.size for e in self.experts_.values() if isinstance(e, Window)
+        )
+
+    @property
+    def nbytes(self) -> int:
+        experts = sum(expert.nbytes for expert in (*self.experts_.values(), *self.others_.values()))
+        return self.holes_.nbytes + sum(view.nbytes for view in self.views_.values()) + experts
+
+    def _telling(self, Y: Array) -> Array:
+        """Targets that a metric is learnt from: not the constant, and one code of two, which mirror each other.
+
+        Of many targets fixed random combinations: sums of gradient products over them are the same on average.
+        """
+        if self.codes:
+            Y = Y[:, 2:] if Y.shape[1] == 3 else Y[:, 1:]
+        if Y.shape[1] <= TOLD:
+            return Y
+        return Y @ np.random.default_rng(Y.shape[1]).choice([-1.0, 1.0], size=(Y.shape[1], TOLD))
+
+    def _augmented(self, X: Array) -> Array:
+        """Indicators of missing values, 0 or 1, before the columns."""
+        if not len(self.holes_):
+            return X
+        return np.hstack([np.isnan(X[:, self.holes_]).astype(np.float64), X])
+
+    def _seen(self, X: Array, names: Iterable[str]) -> dict[str, Array]:
+        A = self._augmented(X)
+        return {name: self.views_[name](A) for name in dict.fromkeys(names)}
+
+    def _count(self, name: str, outputs: list[Array], Y: Array, w: Array | None, bounds: tuple[Array, Array]) -> None:
+        keep = 0.5 ** (1 / HALF_LIFE)
+        ages = keep ** np.arange(len(Y) - 1.0, -1.0, -1.0)
+        v = ages if w is None else ages * w
+        for i, F in enumerate(outputs):
+            miss = ((np.clip(F, *bounds) - Y) ** 2).mean(axis=1)
+            self.losses_[name][i] = keep ** len(Y) * self.losses_[name][i] + float(v @ miss)
+
+    def _winner(self) -> tuple[str, float]:
+        """The competitor with the least loss, and the width factor of the big expert."""
+        best = {name: min(losses) for name, losses in self.losses_.items()}
+        if not any(best.values()):
+            return "ag", 1.0
+        winner = min(best, key=lambda name: best[name])
+        factor, sibling = CANDIDATES[winner][1], f"{winner}/2"
+        if sibling in best and best[sibling] > WORSE * best[winner]:
+            return winner, factor
+        return winner, max(NARROWER * factor, NARROWEST)

@@ -1,0 +1,295 @@
+"""Ridge on random Fourier features, scaled as the first rows suggest: one model, where `Auto` has many."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.spatial.distance import pdist
+
+from nystream.dictionary.rows import Rows
+from nystream.features.base import FeatureMap
+from nystream.features.fourier import Fourier, even_dim
+from nystream.inputs import as_block, as_weights
+from nystream.kernels.gaussian import Gaussian
+from nystream.learners.families.feature import BLOCK, FeatureLearner
+from nystream.learners.families.least_squares import LeastSquares
+from nystream.params import at_least, positive
+from nystream.seeds import checked_seed, generator
+from nystream.solvers.awv import AWV
+from nystream.solvers.meter import SLACK, Meter
+from nystream.types import Array, LabelKind, Seed
+
+__all__ = ["Baseline", "ScaledFeatures"]
+
+REBUILDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+"""Rows after which the features are built anew, as far as the warm-up goes; its end is one more."""
+CLIP = 3.0
+"""Standardised inputs stay within this: a column that drifts off must not carry all rows out of the kernel's reach."""
+SAMPLE = 400
+"""Most rows whose distances give the width."""
+
+
+class ScaledFeatures(FeatureMap):
+    """Features of standardised inputs, and the constant 1: z(x) = (features(clip((x - mean) / scale)), 1).
+
+    Parameters
+    ----------
+    features : FeatureMap
+    mean, scale : array (d,)
+        The inputs' location and, all > 0, scale; what comes out is clipped to [-3, 3].
+    """
+
+    def __init__(self, features: FeatureMap, mean: Array, scale: Array) -> None:
+        self.features = features
+        self.mean = mean
+        self.scale = scale
+
+    def start(self, d: int) -> None:
+        self.d_ = d
+        self.mean_, self.scale_ = self.mean.copy(), self.scale.copy()
+        self.features_ = self.features.clone()
+        self.features_.start(d)
+
+    @property
+    def dim(self) -> int:
+        return self.features_.dim + 1
+
+    def _map(self, X: Array, out: Array) -> None:
+        Z = np.empty((len(X), self.features_.dim))
+        self.features_._map(standardised(X, self.mean_, self.scale_), Z)
+        out[:, :-1] = Z
+        out[:, -1] = 1.0
+
+    def row(self, x: Array) -> Array:
+        z = np.empty(self.dim)
+        z[:-1] = self.features_.row(standardised(x, self.mean_, self.scale_))
+        z[-1] = 1.0
+        return z
+
+    def widen(self, d: int) -> None:
+        """New columns have mean 0 and scale 1, so that their zeros in past rows stay zeros."""
+        new = d - self.d_
+        self.mean_, self.scale_ = np.r_[self.mean_, np.zeros(new)], np.r_[self.scale_, np.ones(new)]
+        self.features_.widen(d)
+        self.d_ = d
+
+    @property
+    def nbytes(self) -> int:
+        return self.mean_.nbytes + self.scale_.nbytes + self.features_.nbytes
+
+
+class Baseline(LeastSquares, FeatureLearner):
+    """Ridge regression on random Fourier features of standardised inputs: one fast model that needs no parameter.
+
+    Inputs are centred, divided by their standard deviations and clipped to [-3, 3]; the Gaussian kernel's width is the
+    median distance between distinct rows. Both are computed anew after rows 1, 2, 5, 10, 20, 50, ... of the warm-up,
+    from the rows so far, which are kept until its end, and the model is refitted exactly on them; then they are frozen
+    and the rows are dropped. From there it is online ridge regression: O(dim^2) time per row and nothing grows. With
+    all rows at hand, `prepare` computes scale and width from them and there is no warm-up. The regret is that of the
+    predictions made, against the best function of the features in use now.
+
+    Parameters
+    ----------
+    dim : int, default 400
+        Fourier features, two per frequency; the constant 1 is added.
+    lam : float, default 0.01
+        Ridge, > 0. The features have norm sqrt(2).
+    warmup : int, default 1000
+        Rows after which scale and width are frozen. A stream that drifts at its start needs them.
+    seed : int, Generator or None
+        Of the frequencies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.auto.baseline import Baseline
+    >>> X = np.random.default_rng(0).normal(size=(500, 2)) * [1, 1000]
+    >>> y = np.sin(X[:, 0]) + X[:, 1] / 1000
+    >>> p = Baseline().run(X, y)
+    >>> bool(np.mean((p[100:] - y[100:]) ** 2) < 0.01 * y.var())
+    True
+    """
+
+    multi_output: ClassVar[bool] = True
+    weighted: ClassVar[bool] = True
+
+    shape_: tuple[Array, Array, float] | None = None
+    """Mean, scale and width from `prepare`."""
+    kept_: list[Rows]
+    """Inputs, targets and weights of the warm-up; empty after it."""
+    solver_: AWV
+
+    def __init__(self, dim: int = 400, *, lam: float = 0.01, warmup: int = 1000, seed: Seed = 0) -> None:
+        self.dim = even_dim(dim)
+        self.lam = positive("lam", lam)
+        self.warmup = at_least("warmup", warmup, 1)
+        self.seed = checked_seed(seed)
+
+    @property
+    def labels(self) -> LabelKind:
+        return "real"
+
+    @property
+    def classes(self) -> int | None:
+        return None
+
+    def prepare(self, X: Any, weights: Any = None) -> None:
+        """Take scale and width from these rows, whose order does not matter; to be called before anything is learnt.
+
+        A row of weight k counts as k rows.
+        """
+        if self.d_:
+            raise ValueError(f"prepare comes before the first row; this Baseline has learnt {self.n_seen} already")
+        X = as_block(X)
+        w = as_weights(weights, len(X))
+        w = np.ones(len(X)) if w is None else w
+        if not w.any():
+            raise ValueError("prepare needs at least one row of positive weight")
+        self.shape_ = _shape(X, w)
+
+    def log_det(self) -> float:
+        """log det(A / lam), A = lam I + the sum of z z'."""
+        return self.solver_.log_det() if self.d_ else 0.0
+
+    def effective_dimension(self) -> float:
+        """dim + 1 - lam tr A^-1: how many directions the data has at this ridge. O(dim^3)."""
+        return self.solver_.effective_dimension() if self.d_ else 0.0
+
+    def add_outputs(self, combination: Array) -> None:
+        """New outputs whose past targets are these linear combinations (K, new) of the targets of the present ones."""
+        self.solver_.add_outputs(combination)
+        self.outputs_ += combination.shape[1]
+        if self.kept_:
+            X, Y, w = (rows.view for rows in self.kept_)
+            self.kept_ = _rows(X, np.hstack([Y, Y @ combination]), w)
+
+    def _start(self, d: int, outputs: int) -> None:
+        # drawn once, so that every rebuild, before or after a save, has the same frequencies
+        self.seed_ = self.seed if isinstance(self.seed, int) else int(generator(self.seed).integers(2**32))
+        if self.shape_ is not None:
+            if len(self.shape_[0]) != d:
+                raise ValueError(f"X has {d} columns, but prepare saw {len(self.shape_[0])}")
+            self.kept_ = []
+        else:
+            self.kept_ = _rows(np.empty((0, d)), np.empty((0, outputs)), np.empty((0, 1)))
+        self._build(d, outputs, self.shape_ or (np.zeros(d), np.ones(d), float(np.sqrt(2 * d))))
+
+    def _build(self, d: int, outputs: int, shape: tuple[Array, Array, float]) -> None:
+        """Features and solver that have learnt nothing."""
+        mean, scale, width = shape
+        self.features_ = ScaledFeatures(Fourier(Gaussian(width), self.dim, seed=self.seed_), mean, scale)
+        self.features_.start(d)
+        self.solver_ = AWV(self.lam, vovk=False)
+        self.solver_.start(self.features_.dim, outputs)
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        P = np.empty((len(X), self.outputs_))
+        row = 0
+        while row < len(X):  # one part after the warm-up, else up to the next rebuild
+            part = slice(row, self._until_rebuild(row, len(X), weights) if self.kept_ else len(X))
+            w = None if weights is None else weights[part]
+            P[part] = super()._run(X[part], Y[part], w)
+            if self.kept_:
+                self._keep(X[part], Y[part], w)
+            row = part.stop
+        return P
+
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        if self.kept_:
+            return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
+        return super()._step(x, y, weight)
+
+    def _leverage(self, X: Array) -> Array:
+        parts = [self.solver_.leverage(self.features_.transform(X[i : i + BLOCK])) for i in range(0, len(X), BLOCK)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    @property
+    def _meter(self) -> Meter:
+        return self.solver_.meter_
+
+    def _until_rebuild(self, row: int, end: int, weights: Array | None) -> int:
+        """Where, after `row`, the rows that count (those of weight 0 do not) are enough for a rebuild; else `end`."""
+        missing = self._next_rebuild() - len(self.kept_[0])
+        if weights is None:
+            return min(row + missing, end)
+        counted = np.flatnonzero(weights[row:] > 0)
+        return row + int(counted[missing - 1]) + 1 if len(counted) >= missing else end
+
+    def _next_rebuild(self) -> int:
+        n = len(self.kept_[0])
+        return min([r for r in REBUILDS if n < r < self.warmup] + [self.warmup])
+
+    def _keep(self, X: Array, Y: Array, weights: Array | None) -> None:
+        """Store rows of the warm-up; where a rebuild is due compute scale and width anew and refit on all of them."""
+        due = self._next_rebuild()
+        w = np.ones(len(X)) if weights is None else weights
+        for rows, new in zip(self.kept_, (X, Y, w[:, None]), strict=True):
+            rows.extend(new[w > 0])
+        if len(self.kept_[0]) < due:
+            return
+        inputs, targets, column = (rows.view for rows in self.kept_)
+        loss = self.solver_.meter_.loss.copy()
+        self._build(self.d_, self.outputs_, _shape(inputs, column[:, 0]))
+        super()._run(inputs, targets, column[:, 0])
+        meter = self.solver_.meter_  # its losses are those of the refit; what counts is what was predicted
+        meter.columns_[SLACK] += loss - meter.loss
+        meter.loss[:] = loss
+        if len(inputs) >= self.warmup:
+            self.kept_ = []
+
+    def _widen(self, d: int) -> None:
+        super()._widen(d)
+        if self.kept_:
+            X, Y, w = (rows.view for rows in self.kept_)
+            self.kept_ = _rows(np.pad(X, ((0, 0), (0, d - X.shape[1]))), Y, w)
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + sum(rows.nbytes for rows in self.kept_) if self.d_ else 0
+
+
+def standardised(X: Array, mean: Array, scale: Array) -> Array:
+    """(x - mean) / scale, clipped."""
+    U = X - mean
+    U /= scale
+    np.maximum(U, -CLIP, out=U)
+    return np.minimum(U, CLIP, out=U)
+
+
+def _rows(*blocks: Array) -> list[Rows]:
+    kept = [Rows(block.shape[1]) for block in blocks]
+    for rows, block in zip(kept, blocks, strict=True):
+        rows.extend(block)
+    return kept
+
+
+def _shape(X: Array, weights: Array) -> tuple[Array, Array, float]:
+    """Weighted means, standard deviations (of a constant column its size) and median distance between distinct rows.
+
+    Neither the order of rows nor writing a row k times for a weight of k makes a difference (but for rounding).
+    """
+    peak = np.abs(X).max(axis=0)
+    peak[peak == 0] = 1.0
+    X = X / peak  # squares of columns in any unit neither overflow nor vanish
+    total = weights.sum()
+    mean = weights @ X / total
+    scale = np.sqrt(weights @ (X - mean) ** 2 / total)
+    scale[scale <= 1e-12] = 1.0
+    # distinct rows, found and put in order by a random projection that is summed alike in every row
+    key = (X * np.random.default_rng(0).normal(size=X.shape[1])).sum(axis=1)
+    _, first, same = np.unique(key, return_index=True, return_inverse=True)
+    chosen = np.unique(np.linspace(0, len(first) - 1, min(SAMPLE, len(first))).round().astype(int))
+    w = np.bincount(same, weights)[chosen]
+    distances = pdist(standardised(X[first[chosen]], mean, scale))
+    pairs = (w[:, None] * w)[np.triu_indices(len(w), 1)]
+    return peak * mean, peak * scale, _median(distances[distances > 0], pairs[distances > 0])
+
+
+def _median(values: Array, weights: Array) -> float:
+    """The smallest value with at least half of the weight at or below it; 1 if there is none."""
+    if not weights.any():
+        return 1.0
+    order = np.argsort(values)
+    cumulated = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(cumulated, cumulated[-1] / 2)])

@@ -1,0 +1,135 @@
+"""Outputs of experts become one prediction: label lags, stackers, plain aggregation, and the mixture of them all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nystream._core.auto.lags import lagged
+from nystream._core.auto.members import mix_classes, mix_targets
+from nystream.params import Params
+from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
+from nystream.types import Array
+
+__all__ = ["Stack"]
+
+RATES = (1.0, 0.1, 0.01)
+"""Of the label lags: the last label and two running means."""
+PACES = np.array(RATES)
+RECENT = 0.002
+"""Rate of the running means of losses that `explain` shows."""
+SHARE = 0.001
+"""Of both mixtures: about one change in a thousand rows."""
+ETA_SQUARED, ETA_LOG = 0.5, 1.0
+"""Learning rates for the squared loss of standardised targets (a practical choice) and for the log loss (exact)."""
+
+
+class Stack(Params):
+    """E experts' outputs F (n, E, C) -> predictions (n, K).
+
+    Regression: C = K standardised targets. Classes: scores of the code +1 against -1, C = 1 for two classes, else K;
+    predictions are probabilities. Members of the final mixture are the stackers and, last, the aggregation.
+
+    Parameters
+    ----------
+    classes : bool
+        Whether labels are classes.
+    lags : bool
+        Whether the last label and its running means are stack inputs too.
+    """
+
+    stacker_: RidgeStacker | SoftmaxStacker
+    lags_: Array
+    """(3, C) the last target and its running means; nan before the first."""
+    expert_shares_: Array
+    """(G, E) weights of the aggregation; G = 1 for classes, else K."""
+    member_shares_: Array
+    """(G, S + 1) weights of the mixture."""
+    recent_: Array
+    """(1, E) running means of the experts' squared losses, nan before the first row."""
+
+    def __init__(self, classes: bool, lags: bool) -> None:
+        self.classes = classes
+        self.lags = lags
+
+    def start(self, experts: int, outputs: int) -> None:
+        self.outputs_ = outputs
+        self.stacker_ = SoftmaxStacker() if self.classes else RidgeStacker()
+        self.stacker_.start(experts + len(RATES) * self.lags, outputs)
+        groups = 1 if self.classes else outputs
+        members = len(self.stacker_.members) + 1
+        self.expert_shares_ = np.full((groups, experts), 1 / experts)
+        self.member_shares_ = np.full((groups, members), 1 / members)
+        self.lags_ = np.full((len(RATES), self._columns), np.nan)
+        self.recent_ = np.full((1, experts), np.nan)
+
+    @property
+    def _columns(self) -> int:
+        return 1 if self.classes and self.outputs_ == 2 else self.outputs_
+
+    def predict(self, F: Array, shift: Array, scale: Array) -> Array:
+        """Pure. Lags are kept in the units of the labels; (label - shift) / scale are the standardised ones."""
+        lags = np.broadcast_to(self.lags_, (len(F), *self.lags_.shape))
+        stacked = self.stacker_.predict(self._inputs(F, lags, shift, scale))
+        shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
+        return mix_classes(F, stacked, *shares) if self.classes else mix_targets(F, stacked, *shares)[0]
+
+    def run(
+        self, F: Array, T: Array, labels: Array, w: Array | None, shift: Array, scale: Array
+    ) -> tuple[Array, Array | None]:
+        """Targets T (n, C), standardised or codes, and for classes their numbers `labels` (n,).
+
+        Returns predictions and, for targets, the experts' disagreement (n, K).
+        """
+        inputs = self._inputs(F, self._past(T if self.classes else T * scale + shift), shift, scale)
+        stacked = self.stacker_.run(inputs, labels if self.classes else T, w)
+        shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
+        if self.classes:
+            return mix_classes(F, stacked, *shares, T, labels, w, self.recent_, RECENT), None
+        return mix_targets(F, stacked, *shares, T, w, self.recent_, RECENT)
+
+    def grow(self, outputs: int) -> None:
+        """More classes: every label so far had the code -1 in the new columns."""
+        known = np.hstack([-self.lags_, self.lags_]) if self.outputs_ == 2 else self.lags_
+        new = np.where(np.isnan(known[:, :1]), np.nan, -1.0)
+        self.lags_ = np.hstack([known, np.repeat(new, outputs - self.outputs_, axis=1)])
+        assert isinstance(self.stacker_, SoftmaxStacker)
+        self.stacker_.grow(outputs)
+        self.outputs_ = outputs
+
+    def rescale(self, factor: Array, lost: NDArray[np.intp]) -> None:
+        """Standardised targets are from now on so many times larger, (K,); those of `lost` start anew."""
+        assert isinstance(self.stacker_, RidgeStacker)
+        self.stacker_.rescale(factor)
+        if len(lost):
+            self.stacker_.restart(lost)
+            self.expert_shares_[lost] = 1 / self.expert_shares_.shape[1]
+            self.member_shares_[lost] = 1 / self.member_shares_.shape[1]
+            self.lags_[:, lost] = np.nan
+
+    def weights(self) -> Array:
+        """(inputs, G) what the stack inputs count for in the next prediction, the members weighed by the mixture."""
+        E = self.expert_shares_.shape[1]
+        inner = self.stacker_.weights_
+        own = inner[:, None, : E + len(RATES) * self.lags] if inner.ndim == 2 else inner  # (S, G, inputs)
+        total = np.einsum("gs,sgi->ig", self.member_shares_[:, :-1], own)
+        total[:E] += (self.member_shares_[:, -1:] * self.expert_shares_).T
+        return total
+
+    @property
+    def nbytes(self) -> int:
+        return self.stacker_.nbytes + self.lags_.nbytes + self.expert_shares_.nbytes + self.member_shares_.nbytes
+
+    def _inputs(self, F: Array, lags: Array, shift: Array, scale: Array) -> Array:
+        if not self.lags:
+            return F
+        known = lags if self.classes else (lags - shift) / scale
+        if np.isnan(known[0, 0, 0]):
+            known = np.nan_to_num(known, nan=0.0)
+        return np.concatenate([F, known], axis=1)
+
+    def _past(self, T: Array) -> Array:
+        """(n, 3, C) the lags that held before each of these rows; and bring them up to date."""
+        if not self.lags:
+            return np.empty((len(T), *self.lags_.shape))
+        return lagged(np.ascontiguousarray(T), self.lags_, PACES)

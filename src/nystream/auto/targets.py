@@ -1,0 +1,128 @@
+"""Targets of regression on a scale of their own: standardised, wild ones fenced, and the range they have had."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nystream._core.auto.lags import lagged
+from nystream.params import Params
+from nystream.scaling.spread import fences, moments
+from nystream.types import Array
+
+__all__ = ["Targets", "within"]
+
+FAR = 1e75
+"""Targets beyond this, or below one over it, have squares, or squares of ratios, that are no numbers."""
+
+OUTSIDE, SHIFTED = 0.05, 0.25
+"""Rate of the running share of labels beyond the fences, and the share from which on they are no accident."""
+LOST = 10.0
+"""A scale that falls by more than this factor was that of an accident."""
+AROUND = 0.5
+"""Predictions may lie outside the range of the labels so far by this part of it."""
+
+
+class Targets(Params):
+    """K real targets: T = (y - shift) / scale, where y lies within fences.
+
+    A label so far out that it can only be an accident would, squared, outweigh all others: what the learner is told
+    instead is the fence, see `scaling.spread.fences`, computed from the rows so far at every rebuild and from the
+    last rows at every refresh. Where labels beyond the fences are no longer rare, one in four or so of the last twenty,
+    the level has changed: they pass as they are until the next refresh has moved the fences. Of labels without
+    wild values nothing changes. All of it depends on labels and row counts alone, not on how blocks are cut.
+    """
+
+    shift_: Array
+    scale_: Array
+    known_: NDArray[np.bool_]
+    """(K,) whether the scale comes from labels that differ."""
+    low_: Array
+    """(K,) the least label so far, fenced; inf before the first."""
+    high_: Array
+    fences_: Array
+    """(2, K)"""
+    outside_: Array
+    """(1, K) running share of labels beyond the fences."""
+
+    def __init__(self, outputs: int) -> None:
+        self.outputs = outputs
+
+    def start(self) -> None:
+        K = self.outputs
+        self.shift_, self.scale_ = np.zeros(K), np.ones(K)
+        self.known_ = np.zeros(K, dtype=bool)
+        self.low_, self.high_ = np.full(K, np.inf), np.full(K, -np.inf)
+        self.fences_ = np.array([[-np.inf], [np.inf]]) * np.ones(K)
+        self.outside_ = np.zeros((1, K))
+
+    def standardised(self, Y: Array) -> Array:
+        return (Y - self.shift_) / self.scale_
+
+    def back(self, T: Array) -> Array:
+        """Standardised targets in the labels' units."""
+        return T * self.scale_ + self.shift_
+
+    def fenced(self, Y: Array) -> Array:
+        """Labels of the past (n, K), wild ones moved to the fences."""
+        return np.clip(Y, self.fences_[0], self.fences_[1])
+
+    def admitted(self, Y: Array) -> Array:
+        """The next labels (n, K), in order, wild ones moved to the fences; counts them."""
+        outside = (self.fences_[0] > Y) | (self.fences_[1] < Y)
+        if not outside.any() and not self.outside_.any():
+            return Y
+        before = lagged(outside.astype(np.float64), self.outside_, np.array([OUTSIDE]))[:, 0]
+        return np.where(before < SHIFTED, self.fenced(Y), Y)
+
+    def extended(self, Y: Array) -> tuple[Array, Array]:
+        """Bounds (n, K) of predictions before each of the next, admitted labels; and bring the range up to date."""
+        if len(Y) == 1:
+            low, high = self.low_[None], self.high_[None]
+            self.low_, self.high_ = np.minimum(self.low_, Y[0]), np.maximum(self.high_, Y[0])
+        else:
+            low = np.minimum.accumulate(np.vstack([self.low_, Y]))
+            high = np.maximum.accumulate(np.vstack([self.high_, Y]))
+            self.low_, self.high_ = low[-1].copy(), high[-1].copy()
+            low, high = low[:-1], high[:-1]
+        return self._bounds(low, high)
+
+    def bounds(self) -> tuple[Array, Array]:
+        """(1, K) the range of the labels so far and half of it to both sides, standardised; 0 before the first."""
+        return self._bounds(self.low_[None], self.high_[None])
+
+    def _bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
+        if low[0, 0] == np.inf:
+            known = np.isfinite(low)
+            low, high = np.where(known, low, 0.0), np.where(known, high, 0.0)
+        more = AROUND * (high - low)
+        return (low - more - self.shift_) / self.scale_, (high + more - self.shift_) / self.scale_
+
+    def locate(self, Y: Array, w: Array | None) -> tuple[Array, NDArray[np.intp]]:
+        """Fences, scale and range anew from all labels so far.
+
+        Returns how many times larger targets are now, (K,), and for which of them what had been taken for the scale
+        was an accident.
+        """
+        self.enclose(Y, w)
+        Y, before, known = self.fenced(Y), self.scale_, self.known_
+        self.shift_, self.scale_ = moments(Y, w)
+        self.known_ = self.scale_ > 0.0
+        self.scale_[~self.known_] = 1.0
+        self.low_, self.high_ = Y.min(axis=0), Y.max(axis=0)
+        factor = before / self.scale_
+        return factor, np.flatnonzero(known & (factor > LOST))
+
+    def enclose(self, Y: Array, w: Array | None) -> None:
+        """Fences anew from these labels."""
+        self.fences_ = fences(Y, w)
+        self.outside_[:] = 0.0
+
+    @property
+    def nbytes(self) -> int:
+        return sum(value.nbytes for value in self._state().values())
+
+
+def within(Y: Array) -> Array:
+    """Targets beyond FAR as FAR, those below 1/FAR as 0."""
+    return np.where(np.abs(Y) < 1 / FAR, 0.0, np.clip(Y, -FAR, FAR))

@@ -1,0 +1,9 @@
+"""Learners made of learners: wrappers around one, ensembles of several."""
+
+from nystream.compose.aggregate import Aggregate
+from nystream.compose.classifier import Classifier
+from nystream.compose.mixture import Mixture
+from nystream.compose.standardized import Standardized
+from nystream.compose.thresholded import Thresholded
+
+__all__ = ["Aggregate", "Classifier", "Mixture", "Standardized", "Thresholded"]

@@ -1,0 +1,128 @@
+"""What learners made of several regression learners, side by side on one stream, have in common."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nystream.compose.panel import Panel
+from nystream.learners.base import Learner
+from nystream.types import Array
+
+__all__ = ["Ensemble", "check_learners"]
+
+BLOCK = 256
+"""Rows that the learners get at a time: their predictions, and kernel values that they share, are held meanwhile."""
+
+
+class Ensemble(Learner):
+    """Clones of the patterns `learners`, fed the same rows by a `Panel`; labels within [-bound, bound].
+
+    Subclasses have the parameters `learners` and `bound`, call `_begin` in `_start`, and combine (n, K, N) predictions
+    of the N learners in `_mixed`.
+    """
+
+    multi_output: ClassVar[bool] = True  # a learner that is not will be named at the start
+
+    learners: Sequence[Learner]
+    bound: float
+    experts_: list[Learner]
+    largest_: float
+    """The largest |label| so far."""
+    _panel: Panel
+
+    @property
+    def experts(self) -> list[Learner]:
+        """The learners as trained so far, in the order of `learners`; empty before the first example."""
+        return self.experts_ if self.d_ else []
+
+    def _begin(self, d: int, outputs: int) -> None:
+        experts = [learner.clone() for learner in self.learners]
+        for i, expert in enumerate(experts):
+            if outputs > 1 and not expert.multi_output:
+                kind = type(expert).__name__
+                raise ValueError(f"y has {outputs} columns, but learners[{i}], a {kind}, has one output")
+            expert.reserve(d, outputs)
+        self.experts_, self._panel = experts, Panel(experts)
+        self.largest_ = 0.0
+
+    def _mixed(self, Q: Array, Y: Array | None = None) -> Array:
+        """Predictions (n, K) from those of the learners (n, K, N); with labels Y (n, K) of these rows, learn."""
+        raise NotImplementedError
+
+    def _predict(self, X: Array) -> Array:
+        P = np.empty((len(X), self.outputs_))
+        for i in range(0, len(X), BLOCK):
+            P[i : i + BLOCK] = self._mixed(self._panel.predict(X[i : i + BLOCK]))
+        return P
+
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        self._admit(1, float(np.abs(y).max()))
+        return self._mixed(self._panel.step(x, y), y[None])[0]
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        self._admit(len(X), float(np.abs(Y).max()))
+        P = np.empty_like(Y)
+        for i in range(0, len(X), BLOCK):
+            part = slice(i, i + BLOCK)
+            P[part] = self._mixed(self._panel.run(X[part], Y[part]), Y[part])
+        return P
+
+    def _admit(self, rows: int, largest: float) -> None:
+        """Refuse what a learner would refuse, before any of them has learnt; warn at the first label beyond `bound`."""
+        self._check_room(rows)
+        if largest > self.bound >= self.largest_:
+            warnings.warn(
+                f"a label is outside [-bound, bound] with bound={self.bound!r}: learning goes on, but the regret "
+                "guarantee is void; set bound to a bound on |y|",
+                UserWarning,
+                stacklevel=4,
+            )
+        self.largest_ = max(self.largest_, largest)
+
+    def _check_room(self, rows: int) -> None:
+        for i, expert in enumerate(self.experts_):
+            if isinstance(expert, Ensemble):
+                expert._check_room(rows)
+            limit = getattr(expert, "max_points", None)
+            if limit is not None and expert.size + rows > limit:
+                raise ValueError(
+                    f"learners[{i}], a {type(expert).__name__}, has room for {limit - expert.size} more points "
+                    f"(max_points={limit}), not for {rows}"
+                )
+
+    def _widen(self, d: int) -> None:
+        for expert in self.experts_:
+            expert.widen(d)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if "experts_" in state:
+            self._panel = Panel(self.experts_)
+
+    @property
+    def size(self) -> int:
+        """Stored points or features, of all learners together."""
+        return sum(expert.size for expert in self.experts)
+
+    @property
+    def nbytes(self) -> int:
+        own = sum(value.nbytes for value in self._state().values() if isinstance(value, np.ndarray))
+        return own + sum(expert.nbytes for expert in self.experts)
+
+
+def check_learners(learners: Sequence[Learner], purpose: str) -> None:
+    """Refuse anything but a list of regression learners."""
+    if not isinstance(learners, (list, tuple)) or not learners:
+        raise ValueError(f"learners must be a list of at least one learner, got {learners!r}")
+    for i, learner in enumerate(learners):
+        if not isinstance(learner, Learner):
+            raise ValueError(f"learners[{i}] must be a learner such as PKAWV, got {learner!r}")
+        if learner.labels != "real":
+            raise ValueError(
+                f"learners[{i}], {learner!r}, learns labels of kind {learner.labels!r}; {purpose} is for regression: "
+                "give it a regression loss"
+            )

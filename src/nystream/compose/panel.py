@@ -1,0 +1,211 @@
+"""Learners side by side on one stream: equal kernels and equal feature maps are evaluated once for all of them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from nystream import persist
+from nystream._core.kernel_rows import KernelRows
+from nystream.kernels.base import Kernel
+from nystream.learners.base import Learner
+from nystream.learners.families.feature import FeatureLearner
+from nystream.params import Params
+from nystream.types import Array
+
+__all__ = ["Panel"]
+
+LEAST = 8
+"""Rows from which remembering kernel values pays for comparing the points."""
+
+
+class Panel:
+    """Started learners with as many outputs each, fed the same rows; each stays a complete learner of its own.
+
+    What is shared is evaluation, not state. Feature learners whose maps are equal now (parameters and whatever was
+    drawn or fitted) stay equal, since maps see inputs only; one of them transforms a block, and all solvers learn
+    from it. Kernels that several other learners have are replaced, while a block lasts, by one that remembers its
+    values on that block; they are held until its end, so blocks should be short.
+    """
+
+    def __init__(self, learners: Sequence[Learner]) -> None:
+        self.learners = learners
+        self._groups = _groups(learners)
+        self._alone = [learners[group[0]] for group in self._groups if len(group) == 1]
+        self._common = _common(self._alone)
+
+    def predict(self, X: Array) -> Array:
+        """(n, K, N) predictions of N learners. Changes nothing."""
+        Q = np.empty((len(X), self.learners[0].outputs_, len(self.learners)))
+        with self._remembering(X):
+            for group in self._groups:
+                if len(group) == 1:
+                    Q[:, :, group[0]] = self.learners[group[0]].predict(X).reshape(Q.shape[:2])
+                    continue
+                members = self._members(group)
+                Z = members[0].features_.transform(X)
+                for i, learner in zip(group, members, strict=True):
+                    Q[:, :, i] = learner.solver_.predict(Z)
+        return Q
+
+    def run(self, X: Array, Y: Array) -> Array:
+        """(n, K, N) predictions of n rounds, each made before its label was read."""
+        Q = np.empty((*Y.shape, len(self.learners)))
+        with self._remembering(X):
+            for group in self._groups:
+                members = self._members(group)
+                if len(group) == 1 or not members[0].features_.settled:
+                    for i in group:
+                        Q[:, :, i] = self.learners[i].run(X, Y).reshape(Y.shape)
+                    continue
+                Z = members[0].features_.transform(X)
+                for i, learner in zip(group, members, strict=True):
+                    Q[:, :, i] = learner.solver_.run(Z, Y)
+                    learner.features_.note(X)
+                    learner.n_seen_ += len(X)
+        return Q
+
+    def step(self, x: Array, y: Array) -> Array:
+        """(1, K, N) predictions for one row."""
+        Q = np.empty((1, len(y), len(self.learners)))
+        label = float(y[0]) if len(y) == 1 else y
+        for group in self._groups:
+            members = self._members(group)
+            if len(group) == 1 or not members[0].features_.settled:
+                for i in group:
+                    Q[0, :, i] = self.learners[i].step(x, label)
+                continue
+            z = members[0].features_.row(x)
+            for i, learner in zip(group, members, strict=True):
+                Q[0, :, i] = learner.solver_.step(z, y)
+                learner.features_.note(x)
+                learner.n_seen_ += 1
+        return Q
+
+    def _members(self, group: list[int]) -> list[FeatureLearner]:
+        return [learner for learner in (self.learners[i] for i in group) if isinstance(learner, FeatureLearner)]
+
+    @contextmanager
+    def _remembering(self, X: Array) -> Iterator[None]:
+        """While it lasts, kernels that several learners have are evaluated once on the rows of X."""
+        if not self._common or len(X) < LEAST:
+            yield
+            return
+        memory = [_Remembered(kernel, X) for kernel in self._common]
+        _exchange(self._alone, lambda kernel: next((m for m in memory if m.kernel == kernel), kernel))
+        try:
+            yield
+        finally:  # looks for the wrappers anew: a learner may have handed one on to a part that it made meanwhile
+            _exchange(self._alone, lambda kernel: next((m.kernel for m in memory if m is kernel), kernel))
+
+
+class _Remembered(Kernel):
+    """A kernel that keeps its values between rows of one block, which nobody changes meanwhile, and other points.
+
+    Whoever copies it gets the kernel itself.
+    """
+
+    def __init__(self, kernel: Kernel, block: Array) -> None:
+        self.kernel = kernel
+        self._begin = block.ctypes.data
+        self._end = self._begin + block.nbytes
+        self._kept: list[tuple[tuple[int, ...], Array, Array]] = []
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        if not (self._begin <= X.ctypes.data < self._end and X.flags.c_contiguous):
+            return self.kernel(X, Y)
+        rows = (X.ctypes.data, *X.shape)
+        for place, points, values in self._kept:
+            if place == rows and np.array_equal(points, Y):  # other learners hold copies of the same points
+                return values.copy()
+        values = self.kernel(X, Y)
+        self._kept.append((rows, Y.copy(), values.copy()))
+        return values
+
+    def diag(self, X: Array) -> Array:
+        return self.kernel.diag(X)
+
+    def row(self, X: Array, x: Array) -> Array:
+        return self.kernel.row(X, x)
+
+    @property
+    def compiled(self) -> KernelRows | None:
+        return self.kernel.compiled
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.kernel, name)  # what only some kernels have
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return self.kernel.get_params(deep)
+
+    def clone(self) -> Any:
+        return self.kernel.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return copy.deepcopy(self.kernel, memo)
+
+    def __repr__(self) -> str:
+        return repr(self.kernel)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def _groups(learners: Sequence[Learner]) -> list[list[int]]:
+    """Positions of learners that are nothing but a map and a solver, with equal maps; all others alone."""
+    groups: dict[Any, list[int]] = {}
+    for i, learner in enumerate(learners):
+        key: Any = i
+        plain = isinstance(learner, FeatureLearner) and type(learner)._run is FeatureLearner._run
+        if isinstance(learner, FeatureLearner) and plain and type(learner)._predict is FeatureLearner._predict:
+            key = _fingerprint(learner.features_, i)
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
+
+
+def _fingerprint(part: Params, otherwise: int) -> bytes | int:
+    """Parameters and state of a part; a part that cannot be written down is like no other."""
+    try:
+        return persist.to_bytes(part)
+    except ValueError:
+        return otherwise
+
+
+def _common(learners: Sequence[Learner]) -> list[Kernel]:
+    """Kernels that at least two of the learners have, compared by value (a kernel need not be hashable)."""
+    common: list[Kernel] = []
+    held = [list(_kernels(learner)) for learner in learners]
+    for i, own in enumerate(held):
+        for kernel in own:
+            if kernel not in common and any(kernel in others for others in held[:i]):
+                common.append(kernel)
+    return common
+
+
+def _kernels(part: Params) -> Iterator[Kernel]:
+    """Every kernel that a learner or one of its parts holds."""
+    for value in part.__dict__.values():
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(item, Kernel):
+                yield item
+            elif isinstance(item, Params):
+                yield from _kernels(item)
+
+
+def _exchange(parts: Sequence[Params], new: Callable[[Kernel], Kernel]) -> None:
+    """Replace every kernel that the parts, and parts of parts, hold by name."""
+    for part in parts:
+        for name, value in list(part.__dict__.items()):
+            if isinstance(value, Kernel):
+                part.__dict__[name] = new(value)
+            elif isinstance(value, Params):
+                _exchange([value], new)
+            elif isinstance(value, (list, tuple)):
+                _exchange([v for v in value if isinstance(v, Params) and not isinstance(v, Kernel)], new)

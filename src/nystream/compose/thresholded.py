@@ -1,0 +1,222 @@
+"""Any learner of -1/+1 labels with a decision threshold that recent predictions have chosen."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from nystream.inputs import as_block, as_labels, as_weights
+from nystream.learners.base import Learner
+from nystream.params import at_least, one_of, positive
+from nystream.types import Array, LabelKind
+
+__all__ = ["Thresholded", "best_threshold"]
+
+CRITERIA = ("accuracy", "balanced_accuracy", "f1", "precision", "recall")
+AIMED = ("precision", "recall")
+"""Criteria that are a demand, with a `target`; the other one of the two is then maximised."""
+
+
+class Thresholded(Learner):
+    """Predicts f(x) - theta, so that the sign (0 is +1) decides by the threshold theta that serves the criterion best.
+
+    theta is chosen by the predictions f_s(x_s) of the last `window` rounds, each made before its label was read: they
+    are held out by construction. It is chosen anew after every `refresh` rounds, whatever the blocks; before that, and
+    while only one label has been among them, it stays as it is, at first 0. Every cut between two of those scores is
+    compared; of equally good ones the one nearest to 0 is taken. `tune` chooses it by other held-out rows instead; with
+    window = 0 nothing else does. O(window log window) time for each refresh, 3 window numbers of memory.
+
+    With labels that are rare, or mistakes that are not alike, a learner whose loss counts every round the same puts its
+    0 at the wrong place; this moves it without touching the learner. `Classifier` and the facades take it like any
+    learner of two classes (more have no single threshold), of which the second is +1; probabilities then are 1/2 at the
+    threshold.
+
+    Parameters
+    ----------
+    learner : Learner
+        The pattern, of -1/+1 labels or of one real target; it is cloned, never trained itself.
+    criterion : {"accuracy", "balanced_accuracy", "f1", "precision", "recall"}
+        What theta maximises over the stretch, +1 being the positive label: the share of right answers; the mean of the
+        shares within each label; 2 TP / (2 TP + FP + FN); "precision": the recall among cuts whose precision
+        TP / (TP + FP) is at least `target` (the most precise cut, if none is); "recall": the precision among cuts whose
+        recall TP / (TP + FN) is at least `target`. Weights of rounds count.
+    target : float, optional
+        For "precision" and "recall", in (0, 1].
+    window : int, default 1000
+        Rounds that choose; 0 leaves the choice to `tune`.
+    refresh : int, default 50
+        Rounds between choices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.kernels import Gaussian
+    >>> from nystream.compose import Thresholded
+    >>> from nystream.learners import FOGD
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(4000, 2))
+    >>> y = np.where(X[:, 0] + 0.5 * rng.normal(size=4000) > 2, 1.0, -1.0)  # 4 in 100 are +1
+    >>> def f1(p):
+    ...     right = np.sum((p[2000:] >= 0) & (y[2000:] > 0))
+    ...     return 2 * right / (np.sum(p[2000:] >= 0) + np.sum(y[2000:] > 0))
+    >>> plain = FOGD(Gaussian(1.0), loss="logistic", seed=0)
+    >>> bool(f1(Thresholded(plain, criterion="f1").run(X, y)) > f1(plain.run(X, y)) + 0.05)
+    True
+    """
+
+    weighted: ClassVar[bool] = True  # a learner that is not will say so itself
+
+    learner_: Learner
+    recent_: Array
+    """(window, 3): scores, labels and weights of the last rounds; round t is in row t mod window."""
+    threshold_: float = 0.0
+
+    def __init__(
+        self,
+        learner: Learner,
+        *,
+        criterion: str = "accuracy",
+        target: float | None = None,
+        window: int = 1000,
+        refresh: int = 50,
+    ) -> None:
+        self.learner = learner
+        self.criterion = one_of("criterion", criterion, CRITERIA)
+        self.target = _checked_target(criterion, target)
+        self.window = at_least("window", window, 0)
+        self.refresh = at_least("refresh", refresh, 1)
+        if learner.labels not in ("sign", "real"):
+            raise ValueError(
+                f"learner={learner!r} does not learn -1/+1 labels, and a threshold decides between two; use a loss of "
+                "one score, such as 'hinge'"
+            )
+
+    @property
+    def labels(self) -> LabelKind:
+        return "sign"
+
+    @property
+    def classes(self) -> int | None:
+        return 2
+
+    @property
+    def missing(self) -> bool:
+        return self.learner.missing
+
+    @property
+    def threshold(self) -> float:
+        """theta as it is now."""
+        return self.threshold_
+
+    def tune(self, X: Any, Y: Any, weights: Any = None) -> float:
+        """Choose theta by rows that are not learnt from, and return it; the next refresh chooses again."""
+        X = as_block(X, self.d_ or None, missing=self.missing)
+        labels, counts = as_labels(Y, "sign", len(X))[:, 0], as_weights(weights, len(X))
+        if self.d_:
+            self._choose(self.learner_._predict(X)[:, 0], labels, np.ones(len(X)) if counts is None else counts)
+        return self.threshold_
+
+    def _start(self, d: int, outputs: int) -> None:
+        learner = self.learner.clone()
+        learner.reserve(d, outputs)
+        self.learner_, self.recent_ = learner, np.zeros((self.window, 3))
+
+    def _widen(self, d: int) -> None:
+        self.learner_.widen(d)
+
+    def _predict(self, X: Array) -> Array:
+        return self.learner_._predict(X) - self.threshold_
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        self.learner_._check_weights(weights)
+        P = self.learner_._run(X, Y, weights)
+        self.learner_.n_seen_ += len(X)
+        if not self.window:
+            return P - self.threshold_
+        seen = np.column_stack([P[:, 0], Y[:, 0], np.ones(len(X)) if weights is None else weights])
+        row = 0
+        while row < len(X):
+            t = self.n_seen_ + row
+            stop = min(len(X), row + self.refresh - t % self.refresh)
+            P[row:stop] -= self.threshold_
+            kept = np.arange(max(row, stop - self.window), stop)
+            self.recent_[(self.n_seen_ + kept) % self.window] = seen[kept]
+            row = stop
+            if (self.n_seen_ + row) % self.refresh == 0:
+                self._choose(*self.recent_[: self.n_seen_ + row].T)
+        return P
+
+    def _choose(self, scores: Array, labels: Array, weights: Array) -> None:
+        if np.isfinite(scores).all() and weights[labels > 0].any() and weights[labels < 0].any():
+            self.threshold_ = best_threshold(scores, labels, weights, self.criterion, self.target)
+
+    @property
+    def size(self) -> int:
+        """Stored points or features of the inner learner."""
+        return self.learner_.size if self.d_ else 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.learner_.nbytes + self.recent_.nbytes if self.d_ else 0
+
+
+def best_threshold(
+    scores: Array, labels: Array, weights: Array, criterion: str = "accuracy", target: float | None = None
+) -> float:
+    """The theta for which "score >= theta" serves the criterion best over rows of both labels -1 and +1.
+
+    All cuts between neighbouring scores are compared. Of equally good ones: for "precision" and "recall" the one best
+    by that too; then the one nearest to 0; then the lowest. theta is 0 where 0 makes the same cut, else half way.
+    """
+    cuts = np.unique(scores)
+    place = np.searchsorted(cuts, scores)
+    above = [_sums_from(place, len(cuts), weights * (labels * sign > 0)) for sign in (1, -1)]
+    value, second = _values(above[0], above[1], criterion, 0.0 if target is None else target)
+    thetas = _thetas(cuts)
+    best = np.lexsort((thetas, np.abs(thetas), -second, -value))[0]
+    return float(thetas[best])
+
+
+def _sums_from(place: npt.NDArray[np.intp], count: int, weights: Array) -> Array:
+    """(count + 1,): the weight of the rows at places i, i + 1, ..., for i = 0..count."""
+    per_score = np.bincount(place, weights=weights, minlength=count)
+    return np.append(np.cumsum(per_score[::-1])[::-1], 0.0)
+
+
+def _values(true: Array, false: Array, criterion: str, target: float) -> tuple[Array, Array]:
+    """What every cut is worth, and what decides between equals; true and false are the +1 and -1 at or above it."""
+    positive, negative = true[0], false[0]
+    recall = true / positive
+    said = true + false
+    precision = np.divide(true, said, out=np.zeros_like(true), where=said > 0)
+    none = np.zeros_like(true)
+    if criterion == "accuracy":
+        return true + (negative - false), none
+    if criterion == "balanced_accuracy":
+        return recall + (negative - false) / negative, none
+    if criterion == "f1":
+        return 2 * true / (said + positive), none
+    wanted, other = (precision, recall) if criterion == "precision" else (recall, precision)
+    enough = wanted >= target
+    return np.where(enough, other, -1.0 if enough.any() else wanted), wanted
+
+
+def _thetas(cuts: Array) -> Array:
+    """A threshold for every cut: below all scores, between neighbours, above all. 0 where it makes that cut."""
+    low, high = np.append(-np.inf, cuts), np.append(cuts, np.inf)
+    middle = low / 2 + high / 2
+    middle[0], middle[-1] = cuts[0], np.nextafter(cuts[-1], np.inf)
+    middle = np.where((middle > low) & (middle <= high), middle, high)  # neighbours in floating point
+    return np.where((low < 0) & (high >= 0), 0.0, middle)
+
+
+def _checked_target(criterion: str, target: float | None) -> float | None:
+    if target is None and criterion in AIMED:
+        raise ValueError(f"criterion={criterion!r} needs a target in (0, 1], such as target=0.9")
+    if target is not None and criterion not in AIMED:
+        raise ValueError(f"target={target!r} is for criterion 'precision' or 'recall', got {criterion!r}")
+    if target is not None and positive("target", target) > 1:
+        raise ValueError(f"target must be at most 1, got {target!r}")
+    return target

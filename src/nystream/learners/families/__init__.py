@@ -1,0 +1,1 @@
+"""What the published algorithms of one family have in common."""

@@ -1,0 +1,113 @@
+"""Learners that change only when an answer is wrong or not right enough: a correction, stored or added to weights."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nystream._core.expansions.loop import Correction
+from nystream._core.expansions.mistakes import Mistakes
+from nystream._core.linear.linear_rounds import LinearRounds
+from nystream.kernels.linear import Linear
+from nystream.learners.families.expansion import ExpansionLearner, Loop
+from nystream.losses import Loss, as_loss
+from nystream.types import Array
+
+__all__ = ["CorrectionLearner", "UnboundedCorrections", "checked_loss"]
+
+
+class CorrectionLearner(ExpansionLearner):
+    """f <- f + alpha k(x, .), where alpha is a `Correction`.
+
+    Subclasses set `kernel` and `_loss`, and give `_correction` where it is not the perceptron's. Those with a budget
+    give `_loop`, which decides what becomes of a correction when the budget is spent.
+    """
+
+    multi_output: ClassVar[bool] = False
+    weighted: ClassVar[bool] = False
+
+    def _correction(self) -> Correction:
+        """The rule for the present number of outputs; called again when outputs are added."""
+        return Correction(self._loss, "perceptron", self.expansion_.outputs)
+
+
+class UnboundedCorrections(CorrectionLearner):
+    """Every correction is stored; with the linear kernel all of them add up to d weights per output, W <- W + alpha x'.
+
+    Then a round costs O(d K) time, the model O(d K) memory, and nothing grows. (With label similarities M, M alpha
+    stands for alpha there.)
+    """
+
+    W_: Array
+    past_: Array
+
+    @property
+    def _linear(self) -> bool:
+        return type(self.kernel) is Linear
+
+    @property
+    def size(self) -> int:
+        """Stored points; with the linear kernel, the weights of an output."""
+        return self.d_ if self._linear else super().size
+
+    @property
+    def nbytes(self) -> int:
+        if not self._linear:
+            return super().nbytes
+        return self.W_.nbytes + self.past_.nbytes if self.d_ else 0
+
+    def _start(self, d: int, outputs: int) -> None:
+        if not self._linear:
+            super()._start(d, outputs)
+            return
+        self._hold(np.zeros((outputs, d)), np.zeros((outputs, d)))
+
+    def _hold(self, W: Array, past: Array) -> None:
+        self.W_, self.past_ = W, past
+        self._rounds = self._loop()
+
+    def _loop(self) -> Loop:
+        if self._linear:
+            return LinearRounds(self.W_, self.past_, self._correction())
+        return Mistakes(self.expansion_.terms, self._correction())
+
+    @property
+    def _columns(self) -> int:
+        """Outputs, as the arrays of the state have them."""
+        return len(self.W_) if self._linear else self.expansion_.outputs
+
+    def _predict(self, X: Array) -> Array:
+        return X @ self.W_.T if self._linear else super()._predict(X)
+
+    def _averaged(self, X: Array) -> Array:
+        if not self._linear:
+            return super()._averaged(X)
+        return X @ (self.W_ + self.past_ / max(self.n_seen_, 1)).T
+
+    def _grow(self, outputs: int) -> None:
+        if self._linear:
+            rows = ((0, outputs - len(self.W_)), (0, 0))
+            self._hold(np.pad(self.W_, rows), np.pad(self.past_, rows))
+        else:
+            super()._grow(outputs)
+
+    def _widen(self, d: int) -> None:
+        if self._linear:
+            columns = ((0, 0), (0, d - self.W_.shape[1]))
+            self._hold(np.pad(self.W_, columns), np.pad(self.past_, columns))
+        else:
+            super()._widen(d)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if "W_" in state:
+            self._hold(np.ascontiguousarray(self.W_), np.ascontiguousarray(self.past_))
+
+
+def checked_loss(loss: Any, kinds: tuple[type[Loss], ...]) -> Loss:
+    """The loss as an object, or a ValueError: one of these kinds."""
+    found = as_loss(loss)
+    if not isinstance(found, kinds):
+        raise ValueError(f"loss must be one of {', '.join(repr(kind.name) for kind in kinds)}; got {found.name!r}")
+    return found

@@ -1,0 +1,200 @@
+"""Learners on landmarks that the stream provides: functional gradient descent until they are there, features after."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from nystream.dictionary.expansion import Expansion
+from nystream.features.adaptive_nystrom import AdaptiveNystrom
+from nystream.kernels.base import Kernel
+from nystream.learners.families.gradient import GradientLearner
+from nystream.losses import Loss, as_loss
+from nystream.params import at_least, one_of
+from nystream.solvers.ogd import OGD
+from nystream.types import Array
+
+__all__ = ["LandmarkLearner"]
+
+BLOCK = 64
+"""Rows whose kernel rows are computed together while landmarks are collected."""
+METHODS = ("sgd", "adagrad")
+TINY = 1e-8
+"""Added to the root that divides a step of "adagrad", as in `OGD`."""
+
+
+class LandmarkLearner(GradientLearner):
+    """What NOGD and NOLANA share: two phases, neither of which looks ahead.
+
+    Until m points are stored: functional gradient descent, f <- (1 - eta_t lam) f - eta_t l'(y, f(x)) k(x, .), with
+    f = sum_i alpha_i k(u_i, .). Then the map is built on u_1..u_m and the same function, projected on its r features,
+    goes on as w = S^(1/2) U' alpha under gradient descent. So does the sum of the hypotheses, where it is kept.
+
+    With method "adagrad" the step of an output in the first phase, where there are no coordinates yet, is
+    eta_t / (sqrt(sum_s g_s^2 k(x_s, x_s)) + 1e-8), g its derivatives; on the map `OGD` starts its own sums.
+    Subclasses store the parameters of their own, then call this constructor, and give `_new_map`.
+    """
+
+    select: str = "first"
+
+    features_: AdaptiveNystrom
+    expansion_: Expansion | None = None
+    """f while points are collected, None after that."""
+    collected_: int = 0
+    """Rounds of that phase."""
+    squares_: Array
+    """(K,) sums of squared functional gradients of that phase, for "adagrad"."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        landmarks: int,
+        rank: int | None,
+        loss: str | Loss,
+        eta: float,
+        schedule: str,
+        lam: float,
+        method: str,
+        tol: float,
+        average: bool,
+    ) -> None:
+        self.kernel = kernel
+        self.landmarks = at_least("landmarks", landmarks, 1)
+        self.rank = rank
+        self.loss = loss
+        self.eta = eta
+        self.schedule = schedule
+        self.lam = lam
+        self.method = _checked_method(method, lam)
+        self.tol = tol
+        self.average = average
+        self._template = self._parts()[1]  # the parts refuse bad values here, not at the first example
+
+    def _parts(self) -> tuple[AdaptiveNystrom, OGD]:
+        return self._new_map(), self._descent(self.method)
+
+    def _new_map(self) -> AdaptiveNystrom:
+        """The map, not started."""
+        raise NotImplementedError
+
+    @property
+    def separable(self) -> bool:
+        return self.select == "first"
+
+    def _start(self, d: int, outputs: int) -> None:
+        self.expansion_ = Expansion(self.kernel, limit=self.landmarks)
+        self.expansion_.start(d, outputs)
+        self.collected_ = 0
+        self.squares_ = np.zeros(outputs)
+
+    def _predict(self, X: Array) -> Array:
+        return super()._predict(X) if self.expansion_ is None else self.expansion_.predict(X)
+
+    def _averaged(self, X: Array) -> Array:
+        return super()._averaged(X) if self.expansion_ is None else self.expansion_.averaged(X)
+
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        if self.expansion_ is None:
+            return self.solver_.step(self.features_.row(x), y, weight)
+        return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        P = np.empty((len(X), self.outputs_))
+        row = 0
+        if self.expansion_ is not None:
+            row = self._collect(self.expansion_, X, Y, weights, P)
+        if row < len(X):
+            P[row:] = self._learn(X[row:], Y[row:], None if weights is None else weights[row:])
+        return P
+
+    def _learn(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        """Rounds on the map."""
+        return super()._run(X, Y, weights)
+
+    def _collect(self, f: Expansion, X: Array, Y: Array, weights: Array | None, P: Array) -> int:
+        """Rounds of the first phase into P; how many there were."""
+        for start in range(0, len(X), BLOCK):
+            f.open(X[start : start + BLOCK])
+            for j in range(min(BLOCK, len(X) - start)):
+                i = start + j
+                P[i] = self._functional_round(f, j, X[i], Y[i], 1.0 if weights is None else float(weights[i]))
+                if f.n == self.landmarks:
+                    f.close()
+                    self._switch(f)
+                    return i + 1
+            f.close()
+        return len(X)
+
+    def _functional_round(self, f: Expansion, j: int, x: Array, y: Array, weight: float) -> Array:
+        loss, solver = as_loss(self.loss), self._template
+        self.collected_ += 1
+        p = f.scores(f.begin(j))
+        g = np.asarray(loss.grad(int(y[0]) if loss.multiclass else y, p), dtype=np.float64)
+        similar: Array | None = getattr(loss, "label_similarity", None)
+        if similar is not None:
+            g = similar @ g  # the joint kernel: what moves one label moves those like it
+        eta = solver.eta / math.sqrt(self.collected_) if solver.schedule == "sqrt" else solver.eta
+        if solver.lam:
+            f.decay(1 - eta * solver.lam)
+        if self.select == "first" or (weight > 0 and g.any() and f.kxx > 0):
+            f.append(x, -eta * self._scaled(weight * g, f.kxx), birth=self.collected_)
+        return p
+
+    def _scaled(self, g: Array, kxx: float) -> Array:
+        """The direction g of a functional step, divided as the method says."""
+        if self._template.method == "sgd":
+            return g
+        self.squares_ += g * g * kxx
+        return np.asarray(g / (np.sqrt(self.squares_) + TINY))
+
+    def _switch(self, f: Expansion) -> None:
+        features, solver = self._parts()
+        features.begin(np.array(f.points), rows=self.select == "first")
+        total = f.averaged_coef * self.collected_ if self.average else None
+        solver.start(features.dim, f.outputs)
+        solver.resume(
+            _by_column(features, f.coef), None if total is None else _by_column(features, total), self.collected_
+        )
+        self.features_, self.solver_, self.expansion_ = features, solver, None
+
+    def _grow(self, outputs: int) -> None:
+        if self.expansion_ is None:
+            self.solver_.grow(outputs)
+        else:
+            self.expansion_.grow(outputs)
+            self.squares_ = np.pad(self.squares_, (0, outputs - len(self.squares_)))
+
+    def _widen(self, d: int) -> None:
+        if self.expansion_ is None:
+            self.features_.widen(d)
+        else:
+            self.expansion_.widen(d)
+
+    @property
+    def points(self) -> Array:
+        """The landmarks as they are now, (size, d)."""
+        if not self.d_:
+            return np.empty((0, 0))
+        return self.features_.points if self.expansion_ is None else self.expansion_.points
+
+    @property
+    def size(self) -> int:
+        """Landmarks stored."""
+        return len(self.points)
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes if self.expansion_ is None else self.expansion_.nbytes
+
+
+def _checked_method(method: str, lam: float) -> str:
+    """The method itself, or a ValueError."""
+    if one_of("method", method, METHODS) == "adagrad" and lam:
+        raise ValueError(f"method='adagrad' takes no ridge here, got lam={lam!r}; use lam=0 or method='sgd'")
+    return method
+
+
+def _by_column(features: AdaptiveNystrom, coef: Array) -> Array:
+    """(dim, K) weights of K functions, each by a product of its own: K outputs give the bits of K learners."""
+    return np.hstack([features.weights_of(np.ascontiguousarray(alpha)[:, None]) for alpha in coef.T])

@@ -1,0 +1,115 @@
+"""Binary learners with margin phi' A^-1 theta on a growing factor: what the second-order perceptron and NAROW share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nystream._core.gram.margins import margin_rounds
+from nystream.dictionary.gram_factor import GramFactor
+from nystream.dictionary.rows import Rows
+from nystream.kernels.base import Kernel
+from nystream.learners.base import Learner
+from nystream.types import Array, LabelKind
+
+__all__ = ["MarginLearner"]
+
+BLOCK = 64
+"""Rows that share one kernel block and one triangular solve."""
+ENTERED, OUTSIDE = 1, 2
+"""What a round did, as `margin_rounds` codes it."""
+
+
+class MarginLearner(Learner):
+    """theta = sum y phi over the rounds that learnt, A = lam I + sum d^2 phi phi' over those that entered the factor.
+
+    With L L' = D K D + lam I over the rows that entered and l(x) = L^-1 (d_i k(x_i, x))_i::
+
+        phi' A^-1 theta = l(x).f + sum over rows outside y_j k(x_j, x) / lam
+
+    A row that enters with scale d appends (y/d - d margin)/pivot to f; one that stays outside subtracts y l / lam
+    from it. A block is one kernel product and one triangular solve; its rounds are followed in the residual Gram matrix
+    K - T T' and give what single rows give. Subclasses have `kernel` and `lam`, and set `_b` (see `margin_rounds`).
+    """
+
+    kernel: Kernel
+    lam: float
+
+    factor_: GramFactor
+    f_: Rows
+    outside_: Rows
+    signs_: Rows
+    mistakes_: int = 0
+
+    @property
+    def labels(self) -> LabelKind:
+        return "sign"
+
+    @property
+    def _b(self) -> float:
+        """0 for mistakes, or NAROW's b."""
+        raise NotImplementedError
+
+    @property
+    def mistakes(self) -> int:
+        """Rounds so far in which the sign of the margin, 0 read as +1, was not the label."""
+        return self.mistakes_
+
+    def log_det(self) -> float:
+        """log det(A / lam)."""
+        return self.factor_.log_det if self.d_ else 0.0
+
+    def _start(self, d: int, outputs: int) -> None:
+        self.factor_ = GramFactor(self.kernel, self.lam)
+        self.factor_.start(d)
+        self.f_, self.outside_, self.signs_ = Rows(1), Rows(d), Rows(1)
+
+    def _predict(self, X: Array) -> Array:
+        P = np.empty((len(X), 1))
+        for i in range(0, len(X), BLOCK):
+            part = X[i : i + BLOCK]
+            P[i : i + BLOCK, 0] = self._margins(part, self.factor_.whiten(part))
+        return P
+
+    def _margins(self, X: Array, T: Array) -> Array:
+        margins: Array = T @ self.f_.view[:, 0]
+        if self.outside_.n:
+            margins += self.kernel(X, self.outside_.view) @ self.signs_.view[:, 0] / self.lam
+        return margins
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        P = np.empty((len(X), 1))
+        for i in range(0, len(X), BLOCK):
+            P[i : i + BLOCK, 0] = self._block(X[i : i + BLOCK], Y[i : i + BLOCK])
+        self.mistakes_ += int(np.count_nonzero((P >= 0) != (Y > 0)))
+        return P
+
+    def _block(self, X: Array, Y: Array) -> Array:
+        T, K = self.factor_.whiten(X), self.kernel(X, X)
+        margins = self._margins(X, T)
+        G = np.ascontiguousarray(K - T @ T.T)
+        did, scale, f = margin_rounds(margins, G, K.diagonal().copy(), Y, self.lam, self.factor_.trace_, self._b)
+        outside, entered = did == OUTSIDE, did == ENTERED
+        if outside.any():
+            self.f_.view[:, 0] -= Y[outside, 0] @ T[outside] / self.lam
+            self.outside_.extend(X[outside])
+            self.signs_.extend(Y[outside])
+        if entered.any():
+            self.factor_.border(X[entered], T[entered], scale)
+            self.f_.extend(f[:, None])
+        return margins
+
+    def _widen(self, d: int) -> None:
+        self.factor_.widen(d)
+        outside = Rows(d)
+        outside.extend(np.hstack([self.outside_.view, np.zeros((self.outside_.n, d - self.outside_.d))]))
+        self.outside_ = outside
+
+    @property
+    def size(self) -> int:
+        """Stored points."""
+        return self.factor_.n + self.outside_.n if self.d_ else 0
+
+    @property
+    def nbytes(self) -> int:
+        parts = (self.factor_, self.f_, self.outside_, self.signs_) if self.d_ else ()
+        return sum(part.nbytes for part in parts)

@@ -1,0 +1,74 @@
+"""The last rows of a stream, in one piece of memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nystream.params import Params, at_least
+from nystream.types import Array
+
+__all__ = ["Ring"]
+
+FIRST = 64
+"""Rows that memory is taken for at first; it doubles up to the capacity."""
+
+
+class Ring(Params):
+    """Keeps the last `capacity` rows of d numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.scaling.ring import Ring
+    >>> ring = Ring(3, 1)
+    >>> ring.extend(np.arange(5.0)[:, None])
+    >>> ring.rows.tolist()
+    [[2.0], [3.0], [4.0]]
+    """
+
+    def __init__(self, capacity: int, d: int) -> None:
+        self.capacity = at_least("capacity", capacity, 1)
+        self.d = at_least("d", d, 1)
+        self.store_ = np.zeros((min(FIRST, capacity), d))
+        self.seen_ = 0
+
+    def __len__(self) -> int:
+        return min(self.seen_, self.capacity)
+
+    def extend(self, X: Array) -> None:
+        """Add the rows of X (n, d), in order."""
+        if len(X) == 1 and len(self.store_) == self.capacity:
+            self.store_[self.seen_ % self.capacity] = X[0]
+            self.seen_ += 1
+            return
+        X, self.seen_ = X[-self.capacity :], self.seen_ + max(0, len(X) - self.capacity)
+        room = len(self.store_)
+        if self.seen_ + len(X) > room and room < self.capacity:
+            while room < min(self.seen_ + len(X), self.capacity):
+                room = min(2 * room, self.capacity)
+            self.store_ = np.vstack([self.store_, np.zeros((room - len(self.store_), self.d))])
+        self.store_[(self.seen_ + np.arange(len(X))) % self.capacity] = X
+        self.seen_ += len(X)
+
+    @property
+    def rows(self) -> Array:
+        """The rows, the oldest first; not to be written to."""
+        if self.seen_ <= self.capacity:
+            return self.store_[: self.seen_]
+        return np.roll(self.store_, -(self.seen_ % self.capacity), axis=0)
+
+    def resized(self, capacity: int) -> Ring:
+        """A ring of another capacity with the last rows of this one."""
+        ring = Ring(capacity, self.d)
+        ring.extend(self.rows)
+        return ring
+
+    def widened(self, d: int) -> Ring:
+        """The same rows, in whose new columns every value is missing."""
+        ring = Ring(self.capacity, d)
+        ring.extend(np.pad(self.rows, ((0, 0), (0, d - self.d)), constant_values=np.nan))
+        return ring
+
+    @property
+    def nbytes(self) -> int:
+        return self.store_.nbytes

@@ -1,0 +1,116 @@
+"""A scaling of columns that runs with the stream: Welford's recursion, the same bits however blocks are cut."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nystream._core.inputs import all_finite
+from nystream.params import Params
+from nystream.types import Array
+
+__all__ = ["RunningScale"]
+
+PART = 256
+"""Rows of which all running sums are held at once."""
+
+
+class RunningScale(Params):
+    """Rows minus the mean, over the deviation, of the rows up to and including each of them.
+
+    Values are taken relative to the column's first, u = x - x_first, so that constant columns are exact::
+
+        m_t = (u_1 + ... + u_t) / t        M_t = M_{t-1} + (u_t - m_{t-1})^2 (t - 1) / t        (Welford)
+
+    Both are running sums, so one `accumulate` per block does them in the order of a loop over rows. A column that has
+    been constant so far is divided by 1. A nan stays nan and is not counted. O(d) per row and in memory.
+    """
+
+    _all_counted: bool = False  # whether every column has had a value, once that was seen: it stays so
+
+    def start(self, d: int) -> None:
+        """Nothing seen yet, d columns."""
+        self._all_counted = False
+        self.first_ = np.zeros(d)
+        self.count_ = np.zeros(d)
+        self.total_ = np.zeros(d)
+        self.spread_ = np.zeros(d)
+
+    def __call__(self, X: Array) -> Array:
+        """Count the rows of X, in order, and scale each by what was seen up to it."""
+        if len(X) <= PART:
+            return self._part(X)
+        scaled = np.empty_like(X)
+        for i in range(0, len(X), PART):
+            scaled[i : i + PART] = self._part(X[i : i + PART])
+        return scaled
+
+    def _part(self, X: Array) -> Array:
+        """`__call__` on a few rows: what is held for a moment is several times their size."""
+        known = np.isfinite(X)
+        fresh = (self.count_ == 0) & known.any(axis=0)
+        self.first_[fresh] = X[known.argmax(axis=0)[fresh], fresh]
+        U = np.where(known, X - self.first_, 0.0)
+        counts = _running(self.count_, known.astype(np.float64))
+        totals = _running(self.total_, U)
+        means = totals / np.maximum(counts, 1.0)
+        step = np.where(known, U - means[:-1], 0.0)
+        share = (counts[1:] - 1.0) / np.maximum(counts[1:], 1.0)  # irrelevant at count 0: step is 0 there
+        spreads = _running(self.spread_, step * step * share)
+        self.count_, self.total_, self.spread_ = counts[-1], totals[-1], spreads[-1]
+        return _scaled(X, known, U - means[1:], spreads[1:], counts[1:])
+
+    def step(self, x: Array) -> Array:
+        """`__call__` on one row (d,), to the last bit; with less ado where no value is missing, now or so far."""
+        self._all_counted = self._all_counted or bool(self.count_.all())
+        if not (self._all_counted and all_finite(x)):
+            scaled: Array = self(x[None])[0]
+            return scaled
+        u = x - self.first_
+        step = u - self.total_ / self.count_
+        count, total = self.count_ + 1.0, self.total_ + u
+        step *= step
+        step *= self.count_ / count
+        spread = self.spread_ + step
+        self.count_, self.total_, self.spread_ = count, total, spread
+        u -= total / count
+        deviation = np.sqrt(spread / count)
+        if not deviation.all():
+            deviation[spread == 0.0] = 1.0
+        u /= deviation
+        return u
+
+    def scaled(self, X: Array) -> Array:
+        """Each row of X as if it came next, alone: what `__call__` would make of it. Changes nothing."""
+        known = np.isfinite(X)
+        U = np.where(known, X - np.where(self.count_ > 0, self.first_, X), 0.0)
+        counts = self.count_ + known
+        means = (self.total_ + U) / np.maximum(counts, 1.0)
+        step = np.where(known, U - self.total_ / np.maximum(self.count_, 1.0), 0.0)
+        spreads = self.spread_ + step * step * ((counts - 1.0) / np.maximum(counts, 1.0))
+        return _scaled(X, known, U - means, spreads, counts)
+
+    def widen(self, d: int) -> None:
+        """More columns, which were 0 in every row so far."""
+        new = d - len(self.count_)
+        self.first_ = np.append(self.first_, np.zeros(new))
+        self.count_ = np.append(self.count_, np.full(new, self.count_.max(initial=0.0)))
+        self.total_ = np.append(self.total_, np.zeros(new))
+        self.spread_ = np.append(self.spread_, np.zeros(new))
+
+    @property
+    def nbytes(self) -> int:
+        return 4 * self.count_.nbytes
+
+
+def _scaled(X: Array, known: np.typing.NDArray[np.bool_], centred: Array, spreads: Array, counts: Array) -> Array:
+    deviation = np.sqrt(spreads / np.maximum(counts, 1.0))
+    deviation[spreads == 0.0] = 1.0
+    Z: Array = centred / deviation
+    Z[~known] = X[~known]
+    return Z
+
+
+def _running(start: Array, increments: Array) -> Array:
+    """(n + 1, d): the start, then the sums after each row, added one after the other."""
+    sums: Array = np.add.accumulate(np.vstack([start, increments]), axis=0)
+    return sums

@@ -1,0 +1,244 @@
+"""Auto: its events, late classes, delayed labels, missing values, weights, intervals, what carries it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import nystream
+from nystream import Auto, Classifier
+from nystream.auto.recipe import Recipe
+from nystream.compose.classes import NativeClasses, class_learner
+
+SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
+
+
+def stream(n=300, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, -1] + 0.1 * rng.normal(size=n)
+
+
+def classes(n=300, seed=0):
+    X, y = stream(n, seed=seed)
+    return X, np.digitize(y, [-0.5, 0.5]).astype(float)
+
+
+# -- the same whatever the blocks, and whenever it is saved ----------------------------------------------------------
+@pytest.mark.parametrize("task", ["regression", "classification"])
+@pytest.mark.parametrize("cut", [3, 19, 20, 59, 60, 75, 133])
+def test_saving_before_at_and_after_every_event_changes_no_bit(task, cut):
+    X, y = stream() if task == "regression" else classes()
+    stayed = Auto(task=task, recipe=SMALL)
+    stayed.run(X[:cut], y[:cut])
+    resumed = nystream.from_bytes(stayed.to_bytes())
+    assert_array_equal(resumed.run(X[cut:], y[cut:]), stayed.run(X[cut:], y[cut:]))
+    assert resumed.to_bytes() == stayed.to_bytes()
+
+
+def test_the_default_recipe_runs_over_the_end_of_its_warm_up_in_any_blocks():
+    X, y = stream(4100, d=2)
+    whole, parts = Auto(), Auto()
+    P = whole.run(X, y)
+    sizes = [1, 2, 997, 2199, 2, 1, 800, 98]
+    ends = np.cumsum(sizes)
+    Q = np.concatenate([parts.run(X[e - s : e], y[e - s : e]) for s, e in zip(sizes, ends, strict=True)])
+    assert_allclose(Q, P, atol=1e-9)
+    assert whole.nbytes == parts.nbytes
+
+
+def test_other_seeds_are_other_models_and_equal_seeds_the_same():
+    X, y = stream()
+    a, b, c = (Auto(recipe=SMALL, seed=s).run(X, y) for s in (0, 0, 1))
+    assert_array_equal(a, b)
+    assert np.abs(a - c).max() > 1e-6
+
+
+# -- targets and classes ---------------------------------------------------------------------------------------------
+def test_each_of_several_targets_is_stacked_by_itself():
+    X, y = stream()
+    Y = np.column_stack([y, 100 - 7 * y])
+    P = Auto(recipe=SMALL).run(X, Y)
+    assert P.shape == (300, 2)
+    assert_allclose(P[1:, 1], 100 - 7 * P[1:, 0], atol=1e-6)
+
+
+def test_units_of_targets_do_not_matter():
+    X, y = stream()
+    P = Auto(recipe=SMALL).run(X, y)
+    for unit in (1e-6, 1e6):
+        assert_allclose(Auto(recipe=SMALL).run(X, unit * y) / unit, P, atol=1e-6)
+
+
+def test_a_class_that_appears_late_leaves_the_experts_as_if_it_had_been_known():
+    """Rows 0..99 have two classes; the experts' outputs are those of a learner told of three from the start."""
+    X, c = classes()
+    c[:100] = np.minimum(c[:100], 1)
+    late, early = Auto(task="classification", recipe=SMALL), Auto(task="classification", recipe=SMALL)
+    early.reserve(3, 3)
+    for model in (late, early):
+        model.run(X, c)
+    assert_allclose(late.bank_.predict(X[:20], 4), early.bank_.predict(X[:20], 4), atol=1e-7)
+    assert late.outputs_ == 3
+    assert_allclose(np.exp(late.predict(X)).sum(axis=1), 1.0)
+
+
+def test_inside_a_classifier_it_learns_classes_natively():
+    assert isinstance(class_learner(Auto()), NativeClasses)
+    X, c = classes()
+    wrapped, plain = Classifier(Auto(recipe=SMALL)), Auto(recipe=SMALL, task="classification")
+    assert_allclose(wrapped.run(X, c), plain.run(X, c))
+    assert_allclose(wrapped.probabilities(X), plain.probabilities(X))
+    assert_allclose(plain.probabilities(X), np.exp(plain.predict(X)))
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_with_delayed_labels_lags_are_the_last_labels_seen(task):
+    """k rows late: the prediction of a row comes from the model that has learnt all rows but the last k."""
+    X, y = stream() if task == "regression" else classes()
+    k, metric = 7, "rmse" if task == "regression" else "accuracy"
+    late, plain = Auto(task=task, recipe=SMALL), Auto(task=task, recipe=SMALL)
+    nystream.prequential((X, y), late, metric, delay=k)
+    for i in range(k, 300):
+        if i in (20, 150, 299):
+            seen = plain.stack_.lags_[0].copy()
+            last = y[i - k - 1] if task == "regression" else np.where(np.arange(3) == y[i - k - 1], 1.0, -1.0)
+            assert_allclose(seen, last)
+        plain.step(X[i - k], y[i - k])
+    for i in range(300 - k, 300):
+        plain.step(X[i], y[i])
+    assert_allclose(late.predict(X), plain.predict(X), atol=1e-9)
+
+
+def test_lags_follow_a_label_that_no_input_tells_about():
+    rng = np.random.default_rng(0)
+    X, c = rng.normal(size=(800, 2)), np.cumsum(rng.random(800) < 0.1) % 2.0  # one label in ten differs from the last
+    models = [Auto(task="classification", recipe=SMALL, lags=lags) for lags in (True, False)]
+    with_lags, without = ((model.run(X, c).argmax(axis=1) != c)[100:].mean() for model in models)
+    assert with_lags < 0.13 < without
+
+
+# -- weights, columns, missing values --------------------------------------------------------------------------------
+def test_rows_of_weight_0_leave_no_trace_and_are_predicted():
+    X, y = stream()
+    w = np.where(np.arange(300) % 3 == 1, 0.0, 1.5)
+    weighted, plain = Auto(recipe=SMALL), Auto(recipe=SMALL)
+    P = weighted.run(X, y, w)
+    Q = plain.run(X[w > 0], y[w > 0], w[w > 0])
+    assert_allclose(P[w > 0], Q, atol=1e-9)
+    assert np.isfinite(P).all()
+
+
+@pytest.mark.parametrize("heavy", [1e-6, 1e6])
+def test_weights_of_any_size_are_learnt(heavy):
+    X, y = stream()
+    p = Auto(recipe=SMALL).run(X, y, np.full(300, heavy))
+    assert np.mean((p - y)[100:] ** 2) < (0.6 if heavy > 1 else 1.2) * y.var()
+
+
+def test_missing_values_count_as_the_mean_and_have_an_indicator():
+    X, y = stream(400)
+    gone = np.random.default_rng(1).random(400) < 0.3
+    X[gone, 0] = np.nan
+    y = y + 5 * gone
+    model = Auto(recipe=SMALL)
+    p = model.run(X, y)
+    assert model.bank_.holes_.tolist() == [0]
+    assert np.mean((p - y)[200:] ** 2) < 0.5 * y.var()
+    with pytest.raises(ValueError, match="X has inf at row 0, column 1"):
+        model.run(np.array([[0.0, np.inf, 0.0]]), [0.0])
+
+
+def test_columns_that_come_late_change_no_prediction_at_first_and_were_missing_before():
+    X, y = stream()
+    model = Auto(recipe=SMALL)
+    model.run(X[:30], y[:30])
+    before = model.predict(X)
+    model.widen(5)
+    wide = np.pad(X, ((0, 0), (0, 2)))
+    assert_allclose(model.predict(wide), before, atol=1e-9)
+    assert np.isnan(model.buffer_[0].rows[:, 3:]).all()
+    model.run(wide[30:], y[30:])
+    assert model.bank_.holes_.tolist() == [3, 4]
+    assert np.isfinite(model.predict(wide)).all()
+
+
+def test_scales_metric_and_targets_count_weights():
+    """Whole weights against repeated rows: the same scales, fences and targets (metrics draw rows, so not those)."""
+    X, y = stream(60)
+    w = np.random.default_rng(1).integers(1, 4, 60).astype(float)
+    model = Auto(recipe=SMALL)
+    model.run(X, y, w)
+    repeated = np.repeat(X, w.astype(int), axis=0)
+    view = model.bank_.views_["std"].scale_
+    assert_allclose(view.mean_, repeated.mean(axis=0))
+    assert_allclose(view.scale_, repeated.std(axis=0))
+    assert_allclose(model.targets_.scale_, np.repeat(y, w.astype(int)).std())
+
+
+# -- intervals -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("coverage", [0.5, 0.9])
+def test_intervals_cover_what_they_promise_also_where_noise_grows(coverage):
+    rng = np.random.default_rng(0)
+    X, _ = stream(3000)
+    y = np.sin(2 * X[:, 0]) + np.linspace(0.1, 1.0, 3000) * (1 + np.abs(X[:, 1])) * rng.normal(size=3000)
+    model, inside = Auto(recipe=SMALL), []
+    for i in range(0, 3000, 50):
+        if i >= 200:
+            low, high = model.predict_interval(X[i : i + 50], coverage)
+            inside.append((low <= y[i : i + 50]) & (y[i : i + 50] <= high))
+        model.run(X[i : i + 50], y[i : i + 50])
+    assert abs(np.mean(inside) - coverage) < 0.03
+
+
+def test_intervals_are_infinite_before_enough_rows_and_refused_for_classes():
+    X, y = stream(20)
+    model = Auto(recipe=SMALL)
+    with pytest.raises(ValueError, match="needs a row"):
+        model.predict_interval(X)
+    model.run(X[:5], y[:5])
+    low, high = model.predict_interval(X, 0.9)
+    assert np.isinf(low).all()
+    assert np.isinf(high).all()
+    with pytest.raises(ValueError, match="regression"):
+        Auto(task="classification").predict_interval(X)
+    with pytest.raises(ValueError, match="coverage"):
+        model.predict_interval(X, 1.0)
+
+
+# -- what carries the prediction -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("lags", [True, False])
+def test_weights_are_shares_of_the_experts_and_the_lags(lags):
+    X, c = classes()
+    model = Auto(task="classification", recipe=SMALL, lags=lags)
+    assert model.weights() == {}
+    model.run(X, c)
+    before = model.to_bytes()
+    shares = model.weights()
+    assert list(shares) == [*model.bank_.names, *(["lags"] if lags else [])]
+    assert min(shares.values()) >= 0
+    assert_allclose(sum(shares.values()), 1.0)
+    assert model.to_bytes() == before
+
+
+def test_weights_follow_what_is_useful():
+    """Labels that follow the last one and nothing else: the lags lead; labels that the inputs tell: they do not."""
+    rng = np.random.default_rng(0)
+    X, walk = rng.normal(size=(600, 3)), np.cumsum(rng.normal(size=600))
+    models = Auto(recipe=SMALL), Auto(recipe=SMALL)
+    models[0].run(X, walk)
+    models[1].run(X, X[:, 0] + X[:, 1])
+    assert models[0].weights()["lags"] > 0.3 > 0.1 > models[1].weights()["lags"]
+
+
+def test_the_explanation_names_what_carries_the_prediction():
+    """Labels that follow the last one and nothing else: the lag must lead the list."""
+    assert "no row" in Auto().explain()
+    rng = np.random.default_rng(0)
+    y = np.cumsum(rng.normal(size=600))
+    model = Auto(recipe=SMALL)
+    model.run(rng.normal(size=(600, 2)), y)
+    table = model.explain().splitlines()
+    first = next(i for i, line in enumerate(table) if "weight" in line) + 1
+    assert table[first].split()[0] in ("label", "win100", "lin.95")

@@ -240,7 +240,7 @@ def law_merge_is_exact_or_refused(make: Maker) -> None:
     left.run(X[:50], Y[:50])
     right.run(X[50:], Y[50:])
     before = left.to_bytes()
-    if type(left).merge is Learner.merge:
+    if not left.can("merge"):
         with pytest.raises(TypeError, match=type(left).__name__):
             left.merge(right)
         assert left.to_bytes() == before

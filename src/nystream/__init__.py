@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         SecondOrderPerceptron,
         SketchedKONS,
         SketchedONS,
+        Unable,
     )
     from nystream.losses import Loss
     from nystream.persist import from_bytes, load, save, to_bytes
@@ -182,6 +183,7 @@ __all__ = [
     "NOGD",
     "NOLANA",
     "RRF",
+    "Unable",
 ]
 
 _HOMES = {
@@ -195,7 +197,7 @@ _HOMES = {
         "BSGD FOGD ILK KONS KRLS NAROW NOGD NOLANA NORMA ONS PKAWV PKRR RRF SILK SVMD BudgetPA DoublySGD DualSGD "
         "Forgetron Forgetting KernelAAR KernelAWV KernelRidge KernelSmoother Learner NystromPKAWV NystromPKRR "
         "PassiveAggressive Perceptron Projectron ProsNKons RandomBudgetPerceptron SecondOrderPerceptron "
-        "SketchedKONS SketchedONS"
+        "SketchedKONS SketchedONS Unable"
     ),
     "losses": "Loss",
     "persist": "from_bytes load save to_bytes",

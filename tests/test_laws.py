@@ -1,7 +1,7 @@
 """Every law over every learner and its variants; in the quick set, one variant of each kind for each law.
 
-That set has all laws on the example of every learner, on every other variant one law, another for each, and every law on
-every kind of stream (labels, targets, weights) that it is for. The rest of the grid is marked `exhaustive`.
+That set has all laws on the example of every learner, on every other variant one law, another for each, and every law
+on every kind of stream (labels, targets, weights) that it is for. The rest of the grid is marked `exhaustive`.
 """
 
 from __future__ import annotations

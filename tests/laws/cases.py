@@ -57,18 +57,22 @@ class Rows:
 
 @dataclass(frozen=True)
 class Variant:
-    """A learner with its settings, and how many targets and whether weights its stream has."""
+    """A learner with its settings, and how many targets and whether weights its stream has.
+
+    indifferent : why weights above 0 all say the same to it, where they do.
+    """
 
     pattern: Learner
     targets: int = 1
     weights: bool = False
+    indifferent: str = ""
 
     def make(self) -> Learner:
         """A fresh learner."""
         return self.pattern.clone()
 
     def stream(self, n: int = 90, d: int = 3, seed: int = 0) -> Rows:
-        """A nonlinear stream with labels of the learner's kind, repeats of earlier points among it, and a late class."""
+        """A nonlinear stream with labels of the learner's kind, repeats of earlier points, and a class that is late."""
         rng = np.random.default_rng(seed)
         X = rng.uniform(-1, 1, (n, d))
         X[n // 2 : n // 2 + 5] = X[:5]
@@ -97,6 +101,11 @@ class Variant:
     def multi_output(self) -> bool:
         """Whether the learner takes several real targets."""
         return self.pattern.labels == "real" and all(learner.multi_output for learner in around(self.pattern))
+
+    @property
+    def rebuilds(self) -> bool:
+        """Whether everything is computed anew from the rows so far, during a warm-up that is a parameter."""
+        return any({"warmup", "recipe"} & set(learner.get_params(deep=False)) for learner in around(self.pattern))
 
     @property
     def limit(self) -> int | None:

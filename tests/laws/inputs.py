@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from numpy.testing import assert_allclose
 from laws.cases import CLOSE, Rows, Variant, assert_state
 from laws.registry import law
 
-LARGE = (1e30, 1e160, 1e300)
+LARGE = (1e30, 1e90, 1e160, 1e300)
 
 
 @law()
@@ -40,7 +41,7 @@ def bad_input_is_refused_and_changes_nothing(variant: Variant) -> None:
         assert learner.n_seen == rows[:seen].learnt
 
 
-def spoilt(variant: Variant, rows: Rows):
+def spoilt(variant: Variant, rows: Rows) -> Iterator[Rows]:
     """Blocks that must be refused whole."""
     labels = variant.pattern.labels
     X = rows.X.copy()
@@ -70,13 +71,11 @@ def a_row_too_large_is_learnt_or_its_block_refused_whole(variant: Variant) -> No
             before = learner.to_bytes()
             block = Rows(rows.X[40:60].copy(), rows.Y[40:60], rows.w if rows.w is None else rows.w[40:60])
             block.X[15] *= factor
-            try:
-                P = block.into(learner)
-            except ValueError as refusal:
-                assert "row" in str(refusal)
+            refusal = refused(ValueError, lambda: assert_numbers(block.into(learner)))  # noqa: B023
+            if refusal:
+                assert len(refusal) > 20
                 assert_state(learner, before)
             else:
-                assert not np.isnan(P).any()
                 assert np.isfinite(learner.predict(rows.X)).all()
 
 
@@ -126,31 +125,47 @@ def widened_it_is_as_if_the_columns_had_been_there(variant: Variant) -> None:
     """New columns were 0 in every row so far, or more columns are refused.
 
     Predictions for such rows stay, and rows that still have 0 there are learnt as without the columns. A learner that
-    draws nothing for a column is then the one that had them from the start. Where values may be missing, those of the
-    rows so far were: predictions stay.
+    draws nothing for a column is then the one that had them from the start. One that computes everything anew may take
+    the columns into account when it does; where values may be missing, those of the rows so far were.
     """
     narrow, rows = variant.make(), variant.stream()
-    first = rows[:50].into(narrow)
+    rows[:50].into(narrow)
     stayed, before = copy.deepcopy(narrow), narrow.to_bytes()
-    try:
-        narrow.widen(5)
-    except TypeError as refusal:
-        assert "columns" in str(refusal)
+    refusal = refused(TypeError, lambda: narrow.widen(5))
+    if refusal:
+        assert "columns" in refusal
         assert_state(narrow, before)
         return
-    none = np.full((len(rows), 2), np.nan if variant.pattern.missing else 0.0)
-    same = rows.wider(none)
+    same = rows.wider(np.full((len(rows), 2), np.nan if variant.pattern.missing else 0.0))
     assert_allclose(narrow.predict(same.X), stayed.predict(rows.X), **CLOSE)
     with pytest.raises(ValueError, match="columns"):
         narrow.predict(rows.X)
-    if variant.pattern.missing:
+    if variant.rebuilds:
         return
     assert_allclose(same[50:].into(copy.deepcopy(narrow)), rows[50:].into(stayed), **CLOSE)
-    wide = variant.make()
-    try:
-        expected = same[:50].into(wide)
-    except ValueError:  # its features were fitted on rows without these columns
+    if draws_by_column(variant, rows, same):
         return
-    if np.allclose(expected, first, **CLOSE):
-        full = rows.wider(np.random.default_rng(1).uniform(-1, 1, (len(rows), 2)))
-        assert_allclose(full[50:].into(narrow), full[50:].into(wide), **CLOSE)
+    wide = variant.make()
+    same[:50].into(wide)
+    full = rows.wider(np.random.default_rng(1).uniform(-1, 1, (len(rows), 2)))
+    assert_allclose(full[50:].into(narrow), full[50:].into(wide), **CLOSE)
+
+
+def draws_by_column(variant: Variant, rows: Rows, same: Rows) -> bool:
+    """Whether other columns, though they say nothing, make another model; or are refused by features fitted before."""
+    wide: list[np.ndarray] = []
+    refusal = refused(ValueError, lambda: wide.append(same.into(variant.make())))
+    return bool(refusal) or not np.allclose(wide[0], rows.into(variant.make()), **CLOSE)
+
+
+def refused(kind: type[Exception], act: Callable[[], object]) -> str:
+    """What a refusal says; nothing, if there is none."""
+    try:
+        act()
+    except kind as refusal:
+        return str(refusal)
+    return ""
+
+
+def assert_numbers(P: np.ndarray) -> None:
+    assert not np.isnan(P).any()

@@ -86,7 +86,6 @@ def merge_is_exact_or_refused(variant: Variant) -> None:
     """What merges adds up counts, leaves the other alone and loses nothing; a model of fixed features is exact."""
     left, right, rows = variant.make(), variant.make(), variant.stream()
     rows[:50].into(left)
-    first = left.size
     rows[50:].into(right)
     before, others = left.to_bytes(), right.to_bytes()
     if not merges(left):
@@ -105,7 +104,9 @@ def merge_is_exact_or_refused(variant: Variant) -> None:
     assert left.n_seen == rows.learnt
     assert np.isfinite(left.predict(rows.X)).all()
     whole = variant.make()
-    rows.into(whole)
+    rows[:10].into(whole)
+    first = whole.size
+    rows[10:].into(whole)
     if whole.size in (first, rows.learnt):  # nothing was chosen on the way: features stay, or every row does
         assert_allclose(left.predict(rows.X), whole.predict(rows.X), **CLOSE)
 
@@ -120,10 +121,9 @@ def an_interrupt_between_blocks_loses_nothing(variant: Variant, path: Path) -> N
     rows = variant.stream()
     whole, cut = variant.make(), variant.make()
     expected = [block.into(whole) for block in rows.blocks(BLOCK)]
-    answers = []
+    answers: list[np.ndarray] = []
     with pytest.raises(KeyboardInterrupt):
-        for block in interrupted(rows, 3):
-            answers.append(block.into(cut))
+        answers.extend(block.into(cut) for block in interrupted(rows, 3))
     cut.save(path)
     resumed = nystream.load(path, trust=True)
     assert resumed.n_seen == rows[: 3 * BLOCK].learnt

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laws import LAWS
 from nystream.kernels import Gaussian, Linear
 from nystream.learners import NORMA
 from nystream.losses import LOSSES, Hinge, Huber, MulticlassHinge, Softmax, Squared, StructuredHinge
@@ -145,22 +144,6 @@ def test_offsets_of_classes_that_appear_late_start_from_zero():
     early.run(X[order], Y[order])
     assert late.offset_.shape == early.offset_.shape == (2, CLASSES)
     assert late.offset_[0].sum() == pytest.approx(0.0, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        NORMA(Gaussian(0.7), budget=30, loss="squared", eta=0.2),
-        NORMA(Gaussian(0.7), loss="multiclass_hinge", offset=True, budget=30, keep="support"),
-        NORMA(Gaussian(0.7) + Linear() * Gaussian(0.3), loss="softmax", schedule="sqrt", offset=True),
-        NORMA(Gaussian(0.7), loss="novelty", nu=0.1, budget=30, keep="support"),
-        NORMA(Gaussian(0.7), loss="epsilon_insensitive", nu=0.1, offset=True),
-    ],
-    ids=["age", "classes", "python-kernel", "novelty", "tube"],
-)
-@pytest.mark.parametrize("law", LAWS)
-def test_variants_obey_the_laws(model, law, tmp_path):
-    LAWS[law](model.clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ tried on a stream with weights, the first that takes several targets on one with
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from laws import Variant
 from nystream.catalogue import CATALOGUE
 from variants import automatic, composed, corrections, expansions, features, gradients, least_squares, newton
@@ -19,7 +21,9 @@ def _gathered() -> dict[str, dict[str, Variant]]:
     table = {name: {EXAMPLE: Variant(entry.example)} for name, entry in CATALOGUE.items()}
     for family in TABLES:
         for name, learners in family.VARIANTS.items():
-            new = {variant: Variant(learner) for variant, learner in learners.items()}
+            new = {
+                variant: given if isinstance(given, Variant) else Variant(given) for variant, given in learners.items()
+            }
             table.setdefault(name, {})
             assert not table[name].keys() & new.keys(), f"{name} has two variants of one name"
             table[name] |= new
@@ -30,9 +34,9 @@ def _on_other_streams(variants: dict[str, Variant]) -> dict[str, Variant]:
     found: dict[str, Variant] = {}
     for name, variant in variants.items():
         if variant.weighted and not any(v.weights for v in found.values()):
-            found[f"{name}, weights"] = Variant(variant.pattern, weights=True)
+            found[f"{name}, weights"] = replace(variant, weights=True)
         if variant.multi_output and not any(v.targets > 1 for v in found.values()):
-            found[f"{name}, two targets"] = Variant(variant.pattern, targets=2)
+            found[f"{name}, two targets"] = replace(variant, targets=2)
     return found
 
 

@@ -1,5 +1,6 @@
 """Learners that change only when they are wrong or not right enough."""
 
+from laws import Variant
 from nystream import BudgetPA, Forgetron, Linear, PassiveAggressive, Perceptron, Projectron, RandomBudgetPerceptron
 from nystream.losses import MulticlassHinge
 from variants.parts import ALIKE, G, OwnKernel
@@ -18,7 +19,7 @@ VARIANTS = {
         "similar labels": RandomBudgetPerceptron(G, budget=10, loss=ALIKE, seed=0),
     },
     "passive-aggressive": {
-        "pa": PassiveAggressive(G, variant=None),
+        "pa": Variant(PassiveAggressive(G, variant=None), indifferent="there is no C that a weight could multiply"),
         "pa-ii": PassiveAggressive(G, variant="II"),
         "regression": PassiveAggressive(G, loss="epsilon_insensitive"),
         "classes": PassiveAggressive(G, loss="multiclass_hinge", variant="II"),
@@ -28,13 +29,17 @@ VARIANTS = {
     },
     "forgetron": {"tight": Forgetron(G, budget=4)},
     "projectron": {
+        "linear": Projectron(Linear(), tol=0.1),
         "budget": Projectron(G, tol=0.1, budget=15),
         "classes": Projectron(G, tol=0.3, plus=True, loss="multiclass_hinge"),
         "similar labels": Projectron(G, tol=0.3, plus=True, loss=ALIKE),
     },
     "budget-pa": {
         **{f"{kind}": BudgetPA(G, budget=12, variant=kind) for kind in ("S", "NN", "P")},
-        **{f"{kind}, classes": BudgetPA(G, budget=12, variant=kind, loss="multiclass_hinge") for kind in ("S", "NN", "P")},
+        **{
+            f"{kind}, classes": BudgetPA(G, budget=12, variant=kind, loss="multiclass_hinge")
+            for kind in ("S", "NN", "P")
+        },
         "similar labels": BudgetPA(G, budget=15, variant="NN", loss=ALIKE),
     },
 }

@@ -1,10 +1,11 @@
 """Kernel expansions under gradients and implicit steps, with budgets of every kind."""
 
-from nystream import ILK, NORMA, SILK, SVMD, BSGD, DualSGD, Gaussian, Linear
+from nystream import BSGD, ILK, NORMA, SILK, SVMD, DualSGD, Gaussian, Linear
 from variants.parts import ALIKE, ORDERED, G, OwnKernel, OwnLoss
 
 VARIANTS = {
     "norma": {
+        "linear": NORMA(Linear(), budget=30),
         "squared": NORMA(G, budget=30, loss="squared", eta=0.2),
         "classes": NORMA(G, loss="multiclass_hinge", offset=True, budget=30, keep="support"),
         "sum of kernels": NORMA(G + Linear() * Gaussian(0.3), loss="softmax", schedule="sqrt", offset=True),
@@ -14,6 +15,7 @@ VARIANTS = {
     },
     "ilk": {"novelty": ILK(G, loss="novelty", C=0.1), "squared": ILK(G, loss="squared", lam=0.01)},
     "silk": {
+        "linear, squared": SILK(Linear(), budget=20, loss="squared"),
         "project": SILK(G, budget=20, drop="project", tau=0.01),
         "merge": SILK(G, budget=20, drop="merge", tau=0.01),
         "merge, logistic": SILK(G, loss="logistic", budget=20, drop="merge"),
@@ -29,6 +31,7 @@ VARIANTS = {
         "similar labels": SVMD(G, budget=40, loss=ALIKE),
     },
     "bsgd": {
+        "linear": BSGD(Linear(), budget=10, lam=0.01, maintenance="project"),
         "remove": BSGD(G, budget=10, lam=0.01, maintenance="remove"),
         "project": BSGD(G, budget=10, lam=0.01, maintenance="project"),
         "squared": BSGD(G, budget=10, lam=0.01, loss="squared"),

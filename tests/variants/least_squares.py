@@ -1,8 +1,9 @@
 """Least squares: on features, on a dictionary, on every row, with and without forgetting."""
 
+from laws import Variant
 from nystream import KRLS, PKAWV, PKRR, Fastfood, Fourier, KernelAWV, KernelRidge, Laplacian, NystromPKAWV, NystromPKRR
 from nystream.features import WithConstant
-from nystream.kernels import Polynomial
+from nystream.kernels import Linear, Polynomial
 from nystream.learners import Forgetting, KernelSmoother
 from variants.parts import FEATURES, LANDMARKS, POINTS, G, OwnKernel
 
@@ -24,9 +25,9 @@ VARIANTS = {
         "ald": NystromPKRR(G, lam=0.1, dictionary="ald", nu=0.05),
         "exact, ald": NystromPKRR(G, lam=0.1, dictionary="ald", memory="exact", max_atoms=20),
     },
-    "kernel-awv": {"own kernel": KernelAWV(OwnKernel(), lam=0.1)},
+    "kernel-awv": {"own kernel": KernelAWV(OwnKernel(), lam=0.1), "linear": KernelAWV(Linear(), lam=10.0)},
     "kernel-ridge": {"clipped": KernelRidge(G, lam=0.1, clip=0.5), "room": KernelRidge(G, max_points=200)},
-    "krls": {"small": KRLS(G, nu=0.01, max_atoms=40)},
+    "krls": {"small": KRLS(G, nu=0.01, max_atoms=40), "linear": KRLS(Linear())},
     "forgetting": {
         "affine": Forgetting(decay=0.95),
         "default decay": Forgetting(FEATURES, lam=0.1),
@@ -37,7 +38,7 @@ VARIANTS = {
     "kernel-smoother": {
         "default": KernelSmoother(),
         "three neighbours": KernelSmoother(7, neighbours=3),
-        "last row": KernelSmoother(1, neighbours=1),
+        "last row": Variant(KernelSmoother(1, neighbours=1), indifferent="one row is the mean of one row"),
         "fewer rows than neighbours": KernelSmoother(3, neighbours=10),
     },
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -95,8 +96,10 @@ class Ensemble(Learner):
                 )
 
     def _widen(self, d: int) -> None:
-        for expert in self.experts_:
+        experts = copy.deepcopy(self.experts_)  # one that refuses must leave all as they are
+        for expert in experts:
             expert.widen(d)
+        self.experts_, self._panel = experts, Panel(experts)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

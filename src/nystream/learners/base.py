@@ -61,7 +61,7 @@ class Learner(Params):
         if weight != 1.0:
             self._check_weights(as_weights([weight], 1))
             if weight == 0:
-                p = self._asked(x[None], Y)[0]
+                p = self._answered(x[None], Y)[0]
                 return p if self.labels == "class" or len(p) > 1 else float(p[0])
         fresh = None if self.d_ else dict(self.__dict__)
         try:
@@ -96,8 +96,10 @@ class Learner(Params):
         else:
             parts = []
             for part in _stretches(weights):
-                learnt = weights[part.start] > 0
-                parts += self._in_parts(X[part], Y[part], weights[part]) if learnt else [self._asked(X[part], Y[part])]
+                if weights[part.start] > 0:
+                    parts += self._in_parts(X[part], Y[part], weights[part])
+                else:
+                    parts.append(self._answered(X[part], Y[part]))
         P = parts[0] if len(parts) == 1 else _stacked(parts)
         return P if self.labels == "class" or P.shape[1] > 1 else P[:, 0]
 
@@ -179,7 +181,7 @@ class Learner(Params):
             row = stop
         return parts
 
-    def _asked(self, X: Array, Y: Array) -> Array:
+    def _answered(self, X: Array, Y: Array) -> Array:
         """(n, K) predictions for clean rows of weight 0, whose labels have only to be possible."""
         wanted = self._wanted(Y)
         return self._predict(X) if self.d_ else np.zeros((len(X), self._width if self.labels == "class" else wanted))

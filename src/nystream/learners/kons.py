@@ -11,6 +11,7 @@ import numpy.typing as npt
 from nystream._core.gram.kons import KernelNewton
 from nystream._core.linalg.cholesky import Triangle
 from nystream.dictionary.rows import Rows
+from nystream.features.base import refuse_large
 from nystream.inputs import as_labels
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
@@ -133,11 +134,13 @@ class KONS(Learner):
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         if abs(y[0]) > self._limit:
             self._warn_once()
+        refuse_large(self.kernel.diag(x[None]), "k(x, x)", "scale the inputs")
         return self._block(x[None], y[None], self.n_seen_ + 1)[0]
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         if self._limit < math.inf and np.abs(Y).max(initial=0.0) > self._limit:
             self._warn_once()
+        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
         P = np.empty((len(X), 1))
         mark = self._mark()
         try:

@@ -7,6 +7,7 @@ import numpy as np
 from nystream._core.gram.margins import margin_rounds
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
+from nystream.features.base import refuse_large
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.types import Array, LabelKind
@@ -77,6 +78,7 @@ class MarginLearner(Learner):
         return margins
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
         P = np.empty((len(X), 1))
         for i in range(0, len(X), BLOCK):
             P[i : i + BLOCK, 0] = self._block(X[i : i + BLOCK], Y[i : i + BLOCK])

@@ -72,6 +72,7 @@ from nystream.learners import (
     SecondOrderPerceptron,
     SketchedKONS,
     SketchedONS,
+    Unable,
 )
 from nystream.losses import Loss
 from nystream.persist import from_bytes, load, save, to_bytes
@@ -144,6 +145,7 @@ __all__ = [
     "Thresholded",
     "SVMD",
     "Taylor",
+    "Unable",
     "BSGD",
     "BudgetPA",
     "DualSGD",

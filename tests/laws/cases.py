@@ -93,14 +93,9 @@ class Variant:
         return self.pattern.labels, self.targets, self.weights
 
     @property
-    def weighted(self) -> bool:
-        """Whether the learner takes weights; one around another takes those that the other takes."""
-        return all(learner.weighted for learner in around(self.pattern))
-
-    @property
     def multi_output(self) -> bool:
         """Whether the learner takes several real targets."""
-        return self.pattern.labels == "real" and all(learner.multi_output for learner in around(self.pattern))
+        return self.pattern.labels == "real" and self.pattern.multi_output
 
     @property
     def rebuilds(self) -> bool:

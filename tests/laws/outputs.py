@@ -12,7 +12,7 @@ from laws.cases import CLOSE, Rows, Variant, assert_bits, assert_state, pad
 from laws.registry import law
 
 
-@law(lambda variant: variant.weighted)
+@law(lambda variant: variant.pattern.weighted)
 def weight_zero_leaves_no_trace(variant: Variant) -> None:
     """Such a row is predicted as `predict` does; without it everything is the same to the last bit."""
     rows = variant.stream()
@@ -54,7 +54,7 @@ def weights_are_taken_or_refused(variant: Variant) -> None:
     rows[:40].into(learner)
     rows[:40].into(plain)
     before, block = learner.to_bytes(), rows[40:60]
-    if not variant.weighted:
+    if not variant.pattern.weighted:
         for refused in (lambda: learner.run(block.X, block.Y, np.ones(20)), lambda: learner.step(*at(block, 0), 2.0)):
             with pytest.raises(ValueError, match="does not take weights"):
                 refused()
@@ -74,7 +74,11 @@ def at(rows: Rows, i: int) -> tuple[np.ndarray, np.ndarray]:
 
 @law(lambda variant: variant.pattern.labels != "none")
 def several_targets_are_learnt_or_refused(variant: Variant) -> None:
-    """Outputs follow their targets: in another order they are the same, and one column is one target."""
+    """Outputs follow their targets: in another order they are the same, and one column is one target.
+
+    A separable learner has, to the last bit, the outputs of learners with one target each; so has least squares, which
+    can add outputs, but for rounding.
+    """
     rows, learner = variant.stream(), variant.make()
     Y = np.column_stack([rows.Y.reshape(90, -1)[:, 0], 0.4 - 0.5 * rows.X[:, 0] * rows.X[:, 2]])
     if variant.targets == 1:
@@ -94,20 +98,15 @@ def several_targets_are_learnt_or_refused(variant: Variant) -> None:
     P, Q = both.run(rows.X, Y, rows.w), turned.run(rows.X, Y[:, ::-1], rows.w)
     assert_allclose(P, Q[:, ::-1], **CLOSE)
     assert_allclose(both.predict(rows.X), turned.predict(rows.X)[:, ::-1], **CLOSE)
-    if not separate(variant):
+    if not variant.pattern.separable and not variant.pattern.can("add_outputs"):
         return
     for k in range(2):
         single = variant.make()
         p = single.run(rows.X, Y[:, k], rows.w)
-        if getattr(variant.pattern, "separable", False):
+        if variant.pattern.separable:
             assert_bits(P[:, k], p)
         assert_allclose(P[:, k], p, **CLOSE)
         assert_allclose(both.predict(rows.X)[:, k], single.predict(rows.X), **CLOSE)
-
-
-def separate(variant: Variant) -> bool:
-    """Whether outputs are learnt as by learners of their own: where that is declared, and by least squares."""
-    return bool(getattr(variant.pattern, "separable", False)) or hasattr(variant.pattern, "add_outputs")
 
 
 @law(lambda variant: variant.pattern.labels == "class" and variant.pattern.classes is None)

@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose
 import nystream
 from laws.cases import CLOSE, Rows, Variant, assert_bits, assert_state
 from laws.registry import law
-from nystream.learners.base import Learner
 from nystream.params import Params
 
 BLOCK = 16
@@ -88,7 +87,7 @@ def merge_is_exact_or_refused(variant: Variant) -> None:
     rows[:50].into(left)
     rows[50:].into(right)
     before, others = left.to_bytes(), right.to_bytes()
-    if not merges(left):
+    if not left.can("merge"):
         with pytest.raises(TypeError, match=type(left).__name__):
             left.merge(right)
         assert_state(left, before)
@@ -109,10 +108,6 @@ def merge_is_exact_or_refused(variant: Variant) -> None:
     rows[10:].into(whole)
     if whole.size in (first, rows.learnt):  # nothing was chosen on the way: features stay, or every row does
         assert_allclose(left.predict(rows.X), whole.predict(rows.X), **CLOSE)
-
-
-def merges(learner: Learner) -> bool:
-    return type(learner).merge is not Learner.merge and getattr(learner, "memory", "frozen") != "exact"
 
 
 @law()

@@ -33,7 +33,7 @@ def _gathered() -> dict[str, dict[str, Variant]]:
 def _on_other_streams(variants: dict[str, Variant]) -> dict[str, Variant]:
     found: dict[str, Variant] = {}
     for name, variant in variants.items():
-        if variant.weighted and not any(v.weights for v in found.values()):
+        if variant.pattern.weighted and not any(v.weights for v in found.values()):
             found[f"{name}, weights"] = replace(variant, weights=True)
         if variant.multi_output and not any(v.targets > 1 for v in found.values()):
             found[f"{name}, two targets"] = replace(variant, targets=2)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from itertools import pairwise, starmap
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 
 from nystream import persist
 from nystream._core.inputs import clean_label, is_clean_row
 from nystream.inputs import as_block, as_labels, as_row, as_weights
+from nystream.learners.abilities import Abilities
+from nystream.losses import Loss
 from nystream.params import Params
 from nystream.types import Array, LabelKind
 
 __all__ = ["Learner"]
 
 
-class Learner(Params):
+class Learner(Abilities, Params):
     """An online learner: receives x, predicts, receives y, learns.
 
     Subclasses implement, on clean float64 input:
@@ -26,56 +28,42 @@ class Learner(Params):
       `_predict(X) -> (n, K)`      pure
       `_run(X, Y, weights) -> (n, K)`  rounds in order; Y is (n, K) real targets or (n, 1) labels
       `_step(x, y, weight) -> (K,)`    only where one round can be cheaper than a block of one
-    and the properties `size` and `nbytes`.
-    """
+      `_step_one(x, y) -> float`       only where one number for a label and one for an answer can be cheaper still
+    and the properties `size` and `nbytes`; and they override the abilities (`Abilities`) that they have.
 
-    multi_output: ClassVar[bool] = False
-    """Whether a two-dimensional Y (several real targets) is understood."""
-    weighted: ClassVar[bool] = False
-    """Whether sample weights are understood."""
+    Whoever holds a learner inside another one, with rows that are clean already, calls `predict_clean`, `run_clean` and
+    `step_clean`.
+    """
 
     d_: int = 0
     outputs_: int = 1
     n_seen_: int = 0
-    _plain: str = ""  # kind of label, once a round has been learnt, where a label is one number
+    _plain: str = ""  # kind of label, once a round has been learnt, where a label and an answer are one number
 
     # -- what users call -------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> Array:
         """Predictions for the rows of X: (n,), or (n, K) with K > 1 outputs. Changes nothing."""
-        X = as_block(X, self.d_ or None, missing=self.missing)
-        return self._outward(self._predict(X) if self.d_ else np.zeros((len(X), self._width)))
+        return self._outward(self.predict_clean(as_block(X, self.d_ or None, missing=self.missing)))
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs.
 
         With weight 0 nothing is learnt; see `run`.
         """
-        if weight == 1.0 and self.outputs_ == 1 and self._plain and is_clean_row(x, self.d_):
-            label = clean_label(y, self._plain == "sign")
-            if label is not None:  # the common round: nothing to convert, nothing to refuse
-                p = self._step(x, label, 1.0)
+        if self._plain and weight == 1.0 and is_clean_row(x, self.d_):
+            answer = self._step_one(x, y)
+            if answer is not None:  # the common round: nothing to convert, nothing to refuse
                 self.n_seen_ += 1
-                return float(p[0])
+                return answer
         x = as_row(x, self.d_ or None, missing=self.missing)
         Y = as_labels(None if y is None else np.asarray(y)[None], self.labels, 1, self.classes)
         if weight != 1.0:
-            self._check_weights(as_weights([weight], 1))
-            if weight == 0:
-                p = self._answered(x[None], Y)[0]
-                return p if self.labels == "class" or len(p) > 1 else float(p[0])
-        fresh = None if self.d_ else dict(self.__dict__)
-        try:
-            known = self._prepare(x.shape[0], Y)
-            p = self._step(x, Y[0], float(weight))
-        except BaseException:
-            self._unstart(fresh)
-            raise
-        self.n_seen_ += 1
-        if self._scalar:
-            self._plain = self.labels if self.labels in ("real", "sign") else ""
-            return float(p[0])
-        p[known:] = -np.inf
-        return p
+            as_weights([weight], 1)
+        p = self.step_clean(x, Y[0], float(weight))
+        if self.labels == "class" or len(p) > 1:
+            return p
+        self._plain = self.labels if self.d_ and self.labels in ("real", "sign") else ""
+        return float(p[0])
 
     def run(self, X: Any, Y: Any = None, weights: Any = None) -> Array:
         """`step` over the rows of X in order, as one block: the same predictions and the same model after it.
@@ -87,10 +75,36 @@ class Learner(Params):
         """
         X = as_block(X, self.d_ or None, missing=self.missing)
         Y = as_labels(Y, self.labels, len(X), self.classes)
-        weights = as_weights(weights, len(X))
+        return self._outward(self.run_clean(X, Y, as_weights(weights, len(X))))
+
+    # -- the same for rows that are clean: float64 in C order, finite where the learner wants that ------------------
+    def predict_clean(self, X: Array) -> Array:
+        """`predict` of a clean block: always (n, K)."""
+        return self._predict(X) if self.d_ else np.zeros((len(X), self._width))
+
+    def step_clean(self, x: Array, y: Array, weight: float = 1.0) -> Array:
+        """`step` of a clean row (d,) with label y (K,), or (1,) with the number of a class: always (K,)."""
+        if weight != 1.0:
+            self._check_weights(weight)
+            if weight == 0:
+                return self._only_asked(x[None], y[None])[0]
+        fresh = None if self.d_ else dict(self.__dict__)
+        try:
+            known = self._prepare(len(x), y[None])
+            p = self._step(x, y, weight)
+        except BaseException:
+            self._unstart(fresh)
+            raise
+        self.n_seen_ += 1
+        if known < self.outputs_:
+            p[known:] = -np.inf
+        return p
+
+    def run_clean(self, X: Array, Y: Array, weights: Array | None = None) -> Array:
+        """`run` of a clean block with labels (n, K), or (n, 1) numbers of classes: always (n, K)."""
         self._check_weights(weights)
         if len(X) == 0:
-            return np.zeros(0) if self._scalar else np.zeros((0, self._width))
+            return np.zeros((0, self._width))
         if weights is None or weights.all():
             parts = self._in_parts(X, Y, weights)
         else:
@@ -99,9 +113,8 @@ class Learner(Params):
                 if weights[part.start] > 0:
                     parts += self._in_parts(X[part], Y[part], weights[part])
                 else:
-                    parts.append(self._answered(X[part], Y[part]))
-        P = parts[0] if len(parts) == 1 else _stacked(parts)
-        return P if self.labels == "class" or P.shape[1] > 1 else P[:, 0]
+                    parts.append(self._only_asked(X[part], Y[part]))
+        return parts[0] if len(parts) == 1 else _stacked(parts)
 
     @property
     def n_seen(self) -> int:
@@ -117,10 +130,6 @@ class Learner(Params):
     def nbytes(self) -> int:
         """Bytes of the arrays that the model holds."""
         raise NotImplementedError
-
-    def merge(self, other: Self) -> Self:
-        """Become the model of both streams, where the algorithm allows it."""
-        raise TypeError(f"{type(self).__name__} cannot merge: its state depends on the order of the examples")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""
@@ -142,9 +151,51 @@ class Learner(Params):
         return None
 
     @property
+    def multi_output(self) -> bool:
+        """Whether a two-dimensional Y (several real targets) is understood."""
+        return False
+
+    @property
+    def weighted(self) -> bool:
+        """Whether sample weights are understood."""
+        return False
+
+    @property
     def missing(self) -> bool:
         """Whether NaN in the inputs is a missing value, and not an error."""
         return False
+
+    @property
+    def objective(self) -> Loss | None:
+        """The loss that is minimised, where there is one."""
+        return None
+
+    @property
+    def link(self) -> str | None:
+        """What turns predictions into probabilities, where they are log odds: a name in `nystream.learners.links`."""
+        return None if self.objective is None else self.objective.link
+
+    @property
+    def separable(self) -> bool:
+        """Whether K outputs are learnt as by K clones on the same rows, bit for bit."""
+        return False
+
+    @property
+    def room(self) -> int | None:
+        """Rows that can still be learnt, where that is limited."""
+        return None
+
+    @property
+    def level(self) -> float | None:
+        """The margin, or half-width of a tube, that the learner adapts, where it does."""
+        return None
+
+    def for_classes(self) -> Learner:
+        """A fresh learner with equal parameters, in its own setting for classes where it has one."""
+        return self.clone()
+
+    def prepare(self, X: Any, weights: Any = None) -> None:
+        """Before anything is learnt: rows of which the learner may take scales, whose order does not matter."""
 
     def _start(self, d: int, outputs: int) -> None:
         raise NotImplementedError
@@ -158,9 +209,14 @@ class Learner(Params):
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
 
+    def _step_one(self, x: Array, y: Any) -> float | None:
+        """`step` of a clean row with one number for a label; None, and nothing done, where y needs the full checks."""
+        label = clean_label(y, self._plain == "sign")
+        return None if label is None else float(self._step(x, label, 1.0)[0])
+
     def _grow(self, outputs: int) -> None:
         """Make room for classes that appear late."""
-        raise TypeError(f"{type(self).__name__} has a fixed number of outputs")
+        raise TypeError(f"{self._kind} has a fixed number of outputs")
 
     # -- shared machinery ------------------------------------------------------------------------------------------
     def _in_parts(self, X: Array, Y: Array, weights: Array | None) -> list[Array]:
@@ -181,14 +237,10 @@ class Learner(Params):
             row = stop
         return parts
 
-    def _answered(self, X: Array, Y: Array) -> Array:
+    def _only_asked(self, X: Array, Y: Array) -> Array:
         """(n, K) predictions for clean rows of weight 0, whose labels have only to be possible."""
         wanted = self._wanted(Y)
         return self._predict(X) if self.d_ else np.zeros((len(X), self._width if self.labels == "class" else wanted))
-
-    @property
-    def _scalar(self) -> bool:
-        return self.outputs_ == 1 and self.labels != "class"
 
     @property
     def _width(self) -> int:
@@ -202,11 +254,12 @@ class Learner(Params):
             self.__dict__.update(fresh)
 
     def _outward(self, P: Array) -> Array:
-        return P[:, 0] if self._scalar else P
+        """What users get: (n,) where there is one number a row."""
+        return P if self.labels == "class" or P.shape[1] > 1 else P[:, 0]
 
-    def _check_weights(self, weights: Array | None) -> None:
+    def _check_weights(self, weights: Array | float | None) -> None:
         if weights is not None and not self.weighted:
-            raise ValueError(f"{type(self).__name__} does not take weights; the least-squares learners do")
+            raise ValueError(f"{self._kind} does not take weights; the least-squares learners do")
 
     def reserve(self, d: int, outputs: int) -> None:
         """Start for d columns, or make room, so that there are at least `outputs` classes before any was seen."""
@@ -217,6 +270,11 @@ class Learner(Params):
             self._grow(outputs)
             self.outputs_ = outputs
 
+    def _gained(self, outputs: int) -> None:
+        """There are so many outputs more."""
+        self.outputs_ += outputs
+        self._plain = ""
+
     def widen(self, d: int) -> None:
         """From now on rows have d columns; the new ones count as 0 in every row seen so far."""
         if self.d_:
@@ -224,7 +282,7 @@ class Learner(Params):
             self.d_ = d
 
     def _widen(self, d: int) -> None:
-        raise TypeError(f"{type(self).__name__} cannot take more columns once it has started; declare them beforehand")
+        raise TypeError(f"{self._kind} cannot take more columns once it has started; declare them beforehand")
 
     def _wanted(self, Y: Array) -> int:
         """Outputs that these labels need; refuses a number of targets that the learner does not have."""
@@ -234,7 +292,7 @@ class Learner(Params):
         if self.d_ and wanted != self.outputs_:
             raise ValueError(f"y has {wanted} columns, but the learner was started with {self.outputs_}")
         if wanted > 1 and self.labels == "real" and not self.multi_output:
-            raise ValueError(f"{type(self).__name__} has one output; y has {wanted} columns")
+            raise ValueError(f"{self._kind} has one output; y has {wanted} columns")
         return wanted
 
     def _prepare(self, d: int, Y: Array) -> int:

@@ -49,11 +49,12 @@ def a_clone_shares_no_memory(variant: Variant) -> None:
     before = learner.to_bytes()
     assert_state(twin, before)
     assert_state(pickle.loads(pickle.dumps(learner)), before)
-    rows[60:].into(twin)
+    expected = rows[60:].into(twin)
     assert_state(learner, before)
     mine, other = arrays(learner), arrays(twin)
     assert mine
     assert not any(np.shares_memory(a, b) for a in mine for b in other)
+    assert_bits(rows[60:].into(learner), expected)
 
 
 def arrays(value: object) -> list[np.ndarray]:

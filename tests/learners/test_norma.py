@@ -166,7 +166,7 @@ def test_bad_parameters_are_refused_by_name(arguments, message):
 
 def test_nu_refuses_several_targets_before_anything_is_learnt():
     model = NORMA(Gaussian(1.0), loss="epsilon_insensitive", nu=0.1)
-    with pytest.raises(ValueError, match="nu adapts one output; y has 2 columns"):
+    with pytest.raises(ValueError, match="NORMA has one output; y has 2 columns"):
         model.run(np.zeros((3, 2)), np.zeros((3, 2)))
     assert model.n_seen == 0
     assert NORMA(Gaussian(1.0), loss=Squared()).level is None

@@ -127,16 +127,19 @@ class KONS(LossLearner):
         self.trace_ = self.total_loss_ = 0.0
         self._factor = Triangle()
 
+    def _check(self, X: Array, learnt: int) -> None:
+        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
+
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         if abs(y[0]) > self._limit:
             self._warn_once()
-        refuse_large(self.kernel.diag(x[None]), "k(x, x)", "scale the inputs")
+        self._check(x[None], 1)
         return self._block(x[None], y[None], self.n_seen_ + 1)[0]
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         if self._limit < math.inf and np.abs(Y).max(initial=0.0) > self._limit:
             self._warn_once()
-        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
+        self._check(X, len(X))
         P = np.empty((len(X), 1))
         mark = self._mark()
         try:

@@ -64,6 +64,9 @@ class MarginLearner(Learner):
         self.factor_.start(d)
         self.f_, self.outside_, self.signs_ = Rows(1), Rows(d), Rows(1)
 
+    def _check(self, X: Array, learnt: int) -> None:
+        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
+
     def _predict(self, X: Array) -> Array:
         P = np.empty((len(X), 1))
         for i in range(0, len(X), BLOCK):
@@ -78,7 +81,7 @@ class MarginLearner(Learner):
         return margins
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
+        self._check(X, len(X))
         P = np.empty((len(X), 1))
         for i in range(0, len(X), BLOCK):
             P[i : i + BLOCK, 0] = self._block(X[i : i + BLOCK], Y[i : i + BLOCK])

@@ -21,7 +21,7 @@ RULES = {"exact": core.MULTI_EXACT, "runner_up": core.MULTI_RUNNER_UP}
 
 
 cdef class CompiledLoss:
-    """A formula of simd/scalar_losses.h or simd/multi_losses.h with its constant, or its tables of labels, filled in."""
+    """A formula of simd/scalar_losses.h or simd/multi_losses.h with its constant, or tables of labels, filled in."""
 
     def __init__(self, str name, double constant=0.0, *, object margins=None, object similarity=None):
         self.name, self.code, self.constant = name, CODES[name], constant
@@ -110,7 +110,7 @@ cdef class OutputLoss:
     """A loss of K outputs as compiled rounds ask it. One whose `compiled` is None is asked in Python, row by row.
 
     `rule` is that of the implicit step of several classes; None is "exact", or "runner_up" where labels have
-    similarities M: the joint kernel is then k(x, x') M[y, y'], so that what moves one label moves those like it (`mix`).
+    similarities M: the joint kernel is then k(x, x') M[y, y'], and what moves one label moves those like it (`mix`).
     """
 
     def __init__(self, object loss, Py_ssize_t K, object rule=None):

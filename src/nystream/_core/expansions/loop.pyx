@@ -26,8 +26,8 @@ cdef class Correction:
     soft        argmin s/2 |alpha|^2 + C l(p + s alpha)^2: PA-II
     The last two know the hinges and the tube; "runner_up" moves only the label and its strongest rival.
     A loss with label similarities M has the joint kernel k(x, x') M[y, y']: coefficients alpha move the scores by
-    k(x, x') M alpha, see `loss.mix`, and a pair of labels that M cannot tell apart is left alone. There the last two have
-    only "runner_up".
+    k(x, x') M alpha, see `loss.mix`, and a pair of labels that M cannot tell apart is left alone. There the last two
+    have only "runner_up".
     """
 
     def __init__(self, object loss, str rule, Py_ssize_t K, double C=1.0, str multiclass="exact"):

@@ -225,6 +225,9 @@ class Wrapper(Learner):
     def _widen(self, d: int) -> None:
         self.learner_.widen(d)
 
+    def _check(self, X: Array, learnt: int) -> None:
+        self.learner_._check(self._inward(X), learnt)
+
     def _predict(self, X: Array) -> Array:
         return self._shown(self.learner_.predict_clean(self._inward(X)))
 

@@ -108,15 +108,21 @@ class Learner(Abilities, Params):
         self._check_weights(weights)
         if len(X) == 0:
             return np.zeros((0, self._width))
-        if weights is None or weights.all():
-            parts = self._in_parts(X, Y, weights)
-        else:
-            parts = []
-            for part in _stretches(weights):
-                learnt = weights[part.start] > 0
-                parts += (
-                    self._in_parts(X[part], Y[part], weights[part]) if learnt else [self._only_asked(X[part], Y[part])]
-                )
+        gaps = None if weights is None or weights.all() else weights  # zeros among them
+        fresh = None if self.d_ else dict(self.__dict__)
+        try:
+            if fresh is None:  # all rows or none: they may be learnt in parts
+                self._check(X, len(X) if gaps is None else int(np.count_nonzero(gaps)))
+            parts: list[Array] = []
+            for part in [slice(0, len(X))] if gaps is None else _stretches(gaps):
+                if gaps is None or gaps[part.start] > 0:
+                    w = None if weights is None else weights[part]
+                    parts += self._in_parts(X[part], Y[part], w, checked=fresh is None)
+                else:
+                    parts.append(self._only_asked(X[part], Y[part]))
+        except BaseException:
+            self._unstart(fresh)
+            raise
         return parts[0] if len(parts) == 1 else _stacked(parts)
 
     @property
@@ -217,24 +223,24 @@ class Learner(Abilities, Params):
         label = clean_label(y, self._sign)
         return None if label is None else float(self._step(x, label, 1.0)[0])
 
+    def _check(self, X: Array, learnt: int) -> None:
+        """Once started: refuse clean rows, so many of which are to be learnt, before anything changes."""
+
     def _grow(self, outputs: int) -> None:
         """Make room for classes that appear late."""
         raise TypeError(f"{self._kind} has a fixed number of outputs")
 
     # -- shared machinery ------------------------------------------------------------------------------------------
-    def _in_parts(self, X: Array, Y: Array, weights: Array | None) -> list[Array]:
+    def _in_parts(self, X: Array, Y: Array, weights: Array | None, *, checked: bool) -> list[Array]:
         """Rounds of clean rows with weights above 0; predictions in parts, each with as many outputs as it knew."""
         parts: list[Array] = []
         row = 0
         while row < len(X):  # one part, unless a class appears that has no output yet
             stop = self._next_new_class(Y, row)
-            fresh = None if self.d_ else dict(self.__dict__)
-            try:
-                known = self._prepare(X.shape[1], Y[row:stop])
-                parts.append(self._run(X[row:stop], Y[row:stop], None if weights is None else weights[row:stop]))
-            except BaseException:
-                self._unstart(fresh)
-                raise
+            known = self._prepare(X.shape[1], Y[row:stop])
+            if not checked:
+                self._check(X[row:stop], stop - row)
+            parts.append(self._run(X[row:stop], Y[row:stop], None if weights is None else weights[row:stop]))
             parts[-1][0, known:] = -np.inf
             self.n_seen_ += stop - row
             row = stop

@@ -249,9 +249,9 @@ def test_experts_are_named_by_what_they_are():
     model = Auto(recipe=SMALL)
     model.run(rng.normal(size=(30, 3)), rng.normal(size=30))
     assert list(model.weights()) == [
-        f"kernel, {SMALL.landmarks} landmarks, standardised columns",
+        f"kernel, {SMALL.landmarks} landmarks, standardised",
         f"kernel, {SMALL.landmarks} landmarks, learnt metric",
-        f"kernel, {SMALL.landmarks} landmarks, one scale for all columns",
+        f"kernel, {SMALL.landmarks} landmarks, one scale",
         f"kernel, {SMALL.big} landmarks",
         "kernel, forgets in about 100 rows",
         "linear, forgets in about 20 rows",

@@ -43,12 +43,7 @@ ROUNDS = (1, 2)
 """Of the metric: in rebuilds, where the ridges do as well with one and images better, and in refreshes."""
 METRIC_TARGETS = 64
 """Targets that a metric is learnt from, at most."""
-VIEW_TITLES = {
-    "std": "standardised columns",
-    "ag": "learnt metric",
-    "glob": "one scale for all columns",
-    "log": "logarithms of the columns, learnt metric",
-}
+VIEW_TITLES = {"std": "standardised", "ag": "learnt metric", "glob": "one scale", "log": "logarithms, learnt metric"}
 """What a view does, for people."""
 
 

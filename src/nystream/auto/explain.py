@@ -31,7 +31,7 @@ def explanation(model: Auto) -> str:
         lines.append(f"landmarks frozen; what follows the stream is refreshed every {model._every:,} rows")
     if "big" in bank.seen_in_:
         view = VIEW_TITLES[bank.seen_in_["big"]]
-        lines.append(f"the expert with the most landmarks sees {view}, which did best in the warm-up")
+        lines.append(f"inputs of the expert with the most landmarks: {view}, which did best in the warm-up")
     if len(bank.holes_):
         holes = ", ".join(map(str, bank.holes_.tolist()))
         lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 from nystream import persist
@@ -86,8 +85,8 @@ def build(
 
 def of_classes(learner: Learner) -> Learner:
     """A learner of class numbers: in its own setting for them, where it has one, or wrapped."""
-    own: Callable[[], Learner] | None = getattr(learner, "for_classes", None)
-    return Classifier(learner) if own is None else own()
+    own = learner.for_classes()
+    return own if own.labels == "class" != learner.labels else Classifier(learner)
 
 
 def read(path: str | os.PathLike[str]) -> Model:

@@ -34,8 +34,7 @@ def metrics(names: list[str], window: int = WINDOW) -> list[str]:
 
 def explained(learners: Mapping[str, Learner]) -> dict[str, str]:
     """What learners that can say it rely on at the end."""
-    able = {name: getattr(learner, "explain", None) for name, learner in learners.items()}
-    return {f"{name} at the end": explain() for name, explain in able.items() if explain is not None}
+    return {f"{name} at the end": learner.explain() for name, learner in learners.items() if learner.can("explain")}
 
 
 def write(result: Result | Comparison, path: Path, title: str, about: dict[str, str]) -> None:

@@ -1,10 +1,13 @@
-"""Questions from several threads at once, for every learner and for what is made of learners."""
+"""Questions from several threads at once: learners that share a kernel, wrapped ones, and all that can be asked.
+
+That `predict` is safe for every learner is a law of its own, see `laws/rounds.py`.
+"""
 
 import numpy as np
 import pytest
 
 import nystream
-from laws import stream_for
+from laws import Variant
 from nystream.catalogue import CATALOGUE
 from nystream.compose.standardized import Standardized
 from nystream.compose.thresholded import Thresholded
@@ -14,15 +17,9 @@ ROWS = 400  # enough work for threads to meet in compiled code
 
 
 def trained(learner):
-    X, Y = stream_for(learner)
-    learner.run(X, None if learner.labels == "none" else Y)
-    wide, _ = stream_for(learner, n=ROWS, seed=1)
-    return learner, wide
-
-
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_every_learner_answers_four_threads_as_it_answers_one(name):
-    law_threads(*trained(CATALOGUE[name].example.clone()))
+    rows = Variant(learner).stream()
+    learner.run(rows.X, None if learner.labels == "none" else rows.Y)
+    return learner, Variant(learner).stream(n=ROWS, seed=1).X
 
 
 SHARED = nystream.Gaussian(0.7)
@@ -83,10 +80,8 @@ def test_auto_answers_questions_about_classes_and_intervals_from_four_threads_as
     example = CATALOGUE["auto"].example
     learner, X = trained(example.clone())
     law_threads_of(lambda rows: np.stack(learner.predict_interval(rows), axis=1), X)
-    classes = example.clone().for_classes()
-    X, y = stream_for(classes)
-    classes.run(X, y)
-    law_threads_of(classes.probabilities, np.vstack([X] * 4))
+    classes, X = trained(example.clone().for_classes())
+    law_threads_of(classes.probabilities, X)
 
 
 def test_the_law_notices_a_learner_that_writes_where_another_thread_reads():

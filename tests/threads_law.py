@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -10,6 +9,7 @@ from threading import Barrier
 import numpy as np
 from numpy.testing import assert_array_equal
 
+from laws.rounds import switching_often
 from nystream.learners.base import Learner
 
 THREADS = 4
@@ -31,13 +31,8 @@ def law_threads_of(ask: Callable[[np.ndarray], np.ndarray], X: np.ndarray) -> No
         together.wait()
         return [(ask(rows[i]), ask(rows[i][:1])) for _ in range(CALLS)]
 
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)  # the interpreter changes threads as often as it can
-    try:
-        with ThreadPoolExecutor(THREADS) as pool:
-            answers = list(pool.map(call, range(THREADS)))
-    finally:
-        sys.setswitchinterval(before)
+    with switching_often(), ThreadPoolExecutor(THREADS) as pool:
+        answers = list(pool.map(call, range(THREADS)))
     for (block, row), answered in zip(alone, answers, strict=True):
         for got_block, got_row in answered:
             assert_array_equal(got_block, block)

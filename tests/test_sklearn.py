@@ -234,7 +234,7 @@ def test_predict_then_learn_answers_every_row_before_its_label(name):
     X, y = blobs()
     block, rows = OnlineKernelClassifier(CLASSIFIERS[name]()), OnlineKernelClassifier(CLASSIFIERS[name]())
     p = block.predict_then_learn(X, y)
-    assert p[0] == min(y)  # nothing was known
+    assert p[0] is None  # nothing was known
     rows.partial_fit(X[:1], y[:1])
     for t in range(1, len(X)):
         assert rows.predict(X[t : t + 1])[0] == p[t]
@@ -300,7 +300,7 @@ def test_intervals_cover_and_other_learners_say_that_they_have_none():
         covered[coverage] = ((low <= y[500:]) & (y[500:] <= high)).mean()
     assert covered[0.9] > covered[0.5]
     assert 0.85 < covered[0.9] < 1
-    with pytest.raises(ValueError, match=r"PKRR has no intervals; the default learner, nystream\.Auto, has"):
+    with pytest.raises(nystream.Unable, match="PKRR has no intervals"):
         OnlineKernelRegressor(nystream.PKRR(fourier())).fit(X, y).predict_interval(X)
     with pytest.raises(NotFittedError):
         OnlineKernelRegressor().predict_interval(X)
@@ -310,7 +310,7 @@ def test_models_explain_themselves_where_their_learner_can():
     X, y = blobs()
     assert "classification on 2 columns, 150 rows" in OnlineKernelClassifier().fit(X, y).explain()
     assert "regression on 2 columns" in OnlineKernelRegressor().fit(X, X[:, 0]).explain()
-    with pytest.raises(ValueError, match="KernelRidge has no explanation"):
+    with pytest.raises(nystream.Unable, match="KernelRidge has no explanation"):
         OnlineKernelRegressor(REGRESSORS["KernelRidge"]()).fit(X, X[:, 0]).explain()
 
 
@@ -348,3 +348,89 @@ def test_without_scikit_learn_the_import_names_the_extra():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
     assert "pip install 'nystream[sklearn]'" in done.stderr.splitlines()[-1]
+
+
+# -- what a model inside gives -------------------------------------------------------------------------------------
+def test_grid_search_reaches_into_the_default_learner():
+    X, y = regression(90)
+    search = GridSearchCV(OnlineKernelRegressor(), {"learner__memory": ["1MB", "2MB"]}, cv=2).fit(X, y)
+    assert search.best_estimator_.learner.memory in ("1MB", "2MB")
+    assert clone(OnlineKernelClassifier()).set_params(learner__lags=False).learner.lags is False
+    assert OnlineKernelRegressor().set_params(learner=None).learner is None
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_saved_estimator_goes_on_where_it_stopped_and_is_a_model_to_everybody(tmp_path, named):
+    X, y = regression()
+    labels = np.where(y > 0, "up", "down")
+    rows = pd.DataFrame(X, columns=["u", "v", "w"]) if named else X
+    for make, target in ((OnlineKernelRegressor, y), (OnlineKernelClassifier, labels)):
+        model = make().partial_fit(rows[:80], target[:80])
+        model.save(tmp_path / "m.nys")
+        twin = make.load(tmp_path / "m.nys")
+        assert hasattr(twin, "feature_names_in_") is named
+        assert_array_equal(
+            twin.predict_then_learn(rows[80:], target[80:]), model.predict_then_learn(rows[80:], target[80:])
+        )
+        assert_array_equal(twin.predict(rows), model.predict(rows))
+        assert_array_equal(nystream.load(tmp_path / "m.nys").predict(X[:5]), make.load(tmp_path / "m.nys").predict(rows[:5]))
+    with pytest.raises(ValueError, match="holds a model of classification; OnlineKernelRegressor is for regression"):
+        OnlineKernelRegressor.load(tmp_path / "m.nys")
+    nystream.PKRR(fourier()).save(tmp_path / "m.nys")
+    with pytest.raises(ValueError, match="holds no trained model"):
+        OnlineKernelRegressor.load(tmp_path / "m.nys")
+    with pytest.raises(NotFittedError):
+        OnlineKernelRegressor().save(tmp_path / "m.nys")
+
+
+def test_rows_without_a_label_are_predicted_and_not_learnt():
+    X, y = regression()
+    some = np.arange(120) % 4 != 1
+    holes = np.where(some, y, np.nan)
+    model, alone = OnlineKernelRegressor(), OnlineKernelRegressor()
+    p = model.predict_then_learn(X, holes)
+    assert p.shape == (120,)
+    assert_array_equal(p[some], alone.predict_then_learn(X[some], y[some]))
+    assert (model.learner_.n_seen, model.model_.n_unlabelled) == (90, 30)
+    labels = np.where(y > 0, "up", "down").astype(object)
+    labels[~some] = None
+    classifier, other = OnlineKernelClassifier(), OnlineKernelClassifier()
+    p = classifier.predict_then_learn(X, labels)
+    assert_array_equal(p[some], other.predict_then_learn(X[some], labels[some].astype(str)))
+    assert_array_equal(OnlineKernelClassifier().partial_fit(X, labels).predict(X), classifier.predict(X))
+    with pytest.raises(ValueError, match="NaN"):
+        OnlineKernelRegressor().fit(X, holes)
+    with pytest.raises(ValueError, match="y has 119 labels for the 120 rows of X"):
+        OnlineKernelRegressor().predict_then_learn(X, holes[1:])
+
+
+def test_class_weights_count_as_weights_of_rows():
+    X, y = blobs()
+    make = LEAST_SQUARES["PKRR"]
+    weights = {"ash": 3.0, "birch": 1.0, "cedar": 0.5}
+    by_class = OnlineKernelClassifier(make(), class_weight=weights).fit(X, y)
+    by_row = OnlineKernelClassifier(make()).fit(X, y, sample_weight=[weights[label] for label in y])
+    assert_allclose(by_class.decision_function(X), by_row.decision_function(X), **EXACT)
+    balanced = OnlineKernelClassifier(make(), class_weight="balanced").fit(X, y)
+    counts = {label: (y == label).sum() for label in weights}
+    by_row = OnlineKernelClassifier(make()).fit(X, y, sample_weight=[150 / (3 * counts[label]) for label in y])
+    assert_allclose(balanced.decision_function(X), by_row.decision_function(X), **EXACT)
+    stream = OnlineKernelClassifier(make(), class_weight="balanced").partial_fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
+    whole = OnlineKernelClassifier(make(), class_weight="balanced").partial_fit(X, y)
+    assert_allclose(stream.decision_function(X), whole.decision_function(X), **EXACT)
+    with pytest.raises(ValueError, match="does not take weights"):
+        OnlineKernelClassifier(nystream.ONS(fourier(), clip=2.0), class_weight="balanced").fit(X, y)
+    with pytest.raises(ValueError, match="class_weight must be None, 'balanced' or a dict"):
+        OnlineKernelClassifier(class_weight="even").fit(X, y)
+
+
+def test_a_rare_class_is_found_more_often_with_balanced_weights():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    rare = (X[:, 0] + X[:, 1] > 2.2) ^ (rng.random(600) < 0.02)
+    found = {}
+    for weight in (None, "balanced"):
+        model = OnlineKernelClassifier(LEAST_SQUARES["PKRR"](), class_weight=weight)
+        p = model.predict_then_learn(X, np.where(rare, "rare", "usual"))
+        found[weight] = np.mean(p[200:][rare[200:]] == "rare")
+    assert found["balanced"] > found[None] + 0.1

@@ -27,7 +27,7 @@ BASES = {
     ],
     "losses": ["Loss", "ScalarLoss", "VectorLoss"],
     "metrics": ["Mean", "Meter", "Metric", "_Confusion", "_Share"],
-    "model": ["Forwarded"],
+    "model": ["Changing", "Forwarded"],
     "scaling": ["FrozenScale"],
     "solvers": ["NewtonSolver", "Solver", "Stacker"],
 }

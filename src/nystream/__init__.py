@@ -23,14 +23,17 @@ if TYPE_CHECKING:
         video,
     )
     from nystream import catalogue as catalogue
-    from nystream import choice as choice
     from nystream import dictionary as dictionary
     from nystream import inputs as inputs
+    from nystream import model as model
     from nystream import params as params
     from nystream import persist as persist
     from nystream import plot as plot
+    from nystream import schema as schema
     from nystream import seeds as seeds
+    from nystream import tables as tables
     from nystream import tags as tags
+    from nystream import tasks as tasks
     from nystream import types as types
     from nystream.auto import Auto, Baseline
     from nystream.catalogue import CATALOGUE
@@ -214,7 +217,7 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = frozenset(
     {
-        *("auto", "catalogue", "choice", "compose", "datasets", "dictionary", "evaluate", "features", "inputs"),
+        *("auto", "catalogue", "compose", "datasets", "dictionary", "evaluate", "features", "inputs"),
         *("kernels", "learners", "losses", "metrics", "model", "params", "persist", "plot", "scaling"),
         *("schema", "seeds", "solvers", "streams", "tables", "tags", "tasks", "types", "video"),
     }

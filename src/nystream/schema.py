@@ -74,6 +74,7 @@ class Schema(Params):
         self._check_target()
         self._index = {name: j for j, name in enumerate(self.names)}
         self._known = frozenset((*self.columns, *self.targets))
+        self._plain = all(kind == "number" for kind in self.columns.values())
 
     # -- what it says ----------------------------------------------------------------------------------------------
     @property
@@ -219,7 +220,7 @@ class Schema(Params):
         """A block of numbers as it is (n, d), where no column needs a look of its own; else None."""
         if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "iuf":
             return None
-        if rows.shape[1] != len(self._index) or any(kind != "number" for kind in self.columns.values()):
+        if not self._plain or rows.shape[1] != len(self._index):
             return None
         X = np.ascontiguousarray(rows, dtype=np.float64)
         return None if np.isinf(X).any() else X

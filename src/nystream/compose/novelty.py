@@ -81,6 +81,11 @@ class RecentQuantile:
         high = self._sorted[min(int(place) + 1, len(self._sorted) - 1)]
         return low + (place - int(place)) * (high - low)
 
+    @property
+    def numbers(self) -> list[float]:
+        """The last numbers, in their order: `passed` on a fresh quantile makes it this one."""
+        return list(self._order)
+
     def passed(self, numbers: Iterable[float]) -> Array:
         """Take numbers in, in order; the quantile that stood before each."""
         before = []

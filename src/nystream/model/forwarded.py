@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import copy
 import os
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from nystream import persist
 from nystream.learners.abilities import ABILITIES
 from nystream.learners.base import Learner
-from nystream.model.labels import labels_of
 from nystream.params import Params
 from nystream.schema import Schema
-from nystream.tables.targets import columns_of
 from nystream.types import Array
 
 __all__ = ["Forwarded"]
 
 OWN = frozenset(ABILITIES) - {"add_outputs"}
 """Abilities that a model hands on; outputs are added by its classes."""
-
-
-M = TypeVar("M", bound="Forwarded")
 
 
 class Forwarded(Params):
@@ -53,9 +47,6 @@ class Forwarded(Params):
 
     def inputs(self, rows: Any) -> Array:
         """The numbers (n, d) that the learner gets for rows now."""
-        raise NotImplementedError
-
-    def _places(self) -> dict[Any, int]:
         raise NotImplementedError
 
     # -- what is known of it -------------------------------------------------------------------------------------------
@@ -97,6 +88,8 @@ class Forwarded(Params):
         """(n, K) probabilities of the classes in the order of `classes`, rows summing to 1."""
         P = self.inner.probabilities(self.inputs(rows))
         k = len(self.classes)  # the learner may have room for more, or declared ones may not have reached it
+        if P.shape[1] == k:
+            return P
         P = P[:, :k] if P.shape[1] >= k else np.hstack([P, np.zeros((len(P), k - P.shape[1]))])
         total = P.sum(axis=1, keepdims=True)
         return np.where(total > 0, P / np.where(total > 0, total, 1.0), 1 / max(k, 1))
@@ -161,40 +154,6 @@ class Forwarded(Params):
     def alarms(self) -> list[Any]:
         """The changes of the stream that were noticed, in order."""
         return self.inner.alarms()
-
-    # -- rows put together, taken out ----------------------------------------------------------------------------------
-    def merge(self: M, other: M) -> M:
-        """Become the model of both streams: equal columns, kinds and task, and classes in one order."""
-        ours, theirs = self.schema_, other.schema_
-        if other.learner_ is None or theirs is None:
-            return self
-        if self.learner_ is None or ours is None:
-            self._restore(copy.deepcopy(other._state()))
-            return self
-        for what, a, b in (
-            ("columns", ours.columns, theirs.columns),
-            ("task", ours.task, theirs.task),
-            ("classes", self.classes_, other.classes_),
-        ):
-            if a != b:
-                raise ValueError(f"models that merge must have the same {what}; got {a} and {b}")
-        self.learner_.merge(other.learner_)
-        self.n_unlabelled_ += other.n_unlabelled_
-        self.n_misfits_ += other.n_misfits_
-        self.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]
-        return self
-
-    def unlearn(self: M, rows: Any, y: Any, weights: Any = None) -> M:
-        """Forget rows that were learnt, exactly."""
-        X = self.inputs(rows)
-        learner, schema = self.learner_, self.schema_
-        assert learner is not None
-        assert schema is not None
-        labels = labels_of(columns_of(y, len(X)), len(X), schema, 1, self.classes_, self._places(), "row {}".format)
-        if len(labels.classes) > len(self.classes_) or not labels.there.all():
-            raise ValueError("every row to unlearn needs the label it was learnt with")
-        learner.unlearn(X, labels.Y, weights)
-        return self
 
     # -- asking ------------------------------------------------------------------------------------------------------
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +13,7 @@ from nystream._core.inputs import is_clean_row
 from nystream.auto.learner import Auto
 from nystream.inputs import as_weights
 from nystream.learners.base import Learner
-from nystream.model.forwarded import Forwarded
+from nystream.model.changing import Changing
 from nystream.model.labels import Labels, Scores, answers, labels_in, labels_of, nothing
 from nystream.model.weighting import ClassWeight, checked_weight, weighted
 from nystream.params import one_of
@@ -27,7 +27,7 @@ from nystream.types import Array
 __all__ = ["Model"]
 
 
-class Model(Forwarded):
+class Model(Changing):
     """A learner with the names and kinds of its columns, its target, its task and its classes.
 
     Rows are a pandas or polars frame, an Arrow table or record batch, a list of dicts, one dict, a structured array or
@@ -48,6 +48,9 @@ class Model(Forwarded):
         counted in `n_misfits`.
     class_weight : None, "balanced" or dict of class to weight
         Weights of rows by their class, for learners that take weights; see `nystream.model.weighting`.
+    mixed : bool
+        Whether names and numbers may be classes side by side. False: a label of another kind than the classes so far is
+        refused, since that is most often another target.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class Model(Forwarded):
         *,
         on_error: str = "raise",
         class_weight: ClassWeight = None,
+        mixed: bool = False,
     ) -> None:
         if learner is not None and not isinstance(learner, Learner):
             raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
@@ -90,6 +94,7 @@ class Model(Forwarded):
         self.schema = schema
         self.on_error = one_of("on_error", on_error, ("raise", "missing"))
         self.class_weight = checked_weight(class_weight)
+        self.mixed = mixed
         self._reported: set[str] = set()  # names; no part of the model, so that reporting leaves no trace in it
         self._numbers: dict[Any, int] = {}  # places of the classes, made again when there are more
 
@@ -167,14 +172,11 @@ class Model(Forwarded):
         answer = self.run(rows, None if y is None else [y], None if weight == 1.0 else [weight])[0]
         return float(answer) if isinstance(answer, np.floating) else answer
 
-    def run_scores(self, rows: Any, y: Any = None, weights: Any = None, *, mixed: bool = False) -> Scores:
-        """`run` with outputs and labels as numbers: what metrics compare.
-
-        `mixed`: names and numbers may be classes side by side, which is refused otherwise.
-        """
+    def run_scores(self, rows: Any, y: Any = None, weights: Any = None) -> Scores:
+        """`run` with outputs and labels as numbers: what metrics compare."""
         fresh = None if self.learner_ is not None else dict(self.__dict__)
         try:
-            return self._run(rows, y, weights, mixed)
+            return self._run(rows, y, weights)
         except BaseException:
             if fresh is not None:  # back to what there was before the first row
                 self.__dict__.clear()
@@ -197,7 +199,7 @@ class Model(Forwarded):
         self._check_missing(X)
         return X
 
-    def _run(self, rows: Any, y: Any, weights: Any, mixed: bool) -> Scores:
+    def _run(self, rows: Any, y: Any, weights: Any) -> Scores:
         table = rows if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf" else read(rows)
         if isinstance(y, str):
             y = self._named(table, y)
@@ -215,7 +217,8 @@ class Model(Forwarded):
             self.n_unlabelled_ += n
             return Scores(np.full((n, 1), np.nan), np.full((n, 1), np.nan))
         at = table.place if isinstance(table, Table) else "row {}".format
-        labels = labels_of(parts, n, self.schema_, self._outputs, self.classes_, self._places(), None if mixed else at)
+        known = None if self.mixed else at  # where labels of another kind are refused
+        labels = labels_of(parts, n, self.schema_, self._outputs, self.classes_, self._places(), known)
         w, counts = weighted(labels.Y, labels.classes, w, self.class_weight, self.counts_)
         if w is not None and not self.learner_.weighted:
             raise ValueError(f"{algorithm(self.learner_)} does not take weights; the least-squares learners do")
@@ -239,8 +242,8 @@ class Model(Forwarded):
         assert learner is not None
         if learner.classes is not None and len(labels.classes) > learner.classes:
             raise ValueError(f"there are {len(labels.classes)} classes, but {learner!r} is for {learner.classes}")
-        if self.schema_ is not None and self.schema_.classes and not learner.d_ and len(X):
-            learner.reserve(X.shape[1], learner.classes or max(2, len(labels.classes)))
+        if not learner.d_ and len(X):
+            self._reserve(X.shape[1])
         parts = []
         for part, labelled in _stretches(labels.there):
             if labelled:
@@ -252,16 +255,6 @@ class Model(Forwarded):
             parts.append(P)
         width = max((P.shape[1] for P in parts), default=1)
         return np.vstack([_widened(P, width) for P in parts]) if parts else np.zeros((0, width))
-
-    def widen(self, names: Sequence[str]) -> None:
-        """Columns of numbers that appear late: they were 0 in every row so far, or missing, as the learner has it."""
-        schema = self.schema_
-        if schema is None or self.learner_ is None:
-            raise ValueError("the model has learnt nothing yet: declare all columns in its schema")
-        wider = schema.described(columns={**schema.columns, **dict.fromkeys(names, "number")})
-        encoder = wider.encoder()
-        self.learner_.widen(len(encoder.columns))
-        self.schema_, self.encoder_ = wider, encoder
 
     # -- the parts of a round ----------------------------------------------------------------------------------------
     def _named(self, table: Any, target: str) -> Any:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream.choice import chosen
-from nystream.compose.classes import ClassLearner, class_learner
 from nystream.learners.base import Learner
+from nystream.model import Model
 from nystream.river.columns import Features
 from nystream.river.named import MiniBatchClassifier, Named, columns_for, frames
+from nystream.tables.targets import class_names
+from nystream.tasks import for_task
 
 __all__ = ["KernelClassifier"]
 
@@ -27,6 +28,8 @@ class KernelClassifier(Named, MiniBatchClassifier):
     ----------
     learner
         As in `KernelRegressor`.
+    class_weight
+        None, "balanced" or a dict of label to weight, for learners that take weights; see `nystream.model.weighting`.
 
     Examples
     --------
@@ -37,10 +40,15 @@ class KernelClassifier(Named, MiniBatchClassifier):
     0.91
     """
 
-    def __init__(self, learner: Learner | None = None) -> None:
+    _task: ClassVar[str] = "classification"
+
+    def __init__(self, learner: Learner | None = None, class_weight: Any = None) -> None:
         self.learner = learner
-        self._model: ClassLearner = class_learner(chosen(learner))
-        self._columns = columns_for(self._model.learner)
+        self.class_weight = class_weight
+        self._model: Model | None = None
+        if learner is not None and not isinstance(learner, Learner):
+            raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
+        self._columns = columns_for(for_task(learner, "classification", 1))
         self._labels: dict[Hashable, int] = {}
 
     @property
@@ -48,23 +56,25 @@ class KernelClassifier(Named, MiniBatchClassifier):
         return True
 
     @property
-    def _pattern(self) -> Learner:
-        return self._model.learner
+    def _settings(self) -> dict[str, Any]:
+        return {"class_weight": self.class_weight, "mixed": True}
 
     def learn_one(self, x: Features, y: Hashable, w: float = 1.0) -> None:
         """Learn one row with label y and weight w."""
         numbers = self._numbers([y])
-        self._learn(x, numbers[y], w)
+        self._learn(x, class_names([y])[0], w)
         self._labels = numbers
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
         """Probability of every label seen so far; empty before the first."""
+        if self._model is None or not self._labels:
+            return {}
         P = self._model.probabilities(self._columns.row(x)[None])[0]
         return dict(zip(self._labels, P.tolist(), strict=True))
 
     def predict_one(self, x: Features, **kwargs: Any) -> Any:
         """The label with the largest score; None before the first row."""
-        if not self._labels:
+        if self._model is None or not self._labels:
             return None
         best = int(self._model.scores(self._columns.row(x)[None])[0].argmax())
         return list(self._labels)[best]
@@ -73,24 +83,29 @@ class KernelClassifier(Named, MiniBatchClassifier):
         """Learn the rows of a frame with labels y, exactly as `learn_one` row by row."""
         labels = frames.into_series(y).to_list()
         numbers = self._numbers(labels)
-        self._learn_frame(X, np.array([numbers[label] for label in labels], dtype=np.intp), w)
+        self._learn_frame(X, class_names(labels), w)
         self._labels = numbers
 
     def predict_proba_many(self, X: Any) -> Any:
         """Probabilities as a frame of the same library, one column per label."""
-        P = self._model.probabilities(self._block(X, learn=False))
+        block = self._block(X, learn=False)
+        P = np.zeros((len(block), 0)) if self._model is None else self._model.probabilities(block)
         return frames.to_native_frame(dict(zip(self._labels, P.T, strict=True)), like=frames.into_frame(X))
 
     def predict_many(self, X: Any) -> Any:
         """Labels as a series of the same library."""
-        F = self._model.scores(self._block(X, learn=False))
-        labels = list(self._labels)
-        chosen = [labels[i] for i in F.argmax(axis=1)] if labels else [None] * len(F)
+        block, labels = self._block(X, learn=False), list(self._labels)
+        known = self._model is not None and labels
+        chosen = [labels[i] for i in self._started().scores(block).argmax(axis=1)] if known else [None] * len(block)
         return frames.to_native_series(chosen, name=None, like=frames.into_frame(X))
 
     def explain(self) -> str:
         """What carries the predictions now, in words; of learners that can say, as the default."""
-        return str(self._model.explain())
+        return self._inner.explain()
+
+    def _adopt(self, model: Model) -> None:
+        self.class_weight = model.class_weight
+        self._labels = {name: k for k, name in enumerate(model.classes)}
 
     def _numbers(self, labels: list[Hashable]) -> dict[Hashable, int]:
         """Numbers of the labels known, those given included; unchanged if there is no new one."""
@@ -101,5 +116,9 @@ class KernelClassifier(Named, MiniBatchClassifier):
         numbers = dict(self._labels)
         for label in labels:
             numbers.setdefault(label, len(numbers))
-        self._model.check(len(numbers))
+        room = self._inner.classes
+        if room is not None and len(numbers) > room:
+            raise ValueError(f"there are {len(numbers)} classes, but {self._inner!r} is for {room}")
+        if len(set(class_names(list(numbers)))) < len(numbers):
+            raise ValueError(f"y has labels that are written alike, such as {labels[-1]!r}; use others")
         return numbers

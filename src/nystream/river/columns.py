@@ -12,9 +12,11 @@ import numpy as np
 from nystream._core.inputs import all_finite
 from nystream.types import Array
 
-__all__ = ["Columns", "Features", "number_of"]
+__all__ = ["BLANK", "Columns", "Features", "number_of"]
 
 Features: TypeAlias = Mapping[Hashable, Any]
+BLANK = "(none)"
+"""The column of a stream that has shown no feature yet."""
 
 
 class Columns:
@@ -42,6 +44,16 @@ class Columns:
     def add(self, names: list[Hashable]) -> None:
         for name in names:
             self.places[name] = len(self.places)
+
+    def texts(self, new: Iterable[Hashable] = ()) -> list[str]:
+        """The names, `new` ones after them, as different strings; one for the blank column while there is no name."""
+        found: dict[str, None] = {}
+        for name in (*self.places, *new):
+            text = str(name)
+            while text in found:
+                text += "'"
+            found[text] = None
+        return list(found) or [BLANK]
 
     def row(self, x: Features) -> Array:
         """The numbers of x in their columns; names without a column are left out."""

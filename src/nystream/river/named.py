@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from nystream import persist
 from nystream.inputs import as_block, as_weights
 from nystream.kernels import Kernel
 from nystream.learners.base import Learner
+from nystream.model import Model
 from nystream.river.columns import Columns, Features, number_of
+from nystream.schema import Schema
+from nystream.tasks import algorithm
 from nystream.types import Array
 
 try:
@@ -23,22 +28,55 @@ __all__ = ["AnomalyDetector", "MiniBatchClassifier", "MiniBatchRegressor", "Name
 
 
 class Named:
-    """What the estimators share: from named features to the learner's rows."""
+    """What the estimators share: a `nystream.Model`, once there was a row, and from named features to its rows."""
 
+    learner: Learner | None
     _columns: Columns
-    _model: Any
+    _model: Model | None
+    _task: ClassVar[str] = "regression"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, atomically; for `load`, `nystream.load` and the commands."""
+        if self._model is None:
+            raise ValueError("nothing was learnt yet, so there is nothing to save")
+        self._model.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """An estimator that goes on with a model of the same task that was saved here, by a command, or from Python."""
+        model = persist.load(path)
+        if not isinstance(model, Model) or model.learner_ is None or model.schema_ is None:
+            raise ValueError(f"{os.fspath(path)} holds no trained model of `save`")
+        if model.task != cls._task:
+            raise ValueError(f"{os.fspath(path)} holds a model of {model.task}; {cls.__name__} is for {cls._task}")
+        estimator = cls(model.learner)
+        estimator._columns.add(list(model.schema_.names))
+        estimator._model = model
+        estimator._adopt(model)
+        return estimator
+
+    def _adopt(self, model: Model) -> None:
+        """Take over what is not in the columns."""
 
     @property
-    def _pattern(self) -> Learner:
-        """The learner that knows which weights and inputs it takes."""
-        pattern: Learner = self._model
-        return pattern
+    def _inner(self) -> Learner:
+        """The learner inside: the trained one, or what will be trained."""
+        return self._made().inner if self._model is None else self._model.inner
+
+    def _made(self) -> Model:
+        """A model for the features there are now."""
+        return Model(self.learner, Schema(self._columns.texts(), task=self._task), **self._settings)
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {}
 
     def _learn(self, x: Features, label: Any, w: float) -> None:
         """One row; what is refused leaves no column behind."""
         if w != 1.0:
-            self._pattern._check_weights(as_weights([w], 1))
-        self._model.step(self._row(x), label, w)
+            self._check_weights(as_weights([w], 1))
+        row = self._row(x)
+        self._started().step(row, label, w)
 
     def _learn_frame(self, X: Any, labels: Any, w: Any) -> None:
         """The rows of a frame; w is one weight for all, or one for each."""
@@ -46,9 +84,20 @@ class Named:
         if n != len(X):
             raise ValueError(f"y has {n} labels for the {len(X)} rows of X")
         weights = as_weights(np.full(n, w) if np.ndim(w) == 0 and w is not None else w, n)
-        self._pattern._check_weights(weights)
+        self._check_weights(weights)
         if n:
-            self._model.run(self._block(X, learn=True), labels, weights)
+            block = self._block(X, learn=True)
+            self._started().run_scores(block, labels, weights)
+
+    def _check_weights(self, weights: Array | None) -> None:
+        if weights is not None and not self._inner.weighted:
+            raise ValueError(f"{algorithm(self._inner)} does not take weights; the least-squares learners do")
+
+    def _started(self) -> Model:
+        """The model, made for the features there are when it is first needed."""
+        if self._model is None or self._model.learner_ is None:
+            self._model = self._made()
+        return self._model
 
     def _row(self, x: Features) -> Array:
         """x as a row to learn from: names never seen before get columns."""
@@ -74,15 +123,22 @@ class Named:
 
     def _admit(self, new: list[Hashable]) -> None:
         """Columns for new names; a column of zeros in all earlier rows must change no kernel value."""
-        if self._columns.places:
-            points = np.random.default_rng(0).normal(size=(3, self._columns.width()))
-            wide = np.pad(points, ((0, 0), (0, len(new))))
-            kernels = [part for part in self._model.get_params().values() if isinstance(part, Kernel)]
-            for kernel in kernels:
-                if not np.allclose(kernel(points, points), kernel(wide, wide)):
-                    raise TypeError(f"{kernel!r} does not ignore columns of zeros; give every feature in the first row")
-        self._model.widen(self._columns.width(len(new)))
+        model = self._model
+        if model is not None and model.learner_ is not None and model.schema_ is not None:
+            if self._columns.places:
+                self._check_zeros(len(new))
+            old, now = model.schema_.names, self._columns.texts(new)
+            model.widen(now[len(old) :])
+            model.rename(dict(zip(old, now, strict=False)))
         self._columns.add(new)
+
+    def _check_zeros(self, new: int) -> None:
+        points = np.random.default_rng(0).normal(size=(3, self._columns.width()))
+        wide = np.pad(points, ((0, 0), (0, new)))
+        kernels = [part for part in self._inner.get_params().values() if isinstance(part, Kernel)]
+        for kernel in kernels:
+            if not np.allclose(kernel(points, points), kernel(wide, wide)):
+                raise TypeError(f"{kernel!r} does not ignore columns of zeros; give every feature in the first row")
 
 
 def columns_for(learner: Learner) -> Columns:

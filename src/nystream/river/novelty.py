@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from nystream.compose.novelty import checked_novelty, default_novelty, margin
 from nystream.learners.base import Learner
+from nystream.model import Model
 from nystream.river.columns import Features
 from nystream.river.named import AnomalyDetector, Named, columns_for, frames
 
@@ -37,10 +39,12 @@ class KernelNovelty(Named, AnomalyDetector):
     True
     """
 
+    _task: ClassVar[str] = "novelty"
+
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
-        self._model: Learner | None = None if learner is None else checked_novelty(learner).clone()
-        self._columns = columns_for(self._model or default_novelty(1))
+        self._model: Model | None = None
+        self._columns = columns_for(default_novelty(1) if learner is None else checked_novelty(learner))
 
     def learn_one(self, x: Features) -> None:
         """Learn one row."""
@@ -50,28 +54,16 @@ class KernelNovelty(Named, AnomalyDetector):
     def score_one(self, x: Features) -> float:
         """High for a novelty; features never seen in learning are ignored. The margin itself before the first row."""
         row = self._columns.row(x)
-        model = self._model if self._model is not None else default_novelty(1)
-        return margin(model) - float(model.predict(row[None])[0])
+        known = 0.0 if self._model is None else float(self._model.scores(row[None])[0, 0])
+        return margin(self._inner) - known
 
     def learn_many(self, X: Any) -> None:
         """Learn the rows of a frame, exactly as `learn_one` row by row."""
         block = self._block(X, learn=True)
-        self._started().run(block)
+        self._started().run_scores(block)
 
     def score_many(self, X: Any) -> Any:
         """Scores for the rows of a frame, as a series of the same library."""
         block = self._block(X, learn=False)
-        model = self._model if self._model is not None else default_novelty(1)
-        return frames.to_native_series(margin(model) - model.predict(block), name=None, like=frames.into_frame(X))
-
-    def _started(self) -> Learner:
-        """The learner; the default one is made for the features there are when it is first needed."""
-        if self._model is None:
-            self._model = default_novelty(self._columns.width())
-        return self._model
-
-    def _admit(self, new: list[Hashable]) -> None:
-        if self._model is None:
-            self._columns.add(new)
-        else:
-            super()._admit(new)
+        known = np.zeros(len(block)) if self._model is None else self._model.scores(block)[:, 0]
+        return frames.to_native_series(margin(self._inner) - known, name=None, like=frames.into_frame(X))

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Hashable, Mapping
 from typing import Any
 
-from nystream.choice import chosen
+import numpy as np
+
+from nystream.auto.learner import Auto
 from nystream.inputs import as_block
 from nystream.learners.base import Learner
+from nystream.model import Model
 from nystream.river.columns import Features, number_of
 from nystream.river.named import MiniBatchRegressor, Named, columns_for, frames
 
@@ -21,7 +26,8 @@ class KernelRegressor(Named, MiniBatchRegressor):
     that takes those, as the default does; to others it counts as 0, and so it does, to all, in the rows before it first
     appeared. For the built-in kernels and the features made from them a column of zeros changes no value, so this is
     exact; a learner whose width cannot grow says so when a new feature arrives. `learn_many` equals `learn_one` over
-    its rows. Both take weights `w` where the learner does (the default, least squares).
+    its rows. Both take weights `w` where the learner does (the default, least squares). Several targets are a dict, and
+    come back as one.
 
     Parameters
     ----------
@@ -39,38 +45,95 @@ class KernelRegressor(Named, MiniBatchRegressor):
 
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
-        self._model: Learner = chosen(learner)
-        if self._model.labels != "real":
-            raise ValueError(f"learner={learner!r} learns classes, not real targets; use KernelClassifier")
-        self._columns = columns_for(self._model)
+        self._model: Model | None = None
+        self._columns = columns_for(self._real())
+        self._targets: list[Hashable] | None = None
 
-    def learn_one(self, x: Features, y: float, w: float = 1.0) -> None:
-        """Learn one row with target y and weight w."""
-        self._learn(x, number_of("y", y, missing=None), w)
+    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Learn one row with target y, a number or a dict of numbers by name, and weight w."""
+        self._learn(x, self._numbers(y), w)
 
-    def predict_one(self, x: Features) -> float:
-        """The prediction; features never seen in learning are ignored. 0 before the first row."""
-        return float(self._model.predict(self._columns.row(x)[None])[0])
+    def predict_one(self, x: Features) -> Any:
+        """The prediction; features never seen in learning are ignored. 0 before the first row.
 
-    def predict_interval_one(self, x: Features, coverage: float = 0.9) -> tuple[float, float]:
+        A dict where targets are dicts.
+        """
+        if self._model is None:
+            return 0.0
+        p = self._model.scores(self._columns.row(x)[None])[0].tolist()
+        return p[0] if self._targets is None else dict(zip(self._targets, p, strict=True))
+
+    def predict_interval_one(self, x: Features, coverage: float = 0.9) -> Any:
         """Ends of an interval that covers this share of the labels to come; of learners with intervals, as the default.
 
-        From minus to plus infinity while too few rows have been learnt.
+        From minus to plus infinity while too few rows have been learnt. A dict of them where targets are dicts.
         """
-        if self._model.can("predict_interval") and not self._model.n_seen:
+        if self._model is None:
+            self._inner.predict_interval([[0.0]], coverage) if not self._inner.can("predict_interval") else None
             return -math.inf, math.inf
-        low, high = self._model.predict_interval(self._columns.row(x)[None], coverage)
-        return float(low[0]), float(high[0])
+        ends = self._model.predict_interval(self._columns.row(x)[None], coverage)
+        low, high = (np.reshape(end, -1).tolist() for end in ends)
+        if self._targets is None:
+            return low[0], high[0]
+        return dict(zip(self._targets, zip(low, high, strict=True), strict=True))
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
-        """Learn the rows of a frame with targets y, exactly as `learn_one` row by row."""
-        self._learn_frame(X, as_block(frames.into_series(y).to_numpy()[:, None], name="y"), w)
+        """Learn the rows of a frame with targets y, exactly as `learn_one` row by row; a frame of several targets."""
+        if hasattr(y, "columns"):
+            names: list[Hashable] = list(frames.into_frame(y).columns)
+            labels = as_block(frames.to_numpy(frames.into_frame(y)), name="y")
+            self._targets = self._same(names)
+        else:
+            labels = as_block(frames.into_series(y).to_numpy()[:, None], name="y")
+            self._same(None)
+        self._learn_frame(X, labels, w)
 
     def predict_many(self, X: Any) -> Any:
-        """Predictions for the rows of a frame, as a series of the same library."""
-        P = self._model.predict(self._block(X, learn=False))
-        return frames.to_native_series(P, name=None, like=frames.into_frame(X))
+        """Predictions for the rows of a frame, as a series (a frame of several targets) of the same library."""
+        block, like = self._block(X, learn=False), frames.into_frame(X)
+        P = np.zeros((len(block), 1)) if self._model is None else self._model.scores(block)
+        if self._targets is None:
+            return frames.to_native_series(P[:, 0], name=None, like=like)
+        return frames.to_native_frame(dict(zip(self._targets, P.T, strict=True)), like=like)
 
     def explain(self) -> str:
         """What carries the predictions now, in words; of learners that can say, as the default."""
-        return self._model.explain()
+        return self._inner.explain()
+
+    def _real(self) -> Learner:
+        if self.learner is not None and not isinstance(self.learner, Learner):
+            raise TypeError(f"learner must be a nystream learner or None, got {self.learner!r}")
+        pattern = Auto() if self.learner is None else self.learner
+        if pattern.labels != "real":
+            raise ValueError(f"learner={self.learner!r} learns classes, not real targets; use KernelClassifier")
+        return pattern
+
+    def _numbers(self, y: Any) -> Any:
+        """The target as a float, or those of a dict in their order."""
+        if not isinstance(y, Mapping):
+            self._same(None)
+            return number_of("y", y, missing=None)
+        numbers = {name: number_of(f"y[{name!r}]", value, missing=None) for name, value in y.items()}
+        names = self._same(list(numbers) if self._targets is None else self._targets, set(numbers))
+        self._targets = names
+        return [numbers[name] for name in names or ()]
+
+    def _same(self, names: list[Hashable] | None, given: set[Hashable] | None = None) -> list[Hashable] | None:
+        """The names of the targets; refused where they are others than before."""
+        known = self._model is not None and self._model.n_seen > 0
+        if known and (names != self._targets or (given is not None and given != set(self._targets or ()))):
+            shown = "one number" if self._targets is None else ", ".join(map(str, self._targets))
+            raise ValueError(f"y is not what it was before: {shown}")
+        return names
+
+    def _adopt(self, model: Model) -> None:
+        outputs = model.inner.outputs_
+        if outputs > 1:
+            names = model.schema_.targets if model.schema_ is not None else []
+            self._targets = list(names or model.notes_.get("targets") or range(outputs))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, atomically; for `load`, `nystream.load` and the commands."""
+        if self._model is not None and self._targets is not None:
+            self._model.notes_["targets"] = [str(name) for name in self._targets]
+        super().save(path)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import os
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream.choice import batch_order
+from nystream import persist
+from nystream.auto.learner import Auto
 from nystream.learners.base import Learner
+from nystream.model import Model
+from nystream.schema import Schema
+from nystream.tables.targets import columns_of
+from nystream.tables.values import is_absent
 from nystream.types import Array
 
 try:
@@ -22,16 +28,25 @@ __all__ = [
     "Online",
     "OutlierMixin",
     "RegressorMixin",
-    "batch",
     "check_classification_targets",
     "check_is_fitted",
+    "fitted",
     "validate_data",
 ]
 
+SEED = 0
+"""Of the order of rows that are given all at once."""
+
 
 class Online(BaseEstimator):  # type: ignore[misc]
-    """What the estimators share: the parameter, and the checks of inputs and weights."""
+    """What the estimators share: a `nystream.Model` inside, the checks of inputs and weights, saving and loading.
 
+    The fitted model is `model_`, its trained learner `learner_`.
+    """
+
+    model_: Model
+
+    _task: ClassVar[str] = "regression"
     _target: ClassVar[dict[str, bool]] = {}
     """How scikit-learn checks y."""
     _default_missing: ClassVar[bool] = True
@@ -40,11 +55,70 @@ class Online(BaseEstimator):  # type: ignore[misc]
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
 
+    @property
+    def learner_(self) -> Learner:
+        """The trained learner."""
+        check_is_fitted(self, "model_")
+        return self.model_.inner
+
+    def set_params(self, **params: Any) -> Self:
+        """As scikit-learn has it; `learner__memory` reaches into the default learner too."""
+        inside = any(name.startswith("learner__") for name in params)
+        if inside and self.learner is None and params.get("learner") is None:
+            params = {"learner": Auto(), **{name: value for name, value in params.items() if name != "learner"}}
+        found: Self = super().set_params(**params)
+        return found
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one file, atomically; for `load`, `nystream.load` and the commands."""
+        check_is_fitted(self, "model_")
+        self._note(self.model_.notes_)
+        self.model_.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """A fitted estimator of a model of the same task that was saved here, by a command, or from Python."""
+        model = persist.load(path)
+        if not isinstance(model, Model) or model.learner_ is None or model.schema_ is None:
+            raise ValueError(f"{os.fspath(path)} holds no trained model of `save`")
+        if model.task != cls._task:
+            raise ValueError(f"{os.fspath(path)} holds a model of {model.task}; {cls.__name__} is for {cls._task}")
+        estimator = cls(learner=model.learner)
+        names = model.schema_.names
+        estimator.n_features_in_ = len(names)
+        if names != [str(j) for j in range(len(names))]:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        estimator._adopt(model)
+        return estimator
+
+    def _adopt(self, model: Model) -> None:
+        """Take a trained model for one's own."""
+        self.model_ = model
+
+    def _note(self, notes: dict[str, Any]) -> None:
+        """Write down what belongs to the estimator and not to the model."""
+
+    def _fresh(self, **settings: Any) -> Model:
+        """A model that has learnt nothing, for the columns of the rows just checked."""
+        names = getattr(self, "feature_names_in_", None)
+        columns = [str(j) for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+        classes = settings.pop("classes", None)
+        return Model(self.learner, Schema(columns, task=self._task, classes=classes), **settings)
+
     def _checked(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool, keep: bool = False
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool, keep: bool = False, partly: bool = False
     ) -> tuple[Array, Any, Array | None]:
-        """Clean X, y, weights (None: all 1). Rows of weight 0 are left out, unless `keep`."""
-        X, y = validate_data(self, X, y, reset=reset, **self._numbers, **self._target)
+        """Clean X, y, weights (None: all 1). Rows of weight 0 are left out, unless `keep`; `partly`: labels may lack.
+
+        Labels of which some are missing come as a list with None in their places.
+        """
+        there = _there(y) if partly else None
+        if there is None or there.all():
+            X, y = validate_data(self, X, y, reset=reset, **self._numbers, **self._target)
+        else:
+            X, y = validate_data(self, X, reset=reset, **self._numbers), _listed(y)
+            if len(y) != len(X):
+                raise ValueError(f"y has {len(y)} labels for the {len(X)} rows of X")
         if sample_weight is None:
             return X, y, None
         weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -54,17 +128,18 @@ class Online(BaseEstimator):  # type: ignore[misc]
         if not some.any():
             raise ValueError("sample_weight is zero for every row; at least one weight must be positive")
         if not keep and not some.all():
-            X, y, weights = X[some], y[some], weights[some]
+            y = [label for label, kept in zip(y, some, strict=True) if kept] if isinstance(y, list) else y[some]
+            X, weights = X[some], weights[some]
         return X, y, None if bool((weights == 1).all()) else weights
 
-    def _clean(self, X: Any, fitted: str) -> Array:
-        check_is_fitted(self, fitted)
+    def _clean(self, X: Any) -> Array:
+        check_is_fitted(self, "model_")
         block: Array = validate_data(self, X, reset=False, **self._numbers)
         return block
 
     @property
     def _missing(self) -> bool:
-        return bool(getattr(self.learner, "missing", self._default_missing))
+        return self._default_missing if not isinstance(self.learner, Learner) else self.learner.missing
 
     @property
     def _numbers(self) -> dict[str, Any]:
@@ -77,8 +152,28 @@ class Online(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def batch(learner: Learner, X: Array, y: Any, weights: Array | None) -> tuple[Array, Any, Array | None]:
-    """The rows of `fit` as the learner is to get them; some learners use the whole of X before they learn."""
-    learner.prepare(X, weights)
-    order = batch_order(learner, len(X))
-    return X[order], y[order], None if weights is None else weights[order]
+def fitted(model: Model, X: Array, y: Any, weights: Array | None) -> Model:
+    """The model after one pass over rows that are given all at once, whose order means nothing.
+
+    Some learners use the whole of X before they learn. `Auto` follows the stream: of rows sorted by label, say, it
+    would believe that the last label comes again. So it gets them shuffled, always in the same way.
+    """
+    model.prepare(X, weights)
+    shuffled = isinstance(model.inner, Auto)
+    order: Any = np.random.default_rng(SEED).permutation(len(X)) if shuffled else slice(None)
+    model.run_scores(X[order], y[order], None if weights is None else weights[order])
+    return model
+
+
+def _there(y: Any) -> Any:
+    """Which labels there are; None where y is no column of labels, which scikit-learn then says."""
+    try:
+        parts = columns_of(y, len(y))
+    except (TypeError, ValueError):
+        return None
+    return np.array([not any(is_absent(v) or v == "" for v in row) for row in zip(*parts, strict=True)], dtype=bool)
+
+
+def _listed(y: Any) -> list[Any]:
+    parts = [part.tolist() if isinstance(part, np.ndarray) else list(part) for part in columns_of(y, len(y))]
+    return parts[0] if len(parts) == 1 else [list(row) for row in zip(*parts, strict=True)]

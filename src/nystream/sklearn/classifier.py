@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream.choice import chosen
-from nystream.compose.classes import class_learner
+from nystream.compose.classifier import Classifier
 from nystream.learners.base import Learner
-from nystream.sklearn.base import ClassifierMixin, Online, batch, check_classification_targets, check_is_fitted
+from nystream.model import Model
+from nystream.model.weighting import BALANCED, ClassWeight
+from nystream.sklearn.base import ClassifierMixin, Online, check_classification_targets, check_is_fitted, fitted
+from nystream.tables.targets import class_names
 from nystream.types import Array
 
 __all__ = ["OnlineKernelClassifier"]
@@ -32,11 +34,16 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     ----------
     learner : Learner or None
         As in `OnlineKernelRegressor`.
+    class_weight : None, "balanced" or dict of label to weight
+        For learners that take weights, as the default and least squares do. "balanced": all classes count alike; in
+        `partial_fit` by the rows so far, see `nystream.model.weighting`.
 
     Attributes
     ----------
     classes_ : array
         The labels known so far, sorted.
+    model_ : Model
+        The trained model: a learner with the names of its columns and of its classes.
     learners_ : list of Learner
         The trained learners: one, or one per class where classes are learnt one against the rest.
     n_features_in_, feature_names_in_
@@ -53,6 +60,12 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     ['in', 'out']
     """
 
+    _task: ClassVar[str] = "classification"
+
+    def __init__(self, learner: Learner | None = None, class_weight: ClassWeight = None) -> None:
+        super().__init__(learner)
+        self.class_weight = class_weight
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn the rows in one pass.
 
@@ -60,76 +73,96 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         stream: it gets them shuffled, in the same way each time. Streams go through `partial_fit` or
         `predict_then_learn`. Rows of weight 0 are left out.
         """
-        coding = class_learner(chosen(self.learner))
         X, y, weights = self._checked(X, y, sample_weight, reset=True)
         check_classification_targets(y)
-        labels, numbers = np.unique(y, return_inverse=True)
-        coding.declare(len(labels))
-        for learner in coding.learners:
-            X, numbers, weights = batch(learner, X, numbers, weights)
-        coding.run(X, numbers, weights)
-        self.coding_, self.classes_, self.numbers_ = coding, labels, np.arange(len(labels))
+        labels = np.unique(y)
+        weight = self.class_weight
+        if weight == BALANCED:  # all rows are there: every class has the weight that it would have in the end
+            weight = dict(zip(labels.tolist(), _balanced(labels, y, weights), strict=True))
+        model = self._fresh(classes=class_names(labels), class_weight=weight)
+        self.model_ = fitted(model, X, y, weights)
+        self.classes_, self.numbers_ = labels, np.arange(len(labels))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows, in their order. `classes` declares labels beforehand; it is never required."""
+        """Learn more rows, in their order. `classes` declares labels beforehand; it is never required.
+
+        Rows without a label (None, nan, "") are left out.
+        """
         self._learn(X, y, classes, sample_weight, keep=False)
         return self
 
     def predict_then_learn(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """`partial_fit`, returning the labels that were predicted row by row before each label was read.
 
-        Each answer is one of the labels known at the time. Only the very first row, when none is, gets the smallest
-        label of the block.
+        Each answer is one of the labels known at the time; None before the first. A row without a label (None, nan, "")
+        is predicted and not learnt.
         """
         return self._chosen(self._learn(X, y, None, sample_weight, keep=True))
 
     def decision_function(self, X: Any) -> Array:
         """Scores: (n,) for two classes, positive where the second is predicted; else (n, classes)."""
-        X = self._clean(X, "coding_")
-        F = self.coding_.scores(X)[:, self.numbers_]
+        X = self._clean(X)
+        F = self.model_.scores(X)[:, self.numbers_]
         if F.shape[1] == 2:
             return (F[:, 1] - F[:, 0]) / 2  # the scores are opposite; so the sign agrees with `predict` to the last bit
         return F if F.shape[1] > 2 else F[:, 0]
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities (n, classes) in the order of `classes_`."""
-        X = self._clean(X, "coding_")
-        return self.coding_.probabilities(X)[:, self.numbers_]
+        X = self._clean(X)
+        return self.model_.probabilities(X)[:, self.numbers_]
 
     def predict(self, X: Any) -> Any:
         """Labels (n,)."""
-        X = self._clean(X, "coding_")
-        return self._chosen(self.coding_.scores(X))
+        X = self._clean(X)
+        return self._chosen(self.model_.scores(X))
 
     def explain(self) -> str:
         """What carries the predictions now, in words; of learners that can say, as the default."""
-        check_is_fitted(self, "coding_")
-        return str(self.coding_.explain())
+        check_is_fitted(self, "model_")
+        return self.model_.explain()
 
     @property
     def learners_(self) -> list[Learner]:
-        check_is_fitted(self, "coding_")
-        return self.coding_.learners
+        learner = self.learner_
+        return learner.inner_.learners if isinstance(learner, Classifier) else [learner]
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        self.class_weight = model.class_weight
+        labels = np.array(model.classes)
+        self.numbers_ = np.argsort(labels)
+        self.classes_ = labels[self.numbers_]
 
     def _chosen(self, F: Array) -> Any:
-        return self.classes_[F[:, self.numbers_].argmax(axis=1)]
+        known = ~np.isnan(F).any(axis=1)
+        labels = self.classes_[F[:, self.numbers_].argmax(axis=1)]
+        return labels if known.all() else np.where(known, labels.astype(object), None)
 
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, keep: bool) -> Array:
-        first = not hasattr(self, "coding_")
-        coding = class_learner(chosen(self.learner)) if first else self.coding_
-        X, y, weights = self._checked(X, y, sample_weight, reset=first, keep=keep)
-        check_classification_targets(y)
-        declared = self.classes_[np.argsort(self.numbers_)] if not first else y[:0]
+        first = not hasattr(self, "model_")
+        X, y, weights = self._checked(X, y, sample_weight, reset=first, keep=keep, partly=True)
+        there = y if isinstance(y, np.ndarray) else np.array([v for v in class_names(y) if v is not None])
+        if len(there):
+            check_classification_targets(there)
+        model = self._fresh(class_weight=self.class_weight) if first else self.model_
+        declared = there[:0] if first else self.classes_[np.argsort(self.numbers_)]
         if classes is not None:
             declared = _appended(declared, np.unique(classes))
-        labels = _appended(declared, y)
+        labels = _appended(declared, there) if len(there) else declared
+        model.declare(declared)
+        F = model.run_scores(X, y, weights).P
         order = np.argsort(labels)
-        coding.check(len(labels))
-        coding.declare(len(declared))
-        F = coding.run(X, order[np.searchsorted(labels, y, sorter=order)], weights)
-        self.coding_, self.classes_, self.numbers_ = coding, labels[order], order
+        self.model_, self.classes_, self.numbers_ = model, labels[order], order
         return F
+
+
+def _balanced(labels: Any, y: Any, weights: Array | None) -> list[float]:
+    """n / (K n_c) of every class, rows counted by their weights."""
+    w = np.ones(len(y)) if weights is None else weights
+    counts = np.array([w[y == label].sum() for label in labels])
+    return (w.sum() / (len(labels) * counts)).tolist()
 
 
 def _appended(labels: Any, more: Any) -> Any:

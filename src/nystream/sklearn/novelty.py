@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream.compose.novelty import RecentQuantile, adapts, checked_novelty, default_novelty, margin
+from nystream.compose.novelty import RecentQuantile, adapts, checked_novelty, margin
 from nystream.learners.base import Learner
+from nystream.model import Model
 from nystream.sklearn.base import Online, OutlierMixin, validate_data
 from nystream.types import Array
 
@@ -49,6 +50,7 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
     [1, -1]
     """
 
+    _task: ClassVar[str] = "novelty"
     _default_missing: ClassVar[bool] = False
 
     def __init__(self, learner: Learner | None = None, contamination: float | str = 0.1) -> None:
@@ -58,15 +60,15 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Forget everything, then learn the rows in their order, in one pass. y is ignored."""
         X = validate_data(self, X, **self._numbers)
-        learner, recent = self._start(X.shape[1])
-        learner.run(X)
+        model, recent = self._start()
+        model.run_scores(X)
         if recent is not None:
-            scores = learner.predict(X)
+            scores = model.scores(X)[:, 0]
             recent.passed(scores[-recent.size :])
             self.offset_ = float(np.quantile(scores, recent.share))
         else:
-            self.offset_ = margin(learner)
-        self.learner_, self.recent_ = learner, recent
+            self.offset_ = margin(model.inner)
+        self.model_, self.recent_ = model, recent
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -84,8 +86,8 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
 
     def score_samples(self, X: Any) -> Array:
         """Scores (n,): low is novel."""
-        X = self._clean(X, "learner_")
-        return self.learner_.predict(X)
+        X = self._clean(X)
+        return self.model_.scores(X)[:, 0]
 
     def decision_function(self, X: Any) -> Array:
         """Scores minus the threshold (n,): negative for outliers."""
@@ -95,32 +97,46 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
         """1 for inliers, -1 for outliers, (n,)."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
-    def _start(self, d: int) -> tuple[Learner, RecentQuantile | None]:
-        learner = default_novelty(d) if self.learner is None else checked_novelty(self.learner).clone()
-        share = self.contamination
+    def _start(self) -> tuple[Model, RecentQuantile | None]:
+        if self.learner is not None:
+            checked_novelty(self.learner)
+        model, share = self._fresh(), self.contamination
         if isinstance(share, (float, int, np.floating)) and 0 < share <= 0.5:
-            return learner, RecentQuantile(float(share))
+            return model, RecentQuantile(float(share))
         if share != "auto":
             raise ValueError(f"contamination must be 'auto' or a share in (0, 0.5], got {share!r}")
-        if not adapts(learner):
+        if not adapts(model.inner):
             raise ValueError(
                 "contamination='auto' needs a learner that adapts its margin, such as NORMA(Gaussian(1.0), "
-                f"loss='novelty', nu=0.1); {learner!r} does not"
+                f"loss='novelty', nu=0.1); {model.inner!r} does not"
             )
-        return learner, None
+        return model, None
 
     def _learn(self, X: Any) -> tuple[Array, Array]:
         """Scores made before each row was learnt, and the thresholds that stood then."""
-        first = not hasattr(self, "learner_")
+        first = not hasattr(self, "model_")
         X = validate_data(self, X, reset=first, **self._numbers)
-        learner, recent = self._start(X.shape[1]) if first else (self.learner_, self.recent_)
+        model, recent = self._start() if first else (self.model_, self.recent_)
         if recent is not None:
-            scores = learner.run(X)
+            scores = model.run_scores(X).P[:, 0]
             thresholds = recent.passed(scores)
             self.offset_ = recent.value
         else:
-            rounds = [(margin(learner), learner.step(x)) for x in X]
+            rounds = [(margin(model.inner), model.step(x)) for x in X]
             thresholds, scores = np.array(rounds).T
-            self.offset_ = margin(learner)
-        self.learner_, self.recent_ = learner, recent
+            self.offset_ = margin(model.inner)
+        self.model_, self.recent_ = model, recent
         return scores, thresholds
+
+    def _note(self, notes: dict[str, Any]) -> None:
+        notes["contamination"], notes["offset"] = self.contamination, self.offset_
+        notes["recent"] = None if self.recent_ is None else self.recent_.numbers
+
+    def _adopt(self, model: Model) -> None:
+        super()._adopt(model)
+        notes = model.notes_
+        self.contamination = notes.get("contamination", 0.1)
+        self.recent_ = None if self.contamination == "auto" else RecentQuantile(self.contamination)
+        if self.recent_ is not None:
+            self.recent_.passed(notes.get("recent") or ())
+        self.offset_ = notes["offset"] if "offset" in notes else margin(model.inner)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from nystream.choice import chosen
 from nystream.learners.base import Learner
-from nystream.sklearn.base import Online, RegressorMixin, batch, check_is_fitted
+from nystream.sklearn.base import Online, RegressorMixin, check_is_fitted, fitted
 from nystream.types import Array
 
 __all__ = ["OnlineKernelRegressor"]
@@ -26,8 +25,10 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
 
     Attributes
     ----------
+    model_ : Model
+        The trained model: a learner with the names of its columns.
     learner_ : Learner
-        The trained learner, with its `save`, `regret`, `std` and so on where it has them.
+        The trained learner, with its `regret`, `std` and so on where it has them.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -50,55 +51,56 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
         stream: it gets them shuffled, in the same way each time. Streams go through `partial_fit` or
         `predict_then_learn`. Rows of weight 0 are left out.
         """
-        learner = self._real()
+        self._check_learner()
         X, y, weights = self._checked(X, y, sample_weight, reset=True)
-        learner.run(*batch(learner, X, y, weights))
-        self.learner_ = learner
+        self.model_ = fitted(self._fresh(), X, y, weights)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn more rows, in their order."""
+        """Learn more rows, in their order. Rows without a target (None, nan) are left out."""
         self._learn(X, y, sample_weight, keep=False)
         return self
 
     def predict_then_learn(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """`partial_fit`, returning the predictions that were made row by row before each target was read."""
+        """`partial_fit`, returning the predictions that were made row by row before each target was read.
+
+        A row without a target (None, nan) is predicted and not learnt.
+        """
         return self._learn(X, y, sample_weight, keep=True)
 
     def predict(self, X: Any) -> Array:
         """Predictions (n,), or (n, targets)."""
-        X = self._clean(X, "learner_")
-        return self.learner_.predict(X)
+        X = self._clean(X)
+        predictions: Array = self.model_.predict(X)
+        return predictions
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Lower and upper ends, shaped as `predict`, of intervals that cover this share of the labels to come.
 
         Of learners with intervals, as the default; refused (`nystream.Unable`) by others.
         """
-        X = self._clean(X, "learner_")
-        ends: tuple[Array, Array] = self.learner_.predict_interval(X, coverage)
-        return ends
+        X = self._clean(X)
+        return self.model_.predict_interval(X, coverage)
 
     def explain(self) -> str:
         """What carries the predictions now, in words; of learners that can say, as the default."""
-        check_is_fitted(self, "learner_")
-        return str(self.learner_.explain())
+        check_is_fitted(self, "model_")
+        return self.model_.explain()
 
-    def _real(self) -> Learner:
-        learner = chosen(self.learner)
-        if learner.labels != "real":
-            raise ValueError(f"learner={learner!r} learns classes, not real targets; use OnlineKernelClassifier")
-        return learner
+    def _check_learner(self) -> None:
+        if isinstance(self.learner, Learner) and self.learner.labels != "real":
+            raise ValueError(f"learner={self.learner!r} learns classes, not real targets; use OnlineKernelClassifier")
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, keep: bool) -> Array:
-        first = not hasattr(self, "learner_")
-        learner = self._real() if first else self.learner_
-        X, y, weights = self._checked(X, y, sample_weight, reset=first, keep=keep)
-        predictions = learner.run(X, y, weights)
-        self.learner_ = learner
+        self._check_learner()
+        first = not hasattr(self, "model_")
+        X, y, weights = self._checked(X, y, sample_weight, reset=first, keep=keep, partly=True)
+        model = self._fresh() if first else self.model_
+        predictions: Array = model.run(X, y, weights)
+        self.model_ = model
         return predictions
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.learner is None or bool(getattr(self.learner, "multi_output", False))
+        tags.target_tags.multi_output = not isinstance(self.learner, Learner) or self.learner.multi_output
         return tags

@@ -1,0 +1,128 @@
+"""What changes a model beside the rows it learns: classes and columns told beforehand or late, merging, unlearning."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from nystream.compose.classifier import Classifier
+from nystream.model.forwarded import Forwarded
+from nystream.model.labels import labels_of
+from nystream.schema import Schema
+from nystream.tables.targets import class_names, columns_of
+
+__all__ = ["Changing"]
+
+M = TypeVar("M", bound="Changing")
+
+
+class Changing(Forwarded):
+    """A model with its schema; how rows are learnt is the model's own."""
+
+    schema: Schema | None
+
+    def _open(self, schema: Schema) -> None:
+        raise NotImplementedError
+
+    def _begin(self, parts: list[Any] | None) -> None:
+        raise NotImplementedError
+
+    def _places(self) -> dict[Any, int]:
+        raise NotImplementedError
+
+    def declare(self, classes: Any) -> None:
+        """There are these classes too, whether seen or not, in this order after those so far."""
+        names = [name for name in class_names(list(classes)) if name not in self.classes]
+        if names and self.schema_ is None:
+            if self.schema is None:
+                raise ValueError("classes are declared in the schema, or when there were rows")
+            self._open(self.schema)
+        if names:
+            self.classes_ = [*self.classes_, *names]
+            self._reserve(self.inner.d_)
+
+    def prepare(self, rows: Any, weights: Any = None) -> None:
+        """Let the learner see all rows of a batch before it learns them, where it makes use of that.
+
+        For a model with a declared task, and with all its classes, before its first row.
+        """
+        if self.schema is None or self.schema.task is None or self.learner_ is not None:
+            raise ValueError("only a model with a schema that says its task is prepared, before its first row")
+        self._open(self.schema)
+        self._begin(None)
+        X = self.inputs(rows)
+        learner = self.inner
+        if isinstance(learner, Classifier):
+            self._reserve(X.shape[1])
+            for part in learner.inner_.learners:
+                part.prepare(X, weights)
+        else:
+            learner.prepare(X, weights)
+
+    def _reserve(self, d: int) -> None:
+        """Room for the classes that are known, once the learner has started."""
+        if d and self.classes_:
+            self.inner.reserve(d, self.inner.classes or max(2, len(self.classes_)))
+
+    def widen(self, names: Sequence[str]) -> None:
+        """Columns of numbers that appear late: they were 0 in every row so far, or missing, as the learner has it."""
+        schema = self.schema_
+        if schema is None or self.learner_ is None:
+            raise ValueError("the model has learnt nothing yet: declare all columns in its schema")
+        if not len(names):
+            return
+        self._check_numeric(schema)
+        wider = schema.described(columns={**schema.columns, **dict.fromkeys(names, "number")})
+        encoder = wider.encoder()
+        self.learner_.widen(len(encoder.columns))
+        self.schema_, self.encoder_ = wider, encoder
+
+    def _check_numeric(self, schema: Schema) -> None:
+        if not schema.numeric:
+            raise ValueError("the columns of this model are encoded: they cannot be renamed, and none can be added")
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Other names for columns, in their places."""
+        schema = self.schema_
+        if schema is None or all(old == new for old, new in names.items()):
+            return
+        columns = {names.get(name, name): kind for name, kind in schema.columns.items()}
+        if len(columns) < len(schema.columns):
+            raise ValueError(f"two columns would have one name: {names}")
+        self._check_numeric(schema)
+        self.schema_ = schema.described(columns=columns)
+        self.encoder_ = self.schema_.encoder()
+
+    def merge(self: M, other: M) -> M:
+        """Become the model of both streams: equal columns, kinds and task, and classes in one order."""
+        ours, theirs = self.schema_, other.schema_
+        if other.learner_ is None or theirs is None:
+            return self
+        if self.learner_ is None or ours is None:
+            self._restore(copy.deepcopy(other._state()))
+            return self
+        for what, a, b in (
+            ("columns", ours.columns, theirs.columns),
+            ("task", ours.task, theirs.task),
+            ("classes", self.classes_, other.classes_),
+        ):
+            if a != b:
+                raise ValueError(f"models that merge must have the same {what}; got {a} and {b}")
+        self.learner_.merge(other.learner_)
+        self.n_unlabelled_ += other.n_unlabelled_
+        self.n_misfits_ += other.n_misfits_
+        self.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]
+        return self
+
+    def unlearn(self: M, rows: Any, y: Any, weights: Any = None) -> M:
+        """Forget rows that were learnt, exactly."""
+        X = self.inputs(rows)
+        learner, schema = self.learner_, self.schema_
+        assert learner is not None
+        assert schema is not None
+        labels = labels_of(columns_of(y, len(X)), len(X), schema, 1, self.classes_, self._places(), "row {}".format)
+        if len(labels.classes) > len(self.classes_) or not labels.there.all():
+            raise ValueError("every row to unlearn needs the label it was learnt with")
+        learner.unlearn(X, labels.Y, weights)
+        return self

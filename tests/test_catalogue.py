@@ -53,9 +53,10 @@ def test_scaling_is_for_those_who_do_not_scale_themselves_and_can_be_left_out():
     assert isinstance(ons, Standardized)
     assert isinstance(ons.learner, StandardizedTarget)
     assert (ons.learner.bound, algorithm(ons)) == (3.0, "ONS")
-    assert algorithm(build("ons", "regression", standardize=False)) == type(
-        build("ons", "regression", standardize=False)
-    ).__name__
+    assert (
+        algorithm(build("ons", "regression", standardize=False))
+        == type(build("ons", "regression", standardize=False)).__name__
+    )
     assert not isinstance(build("pkrr", "regression").learner, StandardizedTarget)
 
 
@@ -75,7 +76,7 @@ def test_booleans_are_written_as_people_do(text, value):
         ("pkrr", None, {"lam__x": 1}, "lam=0.01 has no parameters of its own"),
         ("fogd", "regression", {"loss": "hinge"}, "fogd with loss='hinge' learns classes, and the target is a number"),
         ("fogd", None, {"loss": "hing"}, "hing"),
-        ("fogd", "classification", {"loss": "pinball"}, "pinball"),
+        ("fogd", "classification", {"loss": "novelty"}, "learns without labels"),
     ],
 )
 def test_settings_that_do_not_fit_are_one_clear_error(name, task, settings, message):
@@ -89,13 +90,20 @@ ODD = ["abc", -1, 0, None, [], {}, True, 1e308, float("nan"), "1", 2.5]
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_odd_values_of_every_parameter_are_refused_as_a_value_or_work(name):
     """Never another error than ValueError, neither at construction nor at the first rows."""
-    rows, targets = X[:12], {"real": Y[:12] / 1000, "sign": np.sign(y[:12] - 14), "class": np.arange(12) % 2}
     for parameter in CATALOGUE[name].cls._names():
         for value in ODD:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                try:
-                    learner = build(name, settings={parameter: value})
-                    learner.run(rows, targets[learner.labels])
-                except ValueError as error:
-                    assert len(str(error).splitlines()) == 1, (parameter, value)
+            refusal = outcome(name, parameter, value)
+            assert len(refusal.splitlines()) <= 1, (parameter, value)
+
+
+def outcome(name, parameter, value):
+    """The refusal of a parameter, or nothing."""
+    targets = {"real": Y[:12] / 1000, "sign": np.sign(y[:12] - 14), "class": np.arange(12) % 2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            learner = build(name, settings={parameter: value})
+            learner.run(X[:12], targets[learner.labels])
+        except ValueError as error:
+            return str(error)
+    return ""

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-__all__ = ["Params", "affordable", "at_least", "one_of", "positive"]
+__all__ = ["Params", "affordable", "at_least", "boolean", "one_of", "positive"]
 
 SHOWN = 8
 """Numbers of an array that `repr` shows; of a larger one it shows the shape, so that messages stay one line."""
@@ -152,6 +152,13 @@ def at_least(name: str, value: Any, low: int) -> Any:
     if not whole or value < low:
         raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
     return value
+
+
+def boolean(name: str, value: Any) -> bool:
+    """The value itself, or a ValueError that names it: True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:

@@ -33,7 +33,8 @@ def for_task(learner: Learner | None, task: str, d: int) -> Learner:
             raise ValueError(f"{algorithm(fresh)} {_classes_only(fresh)}")
         return fresh
     fresh = fresh.for_classes()
-    return fresh if fresh.labels == "class" else Classifier(fresh)
+    own = fresh.labels == "class" and fresh.can("probabilities")
+    return fresh if own else Classifier(fresh)
 
 
 def _classes_only(learner: Learner) -> str:

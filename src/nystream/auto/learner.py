@@ -18,7 +18,7 @@ from nystream.auto.stack import Stack
 from nystream.auto.targets import Targets, within
 from nystream.inputs import as_block
 from nystream.learners.base import Learner
-from nystream.params import one_of, positive
+from nystream.params import boolean, one_of, positive
 from nystream.scaling.ring import Ring
 from nystream.seeds import checked_seed, generator
 from nystream.types import Array, LabelKind, Seed
@@ -111,9 +111,11 @@ class Auto(Learner):
     ) -> None:
         self.memory = memory
         self.deadline = deadline
-        self.lags = lags
+        self.lags = boolean("lags", lags)
         self.seed = checked_seed(seed)
         self.task = one_of("task", task, ("regression", "classification"))
+        if recipe is not None and not isinstance(recipe, Recipe):
+            raise ValueError(f"recipe must be a Recipe or None, got {recipe!r}")
         self.recipe = recipe
         bytes_of(memory), seconds_of(deadline)  # refuse what is neither
 

@@ -73,7 +73,7 @@ class Aggregate(Ensemble):
         self, learners: Sequence[Learner], *, bound: float, rule: str = "aa", prior: ArrayLike | None = None
     ) -> None:
         self.learners = learners
-        self.bound = positive("bound", bound)
+        self.bound = positive("bound", bound, below=1e150)  # its square must be finite
         self.rule = one_of("rule", rule, tuple(SLACK))
         self.prior = prior
         check_learners(learners, "Aggregate")

@@ -70,7 +70,7 @@ class Mixture(Ensemble):
         self, learners: Sequence[Learner], *, bound: float, share: float = 0.001, eta: float | None = None
     ) -> None:
         self.learners = learners
-        self.bound = positive("bound", bound)
+        self.bound = positive("bound", bound, below=1e150)  # its square must be finite
         self.share = positive("share", share, below=1.0)
         self.eta = None if eta is None else positive("eta", eta)
         check_learners(learners, "Mixture")

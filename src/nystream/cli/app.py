@@ -54,7 +54,7 @@ def call(arguments: list[str]) -> int:
     """Run one command line; the exit code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = _tell
+        warnings.showwarning = lambda message, *_, **__: _tell(message)
         return _called(arguments)
 
 
@@ -80,7 +80,7 @@ def _called(arguments: list[str]) -> int:
         return _refuse(_one_line(error))
 
 
-def _tell(message: Warning | str, *_: Any) -> None:
+def _tell(message: Warning | str) -> None:
     print(f"nystream: {' '.join(str(message).split())}", file=sys.stderr)
 
 

@@ -18,7 +18,7 @@ from nystream.learners.links import LINKS
 from nystream.metrics.base import Metric
 from nystream.metrics.meters import Meter, Progress
 from nystream.model import Model
-from nystream.types import Array
+from nystream.types import Array, LabelKind
 
 __all__ = ["Snapshot", "Trial"]
 
@@ -31,6 +31,10 @@ class Forecaster(Protocol):
     def step(self, x: Any, y: Any = None) -> Any: ...
     def run(self, X: Any, Y: Any = None) -> Array: ...
     def can(self, ability: str) -> bool: ...
+    @property
+    def labels(self) -> LabelKind: ...
+    @property
+    def link(self) -> str | None: ...
 
 
 class Snapshot(NamedTuple):

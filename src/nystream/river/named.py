@@ -30,10 +30,12 @@ __all__ = ["AnomalyDetector", "MiniBatchClassifier", "MiniBatchRegressor", "Name
 class Named:
     """What the estimators share: a `nystream.Model`, once there was a row, and from named features to its rows."""
 
-    learner: Learner | None
     _columns: Columns
     _model: Model | None
     _task: ClassVar[str] = "regression"
+
+    def __init__(self, learner: Learner | None = None) -> None:
+        self.learner = learner
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, atomically; for `load`, `nystream.load` and the commands."""

@@ -136,7 +136,7 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
         super()._adopt(model)
         notes = model.notes_
         self.contamination = notes.get("contamination", 0.1)
-        self.recent_ = None if self.contamination == "auto" else RecentQuantile(self.contamination)
+        self.recent_ = RecentQuantile(self.contamination) if isinstance(self.contamination, float) else None
         if self.recent_ is not None:
             self.recent_.passed(notes.get("recent") or ())
         self.offset_ = notes["offset"] if "offset" in notes else margin(model.inner)

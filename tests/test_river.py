@@ -32,7 +32,14 @@ def probabilities(model, rows):
     return np.array([list(model.predict_proba_one(x).values()) for x in rows])
 
 
-@pytest.mark.parametrize("model", [KernelRegressor(), KernelClassifier()], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(KernelRegressor(), id="KernelRegressor"),
+        pytest.param(KernelClassifier(CLASSIFIERS["PKRR"]()), id="KernelClassifier of PKRR"),
+        pytest.param(KernelClassifier(), id="KernelClassifier", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_every_check_of_river_passes_and_none_is_skipped(model):
     assert model._unit_test_skips() == DOWNLOADS
     passed: Counter[str] = Counter()

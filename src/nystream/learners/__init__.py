@@ -1,5 +1,6 @@
 """The learners: one published algorithm, one file."""
 
+from nystream.learners.abilities import ABILITIES, Abilities, Unable
 from nystream.learners.base import Learner
 from nystream.learners.bsgd import BSGD
 from nystream.learners.budget_pa import BudgetPA
@@ -31,6 +32,9 @@ from nystream.learners.smoother import KernelSmoother
 from nystream.learners.svmd import SVMD
 
 __all__ = [
+    "ABILITIES",
+    "Abilities",
+    "Unable",
     "FOGD",
     "ONS",
     "PKAWV",

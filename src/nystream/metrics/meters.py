@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
 
 from nystream.metrics.base import Direction
 from nystream.params import Params
@@ -60,11 +58,10 @@ class Regret(Meter):
     told_: bool = False
 
     def read(self, progress: Progress) -> float:
-        regret = getattr(progress.learner, "regret", None)
-        if regret is None:
+        if not progress.learner.can("regret"):
             return float("nan")
         try:
-            return float(regret()) if progress.learner.n_seen else 0.0
+            return float(progress.learner.regret()) if progress.learner.n_seen else 0.0
         except (TypeError, ValueError) as error:  # an evaluation of many hours does not end for one column
             if not self.told_:
                 self.told_ = True
@@ -81,11 +78,10 @@ class RegretBound(Meter):
     name = "regret_bound"
 
     def read(self, progress: Progress) -> float:
-        bound = getattr(progress.learner, "regret_bound", None)
-        if bound is None or getattr(progress.learner, "regret", None) is None:
+        if not (progress.learner.can("regret_bound") and progress.learner.can("regret")):
             return float("nan")
         try:
-            return float(bound()) if progress.learner.n_seen else 0.0
+            return float(progress.learner.regret_bound()) if progress.learner.n_seen else 0.0
         except (TypeError, ValueError):  # it asks for a comparator, or has a reason that `Regret` tells
             return float("nan")
 
@@ -130,8 +126,7 @@ class Bytes(Meter):
 class Weights(Meter):
     """What the parts of a learner, experts say, count for now: a column `weights[name]` for each of them.
 
-    It is the learner's own `weights()`: numbers by name, or an array, whose parts are called 1, 2, ... in order and
-    averaged over several outputs. Learners without it have no such column.
+    It is the learner's own `weights()`: shares by name. Learners without it have no such column.
     """
 
     name = "weights"
@@ -143,14 +138,7 @@ class Weights(Meter):
     @staticmethod
     def parts_of(learner: Any) -> dict[str, float]:
         """The weights of a learner's parts by name; none if it has no such parts."""
-        weights = getattr(learner, "weights", None)
-        if weights is None:
-            return {}
-        found: Any = weights()
-        if not isinstance(found, Mapping):
-            rows = np.asarray(found, dtype=np.float64)
-            found = {str(i): row.mean() for i, row in enumerate(rows, 1)}
-        return {part: float(value) for part, value in found.items()}
+        return dict(learner.weights()) if learner.can("weights") else {}
 
     @classmethod
     def parts(cls, columns: Iterable[str]) -> dict[str, str]:

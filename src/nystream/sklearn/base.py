@@ -79,7 +79,6 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
 def batch(learner: Learner, X: Array, y: Any, weights: Array | None) -> tuple[Array, Any, Array | None]:
     """The rows of `fit` as the learner is to get them; some learners use the whole of X before they learn."""
-    if hasattr(learner, "prepare"):
-        learner.prepare(X, weights)
+    learner.prepare(X, weights)
     order = batch_order(learner, len(X))
     return X[order], y[order], None if weights is None else weights[order]

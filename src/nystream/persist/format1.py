@@ -187,6 +187,7 @@ def _with_schema(tree: dict[str, Any]) -> dict[str, Any]:
     schema = {"columns": columns, "target": None, "task": task, "classes": None, "formats": None}
     described = {"$class": "schema/schema", "params": schema, "state": {}}
     plain = {"$class": "tables/plain", "params": {"names": names}, "state": {}}
-    fresh = {"learner": learner, "schema": described if names else None, "on_error": "raise"}
-    known = {"learner_": trained, "schema_": described, "encoder_": plain, "classes_": classes}
+    fresh = {"learner": learner, "schema": described if names else None}
+    known = {"learner_": trained, "schema_": described, "encoder_": plain, "classes_": classes, "counts_": []}
+    known["notes_"] = {"$dict": []}
     return {"$class": tree["$class"], "params": fresh, "state": known if names and width else {}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -80,7 +80,15 @@ def _called(arguments: list[str]) -> int:
         return _refuse(_one_line(error))
 
 
-def _tell(message: Warning | str, *_: Any) -> None:
+def _tell(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """`warnings.showwarning`, as one line."""
     print(f"nystream: {' '.join(str(message).split())}", file=sys.stderr)
 
 

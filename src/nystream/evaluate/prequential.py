@@ -173,7 +173,8 @@ def _blocks(stream: Stream | tuple[Any, Any], size: int) -> Iterator[tuple[Any, 
     """
     if isinstance(stream, tuple) or not callable(getattr(stream, "blocks", None)):
         stream = as_stream(stream)
-    for X, Y in stream.blocks(size):
+    blocks: Iterator[tuple[Any, Any]] = stream.blocks(size)
+    for X, Y in blocks:
         if isinstance(X, Table):
             yield X, Y
             continue

@@ -173,7 +173,7 @@ class Wrapper(Learner):
             raise ValueError(f"this {self._kind} has seen no example yet")
         Y = as_labels(Y, self.labels, len(X), self.classes)
         self._inner.unlearn(X, Y, weights)
-        self.n_seen_ -= len(X)
+        self.n_seen_ -= len(X) if weights is None else int(np.count_nonzero(weights))
         return self
 
     def add_outputs(self, combination: Array) -> None:

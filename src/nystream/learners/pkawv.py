@@ -135,7 +135,7 @@ class PKAWV(LeastSquares, FeatureLearner):
             part = slice(i, i + BLOCK)
             trial.unlearn(self.features_.transform(X[part]), Y[part], None if w is None else w[part])
         self.solver_ = trial
-        self.features_.unnote(X if w is None else X[w > 0])
+        self.features_.unnote(X)
         self.n_seen_ -= len(X)
         return self
 

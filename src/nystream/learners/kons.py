@@ -350,9 +350,7 @@ class KONS(LossLearner):
 
     # -- the rest of a learner -----------------------------------------------------------------------------------------
     def _widen(self, d: int) -> None:
-        points = Rows(d)
-        points.extend(np.hstack([self.points, np.zeros((self.points_.n, d - self.points_.d))]))
-        self.points_ = points
+        self.points_ = self.points_.widened(d)
 
     @property
     def size(self) -> int:

@@ -219,6 +219,14 @@ cdef class Terms:
                 memcpy(k, clean(values, -1, self.n), self.n * sizeof(double))
         return 0
 
+    cdef Py_ssize_t oldest(self) noexcept nogil:
+        """The entry that was stored first."""
+        cdef Py_ssize_t i, first = 0
+        for i in range(1, self.n):
+            if self.born[i] < self.born[first]:
+                first = i
+        return first
+
     cdef int refresh(self, Py_ssize_t i, const double* x) except -1 nogil:
         """Point i is now x: its column for the present row and those to come."""
         cdef Py_ssize_t j, m = self.b - self.at

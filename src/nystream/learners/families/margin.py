@@ -108,9 +108,7 @@ class MarginLearner(Learner):
 
     def _widen(self, d: int) -> None:
         self.factor_.widen(d)
-        outside = Rows(d)
-        outside.extend(np.hstack([self.outside_.view, np.zeros((self.outside_.n, d - self.outside_.d))]))
-        self.outside_ = outside
+        self.outside_ = self.outside_.widened(d)
 
     @property
     def size(self) -> int:

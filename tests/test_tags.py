@@ -17,7 +17,7 @@ from nystream.tags import TAGS, class_of, tag_of
 
 BASES = {
     "auto": ["Expert", "_Landmarks"],
-    "compose": ["Calibration", "ClassLearner", "Ensemble"],
+    "compose": ["Calibration", "ClassLearner", "Ensemble", "Wrapper"],
     "dictionary": ["Growing"],
     "features": ["FeatureMap"],
     "kernels": ["CompiledKernel", "Kernel", "Pair"],

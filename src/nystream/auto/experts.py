@@ -210,7 +210,7 @@ class Ridge(_Landmarks):
         for lam, A in zip(self.lams, [P, *(P + extra for extra in more)], strict=True):
             solver = AWV(lam, vovk=False)
             solver.start(len(P), Y.shape[1])
-            _begun(solver, A, b)
+            _start_solver(solver, A, b)
             self.solvers_.append(solver)
 
     def predict(self, U: Array) -> Array:
@@ -363,7 +363,7 @@ class Window(Expert):
         return self.smoother_.nbytes
 
 
-def _begun(solver: AWV, A: Array, b: Array) -> None:
+def _start_solver(solver: AWV, A: Array, b: Array) -> None:
     """Start a solver from A and b, with as much more ridge as rounding asks for."""
     for i, part in enumerate(ROUNDING):
         try:

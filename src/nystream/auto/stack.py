@@ -20,8 +20,8 @@ RECENT = 0.002
 """Rate of the running means of losses that `explain` shows."""
 SHARE = 0.001
 """Of both mixtures: about one change in a thousand rows."""
-ETA_SQUARED, ETA_LOG = 0.5, 1.0
-"""Learning rates for the squared loss of standardised targets (a practical choice) and for the log loss (exact)."""
+ETA_SQUARED = 0.5
+"""Learning rate for the squared loss of standardised targets, a practical choice; that of the log loss is 1, exact."""
 
 
 class Stack(Params):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -54,7 +54,7 @@ def call(arguments: list[str]) -> int:
     """Run one command line; the exit code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: _tell(message)
+        warnings.showwarning = _tell
         return _called(arguments)
 
 
@@ -80,7 +80,15 @@ def _called(arguments: list[str]) -> int:
         return _refuse(_one_line(error))
 
 
-def _tell(message: Warning | str) -> None:
+def _tell(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """`warnings.showwarning`, as one line."""
     print(f"nystream: {' '.join(str(message).split())}", file=sys.stderr)
 
 

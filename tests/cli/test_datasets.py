@@ -100,7 +100,7 @@ def test_a_dataset_is_run(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("NYSTREAM_DATA", str(DATA))
     assert call(["run", "dataset:weather", "--rows", "300"]) == 0
     said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith("weather | take(300): classification")
+    assert said[0].startswith("weather: classification")
     assert said[-2].startswith("300 rows in ")
 
 
@@ -109,7 +109,7 @@ def test_a_race_writes_a_report(tmp_path, capsys):
     assert call([*arguments, "--report", str(tmp_path / "race.html")]) == 0
     assert f"report: {tmp_path / 'race.html'}" in capsys.readouterr().out.replace("\n", "")
     page = (tmp_path / "race.html").read_text()
-    assert page.count("<svg") == 8
+    assert page.count("<svg") == 10
     assert "Race: friedman" in page
     assert "what auto relies on" in page
     assert "regression on 10 columns, 500 rows" in page  # its own words

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from nystream.auto import Auto, Baseline
     from nystream.catalogue import CATALOGUE
+    from nystream.client import AsyncClient, Client
     from nystream.compose import Aggregate, Classifier, Mixture, Standardized, Thresholded
     from nystream.evaluate import Comparison, Result, compare, prequential
     from nystream.features import (
@@ -143,6 +144,8 @@ __all__ = [
     "SILK",
     "SketchedKONS",
     "Aggregate",
+    "AsyncClient",
+    "Client",
     "NAROW",
     "SecondOrderPerceptron",
     "SketchedONS",
@@ -181,6 +184,7 @@ __all__ = [
 _HOMES = {
     "auto": "Auto Baseline",
     "catalogue": "CATALOGUE",
+    "client": "AsyncClient Client",
     "compose": "Aggregate Classifier Mixture Standardized Thresholded",
     "evaluate": "Comparison Result compare prequential",
     "features": "KORS AdaptiveNystrom Chain Fastfood Fourier Landmarks LearnedMetric Nystrom Taylor WithConstant",

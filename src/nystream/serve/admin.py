@@ -40,12 +40,23 @@ class Alone(Command):
 
 
 class Create(Command):
-    """A new model: from a configuration, or (`content`) a model that has learnt already."""
+    """A new model: from a configuration, or (`model`) one that has learnt already.
+
+    `pattern` and `form` where it is known beforehand what rows are; else the first rows tell.
+    """
 
     alone = True
 
-    def __init__(self, name: str, config: dict[str, Any], model: Model | None = None, form: Form | None = None) -> None:
-        self._name, self._config, self._model, self._form = name, config, model, form
+    def __init__(
+        self,
+        name: str,
+        config: dict[str, Any],
+        pattern: Model | None = None,
+        form: Form | None = None,
+        model: Model | None = None,
+    ) -> None:
+        self._name, self._config = name, config
+        self._pattern, self._form, self._model = pattern, form, model
 
     def execute(self, writer: Writer) -> Any:
         store = writer.store
@@ -53,7 +64,7 @@ class Create(Command):
             raise Refusal(409, f"there is a model {self._name!r} already; delete it first, or take another name")
         if len(store.models) >= store.settings.limits.models:
             raise Refusal(429, f"there are {len(store.models)} models, which is the most this server may have")
-        entry = created(writer, self._name, self._config, self._model, self._form)
+        entry = created(writer, self._name, self._config, self._pattern, self._form, self._model)
         store.note(entry, "created", {})
         return dumped({"name": entry.name, "row": entry.champion.model.n_seen if entry.champion.model else 0})
 
@@ -62,8 +73,9 @@ def created(
     writer: Writer,
     name: str,
     config: dict[str, Any],
-    model: Model | None,
+    pattern: Model | None,
     form: Form | None,
+    model: Model | None = None,
     meter: Meter | None = None,
 ) -> Entry:
     """Enter a model into the log and into memory."""
@@ -75,8 +87,9 @@ def created(
         id = log.run("insert into model(name, config, created) values(?, ?, ?)", values).lastrowid or 0
         entry = Entry(id, name, config, now)
         entry.champion = _new_part(store, entry, MAIN, {}, champion=True)
+        if pattern is not None and form is not None:
+            write_form(store, entry, pattern, form)
         if model is not None and form is not None:
-            write_form(store, entry, learning.fresh(model), form)
             meter = meter or Meter(form.task)
             _enter(store, entry.champion, model, meter, now)
             entry.champion.replace(model, meter, log.seq)
@@ -159,7 +172,7 @@ class Clone(Alone):
         champion = entry.champion
         model = None if champion.model is None else learning.copied(champion.model)
         meter = None if model is None else Meter.restored(orjson.loads(dumped(champion.meter.state())))
-        twin = created(writer, self._name, dict(entry.config), model, entry.form, meter)
+        twin = created(writer, self._name, dict(entry.config), entry.pattern, entry.form, model, meter)
         store.note(twin, "created", {"from": entry.name})
         return dumped({"name": twin.name, "row": model.n_seen if model is not None else 0})
 

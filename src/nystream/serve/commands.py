@@ -177,35 +177,44 @@ class Label(Event):
 
 
 class Remember(Command):
-    """Predictions that wait for their labels, with their rows."""
+    """Predictions that wait for their labels, with their rows. A repeat of the same is answered as the first was."""
 
-    def __init__(self, entry: Entry, key: str | None, ids: list[str], batch: Batch, answer: bytes) -> None:
+    def __init__(self, entry: Entry, key: str | None, ids: list[str], batch: Batch, answer: dict[str, Any]) -> None:
         self._entry, self._key, self._ids, self._batch, self._answer = entry, key or "", ids, batch, answer
         self.size = batch.numbers.nbytes
-        self._dropped = 0
+        self._added = self._dropped = 0
 
     def prepare(self, store: Store) -> None:
         entry, log, limits = self._entry, store.log, store.settings.limits
         if entry.gone:
             raise Refusal(404, f"there is no model {entry.name!r}")
-        for name in self._ids:
-            if log.waits(entry.id, self._key, name) is not None:
-                raise Refusal(409, f"a prediction with id {name[:60]!r} waits for its label already; take another id")
-        now = time.time()
-        over = entry.waiting + len(self._ids) - limits.open_labels
-        if over > 0:
-            self._dropped = min(over, entry.waiting)
+        now, rows = time.time(), [self._batch.part(slice(i, i + 1)) for i in range(self._batch.n)]
+        known = [log.waits(entry.id, self._key, name) for name in self._ids]
+        for i, (name, body) in enumerate(zip(self._ids, known, strict=True)):
+            if body is not None:
+                self._repeated(i, name, Batch.unpack(body), rows[i])
+        self._added = known.count(None)
+        self._dropped = min(max(0, entry.waiting + self._added - limits.open_labels), entry.waiting)
+        if self._dropped:
             log.drop_oldest_waiting(entry.id, self._dropped)
-        for i, name in enumerate(self._ids):
-            log.remember(entry.id, self._key, name, now, self._batch.part(slice(i, i + 1)).pack())
-        entry.waiting += len(self._ids) - self._dropped
+        for name, body, row in zip(self._ids, known, rows, strict=True):
+            if body is None:
+                log.remember(entry.id, self._key, name, now, row.pack())
+        entry.waiting += self._added - self._dropped
+
+    def _repeated(self, i: int, name: str, before: Batch, now: Batch) -> None:
+        predicted, before.predictions, now = before.predictions, None, now.part(slice(0, 1))
+        now.predictions = None
+        if before.pack() != now.pack():
+            raise Refusal(409, f"a prediction of another row with id {name[:60]!r} waits for its label; take another id")
+        self._answer["predictions"][i] = (predicted or [None])[0]
 
     def undo(self, store: Store) -> None:
-        self._entry.waiting -= len(self._ids) - self._dropped
+        self._entry.waiting -= self._added - self._dropped
 
     def apply(self, store: Store) -> Any:
         self._entry.counts["expired"] += self._dropped
-        return self._answer
+        return dumped(self._answer)
 
 
 class Unlearn(Event):

@@ -13,7 +13,7 @@ class Held:
     """A lock on a folder, which ends with the process whatever becomes of it."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # rows of other people's lives are in it
         if not os.access(folder, os.W_OK):
             raise PermissionError(f"{folder} cannot be written to")
         self._handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)

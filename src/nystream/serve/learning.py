@@ -27,6 +27,7 @@ __all__ = [
     "can_unlearn",
     "check",
     "copied",
+    "declared",
     "described",
     "form_of",
     "fresh",
@@ -93,6 +94,20 @@ def made(config: dict[str, Any]) -> Model:
     """An untrained model of a configuration that declares columns and task, or a Refusal."""
     check(config, len(config["columns"]))
     return Model(_learner(config, config["task"]), _declared(config))
+
+
+def declared(config: dict[str, Any]) -> tuple[Model, Form] | tuple[None, None]:
+    """The untrained model and its form where a configuration says all about rows; else the first rows will tell."""
+    if config.get("columns") is None:
+        return None, None
+    model = Model(_learner(config, config.get("task")), _declared(config))
+    if model.task is None or (model.task == "classification" and not model.classes):
+        return None, None  # whether classes are names or numbers the first label says
+    targets = config.get("target")
+    try:
+        return model, form_of(model, len(targets) if isinstance(targets, list) else 1)
+    except (ValueError, TypeError) as error:
+        raise Refusal(422, one_line(error)) from None
 
 
 def told(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form]:

@@ -10,6 +10,7 @@ from nystream.serve import admin, learning
 from nystream.serve.app import HEADERS, Call, Handler, answered
 from nystream.serve.form import one_line
 from nystream.serve.models import Entry
+from nystream.serve.parts import Part
 from nystream.serve.refusals import Refusal
 from nystream.serve.settings import checked_key, checked_name
 from nystream.serve.wire import parsed
@@ -32,10 +33,11 @@ async def create(call: Call) -> Response:
     name = checked_name(call.path["name"])
     if call.kind.partition(";")[0].strip().lower() == FILE:
         model, form = await call.service.aside(_uploaded, call.body)
-        return answered(await call.service.ask(admin.Create(name, {}, model, form)), 201)
+        return answered(await call.service.ask(admin.Create(name, {}, learning.fresh(model), form, model)), 201)
     config = parsed(call.body)
     await call.service.aside(learning.check, config, call.service.settings.limits.columns)
-    return answered(await call.service.ask(admin.Create(name, config)), 201)
+    pattern, form = learning.declared(config)
+    return answered(await call.service.ask(admin.Create(name, config, pattern, form)), 201)
 
 
 def _uploaded(content: bytes) -> tuple[Any, Any]:
@@ -63,16 +65,19 @@ async def delete(call: Call) -> Response:
 
 async def download(call: Call) -> Response:
     entry = _entry(call)
-    part = entry.champion
-    if part.model is None:
+    part: Part | None = entry.champion
+    if "key" in call.path:
+        part = await call.service.part(entry, checked_key(call.path["key"]))
+    if part is None or part.model is None:
         raise Refusal(409, "the model has learnt nothing yet; there is nothing to download")
     content = await call.service.aside(_saved, part)
     headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{entry.name}.nys"'}
     return Response(content, 200, headers, FILE)
 
 
-def _saved(part: Any) -> bytes:
+def _saved(part: Part) -> bytes:
     with part.gate.reading():
+        assert part.model is not None
         model = learning.copied(part.model)
     return learning.saved(model)
 
@@ -163,5 +168,6 @@ TABLE: list[tuple[str, str, Handler, str | None]] = [
     ("POST", f"{MODEL}/challengers/{{challenger}}/promote", promote, "admin"),
     ("GET", f"{MODEL}/keys", keys, "read"),
     ("GET", f"{MODEL}/keys/{{key}}", key, "read"),
+    ("GET", f"{MODEL}/keys/{{key}}/file", download, "read"),
     ("DELETE", f"{MODEL}/keys/{{key}}", delete_key, "admin"),
 ]

@@ -163,8 +163,9 @@ class Service:
         if ids is None:
             return dumped(found)
         found["ids"] = ids
-        batch.predictions = listed(found["predictions"])
-        answer: bytes = await self.ask(Remember(entry, key, ids, batch, dumped(found)))
+        found["predictions"] = listed(found["predictions"])
+        batch.predictions = list(found["predictions"])
+        answer: bytes = await self.ask(Remember(entry, key, ids, batch, found))
         return answer
 
     async def _asked(self, entry: Entry, key: str | None, wishes: dict[str, Any]) -> tuple[Model, Gate]:

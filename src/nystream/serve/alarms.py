@@ -61,7 +61,7 @@ class Watch:
 
     def errors(self, meter: Meter) -> list[Alarm]:
         """Look at the error after the meter took the rows in."""
-        if self._level is None or meter.n < ENOUGH or (meter.n % 16 and len(meter.recent) > ENOUGH):
+        if self._level is None or meter.n < ENOUGH:
             return []
         window = meter.reading()["window"]
         return self._set("error", "", window > self._level, f"the windowed error is {window:.4g}, above {self._level:g}")
@@ -79,6 +79,10 @@ class Watch:
 
     def _labels(self, labels: Array, meter: Meter) -> list[Alarm]:
         width = max(meter.high - meter.low, 1e-300)
+        if labels.size == 1:
+            value = labels.item()
+            if not (value > meter.high + width or value < meter.low - width):
+                return []
         with np.errstate(invalid="ignore"):
             far = (labels > meter.high + width) | (labels < meter.low - width)
         if not far.any():

@@ -37,6 +37,7 @@ class Event(Command):
         self.check(store)
         assert self.batch is not None
         self._check_limits(store)
+        self.batch.piece = self.entry.champion.piece
         self.seq = store.log.append(self.entry.id, self.key, self.kind, self.batch.pack(), self.at)
         if self.idempotency is not None:
             store.log.promise(self.idempotency, self.seq, self.at, self.digest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,10 +45,13 @@ class Form:
     missing: bool
     weighted: bool
     fractions: bool | None = None
+    names: list[str] = field(init=False, compare=False)
+    """The columns in use, in order."""
+    task: str = field(init=False, compare=False)
 
-    @property
-    def task(self) -> str:
-        return str(self.schema.task)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", self.schema.names)
+        object.__setattr__(self, "task", str(self.schema.task))
 
     def batch(
         self, table: Any, labels: Any, weights: Any, unknown: Callable[[list[str]], None], *, labelled: bool = True

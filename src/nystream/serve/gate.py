@@ -42,6 +42,11 @@ class Gate:
                 if not self._readers:
                     self._changed.notify_all()
 
+    @property
+    def busy(self) -> bool:
+        """Whether a reader would have to wait now."""
+        return self._wanted
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the gate alone. Only one thread ever writes."""

@@ -15,14 +15,13 @@ from nystream.schema import Schema
 from nystream.serve.form import Form, one_line
 from nystream.serve.gate import Gate
 from nystream.serve.refusals import Refusal
-from nystream.serve.rows import Batch
+from nystream.serve.rows import PIECE, Batch
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import class_names, first_label, is_name
 from nystream.tables.targets import columns_of as label_columns
 from nystream.tasks import for_task
 
 __all__ = [
-    "PIECE",
     "answer",
     "can_unlearn",
     "check",
@@ -42,9 +41,6 @@ __all__ = [
     "versions",
 ]
 
-PIECE = 64
-"""Rows learnt at once. A larger request is learnt in pieces of this size, always the same ones, so that a replay is
-equal to the bit; between pieces predictions get their turn."""
 CONFIGURATION = ("learner", "settings", "columns", "target", "task", "classes", "drop", "standardize", "alarm_error")
 
 
@@ -192,12 +188,15 @@ def loaded(content: bytes) -> Model:
 
 
 def learn(model: Model, form: Form, batch: Batch, gate: Gate) -> Any:
-    """Predictions for the rows, each made before its label was read; and learn them. Predictions elsewhere wait."""
-    if batch.n <= PIECE:
+    """Predictions for the rows, each made before its label was read; and learn them.
+
+    Predictions for other requests wait meanwhile, for one piece of the batch at most.
+    """
+    if batch.n <= batch.piece:
         with gate.writing():
             return _run(model, form, batch)
     parts = []
-    for piece in batch.pieces(PIECE):
+    for piece in batch.pieces():
         with gate.writing():
             parts.append(_run(model, form, piece))
     return np.concatenate(parts)
@@ -208,7 +207,7 @@ def _run(model: Model, form: Form, batch: Batch) -> Any:
     if batch.n == 1 and batch.weights is None and labels is not None and not batch.words and not batch.times:
         label = labels[0] if isinstance(labels, list) else float(labels[0, 0]) if labels.shape[1] == 1 else None
         if label is not None and label == label:
-            row = dict(zip(form.schema.names, batch.numbers[0].tolist(), strict=True))
+            row = dict(zip(form.names, batch.numbers[0].tolist(), strict=True))
             answer = model.step(row, label)
             if form.task == "classification":
                 found = np.empty(1, dtype=object)

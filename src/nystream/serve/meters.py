@@ -33,7 +33,8 @@ class Meter:
         self.n = 0
         self.sums = [0.0, 0.0, 0.0]
         """Losses of the model, of the mean, of no change."""
-        self.recent: deque[tuple[float, float, float]] = deque(maxlen=window)
+        self.recent = np.zeros((3, window))
+        """The same losses of the last rows; row n is at n modulo the window."""
         self.labels = 0
         self.total: Any = 0.0
         self.last: Any = None
@@ -91,9 +92,8 @@ class Meter:
         means = before / np.maximum(counts, 1)[:, None]
         lasts = np.vstack([np.zeros(outputs) if self.last is None else np.asarray(self.last), Y[:-1]])
         with np.errstate(over="ignore", invalid="ignore"):
-            losses = [((Y - guess) ** 2).mean(axis=1).tolist() for guess in (np.nan_to_num(P), means, lasts)]
-        for row in zip(*losses, strict=True):
-            self._add(row)
+            losses = [((Y - guess) ** 2).mean(axis=1) for guess in (np.nan_to_num(P), means, lasts)]
+        self._add_all(np.array(losses))
         self.labels += n
         self.total = (self.total + Y.sum(axis=0)).tolist() if outputs > 1 else float(self.total) + float(Y.sum())
         self.total = np.array(self.total) if outputs > 1 else self.total
@@ -101,10 +101,17 @@ class Meter:
         self.low, self.high = min(self.low, float(Y.min())), max(self.high, float(Y.max()))
 
     def _add(self, losses: tuple[float, float, float]) -> None:
+        self.recent[:, self.n % self.recent.shape[1]] = losses
         self.n += 1
         for k in range(3):
             self.sums[k] += losses[k]
-        self.recent.append(losses)
+
+    def _add_all(self, losses: Array) -> None:
+        window, n = self.recent.shape[1], losses.shape[1]
+        last = losses[:, -window:]
+        self.recent[:, (self.n + n - last.shape[1] + np.arange(last.shape[1])) % window] = last
+        self.n += n
+        self.sums = [total + float(part) for total, part in zip(self.sums, losses.sum(axis=1), strict=True)]
 
     # -- looks now and then ------------------------------------------------------------------------------------------
     @property
@@ -144,9 +151,9 @@ class Meter:
     # -- reading ------------------------------------------------------------------------------------------------------
     def reading(self) -> dict[str, Any]:
         """All numbers now; None where no row was seen."""
-        n, recent = self.n, list(self.recent)
+        n, there = self.n, min(self.n, self.recent.shape[1])
         means = [total / n if n else None for total in self.sums]
-        window = [sum(part) / len(recent) for part in zip(*recent, strict=True)] if recent else [None] * 3
+        window = self.recent[:, :there].mean(axis=1).tolist() if n else [None] * 3
         return {
             "measure": "share wrong" if self.task == "classification" else "mean squared error",
             "rows": n,
@@ -156,7 +163,7 @@ class Meter:
             "window": window[0],
             "window_mean": window[1],
             "window_last": window[2],
-            "window_rows": len(recent),
+            "window_rows": there,
             "coverage": self.covered[1] / self.covered[0] if self.covered[0] else None,
             "coverage_asked": 0.9,
             "calibration": [[c, s / c, r / c] for c, s, r in self.bins if c],
@@ -172,8 +179,8 @@ class Meter:
     def state(self) -> dict[str, Any]:
         """Everything as JSON."""
         found = {k: v for k, v in self.__dict__.items() if k not in ("recent", "counts", "total", "low", "high")}
-        found["recent"] = [list(row) for row in self.recent]
-        found["window"] = self.recent.maxlen
+        found["recent"] = self.recent[:, : self.n].tolist()
+        found["window"] = self.recent.shape[1]
         found["counts"] = [[name, count] for name, count in self.counts.items()]
         found["total"] = self.total.tolist() if isinstance(self.total, np.ndarray) else self.total
         found["range"] = [self.low, self.high] if self.labels else None
@@ -185,7 +192,8 @@ class Meter:
         meter = cls(state["task"], state["window"], state["points"])
         for name in ("n", "sums", "labels", "last", "covered", "bins", "history", "spacing", "next_point", "next_look"):
             setattr(meter, name, state[name])
-        meter.recent.extend(tuple(row) for row in state["recent"])
+        recent = np.array(state["recent"], dtype=np.float64)
+        meter.recent[:, : recent.shape[1]] = recent
         meter.counts.update(dict(map(tuple, state["counts"])))
         meter.total = np.array(state["total"]) if isinstance(state["total"], list) else state["total"]
         if state["range"]:

@@ -8,7 +8,7 @@ from importlib import resources
 
 from starlette.responses import Response
 
-from nystream.serve.app import HEADERS
+from nystream.serve.app import PAGE_HEADERS
 from nystream.serve.refusals import Refusal
 from nystream.serve.settings import checked_name
 
@@ -36,14 +36,14 @@ def page(name: str | None) -> Response:
         checked_name(name)
     title = "nystream" if name is None else f"{name} - nystream"
     text = _PAGE.format(title=html.escape(title), model=html.escape(name or ""))
-    return Response(text, 200, HEADERS, "text/html")
+    return Response(text, 200, PAGE_HEADERS, "text/html")
 
 
 def asset(file: str) -> Response:
     """A file of the pages."""
     if file not in _KINDS:
         raise Refusal(404, "there is nothing here; see /openapi.json")
-    return Response(_read(file), 200, HEADERS, _KINDS[file])
+    return Response(_read(file), 200, PAGE_HEADERS, _KINDS[file])
 
 
 @cache

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from typing import Any
 
+import numpy as np
 import orjson
 
 from nystream.model import Model
@@ -14,7 +15,7 @@ from nystream.serve.alarms import Alarm, Watch
 from nystream.serve.form import Form
 from nystream.serve.gate import Gate
 from nystream.serve.meters import Meter, Rate
-from nystream.serve.rows import Batch
+from nystream.serve.rows import PIECE, Batch
 
 __all__ = ["Part", "dumped", "listed"]
 
@@ -22,6 +23,10 @@ TAIL = 20
 """Last rows that are shown with their predictions."""
 KEYED_WINDOW = 100
 COVERAGE = 0.9
+PAUSE = 0.005
+"""Seconds that a prediction should wait for rows that are being learnt, at most."""
+SMALLEST, LARGEST = 32, 4096
+"""Rows of a piece."""
 OVERHEAD = 30_000
 """Bytes of a model in memory beside its arrays, about."""
 
@@ -59,6 +64,8 @@ class Part:
         """The last event that a snapshot covers."""
         self.replay_seconds = 0.0
         self.save_seconds = 0.0
+        self.piece = PIECE
+        """Rows that it learns in about `PAUSE` seconds."""
         self.tail: deque[tuple[Batch, Any]] = deque(maxlen=TAIL)
         self.model: Model | None = None
         self.form: Form | None = None
@@ -109,7 +116,11 @@ class Part:
                 meter.point(at, self.rate.value, learning.relied_on(self.model))
                 alarms += watch.reported(learning.reported(self.model))
         self.seq = seq
-        self.replay_seconds += time.perf_counter() - began
+        seconds = time.perf_counter() - began
+        self.replay_seconds += seconds
+        if batch.n >= SMALLEST:
+            rows = PAUSE * batch.n / seconds
+            self.piece = min(max(2 ** int(np.log2(max(rows, 1.0))), SMALLEST), LARGEST)
         return predictions, alarms
 
     def unlearn(self, batch: Batch, seq: int) -> None:

@@ -16,7 +16,7 @@ from nystream.serve.service import Service, new_ids
 from nystream.serve.settings import checked_key
 from nystream.serve.wire import Rows, decoded, parsed
 
-__all__ = ["TABLE", "routes"]
+__all__ = ["TABLE", "quick", "routes"]
 
 LARGE = 65_536
 """Bytes of a body from which on it is read in another thread than the event loop's."""
@@ -218,6 +218,12 @@ def routes(service: Service) -> list[Route]:
     for method, path, handler, role in TABLE:
         paths.setdefault(path, {})[method] = endpoint(service, handler, role)
     return [_route(path, methods) for path, methods in paths.items()]
+
+
+def quick(service: Service) -> dict[tuple[str, int], Any]:
+    """The endpoints of what is asked again and again, by the last part of their paths and the number of parts."""
+    often = {f"{start}/{verb}": (verb, start.count("/") + 2) for start in (MODEL, KEYED) for verb in ("learn", "predict", "step")}
+    return {often[path]: endpoint(service, handler, role) for _, path, handler, role in TABLE if path in often}
 
 
 def _route(path: str, methods: dict[str, Any]) -> Route:

@@ -13,9 +13,10 @@ import orjson
 
 from nystream.types import Array
 
-__all__ = ["Batch"]
+__all__ = ["PIECE", "Batch"]
 
-_HEAD = struct.Struct("<IIIBI")
+_HEAD = struct.Struct("<IIIIBI")
+PIECE = 64
 _LABELS, _WEIGHTS = 1, 2
 _NO_LABELS = 0
 
@@ -44,19 +45,21 @@ class Batch:
     labels: Any = None
     weights: Array | None = None
     predictions: list[Any] | None = None
+    piece: int = PIECE
+    """Rows that are learnt at once; logged with the rows, so that a replay has the same cuts."""
 
     @property
     def n(self) -> int:
         """Rows."""
         return len(self.numbers)
 
-    def pieces(self, size: int) -> Iterator[Batch]:
-        """The same rows in pieces of `size`: always the same cuts for the same rows."""
-        if self.n <= size:
+    def pieces(self) -> Iterator[Batch]:
+        """The same rows in pieces of `piece` rows."""
+        if self.n <= self.piece:
             yield self
             return
-        for start in range(0, self.n, size):
-            yield self.part(slice(start, start + size))
+        for start in range(0, self.n, self.piece):
+            yield self.part(slice(start, start + self.piece))
 
     def part(self, rows: slice) -> Batch:
         """Some of the rows."""
@@ -85,7 +88,7 @@ class Batch:
             other["predictions"] = self.predictions
         text = orjson.dumps(other, option=orjson.OPT_SERIALIZE_NUMPY) if other else b""
         parts = [
-            _HEAD.pack(n, d, self.labels.shape[1] if numeric else _NO_LABELS, flags, len(text)),
+            _HEAD.pack(n, d, self.piece, self.labels.shape[1] if numeric else _NO_LABELS, flags, len(text)),
             text,
             self.numbers.astype("<f8", copy=False).tobytes(),
         ]
@@ -98,7 +101,7 @@ class Batch:
     @classmethod
     def unpack(cls, blob: bytes) -> Batch:
         """What `pack` wrote."""
-        n, d, outputs, flags, size = _HEAD.unpack_from(blob)
+        n, d, piece, outputs, flags, size = _HEAD.unpack_from(blob)
         at = _HEAD.size
         other = orjson.loads(blob[at : at + size]) if size else {}
         values = np.frombuffer(blob, "<f8", offset=at + size).astype(np.float64)
@@ -113,6 +116,7 @@ class Batch:
             labels,
             values[at : at + n] if flags & _WEIGHTS else None,
             other.get("predictions"),
+            piece,
         )
 
     @classmethod

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import uvicorn
+import uvloop
 
 from nystream.serve.app import application
 from nystream.serve.folder import Held
-from nystream.serve.routes import routes
+from nystream.serve.routes import quick, routes
 from nystream.serve.service import Service
 from nystream.serve.settings import Settings, is_loopback
 
@@ -64,7 +65,8 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
         if not quiet:
             _announce(settings, service, host, port)
         try:
-            asyncio.run(_serve(service, listening))
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(_serve(service, listening))
         finally:
             listening.close()
     finally:
@@ -74,10 +76,11 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
 async def _serve(service: Service, listening: socket.socket) -> None:
     service.start()
     config = uvicorn.Config(
-        application(service, routes(service)),
+        application(service, routes(service), quick(service)),
         log_level="warning",
         access_log=False,
         lifespan="off",
+        proxy_headers=False,
         server_header=False,
         limit_concurrency=service.settings.limits.connections,
         timeout_graceful_shutdown=GRACE,

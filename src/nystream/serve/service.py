@@ -32,6 +32,8 @@ from nystream.serve.writer import Command, Writer
 __all__ = ["Service"]
 
 THREADS = 4
+FEW = 4
+"""Rows that are predicted in the event loop itself, if the model is not being taught at that moment."""
 OLD_MODELS = 4
 """Snapshots held in memory for predictions with them."""
 
@@ -158,7 +160,10 @@ class Service:
         batch = self._checked(entry, form, rows, labelled=False)
         batch.labels = None
         model, gate = await self._asked(entry, key, wishes)
-        found = await self.aside(learning.answer, model, form, batch, wishes, gate)
+        if batch.n <= FEW and not gate.busy:  # two changes of threads cost more than the prediction
+            found = learning.answer(model, form, batch, wishes, gate)
+        else:
+            found = await self.aside(learning.answer, model, form, batch, wishes, gate)
         entry.counts["predicted"] += batch.n
         if ids is None:
             return dumped(found)

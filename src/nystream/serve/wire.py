@@ -24,6 +24,9 @@ JSON = ("", "application/json", "application/x-www-form-urlencoded")
 CSV = ("text/csv", "application/csv")
 
 
+_PLAIN = frozenset({float, int, bool, type(None)})
+
+
 @dataclass(slots=True)
 class Rows:
     """What a body said: rows, labels, weights, and options beside them."""
@@ -121,8 +124,8 @@ def _json_rows(rows: list[Any], limits: Limits) -> Any:
                 raise Refusal(422, f"row {i} is {_kind(row)}, the first row is an object")
             if not row or len(row) > limits.columns:
                 raise Refusal(422, f"row {i} has {len(row)} columns; 1 to {limits.columns} are allowed")
-            for name, value in row.items():
-                if type(value) is not float:
+            if not _PLAIN.issuperset(map(type, row.values())):
+                for name, value in row.items():
                     _check_value(value, i, name, limits)
         if len(rows) > 1 and len(set().union(*rows)) > limits.columns:
             raise Refusal(422, f"the rows have more than {limits.columns} columns")

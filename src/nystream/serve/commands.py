@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 from nystream.serve import learning
 from nystream.serve.form import Form, one_line
+from nystream.serve.log import Full
 from nystream.serve.models import Entry
 from nystream.serve.parts import Part, dumped
 from nystream.serve.refusals import Refusal
@@ -79,8 +81,11 @@ class Event(Command):
         try:
             answer = dumped(store.apply(self.entry, self.key, self.kind, self.batch, self.at, self.seq))
         except Exception as error:
-            with store.log.transaction():
-                store.log.drop(self.seq)
+            store.doomed.append(self.seq)
+            with suppress(Full):
+                with store.log.transaction():
+                    store.write_pending(self.at)
+                store.pending_written()
             store.restore(self.entry, self.key, self.seq)
             raise Refusal(422, f"the learner cannot learn these rows: {one_line(error)}") from error
         if self.idempotency is not None:

@@ -6,6 +6,7 @@ writer's thread alone (SQLite before 3.51.3 may corrupt the file when a write ra
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -205,5 +206,6 @@ class Log:
         return total
 
     def close(self) -> None:
-        self.db.execute("pragma wal_checkpoint(truncate)")
+        with contextlib.suppress(sqlite3.Error):  # no room for it: the next start reads the WAL as it is
+            self.db.execute("pragma wal_checkpoint(truncate)")
         self.db.close()

@@ -7,8 +7,8 @@ import contextlib
 import signal
 import socket
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import uvicorn
 import uvloop
@@ -19,7 +19,9 @@ from nystream.serve.routes import quick, routes
 from nystream.serve.service import Service
 from nystream.serve.settings import Settings, is_loopback
 
-__all__ = ["run"]
+__all__ = ["listening", "run", "serve"]
+
+Stopper: TypeAlias = Callable[[], object]
 
 GRACE = 10
 """Seconds that open connections have to end."""
@@ -59,21 +61,26 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
     sys.setswitchinterval(SWITCH)
     held = Held(settings.folder)
     try:
-        listening = _listening(settings.host, settings.port)
+        found = listening(settings.host, settings.port)
         service = Service(settings)
-        host, port = listening.getsockname()[:2]
+        host, port = found.getsockname()[:2]
         if not quiet:
             _announce(settings, service, host, port)
         try:
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(_serve(service, listening))
+            serve(service, found)
         finally:
-            listening.close()
+            found.close()
     finally:
         held.release()
 
 
-async def _serve(service: Service, listening: socket.socket) -> None:
+def serve(service: Service, place: socket.socket, started: Callable[[Stopper], None] | None = None) -> None:
+    """Answer on a socket until asked to stop: by a signal, or by what `started` is given, from any thread."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(service, place, started))
+
+
+async def _serve(service: Service, place: socket.socket, started: Callable[[Stopper], None] | None) -> None:
     service.start()
     config = uvicorn.Config(
         application(service, routes(service), quick(service)),
@@ -87,13 +94,18 @@ async def _serve(service: Service, listening: socket.socket) -> None:
         h11_max_incomplete_event_size=65_536,
     )
     config.load()
+    server = _Server(config, service)
+    loop = asyncio.get_running_loop()
+    if started is not None:
+        started(lambda: loop.call_soon_threadsafe(server.ask_to_stop))
     try:
-        await _Server(config, service).serve(sockets=[listening])
+        await server.serve(sockets=[place])
     finally:
         await asyncio.to_thread(service.stop)
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 is any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -43,6 +43,8 @@ class Store:
         """What the event stream is to be told."""
         self.fresh_notes: list[tuple[int, str, dict[str, Any], float]] = []
         """Notes that the next transaction writes."""
+        self.doomed: list[int] = []
+        """Events that could not be applied, whose requests were refused; the next transaction takes them back."""
         self.snapshot_bytes = 0
 
     # -- applying events ---------------------------------------------------------------------------------------------
@@ -144,6 +146,8 @@ class Store:
 
     def write_pending(self, at: float) -> None:
         """What waits for a transaction: answers, notes, keyed models that gave way."""
+        for seq in self.doomed:
+            self.log.drop(seq)
         if self.answers:
             self.log.keep_answers(self.answers)
         for model, kind, body, when in self.fresh_notes:
@@ -154,6 +158,7 @@ class Store:
     def pending_written(self) -> None:
         """That transaction is on the disk."""
         self.answers.clear()
+        self.doomed.clear()
         self.fresh_notes.clear()
         if self.keyed.leaving:
             self.keyed.left()

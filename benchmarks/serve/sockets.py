@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -26,6 +28,7 @@ class Server:
         self.folder, self.options, self.wrap, self.port = folder, options or {}, wrap or [], 0
         self.process: subprocess.Popen[str] | None = None
         self.starting = 0.0
+        self.token = ""
 
     def start(self) -> None:
         began = time.perf_counter()
@@ -45,22 +48,35 @@ class Server:
         self.starting = time.perf_counter() - began
 
     def get(self, path: str) -> bytes:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as answer:
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=self._headers())
+        with urllib.request.urlopen(request, timeout=30) as answer:
             content: bytes = answer.read()
             return content
 
     def send(self, method: str, path: str, body: Any) -> Any:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}{path}", json.dumps(body).encode(), method=method,
-            headers={"Content-Type": "application/json"},
+            headers={"Content-Type": "application/json", **self._headers()},
         )
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.loads(answer.read())
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     def kill(self) -> None:
         assert self.process is not None
         self.process.kill()
         self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def stop_child(self) -> None:
+        """Stop the server inside a wrapper, which ends with it."""
+        assert self.process is not None
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        os.kill(int(children[0]), signal.SIGTERM)
+        self.process.wait(60)
         assert self.process.stdout is not None
         self.process.stdout.close()
 

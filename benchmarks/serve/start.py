@@ -18,4 +18,6 @@ from nystream.serve import Limits, Retention, Settings, run
 if __name__ == "__main__":
     options = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
     limits, retention = Limits(**options.pop("limits", {})), Retention(**options.pop("retention", {}))
+    if "tokens" in options:
+        options["tokens"] = Path(options["tokens"])
     run(Settings(Path(sys.argv[1]), port=int(sys.argv[2]), limits=limits, retention=retention, **options))

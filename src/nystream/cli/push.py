@@ -39,7 +39,7 @@ def push(
     """Send a file to a server, which predicts each row and then learns it."""
     place, name = _split(url)
     client = _client()(place, token=token or os.environ.get("NYSTREAM_TOKEN"))
-    options: dict[str, Any] = {"missing": True}
+    options: dict[str, Any] = {"missing": "nan"}
     if target is not None:
         options["target"] = int(target) if target.lstrip("-").isdigit() else target
     stream = open_stream(source, **options)

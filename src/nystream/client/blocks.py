@@ -130,6 +130,9 @@ def predictions(values: list[Any]) -> Any:
 
 def place(name: str, key: str | None = None) -> str:
     """The path of a model, or of one of its keys."""
+    for part in (name, key):
+        if part is not None and ("/" in part or part in ("", ".", "..")):
+            raise ValueError(f"{part!r} cannot be the name or key of a model: it has a slash, or is dots alone")
     path = f"/models/{quote(name, safe='')}"
     return path if key is None else f"{path}/keys/{quote(key, safe='')}"
 

@@ -217,13 +217,14 @@ class Rollback(Alone):
         with log.transaction():
             store.write_pending(now)
             log.append(entry.id, None, "rollback", dumped(body), now)
+            log.note(entry.id, "rollback", dumped(body).decode(), now)
             _enter(store, entry.champion, model, meter, now)
         store.pending_written()
         entry.champion.replace(model, meter, log.seq)
         for shadow in entry.shadows.values():
             shadow.seq = max(shadow.seq, log.seq)
         store.refresh_snapshots(entry)
-        store.note(entry, "rollback", body, now)
+        store.tell(entry, "rollback", body, now)
         return dumped({"row": model.n_seen, "event": log.seq})
 
 
@@ -308,6 +309,7 @@ class Promote(Alone):
         with store.log.transaction():
             store.write_pending(now)
             store.log.append(entry.id, None, "promote", dumped(body), now)
+            store.log.note(entry.id, "promoted", dumped(body).decode(), now)
             store.log.run("update part set champion = (id = ?) where model = ?", (part.id, entry.id))
             text = dumped(form.described()).decode()
             store.log.run("update model set form = ? where id = ?", (text, entry.id))
@@ -318,7 +320,7 @@ class Promote(Alone):
         for each in entry.parts:
             each.form = form
         store.refresh_snapshots(entry)
-        store.note(entry, "promoted", body, now)
+        store.tell(entry, "promoted", body, now)
         return dumped({"champion": part.name, "former": former.name, "event": store.log.seq})
 
 

@@ -85,17 +85,22 @@ def endpoint(service: Service, handler: Handler, role: str | None) -> Callable[[
     limits = service.settings.limits
 
     async def called(request: Request) -> Response:
+        received = False
         try:
             _check_origin(request, service)
             if role is not None:
                 service.tokens.check(request.headers.get("authorization"), role)
             async with asyncio.timeout(limits.seconds):
                 body = await _body(request, limits.body) if request.method in ("POST", "PUT") else b""
+                received = True
                 return await handler(Call(service, request, body))
         except Refusal as refusal:
             service.refused["not allowed" if refusal.status in (401, 403) else "bad request"] += 1
             return refused(refusal)
         except TimeoutError:
+            if not received:
+                message = f"the request did not come within {limits.seconds:g} s"
+                return refused(Refusal(408, message, {"Connection": "close"}))
             message = f"the request took more than {limits.seconds:g} s; repeat it with the same Idempotency-Key"
             return refused(Refusal(503, message, {"Retry-After": "1"}))
         except ClientDisconnect:
@@ -173,8 +178,10 @@ def _routed(service: Service, routes: list[Route]) -> Starlette:
         allow_methods=["GET", "POST", "PUT", "DELETE"],
         allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
     )
-    return Starlette(
+    app = Starlette(
         routes=routes,
         middleware=[cors] if origins else [],
         exception_handlers={404: _not_found, 405: _not_found, HTTPException: _not_found},
     )
+    app.router.redirect_slashes = False
+    return app

@@ -101,9 +101,9 @@ def checked_name(name: str, what: str = "name") -> str:
 
 
 def checked_key(key: str, what: str = "key") -> str:
-    """The key itself, or a refusal: 1 to 200 printable characters."""
-    if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
-        raise Refusal(422, f"{what} must be 1 to {LONGEST_KEY} printable characters, got {len(key)}")
+    """The key itself, or a refusal: 1 to 200 printable characters, no slash, and not dots alone."""
+    if not 0 < len(key) <= LONGEST_KEY or not key.isprintable() or "/" in key or key in (".", ".."):
+        raise Refusal(422, f"{what} must be 1 to {LONGEST_KEY} printable characters without '/', and not dots alone")
     try:
         key.encode()
     except UnicodeEncodeError:

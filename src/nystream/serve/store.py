@@ -140,8 +140,12 @@ class Store:
     def note(self, entry: Entry, kind: str, body: dict[str, Any], at: float | None = None) -> None:
         """Remember it, write it with the next transaction, and tell the event stream."""
         at = time.time() if at is None else at
-        entry.notes = [*entry.notes[-NOTES + 1 :], {"at": at, "kind": kind, **body}]
         self.fresh_notes.append((entry.id, kind, body, at))
+        self.tell(entry, kind, body, at)
+
+    def tell(self, entry: Entry, kind: str, body: dict[str, Any], at: float) -> None:
+        """Remember what the log has already, and tell the event stream."""
+        entry.notes = [*entry.notes[-NOTES + 1 :], {"at": at, "kind": kind, **body}]
         self.news.append((kind, {"model": entry.name, "at": at, **body}))
 
     def write_pending(self, at: float) -> None:

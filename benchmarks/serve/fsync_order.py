@@ -73,8 +73,15 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="fsync-"))
     answers, without = traced(folder, "FULL", given.seconds)
     wrong, caught = traced(folder, "OFF", given.seconds)
-    print(json.dumps({"answers": answers, "without a sync before them": without,
-                      "negative control": {"answers": wrong, "without a sync before them": caught}}))
+    print(
+        json.dumps(
+            {
+                "answers": answers,
+                "without a sync before them": without,
+                "negative control": {"answers": wrong, "without a sync before them": caught},
+            }
+        )
+    )
     shutil.rmtree(folder)
     return 0 if not without and caught > wrong // 2 else 1
 

@@ -26,13 +26,82 @@ from nystream.serve.openapi import described
 from nystream.serve.tokens import added
 
 VALUES: list[Any] = [
-    None, True, False, 0, -1, 1e308, -0.0, 2**63, 10**30, "", "x", "\x00", "NaN", "inf", "1_0", "\ud7ff", "é" * 300, "../..",
-    [], {}, [[]], [[1]], {"a": {}}, "9" * 400, [None], {"": ""}, "2024-01-01", "<script>", "'; drop table event; --",
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1e308,
+    -0.0,
+    2**63,
+    10**30,
+    "",
+    "x",
+    "\x00",
+    "NaN",
+    "inf",
+    "1_0",
+    "\ud7ff",
+    "é" * 300,
+    "../..",
+    [],
+    {},
+    [[]],
+    [[1]],
+    {"a": {}},
+    "9" * 400,
+    [None],
+    {"": ""},
+    "2024-01-01",
+    "<script>",
+    "'; drop table event; --",
 ]
-NAMES = ["m", "m", "m", "nobody", "..", ".", "", "%", "a/b", "x" * 300, "\x00", "é", "m\n", "log.db", "*", "lock", "-"]
+NAMES = [
+    "m",
+    "m",
+    "m",
+    "n",
+    "n",
+    "nobody",
+    "..",
+    ".",
+    "",
+    "%",
+    "a/b",
+    "x" * 300,
+    "\x00",
+    "é",
+    "m\n",
+    "log.db",
+    "*",
+    "lock",
+    "-",
+]
 FIELDS = [
-    "rows", "row", "labels", "label", "weights", "ids", "id", "snapshot", "name", "learner", "settings", "columns", "target",
-    "task", "classes", "drop", "standardize", "alarm_error", "copy", "remember", "interval", "explain", "probabilities", "q",
+    "rows",
+    "row",
+    "labels",
+    "label",
+    "weights",
+    "ids",
+    "id",
+    "snapshot",
+    "name",
+    "learner",
+    "settings",
+    "columns",
+    "target",
+    "task",
+    "classes",
+    "drop",
+    "standardize",
+    "alarm_error",
+    "copy",
+    "remember",
+    "interval",
+    "explain",
+    "probabilities",
+    "q",
 ]
 KINDS = ["application/json", "text/csv", ARROW, "application/octet-stream", "", "x/y", "application/json; charset=x"]
 
@@ -53,7 +122,7 @@ class Fuzzer:
         if depth < 2 and rng.random() < 0.3:
             return [self.value(depth + 1) for _ in range(rng.randrange(4))]
         if depth < 2 and rng.random() < 0.3:
-            return {rng.choice(FIELDS + ["x0", "x1"]): self.value(depth + 1) for _ in range(rng.randrange(4))}
+            return {rng.choice([*FIELDS, "x0", "x1"]): self.value(depth + 1) for _ in range(rng.randrange(4))}
         return rng.choice(VALUES)
 
     def body(self) -> bytes:
@@ -79,7 +148,11 @@ class Fuzzer:
         if method == "HEAD":
             method = "PATCH"  # an answer to HEAD has no body to read
         tokens = [self.token, self.token, "wrong", "", "é".encode().decode("latin-1"), self.token[:-1]]
-        headers = [f"Host: 127.0.0.1:{port}", f"Content-Type: {rng.choice(KINDS)}", f"Authorization: Bearer {rng.choice(tokens)}"]
+        headers = [
+            f"Host: 127.0.0.1:{port}",
+            f"Content-Type: {rng.choice(KINDS)}",
+            f"Authorization: Bearer {rng.choice(tokens)}",
+        ]
         if rng.random() < 0.1:
             headers.append(f"Idempotency-Key: {'k' * rng.choice([1, 5, 300])}")
         if rng.random() < 0.05:
@@ -123,6 +196,7 @@ def main() -> int:
     config = {"columns": ["x0", "x1"], "target": "y", "task": "regression", "learner": "pkrr"}
     server.send("PUT", "/models/m", config)
     server.send("POST", "/models/m/learn", {"rows": [[1.0, 2.0], [2.0, 1.0]], "labels": [1.0, 2.0]})
+    server.send("PUT", "/models/n", {})  # nobody knows its rows yet
     before = server.get("/models/m/file")
     seen, wrong = asyncio.run(fuzz(server, Fuzzer(given.seed, token), given.requests))
     after = json.loads(server.get("/models/m"))["champion"]["rows"]
@@ -130,9 +204,20 @@ def main() -> int:
     names = sorted(path.name for path in outer.iterdir())
     inside = sorted(path.name for path in (outer / "d").iterdir())
     code = server.stop()
-    print(json.dumps({"requests": given.requests, "statuses": dict(sorted(seen.items())), "5xx": wrong[:5],
-                      "rows learnt by accident": after - 2, "model changed": bool(learnt), "files": names,
-                      "files of the server": inside, "exit code": code}))
+    print(
+        json.dumps(
+            {
+                "requests": given.requests,
+                "statuses": dict(sorted(seen.items())),
+                "5xx": wrong[:5],
+                "rows learnt by accident": after - 2,
+                "model changed": bool(learnt),
+                "files": names,
+                "files of the server": inside,
+                "exit code": code,
+            }
+        )
+    )
     shutil.rmtree(outer)
     return 0 if not wrong and names == ["d", "tokens"] and not code else 1
 

@@ -158,7 +158,9 @@ def main() -> int:
     random.seed(0)
     folder = Path(tempfile.mkdtemp(prefix="kills-"))
     options = {
-        "memory": 400_000, "replay": 0.2, "acknowledge_early": given.early,
+        "memory": 400_000,
+        "replay": 0.2,
+        "acknowledge_early": given.early,
         "retention": {"every": 1.0, "all_for": 5.0, "hourly_for": 6.0, "daily_for": 7.0},
     }
     server = Server(folder, options)
@@ -170,8 +172,16 @@ def main() -> int:
     starts = asyncio.run(rounds(server, clients, given.rounds, given.clients))
     rows = json.loads(server.get(f"/models/{NAME}"))["champion"]["rows"]
     if given.early:
-        print(json.dumps({"negative control": "answers before the commit", "rows acknowledged": clients.rows_early,
-                          "rows learnt": rows, "caught": rows < clients.rows_early}))
+        print(
+            json.dumps(
+                {
+                    "negative control": "answers before the commit",
+                    "rows acknowledged": clients.rows_early,
+                    "rows learnt": rows,
+                    "caught": rows < clients.rows_early,
+                }
+            )
+        )
         server.stop()
         shutil.rmtree(folder)
         return 0 if rows < clients.rows_early else 1
@@ -179,20 +189,30 @@ def main() -> int:
     learner = None if given.learner == "auto" else nystream.catalogue.build(given.learner, "regression")
     models = replayed(nystream.Model(learner, schema), clients.acknowledged)
     unequal = [
-        key for key, model in models.items()
+        key
+        for key, model in models.items()
         if server.get(f"/models/{NAME}" + ("" if key is None else f"/keys/{key}") + "/file") != model.to_bytes()
     ]
     code = server.stop()
     events = sorted(clients.acknowledged)
     mine = models[None].n_seen
     found = {
-        "learner": given.learner, "rounds": given.rounds, "clients": given.clients,
-        "acknowledged": len(events), "rows of the model": rows,
-        "lost rows": max(0, mine - rows), "doubled rows": max(0, rows - mine),
+        "learner": given.learner,
+        "rounds": given.rounds,
+        "clients": given.clients,
+        "acknowledged": len(events),
+        "rows of the model": rows,
+        "lost rows": max(0, mine - rows),
+        "doubled rows": max(0, rows - mine),
         "numbers distinct and without holes": events == list(range(1, len(events) + 1)),
-        "repeats after a kill": clients.repeats, "needless repeats": clients.needless, "late labels": clients.labels,
-        "models": len(models), "not equal to the byte": unequal, "wrong": clients.wrong[:5],
-        "slowest start s": round(max(starts), 2), "exit code after SIGTERM": code,
+        "repeats after a kill": clients.repeats,
+        "needless repeats": clients.needless,
+        "late labels": clients.labels,
+        "models": len(models),
+        "not equal to the byte": unequal,
+        "wrong": clients.wrong[:5],
+        "slowest start s": round(max(starts), 2),
+        "exit code after SIGTERM": code,
         "seconds": round(time.perf_counter() - began),
     }
     print(json.dumps(found))

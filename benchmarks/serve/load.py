@@ -31,8 +31,9 @@ CONFIGS: dict[str, dict[str, Any]] = {"cheap": CHEAP, "auto": {}}
 DECLARED = {"columns": COLUMNS, "target": "y", "task": "regression"}
 
 
-async def client(server: Server, path: str, bodies: list[bytes], kind: str, end: float, tag: str, out: list[float],
-                 bad: list[int]) -> None:
+async def client(
+    server: Server, path: str, bodies: list[bytes], kind: str, end: float, tag: str, out: list[float], bad: list[int]
+) -> None:
     connection, count = Connection(server), 0
     learning = not path.endswith("/predict")
     while time.perf_counter() < end:
@@ -51,8 +52,10 @@ async def client(server: Server, path: str, bodies: list[bytes], kind: str, end:
 def summary(times: list[float], wall: float, rows: int, bad: list[int]) -> dict[str, Any]:
     found = np.array(times or [np.nan]) * 1e3
     return {
-        "requests/s": round(len(times) / wall), "rows/s": round(len(times) * rows / wall),
-        "p50 ms": round(float(np.percentile(found, 50)), 2), "p99 ms": round(float(np.percentile(found, 99)), 2),
+        "requests/s": round(len(times) / wall),
+        "rows/s": round(len(times) * rows / wall),
+        "p50 ms": round(float(np.percentile(found, 50)), 2),
+        "p99 ms": round(float(np.percentile(found, 99)), 2),
         "refused": len(bad),
     }
 
@@ -80,10 +83,16 @@ async def predict_while_learning(server: Server, name: str, learners: int, rows:
     began = time.perf_counter()
     tag = os.urandom(4).hex()
     await asyncio.gather(
-        *(client(server, f"/models/{name}/predict", ask, "application/json", began + seconds, "", times, bad)
-          for _ in range(16)),
-        *(client(server, f"/models/{name}/learn", learn, "application/json", began + seconds, f"{tag}-{i}", learnt, bad)
-          for i in range(learners)),
+        *(
+            client(server, f"/models/{name}/predict", ask, "application/json", began + seconds, "", times, bad)
+            for _ in range(16)
+        ),
+        *(
+            client(
+                server, f"/models/{name}/learn", learn, "application/json", began + seconds, f"{tag}-{i}", learnt, bad
+            )
+            for i in range(learners)
+        ),
     )
     wall = time.perf_counter() - began
     return {**summary(times, wall, 1, bad), "rows learnt/s meanwhile": round(len(learnt) * rows / wall)}
@@ -91,7 +100,11 @@ async def predict_while_learning(server: Server, name: str, learners: int, rows:
 
 def bare(config: dict[str, Any], rows: int, seconds: float) -> float:
     """Rows a second of the learner alone in one process, in blocks of this size."""
-    learner = nystream.catalogue.build(config["learner"], "regression", config["settings"], standardize=False) if config else None
+    learner = (
+        nystream.catalogue.build(config["learner"], "regression", config["settings"], standardize=False)
+        if config
+        else None
+    )
     model = nystream.Model(learner, nystream.Schema(COLUMNS, target="y", task="regression"))
     X, y = examples(8 * rows, 0)
     count, began = 0, time.perf_counter()
@@ -136,7 +149,14 @@ def main() -> None:
         config = CONFIGS[name]
         server.send("PUT", f"/models/{name}", {**config, **DECLARED})
         for rows in sizes:
-            show({"what": "bare learner", "learner": name, "rows": rows, "rows/s": round(bare(config, rows, given.seconds))})
+            show(
+                {
+                    "what": "bare learner",
+                    "learner": name,
+                    "rows": rows,
+                    "rows/s": round(bare(config, rows, given.seconds)),
+                }
+            )
             for clients in (int(n) for n in given.clients.split(",")):
                 for form in given.forms.split(","):
                     found = asyncio.run(load(server, name, clients, rows, form, given.seconds))

@@ -48,7 +48,9 @@ async def client(server: Server, number: int, given: argparse.Namespace, sent: l
     while sent[0] < given.rows:
         name = f"m{rng.integers(given.models)}"
         if rng.random() < 0.3:
-            content = request(server.port, f"/models/{name}/learn?label=y", blocks[count % 10], ARROW, f"{number}-{count}")
+            content = request(
+                server.port, f"/models/{name}/learn?label=y", blocks[count % 10], ARROW, f"{number}-{count}"
+            )
             sent[0] += BLOCK
             await done(connection, content)
         elif rng.random() < 0.9:
@@ -87,8 +89,12 @@ async def soak(server: Server, given: argparse.Namespace) -> list[dict[str, floa
             await asyncio.sleep(0.05)
         assert server.process is not None
         readings.append(
-            {"rows": sent[0], "memory MB": round(memory(server.process.pid)), "disk MB": round(disk(server.folder), 1),
-             "rows/s": round(sent[0] / (time.perf_counter() - began))}
+            {
+                "rows": sent[0],
+                "memory MB": round(memory(server.process.pid)),
+                "disk MB": round(disk(server.folder), 1),
+                "rows/s": round(sent[0] / (time.perf_counter() - began)),
+            }
         )
         print(json.dumps(readings[-1]), flush=True)
     await asyncio.gather(*tasks)
@@ -103,7 +109,9 @@ def main() -> None:
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="soak-"))
     options = {
-        "memory": 20_000_000, "answers_for": 10.0, "limits": {"open_labels": 1000},
+        "memory": 20_000_000,
+        "answers_for": 10.0,
+        "limits": {"open_labels": 1000},
         "retention": {"every": 5.0, "all_for": 20.0, "hourly_for": 30.0, "daily_for": 40.0},
     }
     server = Server(folder, options)
@@ -115,9 +123,17 @@ def main() -> None:
     server.kill()
     server.start()
     again = sum(found["rows"] for found in json.loads(server.get("/models"))["models"])
-    print(json.dumps({"restart s": round(server.starting, 2), "rows before and after": [rows, again],
-                      "memory at a half and at the end MB": [readings[4]["memory MB"], readings[-1]["memory MB"]],
-                      "disk at a half and at the end MB": [readings[4]["disk MB"], readings[-1]["disk MB"]]}))
+    print(
+        json.dumps(
+            {
+                "restart s": round(server.starting, 2),
+                "of it": server.recovered,
+                "rows before and after": [rows, again],
+                "memory at a half and at the end MB": [readings[4]["memory MB"], readings[-1]["memory MB"]],
+                "disk at a half and at the end MB": [readings[4]["disk MB"], readings[-1]["disk MB"]],
+            }
+        )
+    )
     server.stop()
     shutil.rmtree(folder)
 

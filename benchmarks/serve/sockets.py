@@ -28,7 +28,7 @@ class Server:
         self.folder, self.options, self.wrap, self.port = folder, options or {}, wrap or [], 0
         self.process: subprocess.Popen[str] | None = None
         self.starting = 0.0
-        self.token = ""
+        self.token = self.recovered = ""
 
     def start(self) -> None:
         began = time.perf_counter()
@@ -39,6 +39,7 @@ class Server:
         if "http://" not in line:
             raise RuntimeError(f"the server did not start: {line!r}")
         self.port = int(line.rstrip().rpartition(":")[2])
+        self.recovered = self.process.stdout.readline().partition("; ")[2].rstrip()
         while True:
             try:
                 self.get("/readyz")
@@ -55,7 +56,9 @@ class Server:
 
     def send(self, method: str, path: str, body: Any) -> Any:
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}{path}", json.dumps(body).encode(), method=method,
+            f"http://127.0.0.1:{self.port}{path}",
+            json.dumps(body).encode(),
+            method=method,
             headers={"Content-Type": "application/json", **self._headers()},
         )
         with urllib.request.urlopen(request, timeout=60) as answer:

@@ -14,6 +14,7 @@ from nystream.auto.recipe import Recipe
 from nystream.compose.aggregate import Aggregate
 from nystream.compose.mixture import Mixture
 from nystream.compose.standardized import Standardized
+from nystream.compose.targets import StandardizedTarget
 from nystream.features import Fourier, Taylor
 from nystream.kernels import Gaussian
 from nystream.learners.base import Learner
@@ -54,6 +55,13 @@ DEFAULT = "auto"
 """The learner when none is named."""
 CLIP = 3.0
 """Bound on predictions of standardised targets, for learners that need one."""
+DRAWN = (PKAWV, NystromPKAWV, KernelAWV)
+"""Least squares that counts the row it predicts, with the label 0; ridge regression does not."""
+STARTS: dict[str, dict[str, Any]] = {
+    "pros-n-kons": {"warm": True},  # else it starts again with every atom
+    "doubly-sgd": {"step": 20.0, "t0": 50},  # else it has hardly moved after a thousand rows
+}
+"""Settings by name where a learner's own defaults are not those for a stream that nobody knows."""
 TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 
 
@@ -160,7 +168,8 @@ def build(
     sigma, dim : width of its Gaussian kernel, and number of its random features, where it has such
     seed : int or None
     standardize : bool
-        With a task, inputs are scaled on the way (`Standardized`), unless the learner does that itself.
+        With a task, inputs are scaled on the way (`Standardized`), unless the learner does that itself; so are targets
+        (`StandardizedTarget`) where its steps or bounds are made for those of unit scale.
     """
     entry = find(name or DEFAULT)
     learner = _constructed(entry, task, dict(settings or {}), sigma, dim, seed)
@@ -168,8 +177,15 @@ def build(
         return learner
     if task == "regression" and learner.labels != "real":
         learner = _of_numbers(entry, learner, dict(settings or {}))
+    if task == "regression" and standardize and _takes_unit_targets(learner):
+        learner = StandardizedTarget(learner, bound=learner.get_params(deep=False).get("clip"))
     learner = for_task(learner, task, 1)
     return learner if not standardize or issubclass(entry.cls, (Auto, Baseline)) else Standardized(learner)
+
+
+def _takes_unit_targets(learner: Learner) -> bool:
+    """Whether steps or bounds are made for targets of unit scale, or predictions are drawn to 0 where a row is new."""
+    return type(learner) in DRAWN or any(name in learner.get_params(deep=False) for name in ("loss", "bound"))
 
 
 def _constructed(
@@ -204,6 +220,7 @@ def _defaults(entry: Entry, task: str | None, sigma: float, dim: int, seed: int 
     if "learners" in names:
         features = Fourier(Gaussian(sigma), dim, seed=seed)
         found["learners"] = [PKAWV(features, lam=10.0**k) for k in range(-3, 3)]
+    found |= STARTS.get(entry.name, {}) if task is not None else {}
     found |= {key: value for key, value in {"seed": seed, "dim": dim, "max_atoms": dim}.items() if key in names}
     for key in entry.cls._names():  # a budget, a bound: what has no default is that of the example
         if names[key].default is inspect.Parameter.empty:

@@ -9,9 +9,15 @@ import numpy as np
 from nystream.auto.learner import Auto
 from nystream.compose.classifier import Classifier
 from nystream.compose.novelty import default_novelty
+from nystream.compose.wrapper import Wrapper
 from nystream.learners.base import Learner
 
-__all__ = ["check_class", "for_task"]
+__all__ = ["algorithm", "check_class", "for_task"]
+
+
+def algorithm(learner: Learner) -> str:
+    """The name of the algorithm inside scalings and codes of classes."""
+    return algorithm(learner.learner) if isinstance(learner, Wrapper) else type(learner).__name__
 
 
 def for_task(learner: Learner | None, task: str, d: int) -> Learner:
@@ -24,7 +30,7 @@ def for_task(learner: Learner | None, task: str, d: int) -> Learner:
     fresh = Auto() if learner is None else learner.clone()
     if task == "regression":
         if fresh.labels != "real":
-            raise ValueError(f"{type(fresh).__name__} {_classes_only(fresh)}")
+            raise ValueError(f"{algorithm(fresh)} {_classes_only(fresh)}")
         return fresh
     fresh = fresh.for_classes()
     return fresh if fresh.labels == "class" else Classifier(fresh)
@@ -41,6 +47,6 @@ def check_class(learner: Learner, label: Any) -> None:
     """Refuse a fraction as the first label of a learner of classes, where nobody said that these are classes."""
     if isinstance(label, (float, np.floating)) and not float(label).is_integer():
         raise ValueError(
-            f"label {float(label)!r}: {type(learner).__name__} {_classes_only(learner)}, or a schema with "
+            f"label {float(label)!r}: {algorithm(learner)} {_classes_only(learner)}, or a schema with "
             "task='classification' if fractions are classes here"
         )

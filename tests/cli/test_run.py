@@ -84,7 +84,8 @@ def test_resuming_gives_the_predictions_of_one_run(tmp_path):
         assert done.returncode == 0, done.stderr
     once = (tmp_path / "both.txt").read_text()
     assert (tmp_path / "first.txt").read_text() + (tmp_path / "second.txt").read_text() == once
-    assert set(once.split()) == {"up", "down"}
+    assert set(once.split()) == {"?", "up", "down"}
+    assert once.split().count("?") == 1  # of the very first row no class was known
 
 
 def test_the_seed_can_be_a_setting_too(tmp_path):
@@ -221,9 +222,22 @@ def test_readings_are_saved_as_json(tmp_path):
         (None, [], "no file 'in.csv'"),
         ("", [], "empty"),
         ("a,b,y\n1,2,3\n1,2\n", [], "2 fields"),
-        ("a,b,y\n1,2,3\n1,x,4\n", [], "in.csv:3: column 'b' is 'x'"),
-        ("a,b,y\n1,2,3\n1,,4\n", ["-l", "pkrr"], "in.csv, row 2: column 'b' is missing; PKRR takes no missing values"),
-        ("a,b,y\n1,2,3\n1,2,\n", [], "in.csv:3: target 'y' is missing"),
+        ("a,b,y\n1,2,3\n1,x,4\n", [], "in.csv: column 'b' is a category ('2'), not a number; leave it out: --drop b"),
+        ("a,b,y\n1,2,3\n1,x,4\n", ["--kind", "b=number"], "in.csv:3: column 'b' is 'x', which is no finite number"),
+        ("a,b,y\n1,2,3\n1,,4\n", ["-l", "pkrr"], "in.csv:3: column 'b' is missing, and PKRR takes no missing values"),
+        (REALS, ["--set", "lags=perhaps"], "lags must be yes or no, got 'perhaps'"),
+        (REALS, ["--kind", "b"], "--kind takes name=kind, got 'b'"),
+        (REALS, ["--kind", "b=float"], "kind of b must be one of 'number'"),
+        (REALS, ["--drop", "z"], "there is no column 'z'"),
+        (REALS, ["--drop", "a,b"], "none that is not ignored"),
+        (REALS, ["--columns", "a,y"], "there is no column"),
+        (REALS, ["-l", "perceptron"], "perceptron learns classes, and the target is a number; use auto, pkrr"),
+        (
+            REALS,
+            ["-l", "bsgd", "-s", "loss=hinge"],
+            "bsgd with loss='hinge' learns classes, and the target is",
+        ),
+        (REALS, ["-y", "a", "-y", "b", "--task", "classification"], "several targets are regression; in.csv has 2"),
         (REALS, ["--set", "memory=many"], "memory must be '64MB' or a number of bytes, got 'many'"),
         (REALS, ["--set", "lam=1"], "auto has no parameter 'lam'; it has memory, deadline, lags"),
         ("a,b,y\n1,2,3\n", ["--target", "z"], "z"),
@@ -299,7 +313,7 @@ def test_libsvm_comes_through_a_pipe(tmp_path):
     assert "--columns" in nystream_run("-", input=rows).stderr
     done = nystream_run("-", "--columns", "3", "-p", "-", input=rows)
     assert done.returncode == 0
-    assert set(done.stdout.split()) == {"1", "-1"}
+    assert set(done.stdout.split()) == {"?", "1", "-1"}
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path, capsys):
@@ -316,9 +330,12 @@ def test_a_file_that_is_no_model_is_refused(tmp_path, capsys):
     assert "holds a FOGD that learns classes without their names" in third
 
 
-def test_a_model_of_other_columns_is_refused(tmp_path, capsys):
+def test_a_column_that_the_file_lacks_is_missing_and_an_unknown_one_is_told_once(tmp_path, capsys):
     write_csv(tmp_path / "a.csv")
     assert call(["run", str(tmp_path / "a.csv"), "-q", "-f", str(tmp_path / "m")]) == 0
-    (tmp_path / "b.csv").write_text((tmp_path / "a.csv").read_text().replace("a,b,c", "a,b,d"))
-    assert call(["run", str(tmp_path / "b.csv"), "-i", str(tmp_path / "m")]) == 2
-    assert "trained on columns a, b, c; the file has a, b, d" in capsys.readouterr().err
+    (tmp_path / "b.csv").write_text((tmp_path / "a.csv").read_text().replace("a,b,c", "b,a,d"))
+    assert call(["run", str(tmp_path / "b.csv"), "-q", "-i", str(tmp_path / "m")]) == 0
+    assert capsys.readouterr().err.count("the model knows no column 'd'") == 1
+    (tmp_path / "b.csv").write_text((tmp_path / "a.csv").read_text().replace("a,b,c", "d,e,f"))
+    assert call(["run", str(tmp_path / "b.csv"), "-q", "-i", str(tmp_path / "m")]) == 2
+    assert "trained on columns a, b, c; b.csv has d, e, f" in capsys.readouterr().err

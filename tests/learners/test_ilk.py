@@ -115,8 +115,9 @@ def test_several_targets_and_weights_equal_the_definition():
     Y, weights = np.column_stack([y, y**2, -y]), np.random.default_rng(1).uniform(0, 2, T)
     weights[::7] = 0.0
     model = SILK(Gaussian(SIGMA), loss=loss, budget=25, lam=0.1)
-    Q, _ = silk(X, Y, loss, lam=0.1, budget=25, outputs=3, weights=weights)
-    assert_allclose(model.run(X, Y, weights), Q, rtol=1e-10, atol=1e-12)
+    some = weights > 0  # a row of weight 0 is no round
+    Q, _ = silk(X[some], Y[some], loss, lam=0.1, budget=25, outputs=3, weights=weights[some])
+    assert_allclose(model.run(X, Y, weights)[some], Q, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("drop", ["smallest", "oldest", "project"])

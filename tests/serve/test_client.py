@@ -16,12 +16,11 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("httpx")
 pa = pytest.importorskip("pyarrow")
 
-from serving import CONFIG, Running
-
 import nystream
 from nystream.client import AsyncClient, Client, Refused
 from nystream.client.blocks import body
 from nystream.serve import learning
+from serving import CONFIG, Running
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +142,7 @@ def test_an_answer_that_got_lost_is_asked_for_again_and_learnt_once(server):
 
 
 def test_a_server_that_is_not_there_is_told():
-    with Client("http://127.0.0.1:9", attempts=2) as client, pytest.raises(ConnectionError, match="127.0.0.1:9"):
+    with Client("http://127.0.0.1:9", attempts=2) as client, pytest.raises(ConnectionError, match=r"127\.0\.0\.1:9"):
         client.models()
 
 
@@ -160,10 +159,15 @@ def test_many_rows_go_as_arrow_and_few_as_json():
 def test_push_sends_a_file_and_prints_predictions(server, tmp_path):
     _, X, y = examples(40)
     file = tmp_path / "rows.csv"
-    file.write_text("a,b,y\n" + "".join(f"{a!r},{b!r},{t!r}\n" for (a, b), t in zip(X.tolist(), y.tolist(), strict=True)))
+    file.write_text(
+        "a,b,y\n" + "".join(f"{a!r},{b!r},{t!r}\n" for (a, b), t in zip(X.tolist(), y.tolist(), strict=True))
+    )
     command = [sys.executable, "-m", "nystream.cli.main", "push"]
     done = subprocess.run(
-        [*command, str(file), f"{server.url}/pushed", "--block", "16", "-p"], capture_output=True, text=True, check=False
+        [*command, str(file), f"{server.url}/pushed", "--block", "16", "-p"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 40

@@ -9,10 +9,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pa = pytest.importorskip("pyarrow")
 
-from serving import CONFIG, Running, learn, rows
-
 import nystream
 from nystream.serve import learning
+from serving import CONFIG, Running, learn, rows
 
 ARROW = "application/vnd.apache.arrow.stream"
 
@@ -112,7 +111,9 @@ def test_intervals_and_explanations_come_on_request(server):
     learn(server, "/models/auto", 150)
     found, _ = rows(2, 3)
     answer = server.post("/models/auto/predict", {"rows": found, "interval": 0.8, "explain": True})
-    assert all(low < p < high for low, p, high in zip(answer["low"], answer["predictions"], answer["high"], strict=True))
+    assert all(
+        low < p < high for low, p, high in zip(answer["low"], answer["predictions"], answer["high"], strict=True)
+    )
     assert sum(answer["explanation"]["weights"].values()) == pytest.approx(1)
     status, answer = server.call("POST", "/models/plain/predict", {"rows": found, "probabilities": True})
     assert status == 422

@@ -14,11 +14,10 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("pyarrow")
 
-from serving import Process, Running, learn, rows
-
 from nystream.serve import Limits
 from nystream.serve.settings import Settings, bytes_of, seconds_of
 from nystream.serve.tokens import Tokens, added
+from serving import Process, Running, learn, rows
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +93,10 @@ def test_names_lead_nowhere_else(server, name):
 def test_bad_rows_are_refused_in_one_sentence_that_names_them(server):
     good = {"a": 1.0, "b": 2.0}
     cases = [
-        ({"rows": [good, {"a": 1.0, "b": "x"}], "labels": [1, 2]}, "row 1: column 'b' is 'x', which is no finite number"),
+        (
+            {"rows": [good, {"a": 1.0, "b": "x"}], "labels": [1, 2]},
+            "row 1: column 'b' is 'x', which is no finite number",
+        ),
         ({"rows": [good, {"a": 1.0}], "labels": [1, 2]}, "row 1: column 'b' is missing"),
         ({"rows": [good], "labels": ["x"]}, "row 0: column 'y' is 'x', which is no finite number"),
         ({"rows": [good], "labels": [1, 2]}, "there are 1 rows and 2 labels"),
@@ -217,7 +219,9 @@ def test_hostile_requests_are_never_a_fault_of_ours(server):
     values = [None, True, -1, 1e308, "x", "", [], {}, [[1]], {"a": {}}, "\x00", "1_0", "NaN", 10**400, -0.0, "é" * 50]
     verbs = ["learn", "predict", "step", "label", "unlearn", "rollback", "clone", "snapshots/x", "keys", ""]
     for _ in range(400):
-        body = {rng.choice(["rows", "row", "labels", "ids", "id", "snapshot", "q"]): rng.choice(values) for _ in range(3)}
+        body = {
+            rng.choice(["rows", "row", "labels", "ids", "id", "snapshot", "q"]): rng.choice(values) for _ in range(3)
+        }
         if rng.random() < 0.3:
             body["rows"] = [{rng.choice("abq"): rng.choice(values)} for _ in range(rng.randrange(3))]
             body["labels"] = [rng.choice(values[4:]) for _ in range(rng.randrange(3))]
@@ -231,7 +235,10 @@ def test_hostile_requests_are_never_a_fault_of_ours(server):
         path = f"/models/{name}/{rng.choice(verbs)}" if method == "POST" else f"/models/{name}"
         status, answer, _ = server.raw(method, path, content, kind=kind, headers=headers)
         assert status < 500, (method, path, content, answer)
-        assert status >= 400 or method == "GET" or "predict" in path or path.endswith(("keys", "snapshots/x")), (path, content)
+        assert status >= 400 or method == "GET" or "predict" in path or path.endswith(("keys", "snapshots/x")), (
+            path,
+            content,
+        )
     assert server.service.store.log.seq == seq
     assert server.file("m") == before
 

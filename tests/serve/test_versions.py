@@ -8,10 +8,9 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from serving import CONFIG, Running, after_a_crash, learn, rows
-
 from nystream.serve import Retention, learning
 from nystream.serve.snapshots import surplus
+from serving import CONFIG, Running, after_a_crash, learn, rows
 
 FORGETS = {**CONFIG, "standardize": False}
 HOUR, DAY = 3600.0, 86400.0
@@ -48,7 +47,11 @@ def test_rolling_back_makes_the_model_what_it_was_and_is_an_event(server, tmp_pa
     described = server.call("GET", "/models/m")[1]
     assert described["champion"]["errors"]["error"] == error
     assert described["notes"][-1] | {"at": 0} == {
-        "at": 0, "kind": "rollback", "snapshot": first["id"], "from_row": 50, "row": 20,
+        "at": 0,
+        "kind": "rollback",
+        "snapshot": first["id"],
+        "from_row": 50,
+        "row": 20,
     }
     left = after_a_crash(server, tmp_path / "after")
     with Running(left) as again:
@@ -92,7 +95,10 @@ def test_unlearning_makes_the_model_as_if_it_had_never_seen_the_rows(server, tmp
     found, labels = rows(5, 1)
     answer = server.post("/models/m/unlearn", {"rows": found, "labels": labels, "drop_snapshots": True}, key="forget")
     assert answer["row"] == 20
-    assert server.post("/models/m/unlearn", {"rows": found, "labels": labels, "drop_snapshots": True}, key="forget") == answer
+    assert (
+        server.post("/models/m/unlearn", {"rows": found, "labels": labels, "drop_snapshots": True}, key="forget")
+        == answer
+    )
     ask, _ = rows(6, 3)
     expected = local.predict(ask)
     np.testing.assert_allclose(server.post("/models/m/predict", {"rows": ask})["predictions"], expected, atol=1e-9)
@@ -127,9 +133,7 @@ def test_a_key_can_forget_too(server):
 def test_challengers_learn_the_same_rows_and_one_request_promotes(server, tmp_path):
     server.create("m")
     learn(server, "/models/m", 10)
-    status, answer = server.call(
-        "PUT", "/models/m/challengers/small", {"learner": "fogd", "settings": {"dim": 20}}
-    )
+    status, answer = server.call("PUT", "/models/m/challengers/small", {"learner": "fogd", "settings": {"dim": 20}})
     assert status == 201, answer
     assert server.call("PUT", "/models/m/challengers/copy", {"copy": True})[0] == 201
     assert server.call("PUT", "/models/m/challengers/copy", {})[0] == 409

@@ -13,11 +13,10 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from serving import CONFIG, Running, learn, rows
-
 from nystream.serve import openapi
 from nystream.serve.meters import POINTS, Meter
 from nystream.serve.routes import TABLE
+from serving import CONFIG, Running, learn, rows
 
 
 @pytest.fixture

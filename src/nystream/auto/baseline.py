@@ -158,7 +158,7 @@ class Baseline(LeastSquares, FeatureLearner):
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose past targets are these linear combinations (K, new) of the targets of the present ones."""
         self.solver_.add_outputs(combination)
-        self.outputs_ += combination.shape[1]
+        self._gained(combination.shape[1])
         if self.kept_:
             X, Y, w = (rows.view for rows in self.kept_)
             self.kept_ = _rows(X, np.hstack([Y, Y @ combination]), w)

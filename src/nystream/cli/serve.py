@@ -15,13 +15,14 @@ EXTRA = "the server needs more packages: pip install 'nystream[serve]'"
 
 def serve(
     folder: Annotated[Path | None, typer.Argument(metavar="DIR", help="Where everything is kept; made if new.")] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on; other than this machine's own only with --tokens.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; other than this machine's own only with --tokens.")
+    ] = ("127.0.0.1"),
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8470,
     tokens: Annotated[Path | None, typer.Option(help="File of tokens; see --new-token.")] = None,
     new_token: Annotated[
-        str | None, typer.Option(help="Add a token with this role (read, learn, admin) to --tokens, print it, and stop.")
+        str | None,
+        typer.Option(help="Add a token with this role (read, learn, admin) to --tokens, print it, and stop."),
     ] = None,
     memory: Annotated[str, typer.Option(help="Memory for keyed models; the others wait on the disk.")] = "1GB",
     log_limit: Annotated[str | None, typer.Option(help="The most that the log may take on the disk.")] = None,

@@ -18,9 +18,7 @@ __all__ = ["AsyncClient", "AsyncModel"]
 class AsyncClient:
     """As `Client`, with methods that are awaited."""
 
-    def __init__(
-        self, url: str, token: str | None = None, *, timeout: float = 60.0, attempts: int = ATTEMPTS
-    ) -> None:
+    def __init__(self, url: str, token: str | None = None, *, timeout: float = 60.0, attempts: int = ATTEMPTS) -> None:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self.url, self._attempts = url, attempts
         self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, trust_env=False)

@@ -118,9 +118,9 @@ def _said(value: Any) -> str:
 
 def predictions(values: list[Any]) -> Any:
     """A list of the server as a model gives it: numbers (n,) or (n, K), or names of classes."""
-    if all(isinstance(v, float | int) and not isinstance(v, bool) or v is None for v in values):
-        if any(isinstance(v, float) for v in values):
-            return np.array([math.nan if v is None else v for v in values])
+    kinds = set(map(type, values))
+    if float in kinds and kinds <= {float, int, type(None)}:
+        return np.array([math.nan if v is None else v for v in values])
     if values and isinstance(values[0], list):
         return np.array([[math.nan if v is None else v for v in row] for row in values], dtype=np.float64)
     found = np.empty(len(values), dtype=object)

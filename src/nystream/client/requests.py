@@ -69,4 +69,3 @@ def blocks(rows: Any, labels: Any, weights: Any, size: int = BLOCK) -> Iterator[
             names = [str(k) for k in range(len(cuts))]
             ys = cuts[0] if len(cuts) == 1 else Table(dict(zip(names, cuts, strict=True)), some.n)
         yield some, ys, None if weights is None else weights[cut]
-

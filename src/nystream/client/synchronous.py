@@ -33,9 +33,7 @@ class Client:
         How often a request is sent before the failure is reported.
     """
 
-    def __init__(
-        self, url: str, token: str | None = None, *, timeout: float = 60.0, attempts: int = ATTEMPTS
-    ) -> None:
+    def __init__(self, url: str, token: str | None = None, *, timeout: float = 60.0, attempts: int = ATTEMPTS) -> None:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self.url, self._attempts = url, attempts
         self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)

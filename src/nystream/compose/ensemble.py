@@ -10,6 +10,7 @@ import numpy as np
 
 from nystream.compose.panel import Panel
 from nystream.learners.base import Learner
+from nystream.losses import Loss, Squared
 from nystream.types import Array
 
 __all__ = ["Ensemble", "check_learners"]
@@ -22,7 +23,7 @@ class Ensemble(Learner):
     """Clones of the patterns `learners`, fed the same rows by a `Panel`; labels within [-bound, bound].
 
     Subclasses have the parameters `learners` and `bound`, call `_begin` in `_start`, and combine (n, K, N) predictions
-    of the N learners in `_mixed`.
+    of the N learners in `_mixed`, by the weights that they tell in `shares`.
     """
 
     multi_output: ClassVar[bool] = True  # a learner that is not will be named at the start
@@ -48,6 +49,25 @@ class Ensemble(Learner):
             expert.reserve(d, outputs)
         self.experts_, self._panel = experts, Panel(experts)
         self.largest_ = 0.0
+
+    @property
+    def objective(self) -> Loss | None:
+        return Squared()
+
+    @property
+    def room(self) -> int | None:
+        rooms = [learner.room for learner in self.experts or self.learners]
+        return min((room for room in rooms if room is not None), default=None)
+
+    def shares(self) -> Array:
+        """What the next prediction gives to the learners, summing to 1: (N,), or (N, K) for K > 1 outputs."""
+        raise NotImplementedError
+
+    def weights(self) -> dict[str, float]:
+        """What the next prediction gives to the learners, by number and kind; over several outputs the mean."""
+        shares = self.shares().reshape(len(self.learners), -1).mean(axis=1).tolist()
+        names = [f"{i} {learner._kind}" for i, learner in enumerate(self.learners, 1)]
+        return dict(zip(names, shares, strict=True))
 
     def _mixed(self, Q: Array, Y: Array | None = None) -> Array:
         """Predictions (n, K) from those of the learners (n, K, N); with labels Y (n, K) of these rows, learn."""
@@ -79,19 +99,15 @@ class Ensemble(Learner):
                 f"a label is outside [-bound, bound] with bound={self.bound!r}: learning goes on, but the regret "
                 "guarantee is void; set bound to a bound on |y|",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         self.largest_ = max(self.largest_, largest)
 
     def _check_room(self, rows: int) -> None:
         for i, expert in enumerate(self.experts_):
-            if isinstance(expert, Ensemble):
-                expert._check_room(rows)
-            limit = getattr(expert, "max_points", None)
-            if limit is not None and expert.size + rows > limit:
+            if expert.room is not None and rows > expert.room:
                 raise ValueError(
-                    f"learners[{i}], a {type(expert).__name__}, has room for {limit - expert.size} more points "
-                    f"(max_points={limit}), not for {rows}"
+                    f"learners[{i}], a {type(expert).__name__}, has room for {expert.room} more points, not for {rows}"
                 )
 
     def _widen(self, d: int) -> None:

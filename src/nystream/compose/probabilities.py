@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nystream.learners.links import against_the_rest
 from nystream.params import Params
 from nystream.types import Array
 
@@ -58,7 +59,7 @@ class Logistic(Calibration):
     b_: float = 0.0
 
     def __call__(self, F: Array) -> Array:
-        return _softmax(-np.logaddexp(0.0, -(self.a_ * F + self.b_)))  # of log sigma: sums to 1 without 0/0
+        return against_the_rest(self.a_ * F + self.b_)
 
 
 class Platt(Logistic):

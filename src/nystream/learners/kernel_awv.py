@@ -133,6 +133,10 @@ class KernelRidge(LeastSquares, Learner):
         self.meter_.add(Y, R, P, s, w)
         return P
 
+    @property
+    def room(self) -> int | None:
+        return None if self.max_points is None else self.max_points - self.size
+
     def _check_room(self, X: Array) -> None:
         n = self.factor_.n + len(X)
         if self.max_points is not None and n > self.max_points:
@@ -155,7 +159,7 @@ class KernelRidge(LeastSquares, Learner):
         e = Rows(self.outputs_ + combination.shape[1])
         e.extend(np.hstack([self.e_.view, self.e_.view @ combination]))
         self.e_ = e
-        self.outputs_ += combination.shape[1]
+        self._gained(combination.shape[1])
         self.meter_ = self.meter_.widened(combination)
 
     def merge(self, other: Self) -> Self:

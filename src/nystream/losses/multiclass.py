@@ -147,7 +147,7 @@ class StructuredHinge(MulticlassHinge):
     def label_similarity(self) -> Array | None:
         return self._similarity
 
-    def _check_rule(self, rule: str) -> None:
+    def check_rule(self, rule: str) -> None:
         if rule == "exact" and self._similarity is not None:
             raise ValueError(
                 "rule 'exact' of structured_hinge needs the identity as label similarity; use rule 'runner_up'"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class Squared(ScalarLoss):
     """
 
     name: ClassVar[str] = "squared"
+    estimates_mean: ClassVar[bool] = True
+    tail_curvature: ClassVar[float] = 2.0
 
     def curvature(self, clip: float, bound: float | None = None) -> float:
         return 0.5 / (clip + _bound(clip, bound)) ** 2
@@ -75,6 +77,7 @@ class EpsilonInsensitive(ScalarLoss):
     """
 
     name: ClassVar[str] = "epsilon_insensitive"
+    adaptable: ClassVar[Literal["margin", "tube"] | None] = "tube"
 
     def __init__(self, eps: float = 0.1) -> None:
         self.eps = positive("eps", eps, zero=True)
@@ -143,11 +146,14 @@ class Pinball(ScalarLoss):
     """
 
     name: ClassVar[str] = "pinball"
-    symmetric: ClassVar[bool] = False
 
     def __init__(self, q: float = 0.5) -> None:
         self.q = positive("q", q, below=1.0)
         self._form = (_core.CODES[self.name], float(q))
+
+    @property
+    def symmetric(self) -> bool:
+        return self.q == 0.5
 
     def lipschitz(self, clip: float, bound: float | None = None) -> float:
         return max(self.q, 1.0 - self.q)

@@ -11,7 +11,7 @@ from scipy.special import wrightomega
 
 from nystream.losses.vector import Labels, VectorLoss
 from nystream.params import at_least
-from nystream.types import Array
+from nystream.types import Array, Link
 
 __all__ = ["Softmax"]
 
@@ -42,8 +42,8 @@ class Softmax(VectorLoss):
     """
 
     name: ClassVar[str] = "softmax"
-    link: ClassVar[str | None] = "softmax"
     default_clip: ClassVar[float | None] = 2.0
+    link: ClassVar[Link | None] = "softmax"
 
     def __init__(self, classes: int | None = None) -> None:
         self.classes = None if classes is None else at_least("classes", classes, 2)
@@ -51,7 +51,7 @@ class Softmax(VectorLoss):
     def curvature(self, clip: float, bound: float | None = None) -> float:
         return 0.0 if self.classes is None else math.exp(-2.0 * clip) / (self.classes - 1)
 
-    def _check_rule(self, rule: str) -> None:
+    def check_rule(self, rule: str) -> None:
         if rule != "exact":
             raise ValueError("softmax has one implicit step, rule 'exact'; 'runner_up' belongs to the hinges")
 

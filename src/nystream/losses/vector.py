@@ -30,16 +30,6 @@ class VectorLoss(Loss):
     labels: ClassVar[LabelKind] = "class"
     multiclass: ClassVar[bool] = True
 
-    @property
-    def label_margins(self) -> Array | None:
-        """(K, K) margins D that the loss asks for between labels; None: 1 off the diagonal, or no margins at all."""
-        return None
-
-    @property
-    def label_similarity(self) -> Array | None:
-        """(K, K) matrix M of the joint kernel k(x, x') M[y, y']; None: the identity."""
-        return None
-
     def value(self, y: Any, p: Any) -> Any:
         """L(y, p): a float, or (n,)."""
         if np.ndim(p) == 1:
@@ -64,7 +54,7 @@ class VectorLoss(Loss):
         rule : "exact" for that minimiser; "runner_up" moves only y and its strongest rival (hinges only).
         scores : the scores that choose the rival of "runner_up", where they are not p.
         """
-        self._check_rule(one_of("rule", rule, RULES))
+        self.check_rule(one_of("rule", rule, RULES))
         if np.ndim(p) == 1:
             code = _core.RUNNER_UP if rule == "runner_up" else _core.EXACT
             tables = self.label_margins, self.label_similarity
@@ -104,9 +94,6 @@ class VectorLoss(Loss):
         if self.label_margins is not None and len(self.label_margins) != p.shape[1]:
             raise ValueError(f"{p.shape[1]} scores do not fit a label table of shape {self.label_margins.shape}")
         return y, p
-
-    def _check_rule(self, rule: str) -> None:
-        """Refuse a rule that this loss does not have."""
 
     def _value(self, y: Labels, p: Array) -> Array:
         raise NotImplementedError

@@ -20,7 +20,7 @@ from nystream.params import Params, one_of
 from nystream.schema import Schema
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import Place, columns_of, first_label, is_name
-from nystream.tasks import check_class, for_task
+from nystream.tasks import algorithm, check_class, for_task
 from nystream.types import Array
 
 __all__ = ["Model"]
@@ -117,6 +117,10 @@ class Model(Forwarded, Params):
         schema = self.schema_ or self.schema
         return None if schema is None else schema.target
 
+    def answers(self, P: Array) -> Any:
+        """Outputs of `run_scores` or `scores` as predictions: numbers, or names of classes."""
+        return answers(P, self.task, self.classes)
+
     @property
     def n_seen(self) -> int:
         """Rows learnt."""
@@ -196,7 +200,7 @@ class Model(Forwarded, Params):
 
     def scores(self, rows: Any) -> Array:
         """Outputs (n, K) of the learner; of classes one for each so far. Changes nothing."""
-        P = self._asked.predict_clean(self.inputs(rows))
+        P = self.inner.predict_clean(self.inputs(rows))
         return P[:, : max(1, len(self.classes_))] if self.task == "classification" else P
 
     def inputs(self, rows: Any) -> Array:
@@ -230,7 +234,7 @@ class Model(Forwarded, Params):
         at = table.place if isinstance(table, Table) else "row {}".format
         labels = labels_of(parts, n, self.schema_, self._outputs, self.classes_, self._places(), at)
         if w is not None and not self.learner_.weighted:
-            raise ValueError(f"{type(self.learner_).__name__} does not take weights; the least-squares learners do")
+            raise ValueError(f"{algorithm(self.learner_)} does not take weights; the least-squares learners do")
         X = X if X is not None else self.encoder_.run(columns, n, labels.Y, w)
         self._check_missing(X, at)
         there = labels.there
@@ -305,7 +309,7 @@ class Model(Forwarded, Params):
         if self.task != "regression" or self.schema_ is None:
             return 1
         started = self.learner_ is not None and self.learner_.d_
-        return self._asked.outputs_ if started else max(1, len(self.schema_.targets))
+        return self.inner.outputs_ if started else max(1, len(self.schema_.targets))
 
     def _places(self) -> dict[Any, int]:
         if len(self._numbers) != len(self.classes_):
@@ -338,16 +342,25 @@ class Model(Forwarded, Params):
             warnings.warn(f"the model knows no column {listed}; what it holds is left out", UserWarning, stacklevel=6)
 
     def _check_missing(self, X: Array, at: Place = "row {}".format) -> None:
-        if not self._asked.missing and np.isnan(X).any():
+        if not self.inner.missing and np.isnan(X).any():
             row, j = np.argwhere(np.isnan(X))[0].tolist()
             raise ValueError(
-                f"{at(row)}: column {self.encoder_.columns[j]!r} is missing, and {type(self._pattern).__name__} takes "
+                f"{at(row)}: column {self.encoder_.columns[j]!r} is missing, and {algorithm(self._pattern)} takes "
                 "no missing values; fill it or leave the row out, or use a learner that takes them, as Auto does"
             )
 
     @property
-    def _asked(self) -> Learner:
-        return self.learner_ if self.learner_ is not None else self._pattern
+    def inner(self) -> Learner:
+        """The learner inside: the trained one, or before the first label what will be trained."""
+        if self.learner_ is not None:
+            return self.learner_
+        return self._pattern if self.task is None else for_task(self.learner, self.task, self._width)
+
+    @property
+    def _width(self) -> int:
+        """Columns that the learner gets, as far as that is known."""
+        schema = self.schema_ or self.schema
+        return 1 if schema is None else len(schema.names)
 
     def _state(self) -> dict[str, Any]:
         """In one order, whatever came first: equal models have equal bytes."""

@@ -79,6 +79,15 @@ class RunningScale(Params):
         u /= deviation
         return u
 
+    def mark(self) -> tuple[Array, ...]:
+        """What `rewind` needs to forget the rows counted from now on."""
+        return self.first_.copy(), self.count_, self.total_, self.spread_
+
+    def rewind(self, mark: tuple[Array, ...]) -> None:
+        """Back to what there was at the mark."""
+        self.first_, self.count_, self.total_, self.spread_ = mark
+        self._all_counted = False
+
     def scaled(self, X: Array) -> Array:
         """Each row of X as if it came next, alone: what `__call__` would make of it. Changes nothing."""
         known = np.isfinite(X)

@@ -124,8 +124,17 @@ def _enter(store: Store, part: Part, model: Model, meter: Meter, now: float) -> 
     store.log.run(
         "insert into snapshot(part, seq, at, rows, error, kept, file, bytes, meter, versions) "
         "values(?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
-        (part.id, store.log.seq, now, model.n_seen, meter.reading()["error"], name, len(content),
-         dumped(meter.state()).decode(), dumped(learning.versions()).decode()),
+        (
+            part.id,
+            store.log.seq,
+            now,
+            model.n_seen,
+            meter.reading()["error"],
+            name,
+            len(content),
+            dumped(meter.state()).decode(),
+            dumped(learning.versions()).decode(),
+        ),
     )
 
 
@@ -260,7 +269,7 @@ def challenger(config: dict[str, Any], form: Form) -> Model:
     """An untrained model of the same rows with another learner."""
     schema = form.schema
     described = {"columns": dict(schema.columns), "target": schema.target, "task": schema.task}
-    allowed = {name: config[name] for name in ("learner", "settings", "standardize") if name in config}
+    allowed: dict[str, Any] = {name: config[name] for name in ("learner", "settings", "standardize") if name in config}
     model: Model = learning.made({**allowed, **described, "classes": schema.classes})
     learning.form_of(model, form.outputs)
     return model

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nystream.serve.form import Form
-from nystream.serve.form import NUMERIC
+from nystream.serve.form import NUMERIC, Form
 from nystream.serve.meters import Meter
 from nystream.serve.rows import Batch
 from nystream.types import Array
@@ -64,7 +63,9 @@ class Watch:
         if self._level is None or meter.n < ENOUGH:
             return []
         window = meter.reading()["window"]
-        return self._set("error", "", window > self._level, f"the windowed error is {window:.4g}, above {self._level:g}")
+        return self._set(
+            "error", "", window > self._level, f"the windowed error is {window:.4g}, above {self._level:g}"
+        )
 
     def unknown(self, names: list[str]) -> list[Alarm]:
         """Columns that the schema does not know: said once each, for at most 100 of them."""
@@ -101,7 +102,9 @@ class Watch:
                 found += self._set("missing", name, gone, f"column {name!r} is missing in the last {len(X)} rows")
             if name in self._lively and not gone:
                 same = a == b
-                found += self._set("constant", name, same, f"column {name!r} was {a:.6g} in all of the last {len(X)} rows")
+                found += self._set(
+                    "constant", name, same, f"column {name!r} was {a:.6g} in all of the last {len(X)} rows"
+                )
             if not gone:
                 self._filled.add(name)
                 if a != b:

@@ -139,8 +139,18 @@ class Checkpoints:
                 log.run(
                     "insert into snapshot(part, seq, at, rows, error, kept, file, bytes, meter, versions) "
                     "values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (part.id, found["seq"], now, found["rows"], found["error"], keep and champion, found["file"],
-                     found["bytes"], found["meter"], versions),
+                    (
+                        part.id,
+                        found["seq"],
+                        now,
+                        found["rows"],
+                        found["error"],
+                        keep and champion,
+                        found["file"],
+                        found["bytes"],
+                        found["meter"],
+                        versions,
+                    ),
                 )
             for shadow in entry.shadows.values():
                 if shadow.broken is not None:

@@ -139,9 +139,7 @@ class Learn(Event):
 def write_form(store: Store, entry: Entry, model: Any, form: Form) -> None:
     """Enter what rows are into the open transaction, and into memory."""
     described = dumped(form.described()).decode()
-    store.log.run(
-        "update model set pattern = ?, form = ? where id = ?", (learning.saved(model), described, entry.id)
-    )
+    store.log.run("update model set pattern = ?, form = ? where id = ?", (learning.saved(model), described, entry.id))
     entry.tell(model, form)
 
 
@@ -165,7 +163,9 @@ class Label(Event):
                 raise Refusal(404, f"no prediction with id {name[:60]!r} waits for a label: it has one, or is too old")
             found.append(Batch.unpack(body))
         if form is None:
-            raise Refusal(409, "the model has learnt nothing yet: nobody knows what its labels are; learn some rows first")
+            raise Refusal(
+                409, "the model has learnt nothing yet: nobody knows what its labels are; learn some rows first"
+            )
         try:
             self.batch = Batch.joined(found)
             self.batch.labels = form.labels(self._labels, self.batch.n)
@@ -212,7 +212,9 @@ class Remember(Command):
         predicted, before.predictions, now = before.predictions, None, now.part(slice(0, 1))
         now.predictions = None
         if before.pack() != now.pack():
-            raise Refusal(409, f"a prediction of another row with id {name[:60]!r} waits for its label; take another id")
+            raise Refusal(
+                409, f"a prediction of another row with id {name[:60]!r} waits for its label; take another id"
+            )
         self._answer["predictions"][i] = (predicted or [None])[0]
 
     def undo(self, store: Store) -> None:

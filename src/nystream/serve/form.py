@@ -93,7 +93,9 @@ class Form:
             if self.outputs != 1 or type(label) not in (float, int) or not abs(label) < np.inf:
                 return None
             return Batch(x[None], labels=np.array([[float(label)]]))
-        return Batch(x[None], labels=[label]) if type(label) is str and self.fractions is None and label.strip() else None
+        return (
+            Batch(x[None], labels=[label]) if type(label) is str and self.fractions is None and label.strip() else None
+        )
 
     def _targets_in(self, table: Table) -> Any:
         names = self.schema.targets
@@ -163,9 +165,8 @@ class Form:
 
     def table(self, batch: Batch) -> Any:
         """Rows of a batch as the model takes them."""
-        if not batch.words and not batch.times:
-            if all(kind == "number" for kind in self.schema.columns.values()):
-                return batch.numbers
+        if not batch.words and not batch.times and all(kind == "number" for kind in self.schema.columns.values()):
+            return batch.numbers
         columns: dict[str, Any] = {}
         place = 0
         for name in self.schema.names:
@@ -184,8 +185,10 @@ class Form:
         names = self.schema.names
         if isinstance(found, np.ndarray):
             return [dict(zip(names, row, strict=True)) for row in found.tolist()]
-        columns = [c.astype(str).tolist() if getattr(c, "dtype", None) is not None and c.dtype.kind == "M" else list(c)
-                   for c in found.columns.values()]
+        columns = [
+            c.astype(str).tolist() if getattr(c, "dtype", None) is not None and c.dtype.kind == "M" else list(c)
+            for c in found.columns.values()
+        ]
         return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
     def described(self) -> dict[str, Any]:

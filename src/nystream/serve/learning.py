@@ -1,4 +1,4 @@
-"""All contact with `nystream.Model`: made from a configuration, told by its first rows, learning, answering, as bytes."""
+"""All contact with `nystream.Model`: made from a configuration, told by first rows, learning, answering, as bytes."""
 
 from __future__ import annotations
 
@@ -330,7 +330,7 @@ def versions() -> dict[str, str]:
         if not _versions:
             import nystream
 
-            config: Any = np.show_config(mode="dicts")  # type: ignore[call-overload]
+            config: Any = np.show_config(mode="dicts")
             blas = config.get("Build Dependencies", {}).get("blas", {})
             _versions.update(nystream=nystream.__version__, numpy=np.__version__)
             _versions["blas"] = f"{blas.get('name')} {blas.get('version')}"

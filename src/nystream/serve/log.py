@@ -22,8 +22,8 @@ create table if not exists model(id integer primary key autoincrement, name text
   pattern blob, form text, created real not null);
 create table if not exists part(id integer primary key autoincrement, model integer not null, name text not null,
   champion integer not null, pattern blob, config text not null, first integer not null, unique(model, name));
-create table if not exists event(seq integer primary key autoincrement, at real not null, model integer not null, key text,
-  kind text not null, body blob not null);
+create table if not exists event(seq integer primary key autoincrement, at real not null, model integer not null,
+  key text, kind text not null, body blob not null);
 create index if not exists event_of on event(model, key);
 create table if not exists answer(id integer primary key autoincrement, key text not null unique, seq integer not null,
   at real not null, digest blob not null, body blob);
@@ -144,7 +144,9 @@ class Log:
 
     def expire(self, answers_before: float, waiting_before: float) -> int:
         """Forget old idempotency keys and predictions whose labels never came; how many of the latter."""
-        newest = self.db.execute("select id from answer where at >= ? order by id limit 1", (answers_before,)).fetchone()
+        newest = self.db.execute(
+            "select id from answer where at >= ? order by id limit 1", (answers_before,)
+        ).fetchone()
         if newest is None:
             self.db.execute("delete from answer where at < ? and body is not null", (answers_before,))
         else:
@@ -154,7 +156,9 @@ class Log:
 
     # -- predictions that wait for their labels --------------------------------------------------------------------
     def remember(self, model: int, key: str, name: str, at: float, body: bytes) -> None:
-        self.db.execute("insert into waiting(model, key, name, at, body) values(?, ?, ?, ?, ?)", (model, key, name, at, body))
+        self.db.execute(
+            "insert into waiting(model, key, name, at, body) values(?, ?, ?, ?, ?)", (model, key, name, at, body)
+        )
 
     def waits(self, model: int, key: str, name: str) -> bytes | None:
         found = self.db.execute(
@@ -167,7 +171,8 @@ class Log:
 
     def drop_oldest_waiting(self, model: int, count: int) -> None:
         self.db.execute(
-            "delete from waiting where id in (select id from waiting where model = ? order by id limit ?)", (model, count)
+            "delete from waiting where id in (select id from waiting where model = ? order by id limit ?)",
+            (model, count),
         )
 
     def waiting_counts(self) -> dict[int, int]:
@@ -185,14 +190,16 @@ class Log:
     def park(self, model: int, key: str, seq: int, at: float, rows: int, body: bytes, meter: str) -> None:
         """Keep the state of a keyed model, with which all its events up to seq are covered."""
         self.db.execute(
-            "insert into keyed(model, key, seq, at, rows, body, meter) values(?, ?, ?, ?, ?, ?, ?) on conflict(model, key) "
-            "do update set seq = excluded.seq, at = excluded.at, rows = excluded.rows, body = excluded.body, "
+            "insert into keyed(model, key, seq, at, rows, body, meter) values(?, ?, ?, ?, ?, ?, ?) "
+            "on conflict(model, key) do update set seq = excluded.seq, at = excluded.at, rows = excluded.rows, body = excluded.body, "
             "meter = excluded.meter",
             (model, key, seq, at, rows, body, meter),
         )
 
     def parked(self, model: int, key: str) -> tuple[int, bytes, str] | None:
-        return self.db.execute("select seq, body, meter from keyed where model = ? and key = ?", (model, key)).fetchone()
+        return self.db.execute(
+            "select seq, body, meter from keyed where model = ? and key = ?", (model, key)
+        ).fetchone()
 
     @property
     def bytes(self) -> int:

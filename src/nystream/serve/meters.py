@@ -171,7 +171,17 @@ class Meter:
 
     def timeline(self) -> dict[str, list[Any]]:
         """The history by columns."""
-        names = ("row", "at", "error", "window", "window_mean", "window_last", "rows_per_second", "coverage", "relied_on")
+        names = (
+            "row",
+            "at",
+            "error",
+            "window",
+            "window_mean",
+            "window_last",
+            "rows_per_second",
+            "coverage",
+            "relied_on",
+        )
         columns = list(zip(*self.history, strict=True)) or [()] * len(names)
         return {name: list(column) for name, column in zip(names, columns, strict=True)}
 

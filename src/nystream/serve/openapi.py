@@ -26,17 +26,24 @@ _LABELLED = {
     "weights": {"type": "array", "items": {"type": "number", "minimum": 0}},
 }
 _NAME = {
-    "name": "name", "in": "path", "required": True,
+    "name": "name",
+    "in": "path",
+    "required": True,
     "schema": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
 }
 _KEY = {
-    "name": "key", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+    "name": "key",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
 }
 _CHALLENGER = {**_NAME, "name": "challenger"}
 _FILE = {**_NAME, "name": "file"}
 _PARAMETERS = {"name": _NAME, "key": _KEY, "challenger": _CHALLENGER, "file": _FILE}
 _IDEMPOTENCY = {
-    "name": "Idempotency-Key", "in": "header", "schema": {"type": "string", "maxLength": 200},
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {"type": "string", "maxLength": 200},
     "description": "A repeated request with the same key is answered from the log and learns once.",
 }
 _TABLE = {"schema": {"type": "string", "contentMediaType": "text/csv"}}
@@ -143,7 +150,9 @@ def _learning(keyed: str) -> dict[str, dict[str, Any]]:
         "learn": _operation(f"Learn rows{keyed}", "learn", **learn),
         "step": _operation(f"Predict rows{keyed}, then learn them", "learn", **learn),
         "predict": _operation(f"Predict rows{keyed}", "read", body=_tables({**_LABELLED, **_WISHES}), more=wishes),
-        "label": _operation(f"Labels of remembered predictions{keyed}", "learn", body=_json(_LATE), more=[_IDEMPOTENCY]),
+        "label": _operation(
+            f"Labels of remembered predictions{keyed}", "learn", body=_json(_LATE), more=[_IDEMPOTENCY]
+        ),
         "unlearn": _operation(
             f"Forget rows{keyed} exactly", "admin", body=_tables(_UNLEARN), more=[_IDEMPOTENCY, *_COLUMNS]
         ),
@@ -160,8 +169,11 @@ def _paths() -> dict[str, dict[str, Any]]:
         model: {
             "get": _operation("Describe a model", "read"),
             "put": _operation(
-                "Create a model: from a configuration, or from a model file", "admin",
-                body={**_json(_CONFIG), **file}, good="201", needed=False,
+                "Create a model: from a configuration, or from a model file",
+                "admin",
+                body={**_json(_CONFIG), **file},
+                good="201",
+                needed=False,
             ),
             "delete": _operation("Delete a model and all it learnt", "admin", more=confirm),
         },
@@ -169,7 +181,9 @@ def _paths() -> dict[str, dict[str, Any]]:
         f"{model}/file": {"get": _operation("Download", "read", kind="application/octet-stream")},
         f"{model}/clone": {
             "post": _operation(
-                "A new model that begins as this one is", "admin", good="201",
+                "A new model that begins as this one is",
+                "admin",
+                good="201",
                 body=_json(_object({"name": {"type": "string"}}, ["name"])),
             )
         },
@@ -220,8 +234,8 @@ def described() -> dict[str, Any]:
         "info": {
             "title": "nystream serve",
             "version": "1",
-            "description": "Models that learn from streams. Rows are JSON objects by column name, lists in the order of "
-            'the columns, CSV or Arrow IPC. Refusals are {"error": one sentence}.',
+            "description": "Models that learn from streams. Rows are JSON objects by column name, lists in the "
+            'order of the columns, CSV or Arrow IPC. Refusals are {"error": one sentence}.',
         },
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "paths": _paths(),

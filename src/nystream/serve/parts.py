@@ -98,7 +98,8 @@ class Part:
 
     def learn(self, batch: Batch, at: float, seq: int) -> tuple[Any, list[Alarm]]:
         """Predictions made before the labels were read, and alarms; the rows are learnt."""
-        assert self.model is not None and self.form is not None
+        assert self.model is not None
+        assert self.form is not None
         began = time.perf_counter()
         meter, watch = self.meter, self.watch
         alarms = watch.rows(batch, meter) if not self.keyed else []
@@ -125,7 +126,8 @@ class Part:
 
     def unlearn(self, batch: Batch, seq: int) -> None:
         """Forget rows."""
-        assert self.model is not None and self.form is not None
+        assert self.model is not None
+        assert self.form is not None
         learning.unlearn(self.model, self.form, batch, self.gate)
         self.seq = seq
 
@@ -137,7 +139,8 @@ class Part:
 
     def _look(self, batch: Batch) -> dict[str, Any] | None:
         """What the interval or the probability of the first row says, before it is learnt."""
-        assert self.model is not None and self.form is not None
+        assert self.model is not None
+        assert self.form is not None
         row = batch.part(slice(0, 1))
         try:
             if self.form.task == "regression" and self.model.n_seen and self.model.can("predict_interval"):
@@ -166,7 +169,7 @@ class Part:
         for batch, predicted in list(self.tail):
             assert self.form is not None
             label = None if batch.labels is None else batch.labels[0]
-            label = label.tolist() if hasattr(label, "tolist") else label
+            label = label.tolist() if isinstance(label, np.ndarray) else label
             label = label[0] if isinstance(label, list) and len(label) == 1 else label
             found.append({"row": self.form.rows(batch)[0], "prediction": predicted, "label": label})
         return found

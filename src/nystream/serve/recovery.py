@@ -76,7 +76,9 @@ def _read_tables(store: Store) -> None:
         entry = Entry(id, name, orjson.loads(config), created)
         if pattern is not None:
             entry.pattern, entry.form = learning.loaded(pattern), Form.from_described(orjson.loads(form))
-        rows = log.run("select id, name, champion, config, first from part where model = ? order by id", (id,)).fetchall()
+        rows = log.run(
+            "select id, name, champion, config, first from part where model = ? order by id", (id,)
+        ).fetchall()
         for part_id, part_name, champion, part_config, first in rows:
             settings = orjson.loads(part_config)
             part = Part(part_name, None, None, id=part_id, seq=first, level=entry.config.get("alarm_error"))
@@ -95,7 +97,9 @@ def _read_tables(store: Store) -> None:
         ).fetchone()[0]
         if entry.champion.model is not None:
             entry.classes = set(entry.champion.model.classes)
-        notes = log.run("select at, kind, body from note where model = ? order by id desc limit ?", (id, NOTES)).fetchall()
+        notes = log.run(
+            "select at, kind, body from note where model = ? order by id desc limit ?", (id, NOTES)
+        ).fetchall()
         entry.notes = [{"at": at, "kind": kind, **orjson.loads(body)} for at, kind, body in reversed(notes)]
         store.models.add(entry)
         store.refresh_snapshots(entry)

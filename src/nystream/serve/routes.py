@@ -222,7 +222,11 @@ def routes(service: Service) -> list[Route]:
 
 def quick(service: Service) -> dict[tuple[str, int], Any]:
     """The endpoints of what is asked again and again, by the last part of their paths and the number of parts."""
-    often = {f"{start}/{verb}": (verb, start.count("/") + 2) for start in (MODEL, KEYED) for verb in ("learn", "predict", "step")}
+    often = {
+        f"{start}/{verb}": (verb, start.count("/") + 2)
+        for start in (MODEL, KEYED)
+        for verb in ("learn", "predict", "step")
+    }
     return {often[path]: endpoint(service, handler, role) for _, path, handler, role in TABLE if path in often}
 
 

@@ -116,7 +116,9 @@ async def challenge(call: Call) -> Response:
     found = parsed(call.body)
     copy = found.pop("copy", False)
     if not isinstance(copy, bool) or not set(found) <= {"learner", "settings", "standardize"} or (copy and found):
-        raise Refusal(422, 'a challenger has "learner", "settings" and "standardize"; or "copy": true, and nothing else')
+        raise Refusal(
+            422, 'a challenger has "learner", "settings" and "standardize"; or "copy": true, and nothing else'
+        )
     await call.service.aside(learning.check, found, call.service.settings.limits.columns)
     return answered(await call.service.ask(admin.AddShadow(entry, name, found, copy=copy)), 201)
 

@@ -122,8 +122,6 @@ def _announce(settings: Settings, service: Service, host: str, port: int) -> Non
     shown: Any = f"[{host}]" if ":" in host else host
     models, events = len(service.store.models), service.replayed
     print(f"nystream: serving {settings.folder} at http://{shown}:{port}", flush=True)
-    print(
-        f"nystream: {models} models; {events} events learnt again in {service.recovery_seconds:.2f} s", flush=True
-    )
+    print(f"nystream: {models} models; {events} events learnt again in {service.recovery_seconds:.2f} s", flush=True)
     if settings.tokens is None:
         print("nystream: no --tokens: only this machine is served, and anybody on it may do everything", flush=True)

@@ -76,7 +76,7 @@ class Service:
     def _failed(self) -> None:
         self.ready = False
 
-    # -- the writer's thread answers -------------------------------------------------------------------------------------
+    # -- the writer's thread answers ---------------------------------------------------------------------------------
     def _answered(self, results: list[Any], news: list[Any]) -> None:
         loop = self._loop
         if loop is None or (not results and not news):
@@ -111,7 +111,7 @@ class Service:
         assert self._loop is not None
         return await self._loop.run_in_executor(self.pool, function, *arguments)
 
-    # -- requests --------------------------------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------------------------
     async def learn(
         self, entry: Entry, key: str | None, rows: Rows, *, step: bool, idempotency: str | None, digest: bytes
     ) -> bytes:
@@ -216,9 +216,7 @@ class Service:
         answer: bytes = await self.ask(Label(entry, key, idempotency, digest, ids, labels))
         return answer
 
-    async def unlearn(
-        self, entry: Entry, key: str | None, rows: Rows, idempotency: str | None, digest: bytes
-    ) -> bytes:
+    async def unlearn(self, entry: Entry, key: str | None, rows: Rows, idempotency: str | None, digest: bytes) -> bytes:
         if entry.form is None:
             raise Refusal(422, "the model has learnt nothing that could be forgotten")
         batch = self._checked(entry, entry.form, rows)
@@ -261,7 +259,7 @@ class Service:
     def described(self, entry: Entry) -> dict[str, Any]:
         """One model: its columns, its champion and challengers, its counts, its last rows and notes."""
         form = entry.form
-        schema = None
+        schema: dict[str, Any] | None = None
         if form is not None:
             schema = {"columns": form.schema.columns, "target": form.schema.target, "task": form.task}
             schema["outputs"] = form.outputs

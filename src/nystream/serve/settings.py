@@ -80,7 +80,7 @@ class Settings:
     """Web pages elsewhere that may call the server (CORS)."""
     answers_for: float = 86400.0
     """Seconds that an idempotency key is remembered."""
-    replay: float = 1.0
+    replay: float = 0.5
     """Seconds of learning that a restart may have to repeat; snapshots are taken so that it is not more."""
     limits: Limits = field(default_factory=Limits)
     retention: Retention = field(default_factory=Retention)

@@ -94,7 +94,9 @@ class Store:
                 shadow.learn(batch, at, seq)
         except Exception as error:
             shadow.broken = f"event {seq}: {error}"[:300]
-            self.alarm(entry, [Alarm("challenger", shadow.name, f"challenger {shadow.name!r} stopped: {error}"[:300])], at)
+            self.alarm(
+                entry, [Alarm("challenger", shadow.name, f"challenger {shadow.name!r} stopped: {error}"[:300])], at
+            )
 
     def restore(self, entry: Entry, key: str | None, upto: int) -> None:
         """A model as it was before an event that it could not learn: from its snapshot and the events before."""
@@ -170,7 +172,8 @@ class Store:
     def refresh_snapshots(self, entry: Entry) -> None:
         """The list of the champion's snapshots that other threads read."""
         found = self.log.run(
-            "select id, seq, at, rows, error, kept, file, bytes, versions from snapshot where part = ? order by seq, id",
+            "select id, seq, at, rows, error, kept, file, bytes, versions from snapshot where part = ? "
+            "order by seq, id",
             (entry.champion.id,),
         )
         entry.snapshots = [

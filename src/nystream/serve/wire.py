@@ -89,7 +89,9 @@ def _json(body: bytes) -> Any:
 def _from_json(found: Any, limits: Limits) -> Rows:
     options: dict[str, Any] = {}
     if isinstance(found, dict):
-        options = {name: value for name, value in found.items() if name not in ("rows", "row", "labels", "label", "weights")}
+        options = {
+            name: value for name, value in found.items() if name not in ("rows", "row", "labels", "label", "weights")
+        }
         one = "row" in found
         if one == ("rows" in found):
             raise Refusal(422, 'the body must have "rows", a list, or "row", one of them')
@@ -240,7 +242,9 @@ def _from_arrow(media: str, body: bytes, limits: Limits) -> Table:
         if isinstance(values, list):
             for i, value in enumerate(values):
                 if isinstance(value, str) and len(value) > limits.text:
-                    raise Refusal(422, f"row {i}: column {name[:60]!r} has {len(value)} characters, more than {limits.text}")
+                    raise Refusal(
+                        422, f"row {i}: column {name[:60]!r} has {len(value)} characters, more than {limits.text}"
+                    )
     return found
 
 

@@ -19,6 +19,8 @@ LOOK = 1000
 WORDS, FEWER_WORDS = 5.0, 2.5
 """Strings of so many words on average are text; of the fewer only if most of at least `ENOUGH` are different."""
 ENOUGH = 20
+MOSTLY = 0.9
+"""A column of which so many values are numbers is one of numbers."""
 FORMATS = (
     "%d.%m.%Y",
     "%d.%m.%Y %H:%M",
@@ -48,8 +50,9 @@ class Look(NamedTuple):
 def looked(values: Any, told: str | None = None) -> Look:
     """Look at the first values of a column, whose kind may be `told` already.
 
-    True and false (also as strings) are booleans, what reads as a number is a number however few values there are, what
-    reads as a date is a time, strings of many words are text and all others categories.
+    True and false (also as strings) are booleans, what reads as a number is a number however few values there are (and
+    so is a column that nearly always does), what reads as a date is a time, strings of many words are text and all
+    others categories.
     """
     first = list(islice(iter(values), LOOK))
     there = [v for v in first if not is_absent(v) and not (isinstance(v, str) and v.strip().lower() in MISSING)]
@@ -68,8 +71,8 @@ def _kind(there: list[Any]) -> str:
         return "number"  # nothing to go by: a column of missing numbers does no harm
     if all(_is_truth(v) for v in there):
         return "boolean"
-    if all(number(v) is not MISFIT for v in there):
-        return "number"
+    if sum(number(v) is not MISFIT for v in there) >= MOSTLY * len(there):
+        return "number"  # a column of numbers with a slip in it, which is named when it comes
     if all(isinstance(v, (dict, list, tuple, set, np.ndarray)) for v in there):
         return "nested"
     words = [v.split() for v in there if isinstance(v, str)]

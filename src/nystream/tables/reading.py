@@ -63,14 +63,14 @@ class Table:
 
     @staticmethod
     def joined(tables: Sequence[Table]) -> Table:
-        """One table of several that have the same columns."""
+        """One table of several; a column that one of them lacks is missing there."""
         if len(tables) == 1:
             return tables[0]
         columns = {}
-        for name, values in tables[0].columns.items():
-            parts = [table.columns[name] for table in tables]
-            whole = isinstance(values, np.ndarray)
-            columns[name] = np.concatenate(parts) if whole else [v for part in parts for v in part]
+        for name in dict.fromkeys(name for table in tables for name in table.columns):
+            parts = [table.columns.get(name, [None] * table.n) for table in tables]
+            whole = all(isinstance(part, np.ndarray) for part in parts)
+            columns[name] = np.concatenate(parts) if whole else [value for part in parts for value in part]
         places = [table.place(i) for table in tables for i in range(table.n)] if tables[0].places is not None else None
         return Table(columns, sum(map(len, tables)), tables[0].named, tables[0].kinds, places)
 

@@ -94,7 +94,7 @@ class Watch:
 
     def _columns(self, X: Array) -> list[Alarm]:
         found: list[Alarm] = []
-        missing = np.isnan(X).all(axis=0)
+        missing: Any = np.isnan(X).all(axis=0)
         with np.errstate(invalid="ignore"):
             low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
         for name, gone, a, b in zip(self._names, missing.tolist(), low.tolist(), high.tolist(), strict=True):

@@ -191,8 +191,8 @@ class Log:
         """Keep the state of a keyed model, with which all its events up to seq are covered."""
         self.db.execute(
             "insert into keyed(model, key, seq, at, rows, body, meter) values(?, ?, ?, ?, ?, ?, ?) "
-            "on conflict(model, key) do update set seq = excluded.seq, at = excluded.at, rows = excluded.rows, body = excluded.body, "
-            "meter = excluded.meter",
+            "on conflict(model, key) do update set seq = excluded.seq, at = excluded.at, rows = excluded.rows, "
+            "body = excluded.body, meter = excluded.meter",
             (model, key, seq, at, rows, body, meter),
         )
 

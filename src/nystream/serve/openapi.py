@@ -144,7 +144,7 @@ def _operation(
 
 
 def _learning(keyed: str) -> dict[str, dict[str, Any]]:
-    learn = {"body": _tables(_LABELLED), "more": [_IDEMPOTENCY, *_COLUMNS]}
+    learn: dict[str, Any] = {"body": _tables(_LABELLED), "more": [_IDEMPOTENCY, *_COLUMNS]}
     wishes = [_query(name, "as in the body") for name in _WISHES]
     return {
         "learn": _operation(f"Learn rows{keyed}", "learn", **learn),

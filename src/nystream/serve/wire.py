@@ -196,8 +196,8 @@ def _from_csv(body: bytes, limits: Limits) -> Table:
         values = [row[j] for row in rows]
         longest = max(map(len, values))
         if longest > limits.text:
-            row = next(i for i, value in enumerate(values) if len(value) == longest)
-            raise Refusal(422, f"row {row}: column {name[:60]!r} has {longest} characters, more than {limits.text}")
+            place = next(i for i, value in enumerate(values) if len(value) == longest)
+            raise Refusal(422, f"row {place}: column {name[:60]!r} has {longest} characters, more than {limits.text}")
         columns[name] = _numbers(values)
     return Table(columns, len(rows))
 

@@ -147,6 +147,8 @@ def test_a_row_that_the_learner_refuses_after_all_leaves_no_trace(tmp_path, monk
         assert status == 422
         assert "no such rows" in answer["error"]
         assert server.file("m") == before
+        assert server.call("POST", "/models/m/keys/new/learn", {"rows": found, "labels": labels})[0] == 422
+        assert server.call("GET", "/models/m/keys")[1] == {"keys": [], "count": 0}
         assert learn(server, "/models/m", 8)["row"] == 38
         expected = server.file("m")
         left = after_a_crash(server, tmp_path / "b")
@@ -308,6 +310,22 @@ def test_open_predictions_are_bounded_in_number_and_in_age(tmp_path):
         time.sleep(0.4)
         server.post("/models/m/snapshots", {})
         assert server.call("GET", "/models/m")[1]["open_labels"] == 0
+
+
+def test_a_backup_that_was_taken_while_serving_is_a_whole_server(tmp_path):
+    with Running(tmp_path / "d") as server:
+        server.create("m")
+        learn(server, "/models/m", 9)
+        learn(server, "/models/m/keys/k", 4)
+        first = learn(server, "/models/m", 3, seed=1, verb="step", key="once")
+        expected = server.file("m"), server.file("m/keys/k")
+        place = server.post("/backup", {})["backup"]
+        learn(server, "/models/m", 50, seed=2)
+        server.call("DELETE", "/models/m?confirm=m")
+    shutil.copytree(place, tmp_path / "restored")
+    with Running(tmp_path / "restored") as again:
+        assert (again.file("m"), again.file("m/keys/k")) == expected
+        assert learn(again, "/models/m", 3, seed=1, verb="step", key="once") == first
 
 
 def test_rows_come_back_as_they_were_packed():

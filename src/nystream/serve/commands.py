@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from contextlib import suppress
 from typing import Any
@@ -80,6 +81,8 @@ class Event(Command):
         assert self.batch is not None
         try:
             answer = dumped(store.apply(self.entry, self.key, self.kind, self.batch, self.at, self.seq))
+        except (sqlite3.Error, OSError, MemoryError):  # not the rows' fault
+            raise
         except Exception as error:
             store.doomed.append(self.seq)
             with suppress(Full):

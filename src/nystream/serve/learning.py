@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -328,10 +329,15 @@ def versions() -> dict[str, str]:
     """What computed a model: another build replays to rounding, not to the bit."""
     with _versions_lock:
         if not _versions:
-            import nystream
-
             config: Any = np.show_config(mode="dicts")
             blas = config.get("Build Dependencies", {}).get("blas", {})
-            _versions.update(nystream=nystream.__version__, numpy=np.__version__)
+            _versions.update(nystream=_installed(), numpy=np.__version__)
             _versions["blas"] = f"{blas.get('name')} {blas.get('version')}"
     return dict(_versions)
+
+
+def _installed() -> str:
+    try:
+        return metadata.version("nystream")
+    except metadata.PackageNotFoundError:  # a bundle without the package's metadata
+        return "unknown"

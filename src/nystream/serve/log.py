@@ -201,6 +201,14 @@ class Log:
             "select seq, body, meter from keyed where model = ? and key = ?", (model, key)
         ).fetchone()
 
+    def copy(self, path: Path) -> None:
+        """The log as it is now, in another file. Raises Full."""
+        try:
+            self.db.execute("vacuum into ?", (str(path),))
+        except sqlite3.Error as error:
+            path.unlink(missing_ok=True)
+            raise Full(str(error)) from None
+
     @property
     def bytes(self) -> int:
         """Bytes of the log's files."""

@@ -166,6 +166,7 @@ def _paths() -> dict[str, dict[str, Any]]:
     listing = [_query("after", "keys after this one"), _query("most", "so many", "integer")]
     found: dict[str, dict[str, Any]] = {
         "/models": {"get": _operation("All models", "read")},
+        "/backup": {"post": _operation("Copy everything into a new folder of DIR/backups", "admin", good="201")},
         model: {
             "get": _operation("Describe a model", "read"),
             "put": _operation(

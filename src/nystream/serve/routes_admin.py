@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from nystream.serve import admin, learning
 from nystream.serve.app import HEADERS, Call, Handler, answered
+from nystream.serve.backup import Backup
 from nystream.serve.form import one_line
 from nystream.serve.models import Entry
 from nystream.serve.parts import Part
@@ -152,9 +153,14 @@ async def delete_key(call: Call) -> Response:
     return answered(await call.service.ask(admin.DeleteKey(entry, name)))
 
 
+async def backup(call: Call) -> Response:
+    return answered(await call.service.ask(Backup()), 201)
+
+
 MODEL = "/models/{name}"
 TABLE: list[tuple[str, str, Handler, str | None]] = [
     ("GET", "/models", models, "read"),
+    ("POST", "/backup", backup, "admin"),
     ("GET", MODEL, describe, "read"),
     ("PUT", MODEL, create, "admin"),
     ("DELETE", MODEL, delete, "admin"),

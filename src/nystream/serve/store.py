@@ -100,9 +100,11 @@ class Store:
 
     def restore(self, entry: Entry, key: str | None, upto: int) -> None:
         """A model as it was before an event that it could not learn: from its snapshot and the events before."""
+        keys = entry.keys
         if key is not None:
             self.keyed.drop(entry, key)
             part = self.part_of(entry, key)
+            entry.keys = keys
         else:
             part = entry.champion
             self.reload(entry, part)
@@ -114,6 +116,9 @@ class Store:
                 else:
                     part.learn(batch, at, seq)
         part.seq = max(part.seq, upto)
+        if key is not None and part.model is not None and not part.model.n_seen and not part.model.n_unlabelled:
+            self.keyed.drop(entry, key)  # its first event was the one that failed
+            entry.keys -= 1
 
     def reload(self, entry: Entry, part: Part) -> None:
         """A part as its last snapshot has it, or untrained."""

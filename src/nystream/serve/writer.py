@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -188,7 +189,7 @@ class Writer:
             return command.apply(self.store)
         except Refusal as refusal:
             return refusal
-        except (Broken, OSError):
+        except (Broken, OSError, sqlite3.Error, MemoryError):
             raise
         except Exception:
             logger.exception("a command failed after its commit")

@@ -27,6 +27,7 @@ BASES = {
     ],
     "losses": ["Loss", "ScalarLoss", "VectorLoss"],
     "metrics": ["Mean", "Meter", "Metric", "_Confusion", "_Share"],
+    "model": ["Forwarded"],
     "scaling": ["FrozenScale"],
     "solvers": ["NewtonSolver", "Solver", "Stacker"],
 }

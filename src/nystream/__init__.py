@@ -22,11 +22,23 @@ if TYPE_CHECKING:
         streams,
         video,
     )
+    from nystream import catalogue as catalogue
+    from nystream import choice as choice
+    from nystream import dictionary as dictionary
+    from nystream import inputs as inputs
+    from nystream import params as params
+    from nystream import persist as persist
+    from nystream import plot as plot
+    from nystream import seeds as seeds
+    from nystream import tags as tags
+    from nystream import types as types
     from nystream.auto import Auto, Baseline
     from nystream.catalogue import CATALOGUE
     from nystream.client import AsyncClient, Client
     from nystream.compose import Aggregate, Classifier, Mixture, Standardized, Thresholded
-    from nystream.evaluate import Comparison, Result, compare, prequential
+    from nystream.evaluate import Comparison, Result
+    from nystream.evaluate.compare import compare
+    from nystream.evaluate.prequential import prequential
     from nystream.features import (
         KORS,
         AdaptiveNystrom,
@@ -153,7 +165,6 @@ __all__ = [
     "Thresholded",
     "SVMD",
     "Taylor",
-    "Unable",
     "BSGD",
     "BudgetPA",
     "DualSGD",
@@ -179,6 +190,7 @@ __all__ = [
     "NOGD",
     "NOLANA",
     "RRF",
+    "Unable",
 ]
 
 _HOMES = {
@@ -214,18 +226,20 @@ _MODULES = frozenset(
 """Modules that need no import of their own: `nystream.kernels` does. `plot` needs matplotlib, an extra."""
 
 
-def __getattr__(name: str) -> _Any:
-    """A public name or a module, on first use."""
-    if name in _HOME:
-        found = getattr(_importlib.import_module(f"nystream.{_HOME[name]}"), name)
-    elif name in _MODULES:
-        found = _importlib.import_module(f"nystream.{name}")
-    elif name == "__version__":
-        found = _importlib.import_module("importlib.metadata").version("nystream")
-    else:
-        raise AttributeError(f"module 'nystream' has no attribute {name!r}")
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # for which every name would be there
+
+    def __getattr__(name: str) -> _Any:
+        """A public name or a module, on first use."""
+        if name in _HOME:
+            found = getattr(_importlib.import_module(f"nystream.{_HOME[name]}"), name)
+        elif name in _MODULES:
+            found = _importlib.import_module(f"nystream.{name}")
+        elif name == "__version__":
+            found = _importlib.import_module("importlib.metadata").version("nystream")
+        else:
+            raise AttributeError(f"module 'nystream' has no attribute {name!r}")
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

@@ -136,6 +136,9 @@ class Schema(Params):
         asked, dropped = dict(kinds or {}), [drop] if isinstance(drop, str) else list(drop or ())
         targets = [] if target is None else [target] if isinstance(target, str) else list(target)
         _check_names([*asked, *dropped, *(columns or ()), *(targets if y is None else ())], found)
+        both = [name for name in targets if name in (columns or ())]
+        if both:
+            raise ValueError(f"column {both[0]!r} is both a target and an input; leave it out of one of them")
         formats: dict[str, str] = {}
         chosen: dict[str, str] = {}
         looks: dict[str, list[Any]] = {}

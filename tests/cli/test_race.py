@@ -19,7 +19,7 @@ def test_a_race_prints_a_table_and_draws_a_chart(tmp_path, capsys):
     said = capsys.readouterr().out
     for name in learners.split(","):
         assert name in said
-    for column in ("mse", "of the mean's", "of no change's", "regret", "size", "bytes", "rows/s"):
+    for column in ("mse", "of mean", "of last", "regret", "size", "bytes", "rows/s"):
         assert column in said
     assert (tmp_path / "friedman.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "friedman.svg").read_text()

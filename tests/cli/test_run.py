@@ -230,7 +230,8 @@ def test_readings_are_saved_as_json(tmp_path):
         (REALS, ["--kind", "b=float"], "kind of b must be one of 'number'"),
         (REALS, ["--drop", "z"], "there is no column 'z'"),
         (REALS, ["--drop", "a,b"], "none that is not ignored"),
-        (REALS, ["--columns", "a,y"], "there is no column"),
+        (REALS, ["--columns", "a,y"], "column 'y' is both a target and an input"),
+        (REALS, ["--columns", "a,z"], "there is no column 'z'"),
         (REALS, ["-l", "perceptron"], "perceptron learns classes, and the target is a number; use auto, pkrr"),
         (
             REALS,

@@ -10,7 +10,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
-from laws import LAWS
 from nystream import (
     FOGD,
     ONS,
@@ -20,7 +19,6 @@ from nystream import (
     Gaussian,
     KernelAWV,
     KernelRidge,
-    Nystrom,
     Standardized,
     Taylor,
     persist,
@@ -173,27 +171,6 @@ def test_learners_of_every_kind_can_be_mixed_and_nested():
     assert [expert.n_seen for expert in model.experts] == [300] * len(mixed)
     assert model.size == sum(expert.size for expert in model.experts)
     assert model.nbytes > sum(expert.nbytes for expert in model.experts)
-
-
-VARIANTS = {
-    "kernels": Aggregate([KernelAWV(G), KernelRidge(G, lam=0.1, clip=1.0)], bound=3.0, prior=[0.2, 0.8]),
-    "nested": Aggregate(
-        [
-            Aggregate([PKAWV(Fourier(G, 20, seed=0)), KernelAWV(G)], bound=3.0),
-            Standardized(KernelAWV(G)),
-            ONS(clip=3.0),
-        ],
-        bound=3.0,
-        rule="ewa",
-    ),
-    "maps that move": Aggregate([ONS(Nystrom(G, 12), lam=lam, clip=3.0) for lam in (0.5, 2.0)], bound=3.0),
-}
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", VARIANTS)
-def test_every_law_of_a_learner_holds(name, law, tmp_path):
-    LAWS[law](VARIANTS[name].clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 def test_a_copy_and_a_saved_model_go_on_bit_for_bit():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laws import LAWS
 from nystream.kernels import Gaussian, Kernel, Linear, Polynomial
 from nystream.learners import ILK, NORMA, SILK
 from nystream.losses import LOSSES, Hinge, Loss, MulticlassHinge, Softmax, Squared, StructuredHinge
@@ -275,24 +274,6 @@ def test_classes_that_appear_late_start_from_zero():
     P = open_ended.run(X[late], Y[late].astype(float))
     assert np.isneginf(P[:60, 2:]).all()
     assert open_ended.predict(X).shape == (T, 4)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        SILK(Gaussian(0.7), budget=20, drop="project", tau=0.01),
-        SILK(Gaussian(0.7), budget=20, drop="merge", tau=0.01),
-        SILK(Gaussian(0.7) + Linear(), budget=20, drop="project", schedule="sqrt", lam=0.1, loss="squared"),
-        ILK(Gaussian(0.7), loss="novelty", C=0.1),
-        SILK(Gaussian(0.7), loss="multiclass_hinge", budget=20, drop="merge"),
-        SILK(Gaussian(0.7), loss="softmax", budget=20, drop="project"),
-        SILK(Gaussian(0.7), loss=StructuredHinge(FAR[:3, :3], np.exp(-FAR[:3, :3])), multiclass="runner_up", budget=20),
-    ],
-    ids=["project", "merge", "sum", "novelty", "classes", "softmax", "similarity"],
-)
-@pytest.mark.parametrize("law", LAWS)
-def test_variants_obey_the_laws(model, law, tmp_path):
-    LAWS[law](model.clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 @pytest.mark.parametrize(

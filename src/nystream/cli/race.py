@@ -30,8 +30,8 @@ __all__ = ["race"]
 FIELD = "auto,pkawv,pkrr,ons,fogd"
 """Who races when nobody is named: the default, and one of each family that runs in bounded memory."""
 TITLES = {
-    "of_mean": "of the mean's",
-    "of_last": "of no change's",
+    "of_mean": "of mean",
+    "of_last": "of last",
     "rows_per_second": "rows/s",
     "bytes": "bytes",
     "size": "size",

@@ -140,6 +140,10 @@ class ClassLearner(Abilities, Params):
         """A fresh map from scores to probabilities."""
         raise NotImplementedError
 
+    @classmethod
+    def _declares(cls, ability: str) -> bool:
+        return False  # none of its own, but those of the learners inside
+
     # -- abilities -----------------------------------------------------------------------------------------------------
     def why_not(self, ability: str) -> str | None:
         if ability == "probabilities":

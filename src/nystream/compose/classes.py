@@ -225,6 +225,8 @@ class NativeClasses(ClassLearner):
     def _add(self, classes: int) -> None:
         if not self.classes_:
             self.learner_ = self.learner.clone()
+        elif self.learner_.d_:  # its own scores for them, whatever they are before such a row comes
+            self.learner_.reserve(self.learner_.d_, self.learner.classes or classes)
 
     def _run(self, X: Array, classes: Numbers, weights: Array | None) -> Array:
         self._reserve(X.shape[1])

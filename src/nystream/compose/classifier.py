@@ -99,6 +99,11 @@ class Classifier(Wrapper):
     def _widen(self, d: int) -> None:
         self.inner_.widen(d)
 
+    def _check(self, X: Array, learnt: int) -> None:
+        for learner in self.inner_.learners:
+            if learner.d_:
+                learner._check(X, learnt)
+
     def _predict(self, X: Array) -> Array:
         return self.inner_.scores(X)
 

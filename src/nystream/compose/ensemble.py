@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +27,6 @@ class Ensemble(Learner):
     of the N learners in `_mixed`, by the weights that they tell in `shares`.
     """
 
-    multi_output: ClassVar[bool] = True  # a learner that is not will be named at the start
-
     learners: Sequence[Learner]
     bound: float
     experts_: list[Learner]
@@ -42,13 +41,20 @@ class Ensemble(Learner):
 
     def _begin(self, d: int, outputs: int) -> None:
         experts = [learner.clone() for learner in self.learners]
-        for i, expert in enumerate(experts):
-            if outputs > 1 and not expert.multi_output:
-                kind = type(expert).__name__
-                raise ValueError(f"y has {outputs} columns, but learners[{i}], a {kind}, has one output")
+        for expert in experts:
             expert.reserve(d, outputs)
         self.experts_, self._panel = experts, Panel(experts)
         self.largest_ = 0.0
+
+    @property
+    def multi_output(self) -> bool:
+        return all(learner.multi_output for learner in self.learners)
+
+    def _wanted(self, Y: Array) -> int:
+        for i, learner in enumerate(self.learners):
+            if Y.shape[1] > 1 and not learner.multi_output:
+                raise ValueError(f"y has {Y.shape[1]} columns, but learners[{i}], a {learner._kind}, has one output")
+        return super()._wanted(Y)
 
     @property
     def objective(self) -> Loss | None:
@@ -79,7 +85,12 @@ class Ensemble(Learner):
             P[i : i + BLOCK] = self._mixed(self._panel.predict(X[i : i + BLOCK]))
         return P
 
+    def _check(self, X: Array, learnt: int) -> None:
+        for expert in self.experts_:
+            expert._check(X, learnt)
+
     def _step(self, x: Array, y: Array, weight: float) -> Array:
+        self._check(x[None], 1)
         self._admit(1, float(np.abs(y).max()))
         return self._mixed(self._panel.step(x, y), y[None])[0]
 
@@ -92,7 +103,7 @@ class Ensemble(Learner):
         return P
 
     def _admit(self, rows: int, largest: float) -> None:
-        """Refuse what a learner would refuse, before any of them has learnt; warn at the first label beyond `bound`."""
+        """Refuse more rows than a learner has room for; warn at the first label beyond `bound`."""
         self._check_room(rows)
         if largest > self.bound >= self.largest_:
             warnings.warn(
@@ -111,8 +122,10 @@ class Ensemble(Learner):
                 )
 
     def _widen(self, d: int) -> None:
-        for expert in self.experts_:
+        experts = copy.deepcopy(self.experts_)  # one that refuses must leave all as they are
+        for expert in experts:
             expert.widen(d)
+        self.experts_, self._panel = experts, Panel(experts)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

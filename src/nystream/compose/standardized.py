@@ -49,6 +49,7 @@ class Standardized(Wrapper):
         """Nothing: rows are scaled when they come, so the inner learner sees other ones."""
 
     def _inward(self, X: Array) -> Array:
+        self.scale_.check(X)
         return self.scale_.scaled(X)
 
     def _start(self, d: int, outputs: int) -> None:

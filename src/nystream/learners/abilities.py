@@ -9,6 +9,28 @@ from nystream.types import Array
 
 __all__ = ["ABILITIES", "Abilities", "Unable"]
 
+ABILITIES = (
+    "probabilities",
+    "predict_interval",
+    "predict_quantile",
+    "std",
+    "leverage",
+    "averaged",
+    "regret",
+    "regret_bound",
+    "log_det",
+    "effective_dimension",
+    "online_dimension",
+    "merge",
+    "unlearn",
+    "add_outputs",
+    "weights",
+    "explain",
+    "importance",
+    "explain_row",
+    "alarms",
+)
+"""The names of all abilities."""
 MOST_NAMED = 6
 """Learners that a refusal names."""
 REASONS = {"merge": "its state depends on the order of the examples"}
@@ -181,14 +203,6 @@ class Abilities:
         others = f"learners with `{ability}` are {named}" if able else f"no learner has `{ability}`"
         phrase = PHRASES.get(ability, f"has no {ability}")
         return Unable(f"{self._kind} {phrase}: {self.why_not(ability)}; {others}")
-
-
-ABILITIES: tuple[str, ...] = tuple(
-    name
-    for name in vars(Abilities)
-    if not name.startswith("_") and name not in ("can", "abilities") and callable(vars(Abilities)[name])
-)
-"""The names of all abilities, in the order of their declaration."""
 
 
 def _able(cls: type[Abilities], ability: str) -> Iterator[str]:

@@ -38,7 +38,8 @@ class Learner(Abilities, Params):
     d_: int = 0
     outputs_: int = 1
     n_seen_: int = 0
-    _plain: str = ""  # kind of label, once a round has been learnt, where a label and an answer are one number
+    _plain: bool = False  # whether a label and an answer are one number, once a round has been learnt
+    _sign: bool = False  # whether that label is -1 or +1
 
     # -- what users call -------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> Array:
@@ -60,10 +61,7 @@ class Learner(Abilities, Params):
         if weight != 1.0:
             as_weights([weight], 1)
         p = self.step_clean(x, Y[0], float(weight))
-        if self.labels == "class" or len(p) > 1:
-            return p
-        self._plain = self.labels if self.d_ and self.labels in ("real", "sign") else ""
-        return float(p[0])
+        return p if self.labels == "class" or len(p) > 1 else float(p[0])
 
     def run(self, X: Any, Y: Any = None, weights: Any = None) -> Array:
         """`step` over the rows of X in order, as one block: the same predictions and the same model after it.
@@ -84,10 +82,14 @@ class Learner(Abilities, Params):
 
     def step_clean(self, x: Array, y: Array, weight: float = 1.0) -> Array:
         """`step` of a clean row (d,) with label y (K,), or (1,) with the number of a class: always (K,)."""
+        if self._plain and weight == 1.0 and len(y) == 1:
+            p = self._step(x, y, 1.0)
+            self.n_seen_ += 1
+            return p
         if weight != 1.0:
             self._check_weights(weight)
             if weight == 0:
-                return self._answer(x[None], y[None])[0]
+                return self._only_asked(x[None], y[None])[0]
         fresh = None if self.d_ else dict(self.__dict__)
         try:
             known = self._prepare(len(x), y[None])
@@ -98,6 +100,7 @@ class Learner(Abilities, Params):
         self.n_seen_ += 1
         if known < self.outputs_:
             p[known:] = -np.inf
+        self._plain, self._sign = self.outputs_ == 1 and self.labels in ("real", "sign"), self.labels == "sign"
         return p
 
     def run_clean(self, X: Array, Y: Array, weights: Array | None = None) -> Array:
@@ -105,13 +108,21 @@ class Learner(Abilities, Params):
         self._check_weights(weights)
         if len(X) == 0:
             return np.zeros((0, self._width))
-        if weights is None or weights.all():
-            parts = self._in_parts(X, Y, weights)
-        else:
-            parts = []
-            for part in _stretches(weights):
-                learnt = weights[part.start] > 0
-                parts += self._in_parts(X[part], Y[part], weights[part]) if learnt else [self._answer(X[part], Y[part])]
+        gaps = None if weights is None or weights.all() else weights  # zeros among them
+        fresh = None if self.d_ else dict(self.__dict__)
+        try:
+            if fresh is None:  # all rows or none: they may be learnt in parts
+                self._check(X, len(X) if gaps is None else int(np.count_nonzero(gaps)))
+            parts: list[Array] = []
+            for part in [slice(0, len(X))] if gaps is None else _stretches(gaps):
+                if gaps is None or gaps[part.start] > 0:
+                    w = None if weights is None else weights[part]
+                    parts += self._in_parts(X[part], Y[part], w, checked=fresh is None)
+                else:
+                    parts.append(self._only_asked(X[part], Y[part]))
+        except BaseException:
+            self._unstart(fresh)
+            raise
         return parts[0] if len(parts) == 1 else _stacked(parts)
 
     @property
@@ -209,33 +220,33 @@ class Learner(Abilities, Params):
 
     def _step_one(self, x: Array, y: Any) -> float | None:
         """`step` of a clean row with one number for a label; None, and nothing done, where y needs the full checks."""
-        label = clean_label(y, self._plain == "sign")
+        label = clean_label(y, self._sign)
         return None if label is None else float(self._step(x, label, 1.0)[0])
+
+    def _check(self, X: Array, learnt: int) -> None:
+        """Once started: refuse clean rows, so many of which are to be learnt, before anything changes."""
 
     def _grow(self, outputs: int) -> None:
         """Make room for classes that appear late."""
         raise TypeError(f"{self._kind} has a fixed number of outputs")
 
     # -- shared machinery ------------------------------------------------------------------------------------------
-    def _in_parts(self, X: Array, Y: Array, weights: Array | None) -> list[Array]:
+    def _in_parts(self, X: Array, Y: Array, weights: Array | None, *, checked: bool) -> list[Array]:
         """Rounds of clean rows with weights above 0; predictions in parts, each with as many outputs as it knew."""
         parts: list[Array] = []
         row = 0
         while row < len(X):  # one part, unless a class appears that has no output yet
             stop = self._next_new_class(Y, row)
-            fresh = None if self.d_ else dict(self.__dict__)
-            try:
-                known = self._prepare(X.shape[1], Y[row:stop])
-                parts.append(self._run(X[row:stop], Y[row:stop], None if weights is None else weights[row:stop]))
-            except BaseException:
-                self._unstart(fresh)
-                raise
+            known = self._prepare(X.shape[1], Y[row:stop])
+            if not checked:
+                self._check(X[row:stop], stop - row)
+            parts.append(self._run(X[row:stop], Y[row:stop], None if weights is None else weights[row:stop]))
             parts[-1][0, known:] = -np.inf
             self.n_seen_ += stop - row
             row = stop
         return parts
 
-    def _answer(self, X: Array, Y: Array) -> Array:
+    def _only_asked(self, X: Array, Y: Array) -> Array:
         """(n, K) predictions for clean rows of weight 0, whose labels have only to be possible."""
         wanted = self._wanted(Y)
         return self._predict(X) if self.d_ else np.zeros((len(X), self._width if self.labels == "class" else wanted))
@@ -271,7 +282,7 @@ class Learner(Abilities, Params):
     def _gained(self, outputs: int) -> None:
         """There are so many outputs more."""
         self.outputs_ += outputs
-        self._plain = ""
+        self._plain = False
 
     def widen(self, d: int) -> None:
         """From now on rows have d columns; the new ones count as 0 in every row seen so far."""

@@ -93,7 +93,7 @@ class KernelRidge(LeastSquares, Learner):
         return self.factor_.leverage(X, T)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        self._check_room(X)
+        self._check(X, len(X))
         P = np.empty_like(Y)
         w = np.ones(len(X)) if weights is None else weights
         row, before = 0, (self.factor_.mark(), self.meter_.totals_.copy(), self.meter_.columns_.copy())
@@ -137,8 +137,8 @@ class KernelRidge(LeastSquares, Learner):
     def room(self) -> int | None:
         return None if self.max_points is None else self.max_points - self.size
 
-    def _check_room(self, X: Array) -> None:
-        n = self.factor_.n + len(X)
+    def _check(self, X: Array, learnt: int) -> None:
+        n = self.factor_.n + learnt
         if self.max_points is not None and n > self.max_points:
             raise ValueError(
                 f"{type(self).__name__} would store {n} points, more than "

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from nystream._core.gram.kons import KernelNewton
 from nystream._core.linalg.cholesky import Triangle
 from nystream.dictionary.rows import Rows
+from nystream.features.base import refuse_large
 from nystream.inputs import as_labels
 from nystream.kernels.base import Kernel
 from nystream.learners.families.loss import LossLearner
@@ -126,14 +127,19 @@ class KONS(LossLearner):
         self.trace_ = self.total_loss_ = 0.0
         self._factor = Triangle()
 
+    def _check(self, X: Array, learnt: int) -> None:
+        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
+
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         if abs(y[0]) > self._limit:
             self._warn_once()
+        self._check(x[None], 1)
         return self._block(x[None], y[None], self.n_seen_ + 1)[0]
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         if self._limit < math.inf and np.abs(Y).max(initial=0.0) > self._limit:
             self._warn_once()
+        self._check(X, len(X))
         P = np.empty((len(X), 1))
         mark = self._mark()
         try:

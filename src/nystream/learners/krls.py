@@ -101,6 +101,9 @@ class KRLS(Learner):
         solver.start(atoms.width, outputs)
         self.atoms_, self.solver_ = atoms, solver
 
+    def _check(self, X: Array, learnt: int) -> None:
+        self.atoms_.squares(X)
+
     def _predict(self, X: Array) -> Array:
         k, P = self.atoms_.squares(X), np.empty((len(X), self.outputs_))
         for i in range(0, len(X), BLOCK):

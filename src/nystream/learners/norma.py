@@ -107,6 +107,11 @@ class NORMA(ExpansionLearner):
             raise ValueError(f"nu adapts the margin or tube of {known}; {self._loss.name!r} has none")
 
     @property
+    def multi_output(self) -> bool:
+        """Not with `nu`, which adapts one level."""
+        return self.nu is None
+
+    @property
     def level(self) -> float | None:
         """The adapted margin rho, or half-width eps of the tube; None without `nu`. Inputs with f < rho are novel."""
         if self.nu is None:
@@ -118,8 +123,6 @@ class NORMA(ExpansionLearner):
 
     def _start(self, d: int, outputs: int) -> None:
         if self.nu is not None:
-            if outputs > 1:
-                raise ValueError(f"nu adapts one output; y has {outputs} columns")
             self.level_ = np.zeros(1)
         if self.offset:
             self.offset_ = np.zeros((2, outputs))  # b, and its sum over the rounds

@@ -242,6 +242,9 @@ class NystromPKAWV(LeastSquares, Learner):
             for _ in range(atoms.n):  # given beforehand
                 self.history_.append_column(np.zeros(0))
 
+    def _check(self, X: Array, learnt: int) -> None:
+        self.atoms_.squares(X)
+
     def _predict(self, X: Array) -> Array:
         k, P = self.atoms_.squares(X), np.empty((len(X), self.outputs_))
         for i in range(0, len(X), BLOCK):

@@ -148,6 +148,9 @@ class ProsNKons(LossLearner):
         solver.start(atoms.width, outputs)
         self.atoms_, self.solver_ = atoms, solver
 
+    def _check(self, X: Array, learnt: int) -> None:
+        self.atoms_.squares(X)
+
     def _predict(self, X: Array) -> Array:
         k, P = self.atoms_.squares(X), np.empty((len(X), 1))
         for i in range(0, len(X), BLOCK):

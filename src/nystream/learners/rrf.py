@@ -175,10 +175,10 @@ class RRF(LossLearner, Averaging):
         return P
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        return self._rounds.step(x, y, weight)
+        return self._rounds.step(x, y, weight, self.n_seen_ + 1)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        return self._rounds.run(X, Y, weights)
+        return self._rounds.run(X, Y, weights, self.n_seen_ + 1)
 
     def _grow(self, outputs: int) -> None:
         rows = ((0, outputs - len(self.W_)), (0, 0))

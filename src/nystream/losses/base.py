@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from nystream._core.losses import CompiledLoss
 from nystream.params import Params
 from nystream.types import Array, LabelKind, Link
 
@@ -121,6 +122,6 @@ class Loss(Params):
         raise NotImplementedError
 
     @property
-    def compiled(self) -> tuple[int, float, float] | None:
-        """(code, first constant, second constant) of the compiled form; None: only Python knows this loss."""
+    def compiled(self) -> CompiledLoss | None:
+        """The formula as compiled loops know it; None: only Python knows this loss, and is asked row by row."""
         return None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.special import expit
 
-from nystream._core import losses as _core
+from nystream._core.losses import CompiledLoss
 from nystream.losses.scalar import ScalarLoss
 from nystream.params import positive
 from nystream.types import Array, LabelKind, Link
@@ -37,7 +37,7 @@ class Hinge(ScalarLoss):
 
     def __init__(self, rho: float = 1.0) -> None:
         self.rho = positive("rho", rho, zero=True)
-        self._form = (_core.CODES[self.name], float(rho))
+        self._form = CompiledLoss(self.name, rho)
 
     @property
     def margin(self) -> float:
@@ -75,7 +75,7 @@ class SquaredHinge(ScalarLoss):
 
     def __init__(self, rho: float = 1.0) -> None:
         self.rho = positive("rho", rho, zero=True)
-        self._form = (_core.CODES[self.name], float(rho))
+        self._form = CompiledLoss(self.name, rho)
 
     @property
     def margin(self) -> float:
@@ -157,7 +157,7 @@ class Novelty(ScalarLoss):
 
     def __init__(self, rho: float = 1.0) -> None:
         self.rho = positive("rho", rho, zero=True)
-        self._form = (_core.CODES[self.name], float(rho))
+        self._form = CompiledLoss(self.name, rho)
 
     @property
     def symmetric(self) -> bool:

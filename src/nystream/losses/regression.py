@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from nystream._core import losses as _core
+from nystream._core.losses import CompiledLoss
 from nystream.losses.scalar import ScalarLoss
 from nystream.params import positive
 from nystream.types import Array
@@ -81,7 +81,7 @@ class EpsilonInsensitive(ScalarLoss):
 
     def __init__(self, eps: float = 0.1) -> None:
         self.eps = positive("eps", eps, zero=True)
-        self._form = (_core.CODES[self.name], float(eps))
+        self._form = CompiledLoss(self.name, eps)
 
     def lipschitz(self, clip: float, bound: float | None = None) -> float:
         return 1.0
@@ -113,7 +113,7 @@ class Huber(ScalarLoss):
 
     def __init__(self, delta: float = 1.0) -> None:
         self.delta = positive("delta", delta)
-        self._form = (_core.CODES[self.name], float(delta))
+        self._form = CompiledLoss(self.name, delta)
 
     def curvature(self, clip: float, bound: float | None = None) -> float:
         reach = clip + _bound(clip, bound)
@@ -149,7 +149,7 @@ class Pinball(ScalarLoss):
 
     def __init__(self, q: float = 0.5) -> None:
         self.q = positive("q", q, below=1.0)
-        self._form = (_core.CODES[self.name], float(q))
+        self._form = CompiledLoss(self.name, q)
 
     @property
     def symmetric(self) -> bool:

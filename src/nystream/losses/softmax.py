@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import softmax as _softmax
 from scipy.special import wrightomega
 
+from nystream._core.losses import CompiledLoss
 from nystream.losses.vector import Labels, VectorLoss
 from nystream.params import at_least
 from nystream.types import Array, Link
@@ -47,6 +48,7 @@ class Softmax(VectorLoss):
 
     def __init__(self, classes: int | None = None) -> None:
         self.classes = None if classes is None else at_least("classes", classes, 2)
+        self._form = CompiledLoss(self.name)
 
     def curvature(self, clip: float, bound: float | None = None) -> float:
         return 0.0 if self.classes is None else math.exp(-2.0 * clip) / (self.classes - 1)

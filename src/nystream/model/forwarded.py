@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+import os
+from typing import Any, TypeVar
 
 import numpy as np
 
+from nystream import persist
 from nystream.learners.abilities import ABILITIES
 from nystream.learners.base import Learner
+from nystream.model.labels import labels_of
+from nystream.params import Params
+from nystream.schema import Schema
+from nystream.tables.targets import columns_of
 from nystream.types import Array
 
 __all__ = ["Forwarded"]
@@ -16,11 +23,22 @@ OWN = frozenset(ABILITIES) - {"add_outputs"}
 """Abilities that a model hands on; outputs are added by its classes."""
 
 
-class Forwarded:
+M = TypeVar("M", bound="Forwarded")
+
+
+class Forwarded(Params):
     """What a model hands on to its learner: rows become the learner's inputs, classes come in the model's order.
 
     A learner without the ability refuses it, in words that name learners that have it (`Unable`).
     """
+
+    learner_: Learner | None
+    schema_: Schema | None
+    classes_: list[Any]
+    counts_: list[int]
+    encoder_: Any
+    n_unlabelled_: int
+    n_misfits_: int
 
     # -- what a model gives ------------------------------------------------------------------------------------------
     @property
@@ -36,6 +54,43 @@ class Forwarded:
     def inputs(self, rows: Any) -> Array:
         """The numbers (n, d) that the learner gets for rows now."""
         raise NotImplementedError
+
+    def _places(self) -> dict[Any, int]:
+        raise NotImplementedError
+
+    # -- what is known of it -------------------------------------------------------------------------------------------
+    @property
+    def n_seen(self) -> int:
+        """Rows learnt."""
+        return 0 if self.learner_ is None else self.learner_.n_seen
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Rows that `run` and `step` predicted and did not learn, because they had no label."""
+        return self.n_unlabelled_
+
+    @property
+    def n_misfits(self) -> int:
+        """Values of learnt rows that did not fit their columns and count as missing (on_error="missing")."""
+        return self.n_misfits_
+
+    @property
+    def size(self) -> int:
+        """Stored points or features of the learner."""
+        return 0 if self.learner_ is None else self.learner_.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that the model holds."""
+        return 0 if self.learner_ is None else self.learner_.nbytes + int(self.encoder_.nbytes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""
+        persist.save(self, path)
+
+    def to_bytes(self) -> bytes:
+        """The model in the format of `save`; `nystream.from_bytes` reads it."""
+        return persist.to_bytes(self)
 
     # -- abilities of rows -------------------------------------------------------------------------------------------
     def probabilities(self, rows: Any) -> Array:
@@ -106,6 +161,40 @@ class Forwarded:
     def alarms(self) -> list[Any]:
         """The changes of the stream that were noticed, in order."""
         return self.inner.alarms()
+
+    # -- rows put together, taken out ----------------------------------------------------------------------------------
+    def merge(self: M, other: M) -> M:
+        """Become the model of both streams: equal columns, kinds and task, and classes in one order."""
+        ours, theirs = self.schema_, other.schema_
+        if other.learner_ is None or theirs is None:
+            return self
+        if self.learner_ is None or ours is None:
+            self._restore(copy.deepcopy(other._state()))
+            return self
+        for what, a, b in (
+            ("columns", ours.columns, theirs.columns),
+            ("task", ours.task, theirs.task),
+            ("classes", self.classes_, other.classes_),
+        ):
+            if a != b:
+                raise ValueError(f"models that merge must have the same {what}; got {a} and {b}")
+        self.learner_.merge(other.learner_)
+        self.n_unlabelled_ += other.n_unlabelled_
+        self.n_misfits_ += other.n_misfits_
+        self.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]
+        return self
+
+    def unlearn(self: M, rows: Any, y: Any, weights: Any = None) -> M:
+        """Forget rows that were learnt, exactly."""
+        X = self.inputs(rows)
+        learner, schema = self.learner_, self.schema_
+        assert learner is not None
+        assert schema is not None
+        labels = labels_of(columns_of(y, len(X)), len(X), schema, 1, self.classes_, self._places(), "row {}".format)
+        if len(labels.classes) > len(self.classes_) or not labels.there.all():
+            raise ValueError("every row to unlearn needs the label it was learnt with")
+        learner.unlearn(X, labels.Y, weights)
+        return self
 
     # -- asking ------------------------------------------------------------------------------------------------------
     @property

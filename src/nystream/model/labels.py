@@ -53,9 +53,18 @@ def labels_in(table: Any, schema: Schema | None) -> Any:
 
 
 def labels_of(
-    parts: list[Any] | None, n: int, schema: Schema, outputs: int, classes: list[Any], places: dict[Any, int], at: Place
+    parts: list[Any] | None,
+    n: int,
+    schema: Schema,
+    outputs: int,
+    classes: list[Any],
+    places: dict[Any, int],
+    at: Place | None,
 ) -> Labels:
-    """The labels of n rows as numbers; `outputs` of them where there are none to count."""
+    """The labels of n rows as numbers; `outputs` of them where there are none to count.
+
+    `at` is what messages call a row; None: classes may be of several kinds.
+    """
     if schema.task == "novelty":
         return Labels(np.zeros((n, 1)), classes)
     if parts is None:
@@ -69,7 +78,7 @@ def labels_of(
     names = schema.targets or [f"y{k}" if k else "y" for k in range(len(parts))]
     if len(names) != len(parts):
         raise ValueError(f"y has {len(parts)} columns; the targets are {', '.join(names)}")
-    return Labels(numbers_of(parts, names, at), classes)
+    return Labels(numbers_of(parts, names, at or "row {}".format), classes)
 
 
 def answers(P: Array, task: str | None, classes: list[Any]) -> Any:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from nystream import persist
+from nystream._core.inputs import is_clean_row
 from nystream.auto.learner import Auto
 from nystream.inputs import as_weights
 from nystream.learners.base import Learner
 from nystream.model.forwarded import Forwarded
 from nystream.model.labels import Labels, Scores, answers, labels_in, labels_of, nothing
-from nystream.params import Params, one_of
+from nystream.model.weighting import ClassWeight, checked_weight, weighted
+from nystream.params import one_of
 from nystream.schema import Schema
+from nystream.tables.plain import Plain
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import Place, columns_of, first_label, is_name
 from nystream.tasks import algorithm, check_class, for_task
@@ -26,7 +27,7 @@ from nystream.types import Array
 __all__ = ["Model"]
 
 
-class Model(Forwarded, Params):
+class Model(Forwarded):
     """A learner with the names and kinds of its columns, its target, its task and its classes.
 
     Rows are a pandas or polars frame, an Arrow table or record batch, a list of dicts, one dict, a structured array or
@@ -45,6 +46,8 @@ class Model(Forwarded, Params):
     on_error : "raise" or "missing"
         What becomes of a value that does not fit its column: an error that names it, or a missing value, which is
         counted in `n_misfits`.
+    class_weight : None, "balanced" or dict of class to weight
+        Weights of rows by their class, for learners that take weights; see `nystream.model.weighting`.
 
     Examples
     --------
@@ -64,11 +67,20 @@ class Model(Forwarded, Params):
     """The schema, told from the first rows if none was given; its task is None until a label told it."""
     encoder_: Any = None
     classes_: list[Any]
+    counts_: list[int]
+    """Rows of each class, where class weights need them."""
+    notes_: dict[str, Any]
+    """What those who hold the model keep with it, in its file too; the model itself does not read it."""
     n_unlabelled_: int = 0
     n_misfits_: int = 0
 
     def __init__(
-        self, learner: Learner | None = None, schema: Schema | None = None, *, on_error: str = "raise"
+        self,
+        learner: Learner | None = None,
+        schema: Schema | None = None,
+        *,
+        on_error: str = "raise",
+        class_weight: ClassWeight = None,
     ) -> None:
         if learner is not None and not isinstance(learner, Learner):
             raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
@@ -77,6 +89,7 @@ class Model(Forwarded, Params):
         self.learner = learner
         self.schema = schema
         self.on_error = one_of("on_error", on_error, ("raise", "missing"))
+        self.class_weight = checked_weight(class_weight)
         self._reported: set[str] = set()  # names; no part of the model, so that reporting leaves no trace in it
         self._numbers: dict[Any, int] = {}  # places of the classes, made again when there are more
 
@@ -121,39 +134,6 @@ class Model(Forwarded, Params):
         """Outputs of `run_scores` or `scores` as predictions: numbers, or names of classes."""
         return answers(P, self.task, self.classes)
 
-    @property
-    def n_seen(self) -> int:
-        """Rows learnt."""
-        return 0 if self.learner_ is None else self.learner_.n_seen
-
-    @property
-    def n_unlabelled(self) -> int:
-        """Rows that `run` and `step` predicted and did not learn, because they had no label."""
-        return self.n_unlabelled_
-
-    @property
-    def n_misfits(self) -> int:
-        """Values of learnt rows that did not fit their columns and count as missing (on_error="missing")."""
-        return self.n_misfits_
-
-    @property
-    def size(self) -> int:
-        """Stored points or features of the learner."""
-        return 0 if self.learner_ is None else self.learner_.size
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays that the model holds."""
-        return 0 if self.learner_ is None else self.learner_.nbytes + int(self.encoder_.nbytes)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""
-        persist.save(self, path)
-
-    def to_bytes(self) -> bytes:
-        """The model in the format of `save`; `nystream.from_bytes` reads it."""
-        return persist.to_bytes(self)
-
     # -- predicting and learning -------------------------------------------------------------------------------------
     def predict(self, rows: Any) -> Any:
         """Predictions: numbers (n,), (n, K) of several targets, or names of classes. Changes nothing.
@@ -187,11 +167,14 @@ class Model(Forwarded, Params):
         answer = self.run(rows, None if y is None else [y], None if weight == 1.0 else [weight])[0]
         return float(answer) if isinstance(answer, np.floating) else answer
 
-    def run_scores(self, rows: Any, y: Any = None, weights: Any = None) -> Scores:
-        """`run` with outputs and labels as numbers: what metrics compare."""
+    def run_scores(self, rows: Any, y: Any = None, weights: Any = None, *, mixed: bool = False) -> Scores:
+        """`run` with outputs and labels as numbers: what metrics compare.
+
+        `mixed`: names and numbers may be classes side by side, which is refused otherwise.
+        """
         fresh = None if self.learner_ is not None else dict(self.__dict__)
         try:
-            return self._run(rows, y, weights)
+            return self._run(rows, y, weights, mixed)
         except BaseException:
             if fresh is not None:  # back to what there was before the first row
                 self.__dict__.clear()
@@ -214,7 +197,7 @@ class Model(Forwarded, Params):
         self._check_missing(X)
         return X
 
-    def _run(self, rows: Any, y: Any, weights: Any) -> Scores:
+    def _run(self, rows: Any, y: Any, weights: Any, mixed: bool) -> Scores:
         table = rows if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf" else read(rows)
         if isinstance(y, str):
             y = self._named(table, y)
@@ -225,21 +208,22 @@ class Model(Forwarded, Params):
         assert self.schema_ is not None
         X = self.schema_.matrix(table)
         columns, n, misfits = ({}, len(X), 0) if X is not None else self._columns(table, self.schema_)
-        w, parts = as_weights(weights, n), None if y is None else columns_of(y, n)
+        parts, w = None if y is None else columns_of(y, n), as_weights(weights, n)
         told = self.task is not None
         self._begin(parts)
         if self.learner_ is None:  # still no label that says what is to be learnt
             self.n_unlabelled_ += n
             return Scores(np.full((n, 1), np.nan), np.full((n, 1), np.nan))
         at = table.place if isinstance(table, Table) else "row {}".format
-        labels = labels_of(parts, n, self.schema_, self._outputs, self.classes_, self._places(), at)
+        labels = labels_of(parts, n, self.schema_, self._outputs, self.classes_, self._places(), None if mixed else at)
+        w, counts = weighted(labels.Y, labels.classes, w, self.class_weight, self.counts_)
         if w is not None and not self.learner_.weighted:
             raise ValueError(f"{algorithm(self.learner_)} does not take weights; the least-squares learners do")
         X = X if X is not None else self.encoder_.run(columns, n, labels.Y, w)
         self._check_missing(X, at)
         there = labels.there
         P = self._learnt(X, labels, w)
-        self.classes_ = labels.classes
+        self.classes_, self.counts_ = labels.classes, counts
         self.n_unlabelled_ += int(n - there.sum())
         self.n_misfits_ += misfits
         if labels.known is not None:
@@ -269,6 +253,16 @@ class Model(Forwarded, Params):
         width = max((P.shape[1] for P in parts), default=1)
         return np.vstack([_widened(P, width) for P in parts]) if parts else np.zeros((0, width))
 
+    def widen(self, names: Sequence[str]) -> None:
+        """Columns of numbers that appear late: they were 0 in every row so far, or missing, as the learner has it."""
+        schema = self.schema_
+        if schema is None or self.learner_ is None:
+            raise ValueError("the model has learnt nothing yet: declare all columns in its schema")
+        wider = schema.described(columns={**schema.columns, **dict.fromkeys(names, "number")})
+        encoder = wider.encoder()
+        self.learner_.widen(len(encoder.columns))
+        self.schema_, self.encoder_ = wider, encoder
+
     # -- the parts of a round ----------------------------------------------------------------------------------------
     def _named(self, table: Any, target: str) -> Any:
         """Labels from the column that y names."""
@@ -285,7 +279,7 @@ class Model(Forwarded, Params):
 
     def _open(self, schema: Schema) -> None:
         self.encoder_ = schema.encoder()
-        self.schema_, self.classes_ = schema, list(schema.classes or [])
+        self.schema_, self.classes_, self.counts_, self.notes_ = schema, list(schema.classes or []), [], {}
 
     def _begin(self, parts: list[Any] | None) -> None:
         """Make the learner once the task is known: declared, the learner's own, or told by the first label."""
@@ -319,9 +313,12 @@ class Model(Forwarded, Params):
     def _quick_step(self, row: Any, y: Any, weight: float) -> tuple[Any] | None:
         """The common round: a dict of numbers, with a label that fits."""
         learner, schema = self.learner_, self.schema_
-        if learner is None or schema is None or not learner.d_ or type(row) is not dict or not schema.numeric:
+        if learner is None or schema is None or not learner.d_ or self.class_weight is not None:
             return None
-        x = schema.row(row)
+        if type(row) is dict:
+            x = schema.row(row) if schema.numeric else None
+        else:
+            x = row if is_clean_row(row, learner.d_) and type(self.encoder_) is Plain else None
         if x is None:
             return None
         if schema.task == "regression":

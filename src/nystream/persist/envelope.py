@@ -6,13 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterable
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 from safetensors.numpy import load as _read_tensors
 from safetensors.numpy import save as _write_tensors
 
-import nystream
 from nystream.params import Params
 from nystream.persist.reading import Reader, Unreadable
 from nystream.persist.upgrades import UPGRADES
@@ -33,12 +33,9 @@ def to_bytes(model: Params) -> bytes:
     tensors: Arrays = {}
     if not isinstance(model, Params):
         raise ValueError(f"cannot save {model!r}: a model is a learner or another part of nystream")
-    try:
-        tree = pack(model, "model", tensors)
-        header = {"format": FORMAT, "version": _version(), "numpy": np.__version__, "model": tree}
-        text = _dumped({**header, "sha256": _digest(_dumped(header), tensors)})
-    except RecursionError:
-        raise ValueError("cannot save the model: its parts are nested too deeply for a file") from None
+    tree = pack(model, "model", tensors)
+    header = {"format": FORMAT, "version": _version(), "numpy": np.__version__, "model": tree}
+    text = _dumped({**header, "sha256": _digest(_dumped(header), tensors)})
     return _write_tensors(tensors, metadata={_KEY: text})
 
 
@@ -72,8 +69,8 @@ def from_bytes(content: bytes | bytearray | memoryview, *, trust: bool | str | I
 @cache
 def _version() -> str:
     try:
-        return str(nystream.__version__)
-    except ImportError:  # of the package's metadata, which some bundles leave out
+        return version("nystream")
+    except PackageNotFoundError:  # some bundles leave the metadata of packages out
         return "unknown"
 
 
@@ -152,5 +149,5 @@ def _digest(text: str, tensors: Arrays) -> str:
     total = hashlib.sha256(text.encode())
     for name in sorted(tensors):
         total.update(f"{name}{tensors[name].dtype}{tensors[name].shape}".encode())
-        total.update(tensors[name].reshape(-1).view(np.uint8))
+        total.update(tensors[name].reshape(-1).view(np.uint8).data)
     return total.hexdigest()

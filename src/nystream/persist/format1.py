@@ -158,18 +158,19 @@ _MODEL = "nystream.cli.model.Model"
 
 def upgrade(tree: Any) -> Any:
     """Classes of nystream by their tags; those from elsewhere keep their names. Numbers that JSON lacks as text."""
-    if isinstance(tree, list):
-        return [upgrade(part) for part in tree]
-    if isinstance(tree, float) and not math.isfinite(tree):
-        return {"$float": repr(tree)}
-    if not isinstance(tree, dict):
-        return tree
-    tree = {key: upgrade(part) for key, part in tree.items()}
-    if "$class" in tree and isinstance(tree["$class"], str):
-        model = tree["$class"] == _MODEL
-        tree["$class"] = NAMES.get(tree["$class"], tree["$class"])
-        return _with_schema(tree) if model else tree
-    return tree
+    model = isinstance(tree, dict) and tree.get("$class") == _MODEL  # never inside another one
+    whole = [tree]
+    waiting: list[Any] = [whole]
+    while waiting:
+        part = waiting.pop()
+        for key, value in list(part.items() if isinstance(part, dict) else enumerate(part)):
+            if isinstance(value, (dict, list)):
+                waiting.append(value)
+            elif isinstance(value, float) and not math.isfinite(value):
+                part[key] = {"$float": repr(value)}
+            elif key == "$class" and isinstance(value, str):
+                part[key] = NAMES.get(value, value)
+    return _with_schema(whole[0]) if model else whole[0]
 
 
 def _with_schema(tree: dict[str, Any]) -> dict[str, Any]:
@@ -186,6 +187,7 @@ def _with_schema(tree: dict[str, Any]) -> dict[str, Any]:
     schema = {"columns": columns, "target": None, "task": task, "classes": None, "formats": None}
     described = {"$class": "schema/schema", "params": schema, "state": {}}
     plain = {"$class": "tables/plain", "params": {"names": names}, "state": {}}
-    fresh = {"learner": learner, "schema": described if names else None, "on_error": "raise"}
-    known = {"learner_": trained, "schema_": described, "encoder_": plain, "classes_": classes}
+    fresh = {"learner": learner, "schema": described if names else None}
+    known = {"learner_": trained, "schema_": described, "encoder_": plain, "classes_": classes, "counts_": []}
+    known["notes_"] = {"$dict": []}
     return {"$class": tree["$class"], "params": fresh, "state": known if names and width else {}}

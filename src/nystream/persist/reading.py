@@ -152,7 +152,7 @@ def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return np.array_equal(a, b)
+        return a.dtype == b.dtype and np.array_equal(a, b)
     return type(a) is type(b) and bool(a == b)
 
 

@@ -16,6 +16,9 @@ Arrays: TypeAlias = dict[str, np.ndarray[Any, Any]]
 KINDS = frozenset("?bBhHiIlLqQefd")
 """Types of arrays that a file can have: truth values, whole numbers and fractions of at most 8 bytes."""
 
+DEEPEST = 200
+"""Parts inside parts that are written: with Python's usual limit of 1000 calls, they can also be read."""
+
 
 def pack(value: Any, where: str, arrays: Arrays) -> Any:
     """JSON form of a value; arrays go to `arrays` under the path they were met at."""
@@ -31,6 +34,8 @@ def pack(value: Any, where: str, arrays: Arrays) -> Any:
     if isinstance(value, np.random.Generator):
         return {"$generator": pack(value.bit_generator.state, where, arrays)}
     if isinstance(value, Params):
+        if where.count(".") > DEEPEST:  # the path has one for each level
+            raise ValueError(f"cannot save the model: more than {DEEPEST} parts are nested inside each other")
         params = {k: pack(v, f"{where}.{k}", arrays) for k, v in value.get_params(deep=False).items()}
         state = {k: pack(v, f"{where}.{k}", arrays) for k, v in value._state().items()}
         return {"$class": _name(type(value), where), "params": params, "state": state}

@@ -52,11 +52,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> _Any:
-    """The adversary on first use: it needs an optimiser, which takes longer to load than all other streams."""
-    if name in ("Adversary", "greedy_adversary"):
-        return getattr(_importlib.import_module("nystream.streams.adversary"), name)
-    raise AttributeError(f"module 'nystream.streams' has no attribute {name!r}")
+if not TYPE_CHECKING:  # for which every name would be there
+
+    def __getattr__(name: str) -> _Any:
+        """The adversary on first use: it needs an optimiser, which takes longer to load than all other streams."""
+        if name in ("Adversary", "greedy_adversary"):
+            return getattr(_importlib.import_module("nystream.streams.adversary"), name)
+        raise AttributeError(f"module 'nystream.streams' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -122,9 +122,12 @@ def task_of(parts: list[Any]) -> str:
 
 
 def numbered(
-    labels: list[Any], classes: list[Any], places: dict[Any, int], place: Place
+    labels: list[Any], classes: list[Any], places: dict[Any, int], place: Place | None
 ) -> tuple[Array, Counts, list[Any]]:
-    """Numbers of classes (n, 1), nan where missing, how many were known before each row, and all classes now."""
+    """Numbers of classes (n, 1), nan where missing, how many were known before each row, and all classes now.
+
+    A class of another kind than those so far is refused, unless `place`, what messages call a row, is None.
+    """
     classes, places = list(classes), dict(places)
     Y, before = np.empty((len(labels), 1)), np.empty(len(labels), dtype=np.intp)
     for i, label in enumerate(labels):
@@ -134,7 +137,8 @@ def numbered(
             continue
         k = places.get(label)
         if k is None:
-            _check_alike(label, classes, place(i))
+            if place is not None:
+                _check_alike(label, classes, place(i))
             k = places[label] = len(classes)
             classes.append(label)
         Y[i, 0] = k

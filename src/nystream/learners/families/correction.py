@@ -48,7 +48,8 @@ class UnboundedCorrections(CorrectionLearner):
 
     @property
     def _linear(self) -> bool:
-        return type(self.kernel) is Linear
+        # once started, what there is decides: the kernel may be one that remembers the values of another
+        return "W_" in self.__dict__ if self.d_ else type(self.kernel) is Linear
 
     @property
     def size(self) -> int:

@@ -29,12 +29,15 @@ class ExpansionLearner(LossLearner, Averaging):
     enter or leave inside the block correct them.
     """
 
-    multi_output: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
 
     kernel: Kernel
     expansion_: Expansion
     budget_: Budget
+
+    @property
+    def multi_output(self) -> bool:
+        return True
 
     def _limits(self) -> Budget:
         """A fresh budget."""

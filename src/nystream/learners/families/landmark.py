@@ -89,6 +89,10 @@ class LandmarkLearner(GradientLearner):
         self.collected_ = 0
         self.squares_ = np.zeros(outputs)
 
+    def _check(self, X: Array, learnt: int) -> None:
+        if self.expansion_ is None:
+            super()._check(X, learnt)
+
     def _predict(self, X: Array) -> Array:
         return super()._predict(X) if self.expansion_ is None else self.expansion_.predict(X)
 

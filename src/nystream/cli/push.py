@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import time
@@ -12,11 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 import typer
 
+from nystream.client import Client
 from nystream.streams import open_stream
 
 __all__ = ["push"]
-
-EXTRA = "pushing needs more packages: pip install 'nystream[client]'"
 
 
 def push(
@@ -38,7 +36,7 @@ def push(
 ) -> None:
     """Send a file to a server, which predicts each row and then learns it."""
     place, name = _split(url)
-    client = _client()(place, token=token or os.environ.get("NYSTREAM_TOKEN"))
+    client = Client(place, token=token or os.environ.get("NYSTREAM_TOKEN"))
     options: dict[str, Any] = {"missing": "nan"}
     if target is not None:
         options["target"] = int(target) if target.lstrip("-").isdigit() else target
@@ -78,15 +76,6 @@ def _split(url: str) -> tuple[str, str]:
     if parts.scheme not in ("http", "https") or not parts.netloc or not parts.path.strip("/"):
         raise ValueError(f"{url!r} is no URL/NAME, such as http://127.0.0.1:8470/power")
     return f"{parts.scheme}://{parts.netloc}", unquote(parts.path.rstrip("/").rpartition("/")[2])
-
-
-def _client() -> Any:
-    try:
-        return importlib.import_module("nystream.client").Client
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "nystream":
-            raise
-        raise ImportError(f"{EXTRA} ({error.name} is missing)") from None
 
 
 def _progress(sent: int, total: int | None, began: float, quiet: bool) -> None:

@@ -6,10 +6,9 @@ import asyncio
 import json
 from typing import Any, Self
 
-import httpx
 import numpy as np
 
-from nystream.client.blocks import failure, place, predictions
+from nystream.client.blocks import extra, failure, place, predictions
 from nystream.client.requests import AGAIN, ATTEMPTS, LONGEST, PAUSE, Ask, blocks, labelled, learning, predicting
 
 __all__ = ["AsyncClient", "AsyncModel"]
@@ -21,6 +20,8 @@ class AsyncClient:
     def __init__(self, url: str, token: str | None = None, *, timeout: float = 60.0, attempts: int = ATTEMPTS) -> None:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self.url, self._attempts = url, attempts
+        httpx = extra("httpx")
+        self._broken = httpx.TransportError
         self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, trust_env=False)
 
     def model(self, name: str, key: str | None = None) -> AsyncModel:
@@ -41,7 +42,7 @@ class AsyncClient:
                 answer = await self._http.request(
                     ask.method, ask.path, content=ask.content, headers=ask.headers, params=ask.query
                 )
-            except httpx.TransportError as error:
+            except self._broken as error:
                 if last:
                     raise ConnectionError(f"{self.url}: {error}") from error
             else:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
-import pyarrow as pa
 
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import columns_of as label_columns
 
-__all__ = ["Body", "Refused", "body", "failure", "place", "predictions"]
+__all__ = ["Body", "Refused", "body", "extra", "failure", "place", "predictions"]
 
 ARROW_FROM = 100
 """Rows from which on Arrow is the shorter and the faster."""
@@ -87,6 +87,7 @@ def _value(value: Any) -> Any:
 
 
 def _arrow(table: Table, parts: list[Any] | None, weights: Any, options: dict[str, Any]) -> Body:
+    pa = extra("pyarrow")
     columns = {name: pa.array(values) for name, values in table.columns.items()}
     query = {name: _said(value) for name, value in options.items()}
     if parts is not None:
@@ -101,7 +102,8 @@ def _arrow(table: Table, parts: list[Any] | None, weights: Any, options: dict[st
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, found.schema) as writer:
         writer.write_table(found)
-    return Body(sink.getvalue().to_pybytes(), ARROW, query, table.n)
+    content: bytes = sink.getvalue().to_pybytes()
+    return Body(content, ARROW, query, table.n)
 
 
 def _free(name: str, columns: dict[str, Any]) -> str:
@@ -135,6 +137,14 @@ def place(name: str, key: str | None = None) -> str:
             raise ValueError(f"{part!r} cannot be the name or key of a model: it has a slash, or is dots alone")
     path = f"/models/{quote(name, safe='')}"
     return path if key is None else f"{path}/keys/{quote(key, safe='')}"
+
+
+def extra(name: str) -> Any:
+    """A package of the extra `client`, which is imported when it is needed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise ImportError(f"the client needs {name}: pip install 'nystream[client]'") from error
 
 
 def failure(status: int, content: bytes) -> Refused:

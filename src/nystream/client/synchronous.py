@@ -8,10 +8,9 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-import httpx
 import numpy as np
 
-from nystream.client.blocks import failure, place, predictions
+from nystream.client.blocks import extra, failure, place, predictions
 from nystream.client.requests import AGAIN, ATTEMPTS, LONGEST, PAUSE, Ask, blocks, labelled, learning, predicting
 
 __all__ = ["Client", "RemoteModel"]
@@ -36,6 +35,8 @@ class Client:
     def __init__(self, url: str, token: str | None = None, *, timeout: float = 60.0, attempts: int = ATTEMPTS) -> None:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self.url, self._attempts = url, attempts
+        httpx = extra("httpx")
+        self._broken = httpx.TransportError
         self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)
 
     def model(self, name: str, key: str | None = None) -> RemoteModel:
@@ -63,12 +64,13 @@ class Client:
                 answer = self._http.request(
                     ask.method, ask.path, content=ask.content, headers=ask.headers, params=ask.query
                 )
-            except httpx.TransportError as error:
+            except self._broken as error:
                 if last:
                     raise ConnectionError(f"{self.url}: {error}") from error
             else:
                 if answer.status_code < 400:
-                    return answer.content
+                    content: bytes = answer.content
+                    return content
                 if last or answer.status_code not in AGAIN:
                     raise failure(answer.status_code, answer.content)
                 after = answer.headers.get("retry-after", "")

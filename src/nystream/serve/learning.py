@@ -222,25 +222,13 @@ def _run(model: Model, form: Form, batch: Batch) -> Any:
 
 def unlearn(model: Model, form: Form, batch: Batch, gate: Gate) -> None:
     """Forget rows that were learnt, exactly."""
-    learner = model.learner_
-    if learner is None:
-        raise ValueError("the model has learnt nothing that could be forgotten")
     labels = batch.labels
     if labels is None:
         raise ValueError("to forget rows their labels are needed, as they were learnt")
-    if isinstance(labels, list):
-        places = {name: k for k, name in enumerate(model.classes)}
-        row = next((i for i, name in enumerate(labels) if name not in places), None)
-        if row is not None:
-            raise ValueError(f"row {row}: label {labels[row]!r} was never learnt")
-        labels = np.array([places[name] for name in labels], dtype=np.intp)
-    elif np.isnan(labels).any():
-        raise ValueError(f"row {int(np.isnan(labels).any(axis=1).argmax())} has no label: it was never learnt")
-    elif labels.shape[1] == 1:
-        labels = labels[:, 0]
-    X = model.inputs(form.table(batch))
+    if isinstance(labels, np.ndarray) and labels.shape[1] == 1:
+        labels = np.ascontiguousarray(labels[:, 0])
     with gate.writing():
-        learner.unlearn(X, labels, batch.weights)
+        model.unlearn(form.table(batch), labels, batch.weights)
 
 
 def can_unlearn(model: Model) -> None:

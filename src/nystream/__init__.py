@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nystream import types as types
     from nystream.auto import Auto, Baseline
     from nystream.catalogue import CATALOGUE
+    from nystream.client import AsyncClient, Client
     from nystream.compose import Aggregate, Classifier, Mixture, Standardized, Thresholded
     from nystream.evaluate import Comparison, Result
     from nystream.evaluate.compare import compare
@@ -158,6 +159,8 @@ __all__ = [
     "SILK",
     "SketchedKONS",
     "Aggregate",
+    "AsyncClient",
+    "Client",
     "NAROW",
     "SecondOrderPerceptron",
     "SketchedONS",
@@ -196,6 +199,7 @@ __all__ = [
 _HOMES = {
     "auto": "Auto Baseline",
     "catalogue": "CATALOGUE",
+    "client": "AsyncClient Client",
     "compose": "Aggregate Classifier Mixture Standardized Thresholded",
     "evaluate": "Comparison Result compare prequential",
     "features": "KORS AdaptiveNystrom Chain Fastfood Fourier Landmarks LearnedMetric Nystrom Taylor WithConstant",

@@ -45,7 +45,7 @@ class Learner(Abilities, Params):
     # -- what users call -------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> Array:
         """Predictions for the rows of X: (n,), or (n, K) with K > 1 outputs. Changes nothing."""
-        return self._outward(self.predict_clean(as_block(X, self.d_ or None, missing=self.missing)))
+        return self._outward(self.predict_clean(self._block(X)))
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs."""
@@ -70,7 +70,7 @@ class Learner(Abilities, Params):
 
         With a multi-class loss that does not fix its classes, the score of a class not known yet is -inf.
         """
-        X = as_block(X, self.d_ or None, missing=self.missing)
+        X = self._block(X)
         Y = as_labels(Y, self.labels, len(X), self.classes)
         return self._outward(self.run_clean(X, Y, as_weights(weights, len(X))))
 
@@ -193,6 +193,10 @@ class Learner(Abilities, Params):
         raise TypeError(f"{type(self).__name__} has a fixed number of outputs")
 
     # -- shared machinery ------------------------------------------------------------------------------------------
+    def _block(self, X: Any) -> Any:
+        """Rows that users pass in, clean; a learner of other rows than dense ones overrides this."""
+        return as_block(X, self.d_ or None, missing=self.missing)
+
     @property
     def _scalar(self) -> bool:
         return self.outputs_ == 1 and self.labels != "class"

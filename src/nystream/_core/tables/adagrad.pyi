@@ -1,0 +1,40 @@
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from nystream.types import Array
+
+KINDS: Mapping[str, int]
+MOST_RATES: int
+
+class Descent:
+    def __init__(
+        self,
+        loss: str,
+        direct: int,
+        pairs: bool,
+        outputs: int,
+        table: Array,
+        rates: Array,
+        shares: Array,
+        curves: Array,
+        moments: Array,
+        norm: Array,
+    ) -> None: ...
+    def predict(
+        self,
+        begin: npt.NDArray[np.int64],
+        end: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.uint32],
+        values: Array,
+    ) -> tuple[Array, Array]: ...
+    def run(
+        self,
+        begin: npt.NDArray[np.int64],
+        end: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.uint32],
+        values: Array,
+        Y: Array,
+        weights: Array | None,
+    ) -> tuple[Array, Array]: ...

@@ -1,0 +1,38 @@
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from nystream.types import Array
+
+KINDS: Mapping[str, int]
+
+class Filter:
+    def __init__(
+        self,
+        loss: str,
+        direct: int,
+        pairs: bool,
+        outputs: int,
+        prior: float,
+        table: Array,
+        moments: Array,
+        noise: Array,
+        norm: Array,
+    ) -> None: ...
+    def predict(
+        self,
+        begin: npt.NDArray[np.int64],
+        end: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.uint32],
+        values: Array,
+    ) -> tuple[Array, Array]: ...
+    def run(
+        self,
+        begin: npt.NDArray[np.int64],
+        end: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.uint32],
+        values: Array,
+        Y: Array,
+        weights: Array | None,
+    ) -> tuple[Array, Array]: ...

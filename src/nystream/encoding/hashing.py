@@ -18,7 +18,7 @@ def hash_name(column: str, which: int = 0) -> int:
     Examples
     --------
     >>> hash_name("carrier")
-    2137021043
+    2653907929
     """
     return murmur3(column.encode(), which)
 

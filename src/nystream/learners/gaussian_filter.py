@@ -97,32 +97,32 @@ class GaussianFilter(SparseLearner):
         if not self.d_:
             return self._outward(np.full((len(X), self._width), np.inf))
         rows = self._sparse(X)
-        return self._outward(np.sqrt(self._filter.predict(rows.begin, rows.end, rows.indices, rows.values)[1]))
+        return self._outward(np.sqrt(self._filter.predict(rows.begin, rows.end, rows.indices, rows.values)[1][:, 0]))
 
     def _rounds(self, rows: SparseRows, Y: Array | None, weights: Array | None) -> Array:
         block = (rows.begin, rows.end, rows.indices, rows.values)
         return (self._filter.predict(*block) if Y is None else self._filter.run(*block, Y, weights))[0]
 
     def _shape(self, outputs: int) -> tuple[int, ...]:
-        return (2 * outputs,)
+        return 1, 2 * outputs
 
     def _begin(self, outputs: int) -> None:
         self.noise_ = np.ones(outputs if self.loss == "squared" else 0)
         self.norm_ = np.zeros(2)
 
     def _bind(self) -> None:
-        outputs, arrays = self.table_.shape[1] // 2, (self.table_, self.moments_, self.noise_, self.norm_)
-        self._filter = Filter(self.loss, 2**self.bits, self.pairs, outputs, self.prior, *arrays)
+        outputs, arrays = self.table_.shape[2] // 2, (self.table_, self.moments_, self.norm_)
+        self._filter = Filter(self.loss, 2**self.bits, self.pairs, outputs, *arrays, self.prior, self.noise_)
 
     def _folded(self, one: Array, two: Array) -> Array:
         """The product of the two Gaussians: means weighted by what was learnt of them, precisions added up."""
-        K = one.shape[1] // 2
-        v = one[:, K:] + two[:, K:]
-        w = (one[:, K:] * one[:, :K] + two[:, K:] * two[:, :K]) / np.where(v > 0, v, 1.0)
-        return np.hstack([w, v])
+        K = one.shape[-1] // 2
+        v = one[..., K:] + two[..., K:]
+        share = one[..., K:] / np.where(v > 0, v, 1.0)
+        return np.concatenate([share * one[..., :K] + (1 - share) * two[..., :K], v], axis=-1)
 
     def _widened(self, records: Array, outputs: int) -> Array:
-        K = records.shape[1] // 2
-        new = np.zeros((len(records), 2 * outputs))
-        new[:, :K], new[:, outputs : outputs + K] = records[:, :K], records[:, K:]
+        K = records.shape[-1] // 2
+        new = np.zeros((len(records), 1, 2 * outputs))
+        new[..., :K], new[..., outputs : outputs + K] = records[..., :K], records[..., K:]
         return new

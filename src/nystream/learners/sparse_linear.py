@@ -24,7 +24,7 @@ class SparseLinear(SparseLearner):
         v_i += (x_i e)^2             w_ik += (rate / N) x_i e_k / sqrt(v_i)
 
     where N is the mean of sum_i |x_i| over the rows so far: a rate means the same for rows of five columns and of five
-    hundred, in any unit. Classes share v: (x_i e)^2 is the sum over k. Real targets are learnt apart, each on the running scale of its own
+    hundred. Classes share v: (x_i e)^2 is the sum over k. Real targets are learnt apart, each on the running scale of its own
     labels (mean and deviation of those so far), with e = y - p between -5 and 5; predictions stay within the range of
     the labels so far and half of it to both sides. The prediction is sum_m s_m p^(m) over the rates m, with shares s
     that start equal and follow the loss by online Newton steps with forgetting::
@@ -123,25 +123,15 @@ class SparseLinear(SparseLearner):
 
     def _bind(self) -> None:
         outputs = self.table_.shape[2] // 2 if self.loss == "squared" else self.table_.shape[2] - 1
-        rates = np.array(self.rates, dtype=np.float64)
-        self._descent = Descent(
-            self.loss,
-            2**self.bits,
-            self.pairs,
-            outputs,
-            self.table_,
-            rates,
-            self.shares_,
-            self.curves_,
-            self.moments_,
-            self.norm_,
-        )
+        rates, arrays = np.array(self.rates, dtype=np.float64), (self.table_, self.moments_, self.norm_)
+        pool = (self.shares_, self.curves_)
+        self._descent = Descent(self.loss, 2**self.bits, self.pairs, outputs, *arrays, rates, *pool)
 
     def _folded(self, one: Array, two: Array) -> Array:
         """Means weighted by v, which is added up: exact where only one of them was met."""
         v = one[..., -1:] + two[..., -1:]
-        w = (one[..., -1:] * one[..., :-1] + two[..., -1:] * two[..., :-1]) / np.where(v > 0, v, 1.0)
-        return np.concatenate([w, v], axis=-1)
+        share = one[..., -1:] / np.where(v > 0, v, 1.0)
+        return np.concatenate([share * one[..., :-1] + (1 - share) * two[..., :-1], v], axis=-1)
 
     def _widened(self, records: Array, outputs: int) -> Array:
         new = np.zeros((*records.shape[:-1], outputs + 1))

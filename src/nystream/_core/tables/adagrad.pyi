@@ -1,14 +1,9 @@
-from collections.abc import Mapping
-
-import numpy as np
-import numpy.typing as npt
-
+from nystream._core.tables.sparse_rounds import SparseRounds
 from nystream.types import Array
 
-KINDS: Mapping[str, int]
 MOST_RATES: int
 
-class Descent:
+class Descent(SparseRounds):
     def __init__(
         self,
         loss: str,
@@ -16,25 +11,9 @@ class Descent:
         pairs: bool,
         outputs: int,
         table: Array,
+        moments: Array,
+        norm: Array,
         rates: Array,
         shares: Array,
         curves: Array,
-        moments: Array,
-        norm: Array,
     ) -> None: ...
-    def predict(
-        self,
-        begin: npt.NDArray[np.int64],
-        end: npt.NDArray[np.int64],
-        columns: npt.NDArray[np.uint32],
-        values: Array,
-    ) -> tuple[Array, Array]: ...
-    def run(
-        self,
-        begin: npt.NDArray[np.int64],
-        end: npt.NDArray[np.int64],
-        columns: npt.NDArray[np.uint32],
-        values: Array,
-        Y: Array,
-        weights: Array | None,
-    ) -> tuple[Array, Array]: ...

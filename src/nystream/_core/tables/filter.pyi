@@ -1,38 +1,16 @@
-from collections.abc import Mapping
-
-import numpy as np
-import numpy.typing as npt
-
+from nystream._core.tables.sparse_rounds import SparseRounds
 from nystream.types import Array
 
-KINDS: Mapping[str, int]
-
-class Filter:
+class Filter(SparseRounds):
     def __init__(
         self,
         loss: str,
         direct: int,
         pairs: bool,
         outputs: int,
-        prior: float,
         table: Array,
         moments: Array,
-        noise: Array,
         norm: Array,
+        prior: float,
+        noise: Array,
     ) -> None: ...
-    def predict(
-        self,
-        begin: npt.NDArray[np.int64],
-        end: npt.NDArray[np.int64],
-        columns: npt.NDArray[np.uint32],
-        values: Array,
-    ) -> tuple[Array, Array]: ...
-    def run(
-        self,
-        begin: npt.NDArray[np.int64],
-        end: npt.NDArray[np.int64],
-        columns: npt.NDArray[np.uint32],
-        values: Array,
-        Y: Array,
-        weights: Array | None,
-    ) -> tuple[Array, Array]: ...

@@ -53,3 +53,22 @@ cdef inline int gather(Tokens* row, Py_ssize_t n, const uint32_t* columns, const
     row.value[c] = 1
     row.count = c + 1
     return 0
+
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define FETCH(address) __builtin_prefetch((const void *)(address), 1)
+    #else
+    #define FETCH(address) ((void)(address))
+    #endif
+    """
+    void FETCH(const double* address) nogil
+
+
+cdef inline void prefetch(const Tokens* row, const double* table, Py_ssize_t stride) noexcept nogil:
+    """All records of a row at once, eight numbers at a time: they are far apart, and none waits for another."""
+    cdef Py_ssize_t i, j
+    for i in range(row.count):
+        for j in range(0, stride, 8):
+            FETCH(table + row.index[i]*stride + j)

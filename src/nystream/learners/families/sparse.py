@@ -155,10 +155,10 @@ class SparseLearner(Learner):
 
     def _restore(self, state: dict[str, Any]) -> None:
         if "table_" in state:
-            state = dict(state)
-            records, places, length = state.pop("table_"), state.pop("places_"), state.pop("records_")
-            state["table_"] = np.zeros((length, *records.shape[1:]))
-            state["table_"][places] = records
+            table = np.zeros((state["records_"], *state["table_"].shape[1:]))
+            table[state["places_"]] = state["table_"]
+            extra = ("places_", "records_")
+            state = {k: table if k == "table_" else v for k, v in state.items() if k not in extra}
         super()._restore(state)
         if "table_" in state:
             self._bind()

@@ -58,6 +58,10 @@ class Linear(Learner):
     def labels(self):
         return "sign" if self.loss == "logistic" else "class"
 
+    @property
+    def link(self):
+        return self.loss
+
     def _start(self, d, outputs):
         self.w_ = np.zeros((d, outputs))
 

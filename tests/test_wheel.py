@@ -62,8 +62,8 @@ def test_the_archives_hold_what_they_should(built):
     assert len(list(folder.glob("*.tar.gz"))) == 1
     names = zipfile.ZipFile(wheel).namelist()
     assert "nystream/py.typed" in names
-    assert "nystream/_core/ldl.pyi" in names
-    assert any(n.startswith("nystream/_core/ldl.") and n.endswith((".so", ".pyd")) for n in names)
+    assert "nystream/_core/linalg/ldl.pyi" in names
+    assert any(n.startswith("nystream/_core/linalg/ldl.") and n.endswith((".so", ".pyd")) for n in names)
     assert not [n for n in names if n.endswith((".pyx", ".h", "meson.build")) or "__pycache__" in n]
     assert any(n.endswith("licenses/LICENSE") for n in names)
 

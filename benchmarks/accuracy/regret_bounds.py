@@ -194,7 +194,7 @@ def newton_features(loss: str) -> Callable[[Played], Iterator[float]]:
 def newton_kernel(loss: str, published: bool = False) -> Callable[[Played], Iterator[float]]:
     def ratios(play: Played) -> Iterator[float]:
         for regret, f in against_kernel(play, loss, play.learner.clip):
-            sharp = play.learner.regret_bound(f.norm2, f.values)
+            sharp = play.learner.bound_terms(f.norm2, f.values).total
             yield regret / (play.learner.published_bound(f.norm2).total if published else sharp)
 
     return ratios

@@ -1,88 +1,103 @@
 """Online kernel learning: nonlinear models that learn one example at a time, in bounded memory, with a regret meter."""
 
 import importlib as _importlib
-from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
 from typing import Any as _Any
 
-from nystream import (
-    auto,
-    compose,
-    datasets,
-    encoding,
-    evaluate,
-    features,
-    kernels,
-    learners,
-    losses,
-    metrics,
-    scaling,
-    solvers,
-    streams,
-    video,
-)
-from nystream.auto import Auto, Baseline
-from nystream.catalogue import CATALOGUE
-from nystream.compose import Aggregate, Classifier, Mixture, Standardized, Thresholded
-from nystream.evaluate import Comparison, Result, compare, prequential
-from nystream.features import (
-    KORS,
-    AdaptiveNystrom,
-    Chain,
-    Fastfood,
-    Fourier,
-    Landmarks,
-    LearnedMetric,
-    Nystrom,
-    Taylor,
-    WithConstant,
-)
-from nystream.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Normalized, Polynomial
-from nystream.learners import (
-    BSGD,
-    FOGD,
-    ILK,
-    KONS,
-    KRLS,
-    NAROW,
-    NOGD,
-    NOLANA,
-    NORMA,
-    ONS,
-    PKAWV,
-    PKRR,
-    RRF,
-    SILK,
-    SVMD,
-    BudgetPA,
-    DoublySGD,
-    DualSGD,
-    Forgetron,
-    Forgetting,
-    GaussianFilter,
-    KernelAAR,
-    KernelAWV,
-    KernelRidge,
-    KernelSmoother,
-    Learner,
-    NystromPKAWV,
-    NystromPKRR,
-    PassiveAggressive,
-    Perceptron,
-    Projectron,
-    ProsNKons,
-    RandomBudgetPerceptron,
-    SecondOrderPerceptron,
-    SketchedKONS,
-    SketchedONS,
-    SparseLinear,
-    Unable,
-)
-from nystream.losses import Loss
-from nystream.persist import from_bytes, load, save, to_bytes
-from nystream.scaling import GlobalScale, LogScale, StandardScale
-from nystream.video import Pixels
+if TYPE_CHECKING:
+    from importlib.metadata import version as _version
 
-__version__ = _version("nystream")
+    from nystream import (
+        auto,
+        compose,
+        datasets,
+        encoding,
+        evaluate,
+        features,
+        kernels,
+        learners,
+        losses,
+        metrics,
+        scaling,
+        solvers,
+        streams,
+        video,
+    )
+    from nystream import catalogue as catalogue
+    from nystream import choice as choice
+    from nystream import dictionary as dictionary
+    from nystream import inputs as inputs
+    from nystream import params as params
+    from nystream import persist as persist
+    from nystream import plot as plot
+    from nystream import seeds as seeds
+    from nystream import tags as tags
+    from nystream import types as types
+    from nystream.auto import Auto, Baseline
+    from nystream.catalogue import CATALOGUE
+    from nystream.compose import Aggregate, Classifier, Mixture, Standardized, Thresholded
+    from nystream.evaluate import Comparison, Result
+    from nystream.evaluate.compare import compare
+    from nystream.evaluate.prequential import prequential
+    from nystream.features import (
+        KORS,
+        AdaptiveNystrom,
+        Chain,
+        Fastfood,
+        Fourier,
+        Landmarks,
+        LearnedMetric,
+        Nystrom,
+        Taylor,
+        WithConstant,
+    )
+    from nystream.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Normalized, Polynomial
+    from nystream.learners import (
+        BSGD,
+        FOGD,
+        ILK,
+        KONS,
+        KRLS,
+        NAROW,
+        NOGD,
+        NOLANA,
+        NORMA,
+        ONS,
+        PKAWV,
+        PKRR,
+        RRF,
+        SILK,
+        SVMD,
+        BudgetPA,
+        DoublySGD,
+        DualSGD,
+        Forgetron,
+        Forgetting,
+        GaussianFilter,
+        KernelAAR,
+        KernelAWV,
+        KernelRidge,
+        KernelSmoother,
+        Learner,
+        NystromPKAWV,
+        NystromPKRR,
+        PassiveAggressive,
+        Perceptron,
+        Projectron,
+        ProsNKons,
+        RandomBudgetPerceptron,
+        SecondOrderPerceptron,
+        SketchedKONS,
+        SketchedONS,
+        SparseLinear,
+        Unable,
+    )
+    from nystream.losses import Loss
+    from nystream.persist import from_bytes, load, save, to_bytes
+    from nystream.scaling import GlobalScale, LogScale, StandardScale
+    from nystream.video import Pixels
+
+    __version__ = _version("nystream")
 
 __all__ = [
     "auto",
@@ -151,7 +166,6 @@ __all__ = [
     "Thresholded",
     "SVMD",
     "Taylor",
-    "Unable",
     "BSGD",
     "BudgetPA",
     "DualSGD",
@@ -175,11 +189,55 @@ __all__ = [
     "NOGD",
     "NOLANA",
     "RRF",
+    "Unable",
 ]
 
+_HOMES = {
+    "auto": "Auto Baseline",
+    "catalogue": "CATALOGUE",
+    "compose": "Aggregate Classifier Mixture Standardized Thresholded",
+    "evaluate": "Comparison Result compare prequential",
+    "features": "KORS AdaptiveNystrom Chain Fastfood Fourier Landmarks LearnedMetric Nystrom Taylor WithConstant",
+    "kernels": "Gaussian Kernel Laplacian Linear Matern Normalized Polynomial",
+    "learners": (
+        "BSGD FOGD ILK KONS KRLS NAROW NOGD NOLANA NORMA ONS PKAWV PKRR RRF SILK SVMD BudgetPA DoublySGD DualSGD "
+        "Forgetron Forgetting GaussianFilter KernelAAR KernelAWV KernelRidge KernelSmoother Learner NystromPKAWV "
+        "NystromPKRR PassiveAggressive Perceptron Projectron ProsNKons RandomBudgetPerceptron SecondOrderPerceptron "
+        "SketchedKONS SketchedONS SparseLinear Unable"
+    ),
+    "losses": "Loss",
+    "persist": "from_bytes load save to_bytes",
+    "scaling": "GlobalScale LogScale StandardScale",
+    "video": "Pixels",
+}
+"""Where the public names are: `import nystream` itself loads none of these modules, not even NumPy."""
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+_MODULES = frozenset(
+    {
+        *("auto", "catalogue", "choice", "compose", "datasets", "dictionary", "encoding", "evaluate"),
+        *("features", "inputs"),
+        *("kernels", "learners", "losses", "metrics", "params", "persist", "plot", "scaling", "seeds", "solvers"),
+        *("streams", "tags", "types", "video"),
+    }
+)
+"""Modules that need no import of their own: `nystream.kernels` does. `plot` needs matplotlib, an extra."""
 
-def __getattr__(name: str) -> _Any:
-    """`nystream.plot` on first use: it needs matplotlib, which the base install does not bring."""
-    if name == "plot":
-        return _importlib.import_module("nystream.plot")
-    raise AttributeError(f"module 'nystream' has no attribute {name!r}")
+
+if not TYPE_CHECKING:  # for which every name would be there
+
+    def __getattr__(name: str) -> _Any:
+        """A public name or a module, on first use."""
+        if name in _HOME:
+            found = getattr(_importlib.import_module(f"nystream.{_HOME[name]}"), name)
+        elif name in _MODULES:
+            found = _importlib.import_module(f"nystream.{name}")
+        elif name == "__version__":
+            found = _importlib.import_module("importlib.metadata").version("nystream")
+        else:
+            raise AttributeError(f"module 'nystream' has no attribute {name!r}")
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

@@ -1,8 +1,7 @@
-"""The learner that users chose, or the automatic one where they chose nothing; and what it can do beside predicting."""
+"""The learner that users chose, or the automatic one where they chose nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from nystream.auto.learner import Auto
 from nystream.learners.base import Learner
 
-__all__ = ["able", "batch_order", "chosen"]
+__all__ = ["batch_order", "chosen"]
 
 SEED = 0
 """Of the order of rows that are given all at once."""
@@ -32,11 +31,3 @@ def batch_order(learner: Learner, n: int) -> Any:
     gets them shuffled, always in the same way. Other learners get them as they are.
     """
     return np.random.default_rng(SEED).permutation(n) if isinstance(learner, Auto) else slice(None)
-
-
-def able(learner: Learner, method: str, what: str) -> Callable[..., Any]:
-    """A method that not every learner has, or a ValueError that says which one does."""
-    if not learner.can(method):
-        raise ValueError(f"{type(learner).__name__} has no {what}; the default learner, nystream.Auto, has")
-    found: Callable[..., Any] = getattr(learner, method)
-    return found

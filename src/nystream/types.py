@@ -8,12 +8,14 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checka
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Change", "FeatureMap", "LabelKind", "Seed", "Solver", "Stream"]
+__all__ = ["Array", "Change", "FeatureMap", "LabelKind", "Link", "Seed", "Solver", "Stream"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Seed: TypeAlias = "int | np.random.Generator | None"
 LabelKind: TypeAlias = Literal["real", "sign", "class", "none"]
 """What a label may be: any number, -1/+1, 0..K-1, or absent (novelty)."""
+Link: TypeAlias = Literal["logistic", "softmax"]
+"""What turns raw predictions into probabilities."""
 
 
 class Change(NamedTuple):

@@ -36,7 +36,7 @@ def test_predictions_equal_the_recursion_on_the_learners_predictions(eta, size):
     model = Mixture(panel(), bound=1.0, share=0.01, eta=eta)
     got = np.concatenate([model.run(X[i : i + size], y[i : i + size]) for i in range(0, 300, size)])
     assert_allclose(got, expected, atol=1e-12)
-    assert_allclose(model.weights(), v, atol=1e-12)
+    assert_allclose(model.shares(), v, atol=1e-12)
     assert_allclose(model.losses(), ((Q - y) ** 2).sum(axis=1), atol=1e-10)
 
 
@@ -48,7 +48,7 @@ def test_several_outputs_have_weights_of_their_own():
     for k in range(2):
         single = Mixture(panel(), bound=1.0, eta=0.5)
         assert_allclose(P[:, k], single.run(X, Y[:, k]), atol=1e-9)
-        assert_allclose(model.weights()[:, k], single.weights(), atol=1e-9)
+        assert_allclose(model.shares()[:, k], single.shares(), atol=1e-9)
 
 
 def test_the_tracking_bound_holds_where_the_best_learner_changes_and_aggregate_lags():

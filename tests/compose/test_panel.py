@@ -11,7 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import ONS, PKAWV, PKRR, Fourier, Gaussian, Kernel, KernelAWV, KernelRidge, Nystrom, SketchedKONS, Taylor
 from nystream.compose.panel import Panel
+from nystream.kernels import Linear
 from nystream.learners.nystrom_pkawv import NystromPKAWV
+from nystream.learners.passive_aggressive import PassiveAggressive
 
 CALLS = []
 
@@ -21,6 +23,17 @@ class Counted(Kernel):
 
     def __call__(self, X, Y):
         CALLS.append(len(X) * len(Y))
+        return np.exp(-np.abs(X[:, None] - Y[None]).sum(-1))
+
+
+class Watched(Kernel):
+    """The same, looking around whenever it is asked."""
+
+    seen: list = []  # noqa: RUF012
+    look = staticmethod(lambda: None)
+
+    def __call__(self, X, Y):
+        Watched.seen.append(Watched.look())
         return np.exp(-np.abs(X[:, None] - Y[None]).sum(-1))
 
 
@@ -134,3 +147,27 @@ def test_values_are_not_remembered_beyond_the_block_nor_for_memory_that_changes(
     alone.run(X[:64], Y[:64])
     assert_array_equal(first, np.zeros((64, 1, 2)))
     assert_allclose(panel.predict(buffer)[:, 0, 0], alone.predict(X[64:128]), atol=1e-12)
+
+
+def test_asking_leaves_every_kernel_where_it_is_while_it_lasts():
+    X, Y = stream()
+    learners = [KernelAWV(Watched(), lam=lam) for lam in (0.1, 1.0)]
+    panel = started(*learners)
+    panel.run(X, Y)
+    kernels = [(learner.kernel, learner.factor_.kernel) for learner in learners]
+    Watched.seen = []
+    Watched.look = lambda: [(learner.kernel, learner.factor_.kernel) for learner in learners]
+    panel.predict(X)
+    assert Watched.seen
+    assert all(now == kernels and now[0][0] is kernels[0][0] for now in Watched.seen)
+
+
+def test_corrections_with_the_linear_kernel_share_it():
+    X, Y = stream()
+    learners = [PassiveAggressive(Linear(), loss="epsilon_insensitive", C=C) for C in (0.1, 1.0)]
+    panel = started(*learners)
+    alone = copy.deepcopy(learners)
+    panel.run(X, Y)
+    for i, learner in enumerate(alone):
+        learner.run(X, Y)
+        assert_array_equal(panel.predict(X)[:, 0, i], learner.predict(X))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -39,8 +40,8 @@ def test_sines_and_cosines_are_right_to_two_units_in_the_last_place():
     rng = np.random.default_rng(0)
     u = np.concatenate([rng.uniform(-1e6, 1e6, 20_001), rng.normal(size=5000), np.arange(-99, 99) * np.pi / 4, [0.0]])
     c, s = sincos(u)
-    assert_allclose(c, np.cos(u), rtol=0, atol=2.3e-16)
-    assert_allclose(s, np.sin(u), rtol=0, atol=2.3e-16)
+    assert_allclose(c, [math.cos(v) for v in u], rtol=0, atol=2.3e-16)  # NumPy's own may be a unit off
+    assert_allclose(s, [math.sin(v) for v in u], rtol=0, atol=2.3e-16)
 
 
 @pytest.mark.parametrize("size", [1, 2, 8, 64])

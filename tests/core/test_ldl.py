@@ -166,9 +166,11 @@ import sys
 import numpy as np
 from nystream import load
 from nystream._core.linalg.ldl import ISA
-model, data = load(sys.argv[1]), np.load(sys.argv[2])
-P = model.run(data["X"], data["Y"], data["w"])
-np.savez(sys.argv[3], isa=ISA, P=P, Q=model.predict(data["X"]), s=model.leverage(data["X"]), regret=model.regret())
+model = load(sys.argv[1])
+with np.load(sys.argv[2]) as data:
+    X, Y, w = data["X"], data["Y"], data["w"]
+P = model.run(X, Y, w)
+np.savez(sys.argv[3], isa=ISA, P=P, Q=model.predict(X), s=model.leverage(X), regret=model.regret())
 """
 
 
@@ -182,7 +184,8 @@ def test_a_model_saved_here_goes_on_with_another_instruction_set(isa, tmp_path):
     np.savez(tmp_path / "data.npz", X=X[70:], Y=Y[70:], w=w[70:])
     command = [sys.executable, "-c", ON_OTHER, *(str(tmp_path / name) for name in ("model.nys", "data.npz", "out.npz"))]
     subprocess.run(command, check=True, env={**os.environ, "NYSTREAM_ISA": isa})
-    there = np.load(tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as file:
+        there = dict(file)
     if there["isa"] != isa:
         pytest.skip(f"this processor runs the {there['isa']} path at most, not {isa}")
     equal = assert_array_equal if isa == ISA else lambda a, b: assert_allclose(a, b, rtol=1e-10, atol=1e-12)

@@ -193,7 +193,8 @@ def test_every_instruction_set_gives_the_same_scores():
             capture_output=True,
         )
         assert done.returncode == 0, done.stderr.decode()
-        results[isa] = list(np.load(io.BytesIO(done.stdout)).values())
+        with np.load(io.BytesIO(done.stdout)) as file:
+            results[isa] = list(file.values())
     for isa in ("avx2", "avx512"):
         for i, (got, base) in enumerate(zip(results[isa], results["base"], strict=True)):
             assert_allclose(got, base, **({"rtol": 1e-12, "atol": 1e-14} if i < 2 else {"rtol": 1e-4, "atol": 1e-5}))

@@ -8,27 +8,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laws import LAWS
 from nystream import PKRR, Fourier, Gaussian, Linear, Nystrom, Taylor, from_bytes, to_bytes
-from nystream.features import Chain, Identity, Landmarks, LearnedMetric, WithConstant
-from nystream.learners import Forgetting
+from nystream.features import Chain, Identity, Landmarks, LearnedMetric
 
 X = np.random.default_rng(0).uniform(-1, 1, (200, 3))
 Y = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]
 KERNEL = Gaussian(0.7)
 METRIC = LearnedMetric().fit(X, Y)
 RAW = Landmarks(KERNEL, METRIC.transform(X[:15]))
-EXAMPLES = [
-    PKRR(Chain(METRIC, Fourier(KERNEL, 30, seed=0)), lam=0.1),
-    PKRR(WithConstant(Chain(METRIC, RAW)), lam=0.1),
-    Forgetting(Chain(METRIC, WithConstant()), decay=0.95),
-]
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("example", EXAMPLES, ids=repr)
-def test_law(example, law, tmp_path):
-    LAWS[law](example.clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 def test_features_are_those_of_the_second_map_on_those_of_the_first():

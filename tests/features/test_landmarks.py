@@ -8,25 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laws import LAWS
 from nystream import PKAWV, PKRR, Fourier, Gaussian, Linear, Nystrom, Polynomial, from_bytes, to_bytes
 from nystream.features import Landmarks, WithConstant
 
 X = np.random.default_rng(0).uniform(-1, 1, (200, 3))
 Y = np.column_stack([np.sin(3 * X[:, 0]) + 2, X[:, 1] * X[:, 2]])
 KERNEL = Gaussian(0.5)
-EXAMPLES = [
-    PKRR(WithConstant(Landmarks(KERNEL, X[:20])), lam=0.1),
-    PKAWV(Landmarks(KERNEL, X[:20]), lam=0.1, clip=0.4),
-    PKRR(WithConstant(Fourier(KERNEL, 30, seed=0)), lam=0.1),
-    PKRR(WithConstant(), lam=0.1),
-]
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("example", EXAMPLES, ids=repr)
-def test_law(example, law, tmp_path):
-    LAWS[law](example.clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 def test_the_features_are_kernel_rows_and_the_penalty_their_gram_matrix():

@@ -28,18 +28,18 @@ def XY():
 def test_nested_sums_and_products_keep_their_structure(XY):
     X, Y = XY
     A, B, C = a(X, Y), b(X, Y), c(X, Y)
-    assert_allclose(((a + b) * c)(X, Y), (A + B) * C, rtol=1e-15)
-    assert_allclose((a + b * c)(X, Y), A + B * C, rtol=1e-15)
-    assert_allclose((a * (b + 2 * c))(X, Y), A * (B + 2 * C), rtol=1e-15)
-    assert_allclose((2 * (a + b) * (c * a))(X, Y), 2 * (A + B) * (C * A), rtol=1e-15)
+    assert_allclose(((a + b) * c)(X, Y), (A + B) * C, rtol=1e-14, atol=1e-14)
+    assert_allclose((a + b * c)(X, Y), A + B * C, rtol=1e-14, atol=1e-14)
+    assert_allclose((a * (b + 2 * c))(X, Y), A * (B + 2 * C), rtol=1e-14, atol=1e-14)
+    assert_allclose((2 * (a + b) * (c * a))(X, Y), 2 * (A + B) * (C * A), rtol=1e-14, atol=1e-14)
 
 
 def test_a_user_kernel_takes_part_with_rows_and_diagonals(XY):
     X, Y = XY
     k = (0.5 * Cosine(3) + a) * (Cosine() + c)
     U = Cosine()(X, Y)
-    assert_allclose(k(X, Y), (0.5 * U**3 + a(X, Y)) * (U + c(X, Y)), rtol=1e-13)
-    assert_allclose(k.row(X, Y[2]), k(X, Y)[:, 2], rtol=1e-14)
+    assert_allclose(k(X, Y), (0.5 * U**3 + a(X, Y)) * (U + c(X, Y)), rtol=1e-13, atol=1e-14)
+    assert_allclose(k.row(X, Y[2]), k(X, Y)[:, 2], rtol=1e-14, atol=1e-14)
     assert_allclose(k.diag(X), np.full(7, 1.5 * 2), rtol=1e-14)
 
 
@@ -86,7 +86,7 @@ def test_normalized_has_a_unit_diagonal_and_cosines(XY):
     X, Y = XY
     k = Normalized(Linear())
     assert_array_equal(k(X, X).diagonal(), np.ones(7))
-    assert_allclose(k(X, Y), Cosine()(X, Y), rtol=1e-14)
+    assert_allclose(k(X, Y), Cosine()(X, Y), rtol=1e-14, atol=1e-15)
     assert_allclose(Normalized(3.0 * a)(X, Y), a(X, Y), rtol=1e-14)
 
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laws import LAWS
 from nystream.kernels import Gaussian, Kernel, Laplacian
 from nystream.learners import BSGD
-from nystream.losses import Hinge, Logistic, Loss, MulticlassHinge, Squared, StructuredHinge
+from nystream.losses import Hinge, Logistic, Loss, MulticlassHinge, Squared
 from oracles import gaussian
 from oracles_budget import bsgd, classes, stream
 
@@ -38,23 +37,6 @@ class Quartic(Loss):
 
 def kernel(X, Y):
     return gaussian(X, Y, 0.5)
-
-
-VARIANTS = {
-    "remove": BSGD(Gaussian(0.7), budget=10, lam=0.01, maintenance="remove"),
-    "project": BSGD(Gaussian(0.7), budget=10, lam=0.01, maintenance="project"),
-    "squared": BSGD(Gaussian(0.7), budget=10, lam=0.01, loss="squared"),
-    "classes": BSGD(Gaussian(0.7), budget=10, lam=0.01, loss="softmax"),
-    "similar-labels": BSGD(
-        Gaussian(0.7), budget=10, lam=0.01, loss=StructuredHinge(1 - np.eye(3), similarity=0.5 + 0.5 * np.eye(3))
-    ),
-}
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.parametrize("law", LAWS)
-def test_the_variants_obey_the_laws(name, law, tmp_path):
-    LAWS[law](VARIANTS[name].clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from laws import LAWS
 from nystream.kernels import Gaussian, Kernel, Laplacian
 from nystream.learners import BudgetPA, PassiveAggressive
 from nystream.losses import MulticlassHinge
@@ -24,14 +23,6 @@ class Slow(Kernel):
 
     def __call__(self, X, Y):
         return gaussian(X, Y, 0.5)
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("law", LAWS)
-def test_the_variants_obey_the_laws(variant, law, tmp_path):
-    arguments = [tmp_path / "model.nys"] if law == "save_load_and_go_on" else []
-    for loss in ("hinge", "multiclass_hinge"):
-        LAWS[law](BudgetPA(Gaussian(0.7), budget=12, variant=variant, loss=loss).clone, *arguments)
 
 
 @pytest.mark.parametrize("budget", [1, 2, 20])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laws import LAWS
 from nystream.features import Fourier
 from nystream.kernels import Gaussian, Kernel, Polynomial
 from nystream.learners import BSGD, DualSGD
@@ -23,12 +22,6 @@ class Slow(Kernel):
 
     def spectral_sample(self, n, d, rng):
         return Gaussian(0.5).spectral_sample(n, d, rng)
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_classes_obey_the_laws(law, tmp_path):
-    learner = DualSGD(Gaussian(0.7), budget=10, dim=30, lam=0.01, evict=3, loss="softmax", seed=0)
-    LAWS[law](learner.clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 @pytest.mark.parametrize("evict", [1, 5, 20])

@@ -6,26 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from laws import LAWS
-from nystream import PKRR, Classifier, Fourier, Gaussian, Nystrom
+from nystream import PKRR, Fourier, Gaussian, Nystrom
 from nystream.features import Landmarks, WithConstant
 from nystream.learners.forgetting import Forgetting
 
 POINTS = np.random.default_rng(5).uniform(-1, 1, (15, 3))
-EXAMPLES = [
-    Forgetting(decay=0.95),
-    Forgetting(Fourier(Gaussian(0.7), 40, seed=0), lam=0.1),
-    Forgetting(WithConstant(Landmarks(Gaussian(0.7), POINTS)), lam=0.1, decay=0.9),
-    Forgetting(Fourier(Gaussian(0.7), 20, seed=0), decay=0.9, refresh=1, clip=0.5),
-    Forgetting(decay=1.0),
-    Classifier(Forgetting(Fourier(Gaussian(0.7), 40, seed=0), decay=0.97)),
-]
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("example", EXAMPLES, ids=repr)
-def test_law(example, law, tmp_path):
-    LAWS[law](example.clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 def data(n=200, seed=0):

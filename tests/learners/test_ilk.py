@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laws import LAWS
 from nystream.kernels import Gaussian, Kernel, Linear, Polynomial
 from nystream.learners import ILK, NORMA, SILK
 from nystream.losses import LOSSES, Hinge, Loss, MulticlassHinge, Softmax, Squared, StructuredHinge
@@ -115,8 +114,9 @@ def test_several_targets_and_weights_equal_the_definition():
     Y, weights = np.column_stack([y, y**2, -y]), np.random.default_rng(1).uniform(0, 2, T)
     weights[::7] = 0.0
     model = SILK(Gaussian(SIGMA), loss=loss, budget=25, lam=0.1)
-    Q, _ = silk(X, Y, loss, lam=0.1, budget=25, outputs=3, weights=weights)
-    assert_allclose(model.run(X, Y, weights), Q, rtol=1e-10, atol=1e-12)
+    some = weights > 0  # a row of weight 0 is no round
+    Q, _ = silk(X[some], Y[some], loss, lam=0.1, budget=25, outputs=3, weights=weights[some])
+    assert_allclose(model.run(X, Y, weights)[some], Q, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("drop", ["smallest", "oldest", "project"])
@@ -274,24 +274,6 @@ def test_classes_that_appear_late_start_from_zero():
     P = open_ended.run(X[late], Y[late].astype(float))
     assert np.isneginf(P[:60, 2:]).all()
     assert open_ended.predict(X).shape == (T, 4)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        SILK(Gaussian(0.7), budget=20, drop="project", tau=0.01),
-        SILK(Gaussian(0.7), budget=20, drop="merge", tau=0.01),
-        SILK(Gaussian(0.7) + Linear(), budget=20, drop="project", schedule="sqrt", lam=0.1, loss="squared"),
-        ILK(Gaussian(0.7), loss="novelty", C=0.1),
-        SILK(Gaussian(0.7), loss="multiclass_hinge", budget=20, drop="merge"),
-        SILK(Gaussian(0.7), loss="softmax", budget=20, drop="project"),
-        SILK(Gaussian(0.7), loss=StructuredHinge(FAR[:3, :3], np.exp(-FAR[:3, :3])), multiclass="runner_up", budget=20),
-    ],
-    ids=["project", "merge", "sum", "novelty", "classes", "softmax", "similarity"],
-)
-@pytest.mark.parametrize("law", LAWS)
-def test_variants_obey_the_laws(model, law, tmp_path):
-    LAWS[law](model.clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_regret_never_exceeds_the_bounds(loss):
             for f, norm2 in comparators(X, y, clip, Gaussian(0.5)):
                 regret = learner.regret_against(f, y)
                 assert_allclose(regret, np.sum(as_loss(loss).value(y, p) - as_loss(loss).value(y, f)), atol=1e-9)
-                sharp, blind = learner.regret_bound(norm2, f), learner.regret_bound(norm2)
+                sharp, blind = learner.bound_terms(norm2, f).total, learner.regret_bound(norm2)
                 assert regret <= sharp <= blind + 1e-9
                 assert regret <= learner.published_bound(norm2).total
                 assert learner.published_bound(norm2).total <= learner.published_bound(norm2, a_priori=True).total

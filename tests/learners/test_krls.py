@@ -8,17 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
 import oracles_nystrom as slow
-from laws import LAWS
-from nystream import KRLS, Classifier, Gaussian, Linear, NystromPKRR
+from nystream import KRLS, Gaussian, Linear, NystromPKRR
 
 G = Gaussian(0.7)
-VARIANTS = {"small": KRLS(G, nu=0.01, max_atoms=40), "classes": Classifier(KRLS(G))}
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", VARIANTS)
-def test_law(name, law, tmp_path):
-    LAWS[law](VARIANTS[name].clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 def stream(n=300, d=3, seed=0):

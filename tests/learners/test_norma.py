@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laws import LAWS
 from nystream.kernels import Gaussian, Linear
 from nystream.learners import NORMA
 from nystream.losses import LOSSES, Hinge, Huber, MulticlassHinge, Softmax, Squared, StructuredHinge
@@ -70,8 +69,10 @@ def test_several_targets_and_weights_equal_the_definition():
     X, y = stream(loss)
     Y, weights = np.column_stack([y, -y]), np.random.default_rng(1).uniform(0, 2, T)
     weights[::5] = 0.0
-    Q, *_ = norma(X, Y, loss, outputs=2, weights=weights, offset=True)
-    assert_allclose(NORMA(Gaussian(SIGMA), loss=loss, offset=True).run(X, Y, weights), Q, rtol=1e-10, atol=1e-12)
+    some = weights > 0  # a row of weight 0 is no round
+    Q, *_ = norma(X[some], Y[some], loss, outputs=2, weights=weights[some], offset=True)
+    P = NORMA(Gaussian(SIGMA), loss=loss, offset=True).run(X, Y, weights)
+    assert_allclose(P[some], Q, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("budget", [5, 20, 60])
@@ -92,14 +93,12 @@ def test_truncation_by_age_costs_at_most_its_bound(budget):
 
 
 def test_a_term_lives_budget_rounds_whether_or_not_they_store_anything():
-    model = NORMA(Gaussian(1.0), budget=3, eta=0.5)
+    model = NORMA(Gaussian(1.0), budget=3, eta=0.5, loss="epsilon_insensitive")
     model.step(np.zeros(1), 1.0)
     sizes = []
     for _ in range(4):
         sizes.append(model.size)
-        model.step(
-            np.full(1, 1e3), 1.0 if model.predict([[1e3]])[0] < 1 else -1.0, weight=0.0
-        )  # weight 0 stores nothing
+        model.step(np.full(1, 1e3), 0.0)  # far away the prediction is 0, and right: nothing is stored
     assert sizes == [1, 1, 1, 0]
 
 
@@ -148,22 +147,6 @@ def test_offsets_of_classes_that_appear_late_start_from_zero():
 
 
 @pytest.mark.parametrize(
-    "model",
-    [
-        NORMA(Gaussian(0.7), budget=30, loss="squared", eta=0.2),
-        NORMA(Gaussian(0.7), loss="multiclass_hinge", offset=True, budget=30, keep="support"),
-        NORMA(Gaussian(0.7) + Linear() * Gaussian(0.3), loss="softmax", schedule="sqrt", offset=True),
-        NORMA(Gaussian(0.7), loss="novelty", nu=0.1, budget=30, keep="support"),
-        NORMA(Gaussian(0.7), loss="epsilon_insensitive", nu=0.1, offset=True),
-    ],
-    ids=["age", "classes", "python-kernel", "novelty", "tube"],
-)
-@pytest.mark.parametrize("law", LAWS)
-def test_variants_obey_the_laws(model, law, tmp_path):
-    LAWS[law](model.clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
-
-
-@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"eta": 2.0, "lam": 0.5}, "eta \\* lam must be less than 1, got eta=2.0, lam=0.5"),
@@ -183,7 +166,7 @@ def test_bad_parameters_are_refused_by_name(arguments, message):
 
 def test_nu_refuses_several_targets_before_anything_is_learnt():
     model = NORMA(Gaussian(1.0), loss="epsilon_insensitive", nu=0.1)
-    with pytest.raises(ValueError, match="nu adapts one output; y has 2 columns"):
+    with pytest.raises(ValueError, match="NORMA has one output; y has 2 columns"):
         model.run(np.zeros((3, 2)), np.zeros((3, 2)))
     assert model.n_seen == 0
     assert NORMA(Gaussian(1.0), loss=Squared()).level is None

@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from laws import LAWS
 from nystream.kernels import Gaussian, Linear
 from nystream.learners import ILK, PassiveAggressive
 from nystream.losses import EpsilonInsensitive, MulticlassHinge, StructuredHinge
@@ -16,23 +15,8 @@ from oracles_budget import classes, corrections, exact_pa, hinge_pa, runner_up_p
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-11}
 PA = [None, "I", "II"]
-VARIANTS = {
-    "pa": PassiveAggressive(Gaussian(0.7), variant=None),
-    "pa-ii": PassiveAggressive(Gaussian(0.7), variant="II"),
-    "regression": PassiveAggressive(Gaussian(0.7), loss="epsilon_insensitive"),
-    "classes": PassiveAggressive(Gaussian(0.7), loss="multiclass_hinge", variant="II"),
-    "linear": PassiveAggressive(Linear()),
-    "linear-classes": PassiveAggressive(Linear(), loss="multiclass_hinge"),
-}
 
 
-@pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.parametrize("law", LAWS)
-def test_the_variants_obey_the_laws(name, law, tmp_path):
-    LAWS[law](VARIANTS[name].clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
-
-
-@pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear(), 1.0 * Linear()], ids=["gaussian", "weights", "linear"])
 @pytest.mark.parametrize("variant", PA)
 def test_classification_is_its_formula(variant, kernel):
     X, y = stream()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laws import LAWS
 from nystream.kernels import Gaussian, Kernel, Linear
 from nystream.learners import Perceptron, RandomBudgetPerceptron
 from nystream.losses import MulticlassHinge
@@ -21,26 +20,6 @@ class Slow(Kernel):
 
     def __call__(self, X, Y):
         return gaussian(X, Y, 0.5)
-
-
-VARIANTS = {
-    "linear": Perceptron(Linear()),
-    "classes": Perceptron(Gaussian(0.7), loss=MulticlassHinge(3)),
-    "linear-classes": Perceptron(Linear(), loss="multiclass_hinge"),
-    "python-kernel": RandomBudgetPerceptron(Slow(), budget=8, seed=1),
-    "budget-classes": RandomBudgetPerceptron(Gaussian(0.7), budget=8, loss="multiclass_hinge", seed=1),
-}
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.parametrize("law", [law for law in LAWS if law != "save_load_and_go_on"])
-def test_the_variants_obey_the_laws(name, law):
-    LAWS[law](VARIANTS[name].clone)
-
-
-@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "python-kernel"])
-def test_the_variants_go_on_from_a_file(name, tmp_path):
-    LAWS["save_load_and_go_on"](VARIANTS[name].clone, tmp_path / "model.nys")
 
 
 def test_the_perceptron_is_its_definition():
@@ -125,7 +104,10 @@ def test_a_class_may_appear_late():
     X, y = classes()
     order = np.argsort(y == 3, kind="stable")
     X, y = X[order], y[order]
-    for learner in (Perceptron(Linear(), loss="multiclass_hinge"), VARIANTS["budget-classes"].clone()):
+    for learner in (
+        Perceptron(Linear(), loss="multiclass_hinge"),
+        RandomBudgetPerceptron(Gaussian(0.7), budget=8, loss="multiclass_hinge", seed=1),
+    ):
         block = learner.run(X, y)
         assert block.shape == (300, 4)
         assert np.isneginf(block[0, 3])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laws import LAWS
 from nystream.kernels import Gaussian, Kernel
 from nystream.learners import Perceptron, Projectron
 from nystream.losses import MulticlassHinge
@@ -27,13 +26,6 @@ class Slow(Kernel):
 
     def __call__(self, X, Y):
         return gaussian(X, Y, 0.5)
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_the_variants_obey_the_laws(law, tmp_path):
-    arguments = [tmp_path / "model.nys"] if law == "save_load_and_go_on" else []
-    LAWS[law](Projectron(Gaussian(0.7), tol=0.1, budget=15).clone, *arguments)
-    LAWS[law](Projectron(Gaussian(0.7), tol=0.3, plus=True, loss="multiclass_hinge").clone, *arguments)
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)

@@ -8,22 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
 import oracles_nystrom as slow
-from laws import LAWS
 from nystream import Gaussian, Linear, ProsNKons
 
 G = Gaussian(0.7)
-VARIANTS = {
-    "warm": ProsNKons(G, mu=0.5, clip=2.0, warm=True, max_atoms=30, seed=0),
-    "hinge": ProsNKons(G, loss="hinge", clip=1.5, warm=True, seed=0),
-    "logistic": ProsNKons(G, loss="logistic", clip=2.0, seed=0),
-    "squared hinge": ProsNKons(G, loss="squared_hinge", clip=1.5, eta=0.1, seed=0),
-}
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", VARIANTS)
-def test_law(name, law, tmp_path):
-    LAWS[law](VARIANTS[name].clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 def stream(n=300, d=3, seed=0):

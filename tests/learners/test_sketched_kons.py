@@ -119,7 +119,7 @@ def test_regret_never_exceeds_the_sharp_bound(loss):
                 f = K @ a
                 scale = 1.2 / max(1.2, np.abs(f).max())
                 regret = learner.regret_against(scale * f, labels)
-                sharp = learner.regret_bound(scale**2 * a @ f, scale * f)
+                sharp = learner.bound_terms(scale**2 * a @ f, scale * f).total
                 assert regret <= sharp <= learner.regret_bound(scale**2 * a @ f) + 1e-9
                 worst = max(worst, regret / sharp)
     print(f"{loss}: largest regret/bound {worst:.3f}")

@@ -6,25 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from laws import LAWS
-from nystream import Classifier
 from nystream.learners.smoother import KernelSmoother
 from oracles_drift import smoother
-
-EXAMPLES = [
-    KernelSmoother(),
-    KernelSmoother(40),
-    KernelSmoother(7, neighbours=3),
-    KernelSmoother(1, neighbours=1),
-    KernelSmoother(3, neighbours=10),
-    Classifier(KernelSmoother(30)),
-]
-
-
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("example", EXAMPLES, ids=repr)
-def test_law(example, law, tmp_path):
-    LAWS[law](example.clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 def data(n=300, d=3, outputs=2, seed=0):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from laws import LAWS
 from nystream.kernels import Gaussian, Kernel, Polynomial
 from nystream.learners import NORMA, SVMD
 from nystream.losses import LOSSES, Hinge, Logistic, Loss, MulticlassHinge, Softmax, Squared
@@ -133,20 +132,6 @@ def test_a_kernel_and_a_loss_of_ones_own_work_in_blocks_and_rows(budget):
     P = block.run(X, Y)
     assert_allclose(P, [rows.step(x, y) for x, y in zip(X, Y, strict=True)], rtol=1e-9, atol=1e-10)
     assert_allclose(P, fast.run(X, Y), rtol=1e-9, atol=1e-10)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        SVMD(Gaussian(0.7), loss="squared", budget=30),
-        SVMD(Gaussian(0.7), loss="softmax", budget=30),
-        SVMD(Gaussian(0.7), loss="novelty"),
-    ],
-    ids=["squared", "softmax", "novelty"],
-)
-@pytest.mark.parametrize("law", LAWS)
-def test_variants_obey_the_laws(model, law, tmp_path):
-    LAWS[law](model.clone, *([tmp_path / "model.nys"] if law == "save_load_and_go_on" else []))
 
 
 @pytest.mark.parametrize(

@@ -53,12 +53,12 @@ def test_copies_by_every_road_are_the_same_loss(loss):
     for twin in (loss.clone(), copy.deepcopy(loss), pickle.loads(pickle.dumps(loss)), from_bytes(to_bytes(loss))):
         assert type(twin) is type(loss)
         assert repr(twin) == repr(loss)
-        assert twin.compiled == loss.compiled
+        assert repr(twin.compiled) == repr(loss.compiled)
         assert_allclose(twin.value(y, p), loss.value(y, p), rtol=0)
         assert_allclose(twin.grad(y, p), loss.grad(y, p), rtol=0)
 
 
 def test_changed_parameters_reach_the_compiled_form():
     loss = Huber().set_params(delta=0.25)
-    assert loss.compiled[1] == 0.25
+    assert loss.compiled.constant == 0.25
     assert loss.grad(0.0, 5.0) == 0.25

@@ -24,7 +24,7 @@ def test_a_name_is_the_loss_with_its_default_constants(name):
 
 
 def test_default_constants_are_those_of_the_table():
-    constants = {name: as_loss(name).compiled[1] for name in NAMES[:9]}
+    constants = {name: as_loss(name).compiled.constant for name in NAMES[:9]}
     assert constants == {
         "squared": 0.0, "absolute": 0.0, "epsilon_insensitive": 0.1, "huber": 1.0, "pinball": 0.5,
         "hinge": 1.0, "squared_hinge": 1.0, "logistic": 0.0, "novelty": 1.0,

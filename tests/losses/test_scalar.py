@@ -70,7 +70,7 @@ def test_implicit_step_is_finite_bounded_and_never_raises_the_loss_at_extremes(l
     assert np.isfinite(alpha).all()
     before, after = loss.value(y, p), loss.value(y, p + s * alpha)
     assert (after <= before + 1e-12 * (1 + np.abs(p) + before)).all()
-    name, a = loss.name, loss.compiled[1]
+    name, a = loss.name, loss.compiled.constant
     if name in ("absolute", "epsilon_insensitive"):
         assert (np.abs(alpha) <= c).all()
     elif name in ("hinge", "logistic"):

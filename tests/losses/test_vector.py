@@ -15,9 +15,9 @@ def test_a_block_is_its_rows(loss):
     P, y = rng.normal(0, 1, (7, 3)), rng.integers(0, 3, 7)
     s, c = 10 ** rng.uniform(-1, 1, (2, 7))
     rows = range(7)
-    assert_allclose(loss.value(y, P), [loss.value(y[i], P[i]) for i in rows], rtol=1e-13)
-    assert_allclose(loss.grad(y, P), [loss.grad(y[i], P[i]) for i in rows], rtol=1e-13)
-    assert_allclose(loss.second(y, P), [loss.second(y[i], P[i]) for i in rows], rtol=1e-13)
+    assert_allclose(loss.value(y, P), [loss.value(y[i], P[i]) for i in rows], rtol=1e-13, atol=1e-15)
+    assert_allclose(loss.grad(y, P), [loss.grad(y[i], P[i]) for i in rows], rtol=1e-13, atol=1e-15)
+    assert_allclose(loss.second(y, P), [loss.second(y[i], P[i]) for i in rows], rtol=1e-13, atol=1e-15)
     assert_allclose(loss.implicit(y, P, s, c), [loss.implicit(y[i], P[i], s[i], c[i]) for i in rows], rtol=1e-12)
     assert_allclose(loss.grad(y[:, None].astype(float), P), loss.grad(y, P), rtol=0)
 

@@ -60,12 +60,12 @@ def test_weights_are_a_column_for_each_part():
     assert Weights().readings(Progress(5, 0.1, Ridge())) == {}
 
 
-def test_weights_in_an_array_are_numbered_and_averaged_over_outputs():
+def test_weights_of_a_mixture_are_numbered_and_averaged_over_outputs():
     ridges = [nystream.PKRR(nystream.Fourier(nystream.Gaussian(0.5), 20, seed=0), lam=lam) for lam in (0.1, 10.0)]
     X, y = nystream.streams.sine(100, seed=0)
     for Y in (y, np.column_stack([y, -3 * y])):
         learner = nystream.Mixture(ridges, bound=9.0)
         learner.run(X, Y)
         weights = Weights().readings(Progress(100, 0.1, learner))
-        assert list(weights) == ["weights[1]", "weights[2]"]
-        assert list(weights.values()) == pytest.approx(learner.weights().reshape(2, -1).mean(axis=1))
+        assert list(weights) == ["weights[1 PKRR]", "weights[2 PKRR]"]
+        assert list(weights.values()) == pytest.approx(learner.shares().reshape(2, -1).mean(axis=1))

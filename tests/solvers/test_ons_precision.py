@@ -109,7 +109,7 @@ def test_rows_that_are_all_but_zero_teach_nothing_and_break_nothing():
     assert np.isfinite(solver.metric_.pivots).all()
     other = started("squared", 4, 1.0)
     other.run(np.ascontiguousarray(Z[1::2]), np.full((20, 1), 0.7))
-    assert_allclose(solver.weights, other.weights, rtol=1e-9)
+    assert_allclose(solver.weights, other.weights, rtol=1e-7, atol=1e-9)
 
 
 def test_a_rotation_keeps_the_metric_of_an_ill_conditioned_stream():

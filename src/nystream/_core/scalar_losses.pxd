@@ -13,10 +13,10 @@ cdef extern from "scalar_losses.h" nogil:
         LOSS_MULTICLASS_HINGE
         LOSS_SOFTMAX
         LOSS_STRUCTURED_HINGE
-    double loss_value(int kind, double a, double b, double y, double p)
-    double loss_grad(int kind, double a, double b, double y, double p)
-    double loss_second(int kind, double a, double b, double y, double p)
-    double loss_implicit(int kind, double a, double b, double y, double p, double s, double c)
+    double loss_value(int kind, double a, double y, double p)
+    double loss_grad(int kind, double a, double y, double p)
+    double loss_second(int kind, double a, double y, double p)
+    double loss_implicit(int kind, double a, double y, double p, double s, double c)
 
 cdef extern from "multi_losses.h" nogil:
     enum:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.spatial.distance import pdist
 
 from nystream.dictionary.rows import Rows
 from nystream.features.base import FeatureMap
@@ -159,7 +158,7 @@ class Baseline(LeastSquares, FeatureLearner):
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose past targets are these linear combinations (K, new) of the targets of the present ones."""
         self.solver_.add_outputs(combination)
-        self.outputs_ += combination.shape[1]
+        self._gained(combination.shape[1])
         if self.kept_:
             X, Y, w = (rows.view for rows in self.kept_)
             self.kept_ = _rows(X, np.hstack([Y, Y @ combination]), w)
@@ -281,9 +280,17 @@ def _shape(X: Array, weights: Array) -> tuple[Array, Array, float]:
     _, first, same = np.unique(key, return_index=True, return_inverse=True)
     chosen = np.unique(np.linspace(0, len(first) - 1, min(SAMPLE, len(first))).round().astype(int))
     w = np.bincount(same, weights)[chosen]
-    distances = pdist(standardised(X[first[chosen]], mean, scale))
-    pairs = (w[:, None] * w)[np.triu_indices(len(w), 1)]
+    above = np.triu_indices(len(w), 1)
+    distances, pairs = _distances(standardised(X[first[chosen]], mean, scale))[above], (w[:, None] * w)[above]
     return peak * mean, peak * scale, _median(distances[distances > 0], pairs[distances > 0])
+
+
+def _distances(X: Array) -> Array:
+    """Between all rows; of each pair summed column by column, in order."""
+    squared = np.zeros((len(X), len(X)))
+    for column in X.T:
+        squared += (column[:, None] - column) ** 2
+    return np.sqrt(squared, out=squared)
 
 
 def _median(values: Array, weights: Array) -> float:

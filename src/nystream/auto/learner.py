@@ -130,14 +130,20 @@ class Auto(Learner):
     def _classes(self) -> bool:
         return self.task == "classification"
 
+    def why_not(self, ability: str) -> str | None:
+        if ability == "probabilities" and not self._classes:
+            return "probabilities are of classes, and this one has task='regression'"
+        if ability == "predict_interval" and self._classes:
+            return "intervals are of numbers, and this one has task='classification', where there are probabilities"
+        return super().why_not(ability)
+
     def for_classes(self) -> Auto:
         """A fresh learner with equal parameters that learns classes."""
         return type(self)(**{**self.clone().get_params(deep=False), "task": "classification"})
 
     def probabilities(self, X: Any) -> Array:
         """(n, K) probabilities of the classes, rows summing to 1, pure."""
-        if not self._classes:
-            raise ValueError("probabilities are for classes; this Auto has task='regression'")
+        self._require("probabilities")
         X = as_block(X, self.d_ or None, missing=True)
         return np.exp(self._predict(X)) if self.d_ else np.full((len(X), self.outputs_), 1 / self.outputs_)
 
@@ -146,10 +152,10 @@ class Auto(Learner):
 
         See `nystream.auto.intervals.Intervals`. Infinite while too few rows have been seen.
         """
+        self._require("predict_interval")
         positive("coverage", coverage, below=1.0)
-        if self._classes or not self.d_:
-            reason = "is for regression; classes have probabilities" if self._classes else "needs a row to be learnt"
-            raise ValueError(f"predict_interval {reason}")
+        if not self.d_:
+            raise ValueError("predict_interval needs a row to be learnt")
         X = as_block(X, self.d_, missing=True)
         P, half = np.empty((len(X), self.outputs_)), np.empty((len(X), self.outputs_))
         assert self.intervals_ is not None

@@ -79,8 +79,7 @@ class Aggregate(Ensemble):
         check_learners(learners, "Aggregate")
         self._log_prior = _logarithms(prior, len(learners))
 
-    def weights(self) -> Array:
-        """What the next prediction gives to the learners, summing to 1: (N,), or (N, K) for K > 1 outputs."""
+    def shares(self) -> Array:
         w: Array = softmax(self._log_prior + self._eta * self._regrets, axis=1)
         return w[0] if len(w) == 1 else w.T
 
@@ -88,11 +87,12 @@ class Aggregate(Ensemble):
         """Total squared loss minus that of the best learner (for several outputs: the best for each)."""
         return float(self._regrets.max(axis=1).sum())
 
-    def regret_bound(self) -> float:
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
         """What `regret` cannot exceed: 2 or 8 B^2 ln(1/w) for the prior weight w of the best learner. O(N).
 
-        Infinite once a label was beyond `bound`.
+        Infinite once a label was beyond `bound`. It is against one of the learners: norm2 makes no difference.
         """
+        self._unchanging(changes)
         if self.d_ and self.largest_ > self.bound:
             return math.inf
         return float(-self._log_prior[self._regrets.argmax(axis=1)].sum() / self._eta)

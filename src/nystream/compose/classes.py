@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from nystream.compose.class_learner import ClassLearner, Numbers
 from nystream.compose.columns import Columns
 from nystream.compose.probabilities import Brier, Calibration, Logistic, Platt, Softmax, Temperature
-from nystream.compose.thresholded import Thresholded
 from nystream.learners.base import Learner
-from nystream.params import Params
 from nystream.types import Array
 
 __all__ = ["ClassLearner", "LeastSquaresCodes", "NativeClasses", "OneVersusRest", "class_learner"]
-
-Numbers = npt.NDArray[np.intp]
 
 
 def class_learner(learner: Learner) -> ClassLearner:
@@ -29,9 +25,9 @@ def class_learner(learner: Learner) -> ClassLearner:
     - a loss of -1/+1 labels, or a symmetric regression loss, which then regresses the codes: `OneVersusRest`.
     """
     learner = learner.for_classes()
-    loss = _loss_of(learner)
-    if learner.labels == "none" or loss == "pinball":
-        reason = "learns without labels" if learner.labels == "none" else "has a loss that favours one sign (pinball)"
+    loss = learner.objective
+    if learner.labels == "none" or (loss is not None and not loss.symmetric):
+        reason = "has a loss that favours one sign" if learner.labels != "none" else "learns without labels"
         raise ValueError(
             f"learner={learner!r} {reason} and cannot tell classes apart; use e.g. a hinge or squared loss"
         )
@@ -42,100 +38,6 @@ def class_learner(learner: Learner) -> ClassLearner:
     return OneVersusRest(learner)
 
 
-class ClassLearner(Params):
-    """Scores (n, K) for K classes; the class of the largest score is the prediction.
-
-    Classes are numbered in the order in which they are declared or first appear, so that K only grows. Inputs are
-    clean, as the facades check them. Subclasses give `_add`, `_run` and `_scores`.
-
-    Parameters
-    ----------
-    learner : Learner
-        The pattern: never trained itself, always cloned.
-    """
-
-    classes_: int = 0
-    calibration_: Calibration
-
-    def __init__(self, learner: Learner) -> None:
-        self.learner = learner
-
-    @property
-    def learners(self) -> list[Learner]:
-        """The trained learners: one, or one for every class, or for every group of classes that can share one."""
-        raise NotImplementedError
-
-    def check(self, classes: int) -> None:
-        """Refuse a number of classes that the learner has no room for."""
-        limit = self.learner.classes
-        if limit is not None and classes > limit:
-            way_out = "a threshold decides between two" if _shifted(self.learner) else "give it more"
-            raise ValueError(f"there are {classes} classes, but the loss of {self.learner!r} has {limit}; {way_out}")
-
-    def declare(self, classes: int) -> None:
-        """There are at least this many classes, whether seen or not."""
-        if classes > self.classes_:
-            self.check(classes)
-            if not self.classes_:
-                self.calibration_ = _calibration_of(self.learner)
-            self._add(classes)
-            self.classes_ = classes
-
-    def run(self, X: Array, classes: Numbers, weights: Array | None = None) -> Array:
-        """Scores (n, K) made before each class number was read, -inf for a class not yet known then; and learn."""
-        known = int(classes.max()) + 1
-        self.check(known)
-        F = np.full((len(X), max(self.classes_, known)), -np.inf)
-        row = 0
-        while row < len(X):  # one part, unless a class appears for the first time
-            known = self.classes_
-            self.declare(int(classes[row]) + 1)
-            later = np.flatnonzero(classes[row:] >= self.classes_)
-            part = slice(row, row + int(later[0]) if len(later) else len(X))
-            w = None if weights is None else weights[part]
-            scores = self._run(X[part], classes[part], w)
-            if self.calibration_.learns:
-                for i, label in enumerate(classes[part].tolist()):
-                    self.calibration_.learn(scores[i], label, 1.0 if w is None else float(w[i]))
-            F[part, : self.classes_] = scores
-            F[row, known:] = -np.inf
-            row = part.stop
-        return F
-
-    def step(self, x: Array, label: int, weight: float = 1.0) -> None:
-        """`run` on one row, without its result."""
-        self.declare(label + 1)
-        scores = self._step(x, label, weight)
-        if self.calibration_.learns:
-            self.calibration_.learn(scores, label, weight)
-
-    def scores(self, X: Array) -> Array:
-        """(n, K), pure."""
-        return self._scores(X) if self.classes_ else np.zeros((len(X), 0))
-
-    def probabilities(self, X: Array) -> Array:
-        """(n, K), rows summing to 1, pure; the largest belongs to the class with the largest score."""
-        return self.calibration_(self._scores(X)) if self.classes_ else np.zeros((len(X), 0))
-
-    def widen(self, d: int) -> None:
-        """From now on rows have d columns; the new ones count as 0 in every row seen so far."""
-        for learner in self.learners:
-            learner.widen(d)
-
-    def _add(self, classes: int) -> None:
-        """Make room for classes self.classes_, ..., classes - 1."""
-        raise NotImplementedError
-
-    def _run(self, X: Array, classes: Numbers, weights: Array | None) -> Array:
-        raise NotImplementedError
-
-    def _step(self, x: Array, label: int, weight: float) -> Array:
-        raise NotImplementedError
-
-    def _scores(self, X: Array) -> Array:
-        raise NotImplementedError
-
-
 class LeastSquaresCodes(ClassLearner):
     """One output of -1/+1 codes per class over one shared factor, and before them one whose target is always 1.
 
@@ -144,11 +46,38 @@ class LeastSquaresCodes(ClassLearner):
     sample weights included. Costs O(features) more per class and round.
     """
 
-    learner_: Any  # a Learner with `add_outputs`
+    learner_: Learner
 
     @property
     def learners(self) -> list[Learner]:
         return [self.learner_] if self.classes_ else []
+
+    def why_not(self, ability: str) -> str | None:
+        if ability in ("merge", "unlearn") and not self._calibration().learns:
+            return self.learner.why_not(ability)
+        return super().why_not(ability)
+
+    def merge(self, other: Self) -> Self:
+        """Become the model of both streams, exactly; class numbers mean the same in both."""
+        self._require("merge")
+        if type(other) is not type(self):
+            raise ValueError(f"merge needs two learners of classes of one kind; got {self!r} and {other!r}")
+        theirs = copy.deepcopy(other)
+        mine = copy.deepcopy(self)  # a refusal must leave nothing behind
+        for part in (mine, theirs):
+            part.declare(max(self.classes_, other.classes_))
+        mine.learner_.merge(theirs.learner_)
+        self._restore(mine._state())
+        return self
+
+    def unlearn(self, X: Any, Y: Any, weights: Any = None) -> Self:
+        """Forget rows (n, d) with class numbers (n,) or (n, 1), exactly."""
+        self._require("unlearn")
+        numbers = np.asarray(Y).reshape(-1).astype(np.intp)
+        if numbers.size and numbers.max() >= self.classes_:
+            raise ValueError(f"unlearn: class {numbers.max()} was never learnt; there are {self.classes_}")
+        self.learner_.unlearn(X, self._codes(numbers), weights)
+        return self
 
     def _add(self, classes: int) -> None:
         if not self.classes_:
@@ -159,18 +88,24 @@ class LeastSquaresCodes(ClassLearner):
             self.learner_.add_outputs(combination)
 
     def _run(self, X: Array, classes: Numbers, weights: Array | None) -> Array:
-        codes = np.full((len(X), 1 + self.classes_), -1.0)
-        codes[:, 0] = 1.0
-        codes[np.arange(len(X)), 1 + classes] = 1.0
-        return self.learner_.run(X, codes, weights)[:, 1:]
+        return self.learner_.run_clean(X, self._codes(classes), weights)[:, 1:]
 
     def _step(self, x: Array, label: int, weight: float) -> Array:
         codes = np.full(1 + self.classes_, -1.0)
         codes[0] = codes[1 + label] = 1.0
-        return self.learner_.step(x, codes, weight)[1:]
+        return self.learner_.step_clean(x, codes, weight)[1:]
 
-    def _scores(self, X: Array) -> Array:
-        return self.learner_.predict(X)[:, 1:] if self.learner_.d_ else np.zeros((len(X), self.classes_))
+    def _codes(self, classes: Numbers) -> Array:
+        codes = np.full((len(classes), 1 + self.classes_), -1.0)
+        codes[:, 0] = 1.0
+        codes[np.arange(len(classes)), 1 + classes] = 1.0
+        return codes
+
+    def _gathered(self, ask: Callable[[Learner], Array], signed: bool = True) -> Array:
+        return ask(self.learner_)[:, 1:]
+
+    def _calibration(self) -> Calibration:
+        return Brier() if self._estimates_mean else Platt()
 
 
 class OneVersusRest(ClassLearner):
@@ -227,9 +162,34 @@ class OneVersusRest(ClassLearner):
         return np.hstack([g.step(x, codes[part], weight) for g, part in self._parts]) * self.signs_
 
     def _scores(self, X: Array) -> Array:
+        return self._assembled([group.predict(X) for group in self.groups_])
+
+    def _gathered(self, ask: Callable[[Learner], Array], signed: bool = True) -> Array:
+        unknown = 0.0 if signed else np.inf  # of classes whose learner waits for its first row
+        answers = [g.gathered(ask) if g.started else np.full((1, g.width), unknown) for g in self.groups_]
+        rows = max(len(answer) for answer in answers)
+        return self._assembled([np.broadcast_to(answer, (rows, answer.shape[1])) for answer in answers], signed)
+
+    def _assembled(self, answers: list[Array], signed: bool = True) -> Array:
+        """(n, K) from the columns that every group has."""
         if len(self.signs_) == 1:
-            return self._both(self.groups_[0].predict(X)[:, 0])
-        return np.hstack([g.predict(X) for g in self.groups_]) * self.signs_
+            F = self._both(answers[0][:, 0])
+            return F if signed else np.abs(F)
+        return np.hstack(answers) * (self.signs_ if signed else 1.0)
+
+    def why_not(self, ability: str) -> str | None:
+        if ability == "explain_row":
+            return "every class has a learner of its own"
+        return super().why_not(ability)
+
+    @property
+    def link(self) -> str | None:
+        return "one_vs_rest" if self.learner.link == "logistic" else None
+
+    def _calibration(self) -> Calibration:
+        if self._estimates_mean:
+            return Brier()
+        return Logistic() if self.learner.link == "logistic" else Platt()
 
     @property
     def _parts(self) -> Iterator[tuple[Columns, slice]]:
@@ -249,35 +209,44 @@ class OneVersusRest(ClassLearner):
 class NativeClasses(ClassLearner):
     """A learner with a multi-class loss. A class that appears late starts with the score 0, as the learner has it.
 
-    A learner with a method `probabilities(X)` of its own gives those.
+    A learner with probabilities of its own gives those.
     """
 
-    learner_: Any  # a Learner, perhaps with `probabilities`
+    learner_: Learner
 
     @property
     def learners(self) -> list[Learner]:
         return [self.learner_] if self.classes_ else []
 
+    @property
+    def link(self) -> str | None:
+        return self.learner.link
+
     def _add(self, classes: int) -> None:
         if not self.classes_:
             self.learner_ = self.learner.clone()
+        elif self.learner_.d_:  # its own scores for them, whatever they are before such a row comes
+            self.learner_.reserve(self.learner_.d_, self.learner.classes or classes)
 
     def _run(self, X: Array, classes: Numbers, weights: Array | None) -> Array:
         self._reserve(X.shape[1])
-        return self._trimmed(self.learner_.run(X, classes, weights))
+        return self._trimmed(self.learner_.run_clean(X, classes[:, None].astype(np.float64), weights))
 
     def _step(self, x: Array, label: int, weight: float) -> Array:
         self._reserve(len(x))
-        return self._trimmed(self.learner_.step(x, label, weight)[None])[0]
-
-    def _scores(self, X: Array) -> Array:
-        return self._trimmed(self.learner_.predict(X)) if self.learner_.d_ else np.zeros((len(X), self.classes_))
+        return self._trimmed(self.learner_.step_clean(x, np.array([float(label)]), weight)[None])[0]
 
     def probabilities(self, X: Array) -> Array:
-        if not self.learner.can("probabilities") or not self.learners or not self.learner_.d_:
+        if not self.learner.can("probabilities") or not self.started:
             return super().probabilities(X)
         P = self._trimmed(self.learner_.probabilities(X))
         return P / P.sum(axis=1, keepdims=True)
+
+    def _gathered(self, ask: Callable[[Learner], Array], signed: bool = True) -> Array:
+        return self._trimmed(ask(self.learner_))
+
+    def _calibration(self) -> Calibration:
+        return Softmax() if self.learner.can("probabilities") else Temperature()
 
     def _reserve(self, d: int) -> None:
         """Room for classes that were declared but may not be among the rows to come."""
@@ -288,28 +257,3 @@ class NativeClasses(ClassLearner):
         """The learner may have room for more classes than there are."""
         missing = self.classes_ - F.shape[1]
         return F[:, : self.classes_] if missing <= 0 else np.hstack([F, np.zeros((len(F), missing))])
-
-
-def _loss_of(learner: Learner) -> str:
-    """The loss by name; learners without such a parameter have the squared loss, or their own of -1/+1 labels."""
-    inner = getattr(learner, "learner", None)  # that of a learner around a learner
-    if isinstance(inner, Learner):
-        return _loss_of(inner)
-    loss: Any = getattr(learner, "loss", "squared" if learner.labels == "real" else "")
-    return loss if isinstance(loss, str) else str(loss.name)
-
-
-def _shifted(learner: Learner) -> bool:
-    """Whether the scores have a threshold taken off, so that they are no estimates of anything but a margin."""
-    inner = getattr(learner, "learner", None)
-    return isinstance(learner, Thresholded) or (isinstance(inner, Learner) and _shifted(inner))
-
-
-def _calibration_of(learner: Learner) -> Calibration:
-    if _shifted(learner):
-        return Platt()
-    loss = _loss_of(learner)
-    if learner.labels == "class":
-        return Softmax() if loss == "softmax" or learner.can("probabilities") else Temperature()
-    table: dict[str, type[Calibration]] = {"squared": Brier, "logistic": Logistic}
-    return table.get(loss, Platt)()

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, Self
 
 import numpy as np
 
 from nystream.compose.classes import ClassLearner, class_learner
-from nystream.inputs import as_block
+from nystream.compose.wrapper import Wrapper
 from nystream.learners.base import Learner
 from nystream.types import Array, LabelKind
 
 __all__ = ["Classifier"]
 
 
-class Classifier(Learner):
+class Classifier(Wrapper):
     """Learns class numbers 0, 1, 2, ... with a learner of any kind; predicts one score per class.
 
     Least squares learns -1/+1 codes of all classes over one shared factor, where a class that appears late is exact;
-    a loss of -1/+1 labels is used one class against the rest; a multi-class loss learns by itself.
+    a loss of -1/+1 labels is used one class against the rest; a multi-class loss learns by itself. Every learner has
+    probabilities here; what else the inner learner can do is done for the scores of all classes, see
+    `nystream.compose.class_learner`.
 
     Parameters
     ----------
@@ -37,30 +39,55 @@ class Classifier(Learner):
     True
     """
 
-    weighted: ClassVar[bool] = True  # a learner that is not will say so itself
-
     inner_: ClassLearner
 
     def __init__(self, learner: Learner) -> None:
         self.learner = learner
-        class_learner(learner)  # refuses a learner that cannot tell classes apart
+        self._blank = class_learner(learner)  # refuses a learner that cannot tell classes apart
+        self._blank.declare(self._width)  # answers before there was an example
 
     @property
     def labels(self) -> LabelKind:
         return "class"
 
     @property
-    def classes(self) -> int | None:
-        return self.learner.classes
+    def multi_output(self) -> bool:
+        return False
 
     @property
-    def missing(self) -> bool:
-        return self.learner.missing
+    def link(self) -> str | None:
+        return self._blank.link
 
-    def probabilities(self, X: Any) -> Array:
-        """(n, K), rows summing to 1, pure."""
-        X = as_block(X, self.d_ or None, missing=self.missing)
-        return self.inner_.probabilities(X) if self.d_ else np.full((len(X), self._width), 1 / self._width)
+    @property
+    def separable(self) -> bool:
+        return False
+
+    @property
+    def room(self) -> int | None:
+        rooms = [learner.room for learner in self._inner.learners]
+        return min((room for room in rooms if room is not None), default=None)
+
+    @property
+    def level(self) -> float | None:
+        return None
+
+    def for_classes(self) -> Learner:
+        return self.clone()
+
+    def prepare(self, X: Any, weights: Any = None) -> None:
+        """Nothing: a class that comes later gets a learner that was not there to be prepared."""
+
+    @property
+    def _inner(self) -> ClassLearner:
+        return self.inner_ if self.d_ else self._blank
+
+    @classmethod
+    def _declares(cls, ability: str) -> bool:
+        return ability == "probabilities"
+
+    def _merge_inner(self, other: Self) -> None:
+        self.inner_.merge(other.inner_)
+        self.outputs_ = self.inner_.classes_
 
     def _start(self, d: int, outputs: int) -> None:
         self.inner_ = class_learner(self.learner)
@@ -72,17 +99,25 @@ class Classifier(Learner):
     def _widen(self, d: int) -> None:
         self.inner_.widen(d)
 
+    def _check(self, X: Array, learnt: int) -> None:
+        for learner in self.inner_.learners:
+            if learner.d_:
+                learner._check(X, learnt)
+
     def _predict(self, X: Array) -> Array:
         return self.inner_.scores(X)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         return self.inner_.run(X, Y[:, 0].astype(np.intp), weights)
 
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        return self.inner_.step(x, int(y[0]), weight)
+
     @property
     def size(self) -> int:
         """Stored points or features of all learners together."""
-        return sum(learner.size for learner in self.inner_.learners) if self.d_ else 0
+        return sum(learner.size for learner in self._inner.learners) if self.d_ else 0
 
     @property
     def nbytes(self) -> int:
-        return sum(learner.nbytes for learner in self.inner_.learners) if self.d_ else 0
+        return sum(learner.nbytes for learner in self._inner.learners) if self.d_ else 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from nystream.learners.base import Learner
@@ -46,30 +48,26 @@ class Columns(Params):
     def run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         """Predictions (n, width), each made before its row of Y (n, width) was read; and learn. Inputs are clean."""
         if not self._together:
-            return np.column_stack([m.run(X, Y[:, k], weights) for k, m in enumerate(self.learners_)])
-        learner = self._reserved(X.shape[1])
-        learner._check_weights(weights)
-        P = learner._run(X, np.ascontiguousarray(Y), weights)
-        learner.n_seen_ += len(X)
-        return P
+            return np.hstack([m.run_clean(X, _column(Y, k), weights) for k, m in enumerate(self.learners_)])
+        return self.learners_[0].run_clean(X, np.ascontiguousarray(Y), weights)
 
     def step(self, x: Array, y: Array, weight: float) -> Array:
         """`run` on one row: (width,)."""
         if not self._together:
-            return np.array([m.step(x, target, weight) for m, target in zip(self.learners_, y, strict=True)])
-        learner = self._reserved(len(x))
-        p = learner._step(x, np.ascontiguousarray(y), weight)
-        learner.n_seen_ += 1
-        return p
+            return np.array([m.step(x, target, weight) for m, target in zip(self.learners_, y.tolist(), strict=True)])
+        return self.learners_[0].step_clean(x, np.ascontiguousarray(y), weight)
 
     def predict(self, X: Array) -> Array:
         """(n, width), pure."""
-        if not self._together:
-            return np.column_stack([m.predict(X) for m in self.learners_])
-        return self.learners_[0]._predict(X) if self.started else np.zeros((len(X), self.width))
+        return (
+            self.gathered(lambda learner: learner.predict_clean(X)) if self.started else np.zeros((len(X), self.width))
+        )
 
-    def _reserved(self, d: int) -> Learner:
-        learner = self.learners_[0]
-        if not learner.d_:
-            learner.reserve(d, self.width)
-        return learner
+    def gathered(self, ask: Callable[[Learner], Array]) -> Array:
+        """(n, width) from what the learners answer, each (n, its outputs) or, with one output, (n,)."""
+        answers = [ask(learner) for learner in self.learners_]
+        return np.hstack([a[:, None] if a.ndim == 1 else a for a in answers])
+
+
+def _column(Y: Array, k: int) -> Array:
+    return np.ascontiguousarray(Y[:, k : k + 1])

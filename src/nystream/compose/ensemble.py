@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from nystream.compose.panel import Panel
 from nystream.learners.base import Learner
+from nystream.losses import Loss, Squared
 from nystream.types import Array
 
 __all__ = ["Ensemble", "check_learners"]
@@ -22,10 +24,8 @@ class Ensemble(Learner):
     """Clones of the patterns `learners`, fed the same rows by a `Panel`; labels within [-bound, bound].
 
     Subclasses have the parameters `learners` and `bound`, call `_begin` in `_start`, and combine (n, K, N) predictions
-    of the N learners in `_mixed`.
+    of the N learners in `_mixed`, by the weights that they tell in `shares`.
     """
-
-    multi_output: ClassVar[bool] = True  # a learner that is not will be named at the start
 
     learners: Sequence[Learner]
     bound: float
@@ -41,13 +41,39 @@ class Ensemble(Learner):
 
     def _begin(self, d: int, outputs: int) -> None:
         experts = [learner.clone() for learner in self.learners]
-        for i, expert in enumerate(experts):
-            if outputs > 1 and not expert.multi_output:
-                kind = type(expert).__name__
-                raise ValueError(f"y has {outputs} columns, but learners[{i}], a {kind}, has one output")
+        for expert in experts:
             expert.reserve(d, outputs)
         self.experts_, self._panel = experts, Panel(experts)
         self.largest_ = 0.0
+
+    @property
+    def multi_output(self) -> bool:
+        return all(learner.multi_output for learner in self.learners)
+
+    def _wanted(self, Y: Array) -> int:
+        for i, learner in enumerate(self.learners):
+            if Y.shape[1] > 1 and not learner.multi_output:
+                raise ValueError(f"y has {Y.shape[1]} columns, but learners[{i}], a {learner._kind}, has one output")
+        return super()._wanted(Y)
+
+    @property
+    def objective(self) -> Loss | None:
+        return Squared()
+
+    @property
+    def room(self) -> int | None:
+        rooms = [learner.room for learner in self.experts or self.learners]
+        return min((room for room in rooms if room is not None), default=None)
+
+    def shares(self) -> Array:
+        """What the next prediction gives to the learners, summing to 1: (N,), or (N, K) for K > 1 outputs."""
+        raise NotImplementedError
+
+    def weights(self) -> dict[str, float]:
+        """What the next prediction gives to the learners, by number and kind; over several outputs the mean."""
+        shares = self.shares().reshape(len(self.learners), -1).mean(axis=1).tolist()
+        names = [f"{i} {learner._kind}" for i, learner in enumerate(self.learners, 1)]
+        return dict(zip(names, shares, strict=True))
 
     def _mixed(self, Q: Array, Y: Array | None = None) -> Array:
         """Predictions (n, K) from those of the learners (n, K, N); with labels Y (n, K) of these rows, learn."""
@@ -59,7 +85,12 @@ class Ensemble(Learner):
             P[i : i + BLOCK] = self._mixed(self._panel.predict(X[i : i + BLOCK]))
         return P
 
+    def _check(self, X: Array, learnt: int) -> None:
+        for expert in self.experts_:
+            expert._check(X, learnt)
+
     def _step(self, x: Array, y: Array, weight: float) -> Array:
+        self._check(x[None], 1)
         self._admit(1, float(np.abs(y).max()))
         return self._mixed(self._panel.step(x, y), y[None])[0]
 
@@ -72,31 +103,29 @@ class Ensemble(Learner):
         return P
 
     def _admit(self, rows: int, largest: float) -> None:
-        """Refuse what a learner would refuse, before any of them has learnt; warn at the first label beyond `bound`."""
+        """Refuse more rows than a learner has room for; warn at the first label beyond `bound`."""
         self._check_room(rows)
         if largest > self.bound >= self.largest_:
             warnings.warn(
                 f"a label is outside [-bound, bound] with bound={self.bound!r}: learning goes on, but the regret "
                 "guarantee is void; set bound to a bound on |y|",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         self.largest_ = max(self.largest_, largest)
 
     def _check_room(self, rows: int) -> None:
         for i, expert in enumerate(self.experts_):
-            if isinstance(expert, Ensemble):
-                expert._check_room(rows)
-            limit = getattr(expert, "max_points", None)
-            if limit is not None and expert.size + rows > limit:
+            if expert.room is not None and rows > expert.room:
                 raise ValueError(
-                    f"learners[{i}], a {type(expert).__name__}, has room for {limit - expert.size} more points "
-                    f"(max_points={limit}), not for {rows}"
+                    f"learners[{i}], a {type(expert).__name__}, has room for {expert.room} more points, not for {rows}"
                 )
 
     def _widen(self, d: int) -> None:
-        for expert in self.experts_:
+        experts = copy.deepcopy(self.experts_)  # one that refuses must leave all as they are
+        for expert in experts:
             expert.widen(d)
+        self.experts_, self._panel = experts, Panel(experts)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

@@ -75,8 +75,7 @@ class Mixture(Ensemble):
         self.eta = None if eta is None else positive("eta", eta)
         check_learners(learners, "Mixture")
 
-    def weights(self) -> Array:
-        """What the next prediction gives to the learners, summing to 1: (N,), or (N, K) for K > 1 outputs."""
+    def shares(self) -> Array:
         N = len(self.learners)
         v = self.shares_ if self.d_ else np.full((1, N), 1 / N)
         return v[0].copy() if len(v) == 1 else v.T.copy()
@@ -86,10 +85,10 @@ class Mixture(Ensemble):
         L = self.losses_ if self.d_ else np.zeros((1, len(self.learners)))
         return L[0].copy() if len(L) == 1 else L.T.copy()
 
-    def regret_bound(self, changes: int = 0) -> float:
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
         """What the loss cannot exceed that of the best sequence of learners with this many changes by, per output.
 
-        Infinite with an eta above 1 / (8 B^2), and once a label was beyond `bound`.
+        Infinite with an eta above 1 / (8 B^2), and once a label was beyond `bound`. norm2 makes no difference.
         """
         if self._eta > 1 / (8 * self.bound**2) * (1 + 1e-12) or (self.d_ and self.largest_ > self.bound):
             return math.inf

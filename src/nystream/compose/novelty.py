@@ -14,8 +14,6 @@ from nystream.compose.standardized import Standardized
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.base import Learner
 from nystream.learners.ilk import SILK
-from nystream.learners.norma import NORMA
-from nystream.losses import Novelty, as_loss
 from nystream.types import Array
 
 __all__ = ["RecentQuantile", "adapts", "checked_novelty", "default_novelty", "margin"]
@@ -44,17 +42,15 @@ def checked_novelty(learner: Any) -> Learner:
 
 def adapts(learner: Learner) -> bool:
     """Whether the learner finds its own margin, which a share nu of the rows violates."""
-    inner = learner.learner if isinstance(learner, Standardized) else learner
-    return isinstance(inner, NORMA) and inner.nu is not None
+    return learner.level is not None
 
 
 def margin(learner: Learner) -> float:
     """The score that known inputs should reach: what the learner has adapted it to, or the rho of its loss."""
-    if isinstance(learner, Standardized):
-        return margin(learner.learner_ if learner.d_ else learner.learner)
-    level = learner.level if isinstance(learner, NORMA) else None
-    loss = as_loss(getattr(learner, "loss", "novelty"))
-    return level if level is not None else loss.rho if isinstance(loss, Novelty) else 1.0
+    if learner.level is not None:
+        return learner.level
+    loss = learner.objective
+    return 1.0 if loss is None or loss.margin is None else loss.margin
 
 
 class RecentQuantile:

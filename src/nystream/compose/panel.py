@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from nystream.types import Array
 
 __all__ = ["Panel"]
 
+_Part = TypeVar("_Part", bound=Params)
+
 LEAST = 8
 """Rows from which remembering kernel values pays for comparing the points."""
 
@@ -28,28 +30,32 @@ class Panel:
 
     What is shared is evaluation, not state. Feature learners whose maps are equal now (parameters and whatever was
     drawn or fitted) stay equal, since maps see inputs only; one of them transforms a block, and all solvers learn
-    from it. Kernels that several other learners have are replaced, while a block lasts, by one that remembers its
-    values on that block; they are held until its end, so blocks should be short.
+    from it. Kernels that several other learners have are evaluated once on a block: they are replaced by one that
+    remembers its values, in the learners themselves while they learn, in shallow copies of them where they are only
+    asked, so that several threads may ask at once. Values are held until the block's end: blocks should be short.
     """
 
     def __init__(self, learners: Sequence[Learner]) -> None:
         self.learners = learners
         self._groups = _groups(learners)
-        self._alone = [learners[group[0]] for group in self._groups if len(group) == 1]
-        self._common = _common(self._alone)
+        self._alone = [group[0] for group in self._groups if len(group) == 1]
+        self._common = _common([learners[i] for i in self._alone])
 
     def predict(self, X: Array) -> Array:
-        """(n, K, N) predictions of N learners. Changes nothing."""
+        """(n, K, N) predictions of N learners. Changes nothing, in any thread."""
         Q = np.empty((len(X), self.learners[0].outputs_, len(self.learners)))
-        with self._remembering(X):
-            for group in self._groups:
-                if len(group) == 1:
-                    Q[:, :, group[0]] = self.learners[group[0]].predict(X).reshape(Q.shape[:2])
-                    continue
-                members = self._members(group)
-                Z = members[0].features_.transform(X)
-                for i, learner in zip(group, members, strict=True):
-                    Q[:, :, i] = learner.solver_.predict(Z)
+        memories = self._memories(X)
+        for group in self._groups:
+            if len(group) == 1:
+                learner = self.learners[group[0]]
+                if memories:
+                    learner = _with_memories(learner, memories)
+                Q[:, :, group[0]] = learner.predict(X).reshape(Q.shape[:2])
+                continue
+            members = self._members(group)
+            Z = members[0].features_.transform(X)
+            for i, member in zip(group, members, strict=True):
+                Q[:, :, i] = member.solver_.predict(Z)
         return Q
 
     def run(self, X: Array, Y: Array) -> Array:
@@ -89,18 +95,20 @@ class Panel:
     def _members(self, group: list[int]) -> list[FeatureLearner]:
         return [learner for learner in (self.learners[i] for i in group) if isinstance(learner, FeatureLearner)]
 
+    def _memories(self, X: Array) -> list[_Remembered]:
+        """For each kernel that several learners have, one that remembers its values on the rows of X."""
+        return [_Remembered(kernel, X) for kernel in self._common] if len(X) >= LEAST else []
+
     @contextmanager
     def _remembering(self, X: Array) -> Iterator[None]:
         """While it lasts, kernels that several learners have are evaluated once on the rows of X."""
-        if not self._common or len(X) < LEAST:
-            yield
-            return
-        memory = [_Remembered(kernel, X) for kernel in self._common]
-        _exchange(self._alone, lambda kernel: next((m for m in memory if m.kernel == kernel), kernel))
+        memories = self._memories(X)
+        alone = [self.learners[i] for i in self._alone] if memories else []
+        _exchange(alone, lambda kernel: _remembered(kernel, memories))
         try:
             yield
         finally:  # looks for the wrappers anew: a learner may have handed one on to a part that it made meanwhile
-            _exchange(self._alone, lambda kernel: next((m.kernel for m in memory if m is kernel), kernel))
+            _exchange(alone, lambda kernel: next((m.kernel for m in memories if m is kernel), kernel))
 
 
 class _Remembered(Kernel):
@@ -209,3 +217,25 @@ def _exchange(parts: Sequence[Params], new: Callable[[Kernel], Kernel]) -> None:
                 _exchange([value], new)
             elif isinstance(value, (list, tuple)):
                 _exchange([v for v in value if isinstance(v, Params) and not isinstance(v, Kernel)], new)
+
+
+def _remembered(kernel: Kernel, memories: list[_Remembered]) -> Kernel:
+    return next((m for m in memories if m.kernel == kernel), kernel)
+
+
+def _with_memories(part: _Part, memories: list[_Remembered]) -> _Part:
+    """A copy that shares everything with the part but the kernels: those remember, also in parts of parts."""
+    twin = object.__new__(type(part))
+    for name, value in part.__dict__.items():
+        twin.__dict__[name] = _replaced(value, memories)
+    return twin
+
+
+def _replaced(value: Any, memories: list[_Remembered]) -> Any:
+    if isinstance(value, Kernel):
+        return _remembered(value, memories)
+    if isinstance(value, Params) and any(True for _ in _kernels(value)):
+        return _with_memories(value, memories)
+    if isinstance(value, (list, tuple)) and any(isinstance(item, Params) for item in value):
+        return type(value)(_replaced(item, memories) for item in value)
+    return value

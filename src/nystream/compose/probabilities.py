@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nystream.learners.links import against_the_rest
 from nystream.params import Params
 from nystream.types import Array
 
@@ -30,7 +31,7 @@ class Calibration(Params):
         raise NotImplementedError
 
     def learn(self, f: Array, label: int, weight: float = 1.0) -> None:
-        """One round: scores f (K,) that were made before the class number `label` was read."""
+        """One round: scores f (K,) that were made before the class number `label` was read. None if the weight is 0."""
 
 
 class Brier(Calibration):
@@ -58,7 +59,7 @@ class Logistic(Calibration):
     b_: float = 0.0
 
     def __call__(self, F: Array) -> Array:
-        return _softmax(-np.logaddexp(0.0, -(self.a_ * F + self.b_)))  # of log sigma: sums to 1 without 0/0
+        return against_the_rest(self.a_ * F + self.b_)
 
 
 class Platt(Logistic):
@@ -73,6 +74,8 @@ class Platt(Logistic):
     t_: int = 0
 
     def learn(self, f: Array, label: int, weight: float = 1.0) -> None:
+        if weight == 0:
+            return
         self.t_ += 1
         rate = _rate(self.t_, weight) / len(f)
         down_a = down_b = 0.0
@@ -100,6 +103,8 @@ class Temperature(Softmax):
     t_: int = 0
 
     def learn(self, f: Array, label: int, weight: float = 1.0) -> None:
+        if weight == 0:
+            return
         self.t_ += 1
         f = f - f.mean()
         down = float(_softmax(self.a_ * f[None])[0] @ f - f[label])  # derivative of -log p_y in A

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
-
+from nystream.compose.wrapper import Wrapper
 from nystream.learners.base import Learner
 from nystream.scaling import RunningScale
-from nystream.types import Array, LabelKind
+from nystream.types import Array
 
 __all__ = ["Standardized"]
 
-TOLD = ("regret", "regret_bound", "log_det", "effective_dimension", "online_dimension", "weights", "explain")
-"""What a learner may say of itself and of the rows it was given; of the scaled ones it is said by the inner learner."""
 
-
-class Standardized(Learner):
+class Standardized(Wrapper):
     """Gives a learner inputs minus their running mean, over their running standard deviation.
 
     Row t is scaled by the statistics of rows 1..t (x_t is known before y_t), and keeps that scaling in what the inner
     learner stores of it. The first rows are therefore scaled roughly: give a stream that has been standardised, or
-    fixed units, where the first hundred rows matter.
+    fixed units, where the first hundred rows matter. What the inner learner can do this one can, on rows scaled as if
+    they came next; but not `merge` and `unlearn`, which would not be exact.
 
     Parameters
     ----------
@@ -39,83 +35,48 @@ class Standardized(Learner):
     True
     """
 
-    multi_output: ClassVar[bool] = True  # a learner that is not will say so itself
-    weighted: ClassVar[bool] = True
-
-    learner_: Learner
     scale_: RunningScale
 
     def __init__(self, learner: Learner) -> None:
         self.learner = learner
 
-    @property
-    def labels(self) -> LabelKind:
-        return self.learner.labels
+    def why_not(self, ability: str) -> str | None:
+        if ability in ("merge", "unlearn") and self.learner.can(ability):
+            return "every row was scaled by those before it, which other rows, or fewer, would have scaled otherwise"
+        return super().why_not(ability)
 
-    @property
-    def classes(self) -> int | None:
-        return self.learner.classes
+    def prepare(self, X: Any, weights: Any = None) -> None:
+        """Nothing: rows are scaled when they come, so the inner learner sees other ones."""
 
-    @property
-    def missing(self) -> bool:
-        return self.learner.missing
-
-    @property
-    def separable(self) -> bool:
-        """Whether K outputs are learnt as by K clones on the same rows."""
-        return bool(getattr(self.learner, "separable", False))
-
-    @property
-    def add_outputs(self) -> Callable[[Array], None]:
-        """That of the inner learner; an AttributeError here is how `hasattr` learns that it has none."""
-        inner: Any = self.learner_ if self.d_ else self.learner
-        add: Callable[[Array], None] = inner.add_outputs
-
-        def widen(combination: Array) -> None:
-            add(combination)
-            self.outputs_ += combination.shape[1]
-
-        return widen
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in TOLD:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.learner_ if self.d_ else self.learner, name)
+    def _inward(self, X: Array) -> Array:
+        self.scale_.check(X)
+        return self.scale_.scaled(X)
 
     def _start(self, d: int, outputs: int) -> None:
-        learner, scale = self.learner.clone(), RunningScale()
-        learner.reserve(d, outputs)
-        scale.start(d)
-        self.learner_, self.scale_ = learner, scale
-
-    def _grow(self, outputs: int) -> None:
-        self.learner_.reserve(self.d_, outputs)
+        super()._start(d, outputs)
+        self.scale_ = RunningScale()
+        self.scale_.start(d)
 
     def _widen(self, d: int) -> None:
-        self.learner_.widen(d)
+        super()._widen(d)
         self.scale_.widen(d)
 
-    def _predict(self, X: Array) -> Array:
-        return self.learner_._predict(self.scale_.scaled(X))
-
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        self.learner_._check_weights(weights)
-        P = self.learner_._run(self.scale_(X), Y, weights)
-        self.learner_.n_seen_ += len(X)
-        return P
+        mark = self.scale_.mark()
+        try:
+            return self.learner_.run_clean(self.scale_(X), Y, weights)
+        except BaseException:  # rows that were not learnt do not count
+            self.scale_.rewind(mark)
+            raise
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        if weight != 1.0:
-            self.learner_._check_weights(np.array([weight]))
-        p = self.learner_._step(self.scale_.step(x), y, weight)
-        self.learner_.n_seen_ += 1
-        return p
+        mark = self.scale_.mark()
+        try:
+            return self.learner_.step_clean(self.scale_.step(x), y, weight)
+        except BaseException:
+            self.scale_.rewind(mark)
+            raise
 
     @property
-    def size(self) -> int:
-        """Stored points or features of the inner learner."""
-        return self.learner_.size if self.d_ else 0
-
-    @property
-    def nbytes(self) -> int:
-        return self.learner_.nbytes + self.scale_.nbytes if self.d_ else 0
+    def _own_bytes(self) -> int:
+        return self.scale_.nbytes

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from nystream.compose.wrapper import Wrapper
 from nystream.inputs import as_block, as_labels, as_weights
 from nystream.learners.base import Learner
+from nystream.losses import Loss
 from nystream.params import at_least, one_of, positive
 from nystream.types import Array, LabelKind
 
@@ -19,7 +21,7 @@ AIMED = ("precision", "recall")
 """Criteria that are a demand, with a `target`; the other one of the two is then maximised."""
 
 
-class Thresholded(Learner):
+class Thresholded(Wrapper):
     """Predicts f(x) - theta, so that the sign (0 is +1) decides by the threshold theta that serves the criterion best.
 
     theta is chosen by the predictions f_s(x_s) of the last `window` rounds, each made before its label was read: they
@@ -29,9 +31,10 @@ class Thresholded(Learner):
     window = 0 nothing else does. O(window log window) time for each refresh, 3 window numbers of memory.
 
     With labels that are rare, or mistakes that are not alike, a learner whose loss counts every round the same puts its
-    0 at the wrong place; this moves it without touching the learner. `Classifier` and the facades take it like any
-    learner of two classes (more have no single threshold), of which the second is +1; probabilities then are 1/2 at the
-    threshold.
+    0 at the wrong place; this moves it without touching the learner: its regret, deviations and probabilities (of a
+    learner that has them) are told as they are. `Classifier` and the facades take it like any learner of two classes
+    (more have no single threshold), of which the second is +1; their probabilities are 1/2 at the threshold. `merge`
+    and `unlearn` are exact, and offered, with window = 0: else the predictions of past rounds have chosen theta.
 
     Parameters
     ----------
@@ -66,9 +69,6 @@ class Thresholded(Learner):
     True
     """
 
-    weighted: ClassVar[bool] = True  # a learner that is not will say so itself
-
-    learner_: Learner
     recent_: Array
     """(window, 3): scores, labels and weights of the last rounds; round t is in row t mod window."""
     threshold_: float = 0.0
@@ -102,8 +102,30 @@ class Thresholded(Learner):
         return 2
 
     @property
-    def missing(self) -> bool:
-        return self.learner.missing
+    def multi_output(self) -> bool:
+        return False
+
+    @property
+    def objective(self) -> Loss | None:
+        return None  # f - theta minimises nothing, and is no log odds
+
+    @property
+    def link(self) -> str | None:
+        return None
+
+    @property
+    def separable(self) -> bool:
+        return False
+
+    def for_classes(self) -> Learner:
+        return self.clone()
+
+    def why_not(self, ability: str) -> str | None:
+        if ability == "add_outputs":
+            return "a threshold decides between two labels"
+        if ability in ("merge", "unlearn") and self.window and self.learner.can(ability):
+            return "its threshold was chosen by the predictions of past rounds; window=0 leaves that to `tune`"
+        return super().why_not(ability)
 
     @property
     def threshold(self) -> float:
@@ -115,24 +137,25 @@ class Thresholded(Learner):
         X = as_block(X, self.d_ or None, missing=self.missing)
         labels, counts = as_labels(Y, "sign", len(X))[:, 0], as_weights(weights, len(X))
         if self.d_:
-            self._choose(self.learner_._predict(X)[:, 0], labels, np.ones(len(X)) if counts is None else counts)
+            self._choose(self.learner_.predict_clean(X)[:, 0], labels, np.ones(len(X)) if counts is None else counts)
         return self.threshold_
 
     def _start(self, d: int, outputs: int) -> None:
-        learner = self.learner.clone()
-        learner.reserve(d, outputs)
-        self.learner_, self.recent_ = learner, np.zeros((self.window, 3))
+        super()._start(d, outputs)
+        self.recent_ = np.zeros((self.window, 3))
 
-    def _widen(self, d: int) -> None:
-        self.learner_.widen(d)
+    def _shown(self, P: Array) -> Array:
+        return P - self.threshold_
 
-    def _predict(self, X: Array) -> Array:
-        return self.learner_._predict(X) - self.threshold_
+    def _merge_inner(self, other: Self) -> None:
+        if self.threshold_ != other.threshold_:
+            raise ValueError(
+                f"merge needs equal thresholds, got {self.threshold_!r} and {other.threshold_!r}; `tune` both alike"
+            )
+        super()._merge_inner(other)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        self.learner_._check_weights(weights)
-        P = self.learner_._run(X, Y, weights)
-        self.learner_.n_seen_ += len(X)
+        P = self.learner_.run_clean(X, Y, weights)
         if not self.window:
             return P - self.threshold_
         seen = np.column_stack([P[:, 0], Y[:, 0], np.ones(len(X)) if weights is None else weights])
@@ -152,14 +175,8 @@ class Thresholded(Learner):
         if np.isfinite(scores).all() and weights[labels > 0].any() and weights[labels < 0].any():
             self.threshold_ = best_threshold(scores, labels, weights, self.criterion, self.target)
 
-    @property
-    def size(self) -> int:
-        """Stored points or features of the inner learner."""
-        return self.learner_.size if self.d_ else 0
-
-    @property
-    def nbytes(self) -> int:
-        return self.learner_.nbytes + self.recent_.nbytes if self.d_ else 0
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
 
 
 def best_threshold(

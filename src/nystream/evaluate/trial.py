@@ -7,21 +7,28 @@ import platform
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from nystream.evaluate.result import Column, Result
 from nystream.learners.base import Learner
+from nystream.learners.links import LINKS
 from nystream.metrics.base import Metric
 from nystream.metrics.meters import Meter, Progress
 from nystream.types import Array
 
 __all__ = ["Snapshot", "Trial"]
 
-PROBABILITIES: dict[str, Callable[[Array], Array]] = {"logistic": expit, "softmax": lambda P: softmax(P, axis=1)}
-"""Losses and links whose raw predictions are log odds, and what turns those into probabilities."""
+
+@runtime_checkable
+class Forecaster(Protocol):
+    """What is needed of a learner here: a `Learner`, or whatever hands on what it is told to one."""
+
+    def predict(self, X: Any) -> Array: ...
+    def step(self, x: Any, y: Any = None) -> Any: ...
+    def run(self, X: Any, Y: Any = None) -> Array: ...
+    def can(self, ability: str) -> bool: ...
 
 
 class Snapshot(NamedTuple):
@@ -39,8 +46,8 @@ class Trial:
     With `delay` = k > 0, the label of row t arrives after row t + k was predicted: each row is predicted on arrival
     (`predict`), and the row k before it is learnt afterwards (`step`).
 
-    Metrics of probabilities get them from the raw predictions where those are log odds (by the learner's `link` or
-    its loss), else from the learner's own `probabilities(X)`, asked row by row before each label; learners with neither
+    Metrics of probabilities get them from the raw predictions where those are log odds (by the learner's `link`), else
+    from the learner's own `probabilities(X)`, asked row by row before each label; learners with neither
     are refused.
     """
 
@@ -56,7 +63,7 @@ class Trial:
         self._pending: deque[tuple[Array, Any]] = deque()
         _check(name, learner, metrics)
         wanted = any(isinstance(m, Metric) and m.takes == "probability" for m in metrics)
-        self._odds = PROBABILITIES.get(_link(learner)) if wanted else None
+        self._odds = LINKS.get(learner.link or "") if wanted else None
         self._ask: Callable[[Array], Array] | None = None
         if wanted and self._odds is None:
             self._ask = learner.probabilities
@@ -66,7 +73,9 @@ class Trial:
         together = not self.delay and self._ask is None
         P, Q = (self._timed(self.learner.run, X, Y), None) if together else self._one_by_one(X, Y)
         if self._odds is not None:
-            Q = self._odds(P)
+            Q = self._odds(P[:, None] if P.ndim == 1 else P)
+        if Q is not None and self.learner.labels == "sign":
+            Q = Q[:, 1]
         for metric in self.metrics:
             if isinstance(metric, Metric):
                 metric.update(Y, P if metric.takes == "prediction" else Q)
@@ -97,7 +106,7 @@ class Trial:
         }
         columns["n"] = columns["n"].astype(np.int64)
         directions = {m.column: m.direction for m in self.metrics if m.direction is not None}
-        seed = getattr(self.learner, "seed", None)
+        seed = self.learner.get_params(deep=False).get("seed")
         origin = {"seed": seed if seed is None or isinstance(seed, int) else repr(seed), "versions": _versions()}
         facts = {"rows": self.n, "seconds": self.seconds, "delay": self.delay, **meta, **origin}
         return Result(self.name, repr(self.learner), columns, directions, facts)
@@ -141,7 +150,7 @@ class Trial:
     def _even(self) -> Array:
         """Probabilities before any label: all alike."""
         k = self.learner.classes or 2
-        return np.full((1, k), 1.0 / k) if self.learner.labels == "class" else np.array([0.5])
+        return np.full((1, k), 1.0 / k)
 
 
 def _stacked(parts: list[Array], missing: float) -> Array:
@@ -154,19 +163,14 @@ def _stacked(parts: list[Array], missing: float) -> Array:
     return block
 
 
-def _link(learner: Learner) -> str:
-    """How predictions become probabilities: by the learner's own word, or as its loss has it."""
-    return learner.link or ""
-
-
 def _check(name: str, learner: Learner, metrics: Sequence[Metric | Meter]) -> None:
     """Refuse a metric that cannot read this learner."""
-    if isinstance(learner, type) or not callable(getattr(learner, "run", None)):
+    if isinstance(learner, type) or not isinstance(learner, Forecaster):
         raise TypeError(f"{name}: a learner has predict, step and run; got {learner!r}")
     for metric in metrics:
         if not isinstance(metric, Metric):
             continue
-        sure = metric.takes == "prediction" or _link(learner) in PROBABILITIES or learner.can("probabilities")
+        sure = metric.takes == "prediction" or learner.link in LINKS or learner.can("probabilities")
         if not sure:
             raise ValueError(
                 f"{name}: {metric.column} needs probabilities, and this learner's predictions are not log "

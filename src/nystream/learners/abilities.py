@@ -13,6 +13,24 @@ MOST_NAMED = 6
 """Learners that a refusal names."""
 REASONS = {"merge": "its state depends on the order of the examples"}
 """Why most learners lack an ability, where that can be said of all of them."""
+PHRASES = {
+    "predict_interval": "has no intervals",
+    "predict_quantile": "has no quantiles",
+    "std": "has no standard deviations",
+    "averaged": "has no mean hypothesis",
+    "regret_bound": "has no bound on its regret",
+    "log_det": "has no determinant",
+    "effective_dimension": "has no effective dimension",
+    "online_dimension": "has no online dimension",
+    "merge": "cannot merge",
+    "unlearn": "cannot unlearn",
+    "add_outputs": "cannot add outputs",
+    "weights": "has no parts with weights",
+    "explain": "has no explanation",
+    "importance": "has no importance of columns",
+    "explain_row": "cannot explain a row",
+}
+"""What a refusal says; of other abilities "has no" and their name."""
 
 
 class Unable(TypeError):
@@ -23,7 +41,7 @@ class Abilities:
     """The abilities, with one signature each. Here all of them are refused; a learner overrides those that it has.
 
     Where parameters decide (a mean that is kept or not, a loss with or without probabilities), the learner says so in
-    `_why_not`, and begins the method with `_require`.
+    `why_not`, and begins the method with `_require`.
     """
 
     # -- probabilities, intervals, uncertainty -----------------------------------------------------------------------
@@ -115,7 +133,7 @@ class Abilities:
         """Whether this learner, with its parameters, has the ability of that name."""
         if ability not in ABILITIES:
             raise ValueError(f"no ability is called {ability!r}; there are {', '.join(ABILITIES)}")
-        return self._why_not(ability) is None
+        return self.why_not(ability) is None
 
     @property
     def abilities(self) -> frozenset[str]:
@@ -128,7 +146,7 @@ class Abilities:
         """Whether learners of this class have the ability, with some parameters at least."""
         return getattr(cls, ability) is not getattr(Abilities, ability)
 
-    def _why_not(self, ability: str) -> str | None:
+    def why_not(self, ability: str) -> str | None:
         """Why this learner lacks the ability; None: it has it."""
         return None if self._declares(ability) else REASONS.get(ability, "the algorithm does not provide it")
 
@@ -136,6 +154,21 @@ class Abilities:
     def _kind(self) -> str:
         """What messages call this learner."""
         return type(self).__name__
+
+    def _norm2(self, norm2: float | None, changes: int) -> float:
+        """The norm that a bound against one function needs, or a ValueError."""
+        self._unchanging(changes)
+        if norm2 is None:
+            raise ValueError(
+                f"the regret bound of {self._kind} depends on the function that it is compared with: give norm2, its "
+                "squared norm"
+            )
+        return norm2
+
+    def _unchanging(self, changes: int) -> None:
+        """Refuse a comparator that changes, where the bound is against one that does not."""
+        if changes:
+            raise ValueError(f"the regret bound of {self._kind} is against one comparator, got changes={changes!r}")
 
     def _require(self, ability: str) -> None:
         """Refuse where parameters rule the ability out."""
@@ -145,8 +178,9 @@ class Abilities:
     def _unable(self, ability: str) -> Unable:
         able = sorted(set(_able(Abilities, ability)))
         named = ", ".join(able[:MOST_NAMED]) + (f" and {len(able) - MOST_NAMED} more" if len(able) > MOST_NAMED else "")
-        others = f"it is an ability of {named}" if able else "no learner has it"
-        return Unable(f"{self._kind} has no {ability}: {self._why_not(ability)}; {others}")
+        others = f"learners with `{ability}` are {named}" if able else f"no learner has `{ability}`"
+        phrase = PHRASES.get(ability, f"has no {ability}")
+        return Unable(f"{self._kind} {phrase}: {self.why_not(ability)}; {others}")
 
 
 ABILITIES: tuple[str, ...] = tuple(

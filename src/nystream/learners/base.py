@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from itertools import pairwise, starmap
+from typing import Any
 
 import numpy as np
 
@@ -26,51 +28,52 @@ class Learner(Abilities, Params):
       `_predict(X) -> (n, K)`      pure
       `_run(X, Y, weights) -> (n, K)`  rounds in order; Y is (n, K) real targets or (n, 1) labels
       `_step(x, y, weight) -> (K,)`    only where one round can be cheaper than a block of one
+      `_step_one(x, y) -> float`       only where one number for a label and one for an answer can be cheaper still
     and the properties `size` and `nbytes`; and they override the abilities (`Abilities`) that they have.
 
     Whoever holds a learner inside another one, with rows that are clean already, calls `predict_clean`, `run_clean` and
     `step_clean`.
     """
 
-    multi_output: ClassVar[bool] = False
-    """Whether a two-dimensional Y (several real targets) is understood."""
-    weighted: ClassVar[bool] = False
-    """Whether sample weights are understood."""
-
     d_: int = 0
     outputs_: int = 1
     n_seen_: int = 0
-    _plain: str = ""  # kind of label, once a round has been learnt, where a label is one number
+    _plain: str = ""  # kind of label, once a round has been learnt, where a label and an answer are one number
 
     # -- what users call -------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> Array:
         """Predictions for the rows of X: (n,), or (n, K) with K > 1 outputs. Changes nothing."""
-        return self._outward(self.predict_clean(self._block(X)))
+        return self._outward(self.predict_clean(self._accepted(X)))
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
-        """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs."""
-        if weight == 1.0 and self.outputs_ == 1 and self._plain and is_clean_row(x, self.d_):
-            label = clean_label(y, self._plain == "sign")
-            if label is not None:  # the common round: nothing to convert, nothing to refuse
-                p = self._step(x, label, 1.0)
+        """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs.
+
+        With weight 0 nothing is learnt; see `run`.
+        """
+        if self._plain and weight == 1.0 and is_clean_row(x, self.d_):
+            answer = self._step_one(x, y)
+            if answer is not None:  # the common round: nothing to convert, nothing to refuse
                 self.n_seen_ += 1
-                return float(p[0])
+                return answer
         x = as_row(x, self.d_ or None, missing=self.missing)
         Y = as_labels(None if y is None else np.asarray(y)[None], self.labels, 1, self.classes)
         if weight != 1.0:
             as_weights([weight], 1)
         p = self.step_clean(x, Y[0], float(weight))
-        if not self._scalar:
+        if self.labels == "class" or len(p) > 1:
             return p
-        self._plain = self.labels if self.labels in ("real", "sign") else ""
+        self._plain = self.labels if self.d_ and self.labels in ("real", "sign") else ""
         return float(p[0])
 
     def run(self, X: Any, Y: Any = None, weights: Any = None) -> Array:
         """`step` over the rows of X in order, as one block: the same predictions and the same model after it.
 
         With a multi-class loss that does not fix its classes, the score of a class not known yet is -inf.
+
+        A row of weight 0 leaves no trace: it is answered as by `predict`, not learnt and not counted by `n_seen`, no
+        time passes for what forgets, and a class that only such rows have stays unknown.
         """
-        X = self._block(X)
+        X = self._accepted(X)
         Y = as_labels(Y, self.labels, len(X), self.classes)
         return self._outward(self.run_clean(X, Y, as_weights(weights, len(X))))
 
@@ -83,6 +86,8 @@ class Learner(Abilities, Params):
         """`step` of a clean row (d,) with label y (K,), or (1,) with the number of a class: always (K,)."""
         if weight != 1.0:
             self._check_weights(weight)
+            if weight == 0:
+                return self._only_asked(x[None], y[None])[0]
         fresh = None if self.d_ else dict(self.__dict__)
         try:
             known = self._prepare(len(x), y[None])
@@ -100,24 +105,26 @@ class Learner(Abilities, Params):
         self._check_weights(weights)
         if len(X) == 0:
             return np.zeros((0, self._width))
-        parts, row = [], 0
-        while row < len(X):  # one part, unless a class appears that has no output yet
-            stop = self._next_new_class(Y, row)
-            fresh = None if self.d_ else dict(self.__dict__)
-            try:
-                known = self._prepare(X.shape[1], Y[row:stop])
-                parts.append(self._run(X[row:stop], Y[row:stop], None if weights is None else weights[row:stop]))
-            except BaseException:
-                self._unstart(fresh)
-                raise
-            parts[-1][0, known:] = -np.inf
-            self.n_seen_ += stop - row
-            row = stop
-        return parts[0] if len(parts) == 1 else np.vstack([_widened(p, self.outputs_) for p in parts])
+        gaps = None if weights is None or weights.all() else weights  # zeros among them
+        fresh = None if self.d_ else dict(self.__dict__)
+        try:
+            if fresh is None:  # all rows or none: they may be learnt in parts
+                self._check(X, len(X) if gaps is None else int(np.count_nonzero(gaps)))
+            parts: list[Array] = []
+            for part in [slice(0, len(X))] if gaps is None else _stretches(gaps):
+                if gaps is None or gaps[part.start] > 0:
+                    w = None if weights is None else weights[part]
+                    parts += self._in_parts(X[part], Y[part], w, checked=fresh is None)
+                else:
+                    parts.append(self._only_asked(X[part], Y[part]))
+        except BaseException:
+            self._unstart(fresh)
+            raise
+        return parts[0] if len(parts) == 1 else _stacked(parts)
 
     @property
     def n_seen(self) -> int:
-        """Rounds learnt from."""
+        """Rounds learnt from; rows of weight 0 are not among them."""
         return self.n_seen_
 
     @property
@@ -150,6 +157,16 @@ class Learner(Abilities, Params):
         return None
 
     @property
+    def multi_output(self) -> bool:
+        """Whether a two-dimensional Y (several real targets) is understood."""
+        return False
+
+    @property
+    def weighted(self) -> bool:
+        """Whether sample weights are understood."""
+        return False
+
+    @property
     def missing(self) -> bool:
         """Whether NaN in the inputs is a missing value, and not an error."""
         return False
@@ -161,13 +178,23 @@ class Learner(Abilities, Params):
 
     @property
     def link(self) -> str | None:
-        """What turns predictions into probabilities, "logistic" or "softmax", where they are log odds."""
+        """What turns predictions into probabilities, where they are log odds: a name in `nystream.learners.links`."""
         return None if self.objective is None else self.objective.link
 
     @property
     def separable(self) -> bool:
         """Whether K outputs are learnt as by K clones on the same rows, bit for bit."""
         return False
+
+    @property
+    def room(self) -> int | None:
+        """Rows that can still be learnt, where that is limited."""
+        return None
+
+    @property
+    def level(self) -> float | None:
+        """The margin, or half-width of a tube, that the learner adapts, where it does."""
+        return None
 
     def for_classes(self) -> Learner:
         """A fresh learner with equal parameters, in its own setting for classes where it has one."""
@@ -188,18 +215,42 @@ class Learner(Abilities, Params):
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
 
+    def _step_one(self, x: Array, y: Any) -> float | None:
+        """`step` of a clean row with one number for a label; None, and nothing done, where y needs the full checks."""
+        label = clean_label(y, self._plain == "sign")
+        return None if label is None else float(self._step(x, label, 1.0)[0])
+
+    def _check(self, X: Array, learnt: int) -> None:
+        """Once started: refuse clean rows, so many of which are to be learnt, before anything changes."""
+
     def _grow(self, outputs: int) -> None:
         """Make room for classes that appear late."""
-        raise TypeError(f"{type(self).__name__} has a fixed number of outputs")
+        raise TypeError(f"{self._kind} has a fixed number of outputs")
 
     # -- shared machinery ------------------------------------------------------------------------------------------
-    def _block(self, X: Any) -> Any:
+    def _accepted(self, X: Any) -> Any:
         """Rows that users pass in, clean; a learner of other rows than dense ones overrides this."""
         return as_block(X, self.d_ or None, missing=self.missing)
 
-    @property
-    def _scalar(self) -> bool:
-        return self.outputs_ == 1 and self.labels != "class"
+    def _in_parts(self, X: Array, Y: Array, weights: Array | None, *, checked: bool) -> list[Array]:
+        """Rounds of clean rows with weights above 0; predictions in parts, each with as many outputs as it knew."""
+        parts: list[Array] = []
+        row = 0
+        while row < len(X):  # one part, unless a class appears that has no output yet
+            stop = self._next_new_class(Y, row)
+            known = self._prepare(X.shape[1], Y[row:stop])
+            if not checked:
+                self._check(X[row:stop], stop - row)
+            parts.append(self._run(X[row:stop], Y[row:stop], None if weights is None else weights[row:stop]))
+            parts[-1][0, known:] = -np.inf
+            self.n_seen_ += stop - row
+            row = stop
+        return parts
+
+    def _only_asked(self, X: Array, Y: Array) -> Array:
+        """(n, K) predictions for clean rows of weight 0, whose labels have only to be possible."""
+        wanted = self._wanted(Y)
+        return self._predict(X) if self.d_ else np.zeros((len(X), self._width if self.labels == "class" else wanted))
 
     @property
     def _width(self) -> int:
@@ -213,11 +264,12 @@ class Learner(Abilities, Params):
             self.__dict__.update(fresh)
 
     def _outward(self, P: Array) -> Array:
-        return P[:, 0] if self._scalar else P
+        """What users get: (n,) where there is one number a row."""
+        return P if self.labels == "class" or P.shape[1] > 1 else P[:, 0]
 
     def _check_weights(self, weights: Array | float | None) -> None:
         if weights is not None and not self.weighted:
-            raise ValueError(f"{type(self).__name__} does not take weights; the least-squares learners do")
+            raise ValueError(f"{self._kind} does not take weights; the least-squares learners do")
 
     def reserve(self, d: int, outputs: int) -> None:
         """Start for d columns, or make room, so that there are at least `outputs` classes before any was seen."""
@@ -228,6 +280,11 @@ class Learner(Abilities, Params):
             self._grow(outputs)
             self.outputs_ = outputs
 
+    def _gained(self, outputs: int) -> None:
+        """There are so many outputs more."""
+        self.outputs_ += outputs
+        self._plain = ""
+
     def widen(self, d: int) -> None:
         """From now on rows have d columns; the new ones count as 0 in every row seen so far."""
         if self.d_:
@@ -235,22 +292,25 @@ class Learner(Abilities, Params):
             self.d_ = d
 
     def _widen(self, d: int) -> None:
-        raise TypeError(f"{type(self).__name__} cannot take more columns once it has started; declare them beforehand")
+        raise TypeError(f"{self._kind} cannot take more columns once it has started; declare them beforehand")
+
+    def _wanted(self, Y: Array) -> int:
+        """Outputs that these labels need; refuses a number of targets that the learner does not have."""
+        if self.labels == "class":
+            return self.classes or max(2, int(Y.max()) + 1)
+        wanted = Y.shape[1]
+        if self.d_ and wanted != self.outputs_:
+            raise ValueError(f"y has {wanted} columns, but the learner was started with {self.outputs_}")
+        if wanted > 1 and self.labels == "real" and not self.multi_output:
+            raise ValueError(f"{self._kind} has one output; y has {wanted} columns")
+        return wanted
 
     def _prepare(self, d: int, Y: Array) -> int:
         """Start at the first example; refuse a change of outputs; make room for a late class. Outputs known before."""
-        wanted = Y.shape[1] if self.labels != "class" else self.classes or max(2, int(Y.max()) + 1)
-        if not self.d_:
-            if wanted > 1 and self.labels == "real" and not self.multi_output:
-                raise ValueError(f"{type(self).__name__} has one output; y has {wanted} columns")
+        wanted, known = self._wanted(Y), self.outputs_ if self.d_ else self.classes or 2
+        if not self.d_ or self.labels == "class":
             self.reserve(d, wanted)
-            return wanted if self.labels != "class" else self.classes or 2
-        known = self.outputs_
-        if self.labels == "class":
-            self.reserve(d, wanted)
-        elif wanted != known:
-            raise ValueError(f"y has {wanted} columns, but the learner was started with {known}")
-        return known
+        return known if self.labels == "class" else wanted
 
     def _next_new_class(self, Y: Array, row: int) -> int:
         """End of the part that starts at `row` and brings no class beyond those known after its first row."""
@@ -261,5 +321,13 @@ class Learner(Abilities, Params):
         return row + int(later[0]) if len(later) else len(Y)
 
 
-def _widened(P: Array, outputs: int) -> Array:
-    return P if P.shape[1] == outputs else np.hstack([P, np.full((len(P), outputs - P.shape[1]), -np.inf)])
+def _stretches(weights: Array) -> Iterator[slice]:
+    """Rows of weight 0 and rows that are learnt, in turn."""
+    some = weights > 0
+    yield from starmap(slice, pairwise([0, *(np.flatnonzero(some[1:] != some[:-1]) + 1).tolist(), len(weights)]))
+
+
+def _stacked(parts: list[Array]) -> Array:
+    """Predictions of successive parts as one array; what a part did not know has the score -inf."""
+    wide = max(P.shape[1] for P in parts)
+    return np.vstack([np.hstack([P, np.full((len(P), wide - P.shape[1]), -np.inf)]) for P in parts])

@@ -10,7 +10,7 @@ from nystream.dictionary.budget import Budget
 from nystream.kernels.base import Kernel
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_kernel
-from nystream.losses import Loss, Squared, SquaredHinge, as_loss
+from nystream.losses import Loss, as_loss
 from nystream.params import at_least, one_of, positive
 
 __all__ = ["BSGD", "start_offset"]
@@ -99,10 +99,8 @@ class BSGD(ExpansionLearner):
 
 
 def start_offset(t0: float | None, loss: Loss, lam: float) -> float:
-    """t0, or by default 0 for Lipschitz losses and 2 l''/lam, where l'' = 2, for those of squared growth.
+    """t0, or by default 0 for Lipschitz losses and 2 l''/lam for those of squared growth.
 
-    The first step is then at most half of what would make f(x_t) = y_t; with t0 = 0 it would be 2/lam of it.
+    The first step is then at most half of what would make f(x_t) = y_t; with t0 = 0 it would be l''/lam of it.
     """
-    if t0 is not None:
-        return float(t0)
-    return math.ceil(4 / lam) if isinstance(loss, (Squared, SquaredHinge)) else 0.0
+    return float(math.ceil(2.0 * loss.tail_curvature / lam)) if t0 is None else float(t0)

@@ -109,5 +109,6 @@ class BudgetPA(CorrectionLearner):
 
     @property
     def nbytes(self) -> int:
-        extra = {"NN": "gram_", "P": "inverse_"}.get(self.variant)
-        return super().nbytes + (getattr(self, extra).nbytes if self.d_ and extra else 0)
+        if not self.d_ or self.variant == "S":
+            return super().nbytes
+        return super().nbytes + (self.gram_.nbytes if self.variant == "NN" else self.inverse_.nbytes)

@@ -12,6 +12,7 @@ from nystream._core.features import FourierFeatures
 from nystream.dictionary.rows import Rows
 from nystream.features.demands import sampler_of
 from nystream.kernels.base import Kernel
+from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss
 from nystream.params import at_least, positive
@@ -30,7 +31,7 @@ LONG = 1e4
 """Sum of the scale, in units of it, above which it is settled: the mean hypothesis loses 4 of 16 digits at most."""
 
 
-class DoublySGD(LossLearner):
+class DoublySGD(LossLearner, Averaging):
     """Gradient descent in the kernel's space that replaces k(x_t, .) by a few random features in every round.
 
     Round t draws B directions omega_i from the kernel's spectral density and phases b_i from U[0, 2 pi], by a generator
@@ -173,7 +174,7 @@ class DoublySGD(LossLearner):
 
     def _learn(self, X: Array, Y: Array, weights: Array | None, F: Array, P: Array) -> None:
         """Rounds into P. F (n, K): the functions of the rounds before the block, over the scale."""
-        B, similar = self.block, getattr(self._loss, "label_similarity", None)
+        B, similar = self.block, self._loss.label_similarity
         Phi = self._features(X, range(self.t_ + 1, self.t_ + len(X) + 1))
         for i in range(len(X)):
             P[i] = self.scale_ * F[i]

@@ -7,7 +7,7 @@ from nystream.features.fastfood import Fastfood
 from nystream.features.fourier import Fourier
 from nystream.kernels.base import Kernel
 from nystream.learners.families.gradient import GradientLearner
-from nystream.losses import Loss
+from nystream.losses import Loss, as_loss
 from nystream.params import at_least, one_of
 from nystream.solvers.ogd import OGD
 from nystream.types import Seed
@@ -98,6 +98,7 @@ class FOGD(GradientLearner):
         self.method = method
         self.average = average
         self.seed = seed
+        self._loss = as_loss(loss)
         self._template = self._parts()[1]  # the parts refuse bad values here, not at the first example
 
     def _parts(self) -> tuple[FeatureMap, OGD]:

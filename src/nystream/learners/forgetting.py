@@ -10,6 +10,7 @@ from nystream.features.base import FeatureMap
 from nystream.features.constant import WithConstant
 from nystream.inputs import as_block
 from nystream.learners.families.feature import BLOCK, FeatureLearner
+from nystream.losses import Loss, Squared
 from nystream.solvers.forgetting import Forgetting as ForgettingSolver
 from nystream.types import Array
 
@@ -76,10 +77,14 @@ class Forgetting(FeatureLearner):
         self.features = features
         self.lam, self.decay, self.refresh, self.clip = solver.lam, solver.decay, solver.refresh, solver.clip
 
+    @property
+    def objective(self) -> Loss | None:
+        return Squared()
+
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
         self.solver_.add_outputs(combination)
-        self.outputs_ += combination.shape[1]
+        self._gained(combination.shape[1])
 
     def leverage(self, X: Any) -> Array:
         """(n,) s = z'A^-1 z: large where nothing like x was seen lately."""

@@ -84,16 +84,12 @@ class GaussianFilter(SparseLearner):
         self.max_bytes = max_bytes
         self._checked()
 
-    @property
-    def separable(self) -> bool:
-        return self.loss == "squared"
-
     def std(self, X: Any) -> Array:
         """(n,), or (n, K) for several outputs: standard deviations of the scores under the posterior. Pure.
 
         Of the squared loss in the units of the labels, without their noise.
         """
-        X = self._block(X)
+        X = self._accepted(X)
         if not self.d_:
             return self._outward(np.full((len(X), self._width), np.inf))
         rows = self._sparse(X)

@@ -7,7 +7,7 @@ from nystream.dictionary.budget import DROPS, Budget
 from nystream.kernels.base import Kernel
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.families.expansion import ExpansionLearner, checked_kernel
-from nystream.losses import Loss, VectorLoss, as_loss
+from nystream.losses import Loss, as_loss
 from nystream.params import at_least, one_of, positive
 
 __all__ = ["ILK", "SILK"]
@@ -92,8 +92,7 @@ class ILK(ExpansionLearner):
         self.schedule = one_of("schedule", schedule, SCHEDULES)
         self.multiclass = one_of("multiclass", multiclass, RULES)
         self._loss = as_loss(loss)
-        if isinstance(self._loss, VectorLoss):
-            self._loss._check_rule(multiclass)
+        self._loss.check_rule(multiclass)
 
     def _loop(self) -> Rounds:
         return Rounds(

@@ -93,7 +93,7 @@ class KernelRidge(LeastSquares, Learner):
         return self.factor_.leverage(X, T)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        self._check_room(X)
+        self._check(X, len(X))
         P = np.empty_like(Y)
         w = np.ones(len(X)) if weights is None else weights
         row, before = 0, (self.factor_.mark(), self.meter_.totals_.copy(), self.meter_.columns_.copy())
@@ -133,8 +133,12 @@ class KernelRidge(LeastSquares, Learner):
         self.meter_.add(Y, R, P, s, w)
         return P
 
-    def _check_room(self, X: Array) -> None:
-        n = self.factor_.n + len(X)
+    @property
+    def room(self) -> int | None:
+        return None if self.max_points is None else self.max_points - self.size
+
+    def _check(self, X: Array, learnt: int) -> None:
+        n = self.factor_.n + learnt
         if self.max_points is not None and n > self.max_points:
             raise ValueError(
                 f"{type(self).__name__} would store {n} points, more than "
@@ -155,7 +159,7 @@ class KernelRidge(LeastSquares, Learner):
         e = Rows(self.outputs_ + combination.shape[1])
         e.extend(np.hstack([self.e_.view, self.e_.view @ combination]))
         self.e_ = e
-        self.outputs_ += combination.shape[1]
+        self._gained(combination.shape[1])
         self.meter_ = self.meter_.widened(combination)
 
     def merge(self, other: Self) -> Self:

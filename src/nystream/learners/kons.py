@@ -11,14 +11,15 @@ import numpy.typing as npt
 from nystream._core.gram.kons import KernelNewton
 from nystream._core.linalg.cholesky import Triangle
 from nystream.dictionary.rows import Rows
+from nystream.features.base import refuse_large
 from nystream.inputs import as_labels
 from nystream.kernels.base import Kernel
-from nystream.learners.base import Learner
+from nystream.learners.families.loss import LossLearner
 from nystream.learners.kons_bounds import BoundTerms, a_priori_dimension, sharp_terms
 from nystream.losses import Loss, as_loss
 from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink, warn_of_label
 from nystream.params import at_least, positive
-from nystream.types import Array, LabelKind
+from nystream.types import Array
 
 __all__ = ["KONS"]
 
@@ -30,7 +31,7 @@ OUTSIDE, GRAD, PREDICTION, GAIN, LEVERAGE, ROUND, WIDTH = range(7)
 """Columns of `record_`, one row per stored point; the compiled rounds count on this order."""
 
 
-class KONS(Learner):
+class KONS(LossLearner):
     """Kernel online Newton step: logarithmic regret for curved losses against every function, at O(t^2) a round.
 
     A_t = lam I + sum_s eta_s g_s g_s' is the metric of the gradients g_s = l'(y_s, p_s) phi(x_s) in the kernel's space.
@@ -119,10 +120,6 @@ class KONS(Learner):
         self._limit = self._steps.limit
         self._newton = KernelNewton(self._loss, clip, lam, self._steps.constant, self._steps.scale)
 
-    @property
-    def labels(self) -> LabelKind:
-        return self._loss.labels
-
     # -- learning ------------------------------------------------------------------------------------------------------
     def _start(self, d: int, outputs: int) -> None:
         warn_if_on_kink(self._loss, self.clip)
@@ -130,14 +127,19 @@ class KONS(Learner):
         self.trace_ = self.total_loss_ = 0.0
         self._factor = Triangle()
 
+    def _check(self, X: Array, learnt: int) -> None:
+        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
+
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         if abs(y[0]) > self._limit:
             self._warn_once()
+        self._check(x[None], 1)
         return self._block(x[None], y[None], self.n_seen_ + 1)[0]
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         if self._limit < math.inf and np.abs(Y).max(initial=0.0) > self._limit:
             self._warn_once()
+        self._check(X, len(X))
         P = np.empty((len(X), 1))
         mark = self._mark()
         try:
@@ -194,7 +196,11 @@ class KONS(Learner):
 
     def _warn_once(self) -> None:
         self._limit = math.inf
-        warn_of_label(self.clip, stacklevel=4)
+        warn_of_label(self.clip, stacklevel=5)
+
+    @property
+    def room(self) -> int | None:
+        return None if self.max_points is None else self.max_points - self.size
 
     def _check_room(self, new: int) -> None:
         if self.max_points is not None and self.points_.n + new > self.max_points:
@@ -262,9 +268,9 @@ class KONS(Learner):
         y = as_labels(Y, self.labels, len(f))[:, 0]
         return (self.total_loss_ if self.d_ else 0.0) - float(np.sum(self._loss.value(y, f)))
 
-    def regret_bound(self, norm2: float, values: Any = None) -> float:
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
         """Bound on the regret so far against every f with |f|^2 <= norm2 and |f(x_t)| <= clip; see `bound_terms`."""
-        return self.bound_terms(norm2, values).total
+        return self.bound_terms(self._norm2(norm2, changes)).total
 
     def bound_terms(self, norm2: float, values: Any = None) -> BoundTerms:
         """The sharp bound, term by term::

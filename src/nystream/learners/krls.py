@@ -9,6 +9,7 @@ import numpy as np
 from nystream.dictionary.growing import BLOCK, DistantAtoms
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
+from nystream.losses import Loss, Squared
 from nystream.params import positive
 from nystream.seeds import generator
 from nystream.solvers.nested_awv import NestedAWV
@@ -71,6 +72,10 @@ class KRLS(Learner):
         return DistantAtoms(self.kernel, self.nu, self.max_atoms)
 
     @property
+    def objective(self) -> Loss | None:
+        return Squared()
+
+    @property
     def atoms(self) -> Array:
         """The dictionary, (size, d)."""
         return self.atoms_.points if self.d_ else np.zeros((0, 0))
@@ -87,7 +92,7 @@ class KRLS(Learner):
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
         self.solver_.add_outputs(combination)
-        self.outputs_ += combination.shape[1]
+        self._gained(combination.shape[1])
 
     def _start(self, d: int, outputs: int) -> None:
         atoms = self._dictionary()
@@ -95,6 +100,9 @@ class KRLS(Learner):
         solver = NestedAWV(1.0, vovk=False)  # A = I + sum a a': an atom's own row is the 1 on the diagonal
         solver.start(atoms.width, outputs)
         self.atoms_, self.solver_ = atoms, solver
+
+    def _check(self, X: Array, learnt: int) -> None:
+        self.atoms_.squares(X)
 
     def _predict(self, X: Array) -> Array:
         k, P = self.atoms_.squares(X), np.empty((len(X), self.outputs_))

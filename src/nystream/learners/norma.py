@@ -8,15 +8,13 @@ from nystream._core.expansions.rounds import Rounds
 from nystream.dictionary.budget import Budget
 from nystream.kernels.base import Kernel
 from nystream.learners.families.expansion import ExpansionLearner, checked_kernel
-from nystream.losses import Loss, as_loss
+from nystream.losses import LOSSES, Loss, as_loss
 from nystream.params import at_least, one_of, positive
 from nystream.types import Array
 
 __all__ = ["NORMA"]
 
 SCHEDULES = ("constant", "sqrt")
-ADAPTIVE = ("hinge", "novelty", "epsilon_insensitive")
-"""Losses with a margin or tube that the nu-trick can adapt."""
 
 
 class NORMA(ExpansionLearner):
@@ -104,8 +102,14 @@ class NORMA(ExpansionLearner):
             raise ValueError(
                 f"eta * lam must be less than 1, got eta={eta!r}, lam={lam!r}; lower one of them or use ILK"
             )
-        if nu is not None and self._loss.name not in ADAPTIVE:
-            raise ValueError(f"nu adapts the margin or tube of {', '.join(ADAPTIVE)}; {self._loss.name!r} has none")
+        if nu is not None and self._loss.adaptable is None:
+            known = ", ".join(name for name, kind in LOSSES.items() if kind.adaptable)
+            raise ValueError(f"nu adapts the margin or tube of {known}; {self._loss.name!r} has none")
+
+    @property
+    def multi_output(self) -> bool:
+        """Not with `nu`, which adapts one level."""
+        return self.nu is None
 
     @property
     def level(self) -> float | None:
@@ -119,8 +123,6 @@ class NORMA(ExpansionLearner):
 
     def _start(self, d: int, outputs: int) -> None:
         if self.nu is not None:
-            if outputs > 1:
-                raise ValueError(f"nu adapts one output; y has {outputs} columns")
             self.level_ = np.zeros(1)
         if self.offset:
             self.offset_ = np.zeros((2, outputs))  # b, and its sum over the rounds

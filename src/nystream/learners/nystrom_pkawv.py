@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream._core.inputs import is_clean_row
 from nystream.dictionary.growing import BLOCK, DistantAtoms, GivenAtoms, Growing, Indices
 from nystream.dictionary.history import History
 from nystream.dictionary.kors import KORS
@@ -176,22 +175,12 @@ class NystromPKAWV(LeastSquares, Learner):
         return self.atoms_.nbytes + self.solver_.nbytes + (self.history_.nbytes if self.memory == "exact" else 0)
 
     # -- what can be done to it ------------------------------------------------------------------------------------
-    def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
-        """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs."""
-        # one clean row with one number: straight to the compiled pass
-        plain = type(y) is float and y - y == 0.0 and weight == 1.0 and self.outputs_ == 1
-        if plain and self.d_ and self.memory == "frozen" and is_clean_row(x, self.d_):
-            p = self.solver_.step_one(self._admit_row(x), y)
-            self.n_seen_ += 1
-            return p
-        return super().step(x, y, weight)
-
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
         self.solver_.add_outputs(combination)
         if self.memory == "exact":
             self.history_.add_outputs(combination)
-        self.outputs_ += combination.shape[1]
+        self._gained(combination.shape[1])
 
     def merge(self, other: Self) -> Self:
         """Become the model of both streams: of rows projected each on the dictionary of its own round and stream.
@@ -200,13 +189,9 @@ class NystromPKAWV(LeastSquares, Learner):
         With `max_atoms`, what the other's rows have outside the atoms that find room is lost, and counted in `missed`.
         Seeds may differ. The meter is merged as in `PKAWV`. Frozen memory only.
         """
+        self._require("merge")
         if type(other) is not type(self) or self._key() != other._key():
             raise ValueError(f"merge needs learners with equal parameters (seeds aside); got {self!r} and {other!r}")
-        if self.memory == "exact":
-            raise TypeError(
-                f"{type(self).__name__} with memory='exact' does not merge: its rows are tied to one dictionary; "
-                "use memory='frozen'"
-            )
         if not other.d_:
             return self
         if not self.d_:
@@ -225,6 +210,11 @@ class NystromPKAWV(LeastSquares, Learner):
         self.atoms_, self.solver_ = atoms, solver
         self.n_seen_ += other.n_seen_
         return self
+
+    def why_not(self, ability: str) -> str | None:
+        if ability == "merge" and self.memory == "exact":
+            return "memory='exact' ties its rows to one dictionary; use memory='frozen'"
+        return super().why_not(ability)
 
     # -- machinery -------------------------------------------------------------------------------------------------
     def _dictionary(self) -> Growing:
@@ -251,6 +241,9 @@ class NystromPKAWV(LeastSquares, Learner):
             self.history_.start(d, outputs)
             for _ in range(atoms.n):  # given beforehand
                 self.history_.append_column(np.zeros(0))
+
+    def _check(self, X: Array, learnt: int) -> None:
+        self.atoms_.squares(X)
 
     def _predict(self, X: Array) -> Array:
         k, P = self.atoms_.squares(X), np.empty((len(X), self.outputs_))
@@ -283,6 +276,11 @@ class NystromPKAWV(LeastSquares, Learner):
         if self.memory == "exact" or weight == 0:
             return super()._step(x, y, weight)
         return self.solver_.step(self._admit_row(x), y, weight)
+
+    def _step_one(self, x: Array, y: Any) -> float | None:
+        if type(y) is not float or y - y != 0.0 or self.memory == "exact":
+            return super()._step_one(x, y)
+        return self.solver_.step_one(self._admit_row(x), y)  # straight to the compiled pass
 
     def _admit_row(self, x: Array) -> Array:
         z, entered = self.atoms_.admit_row(x)

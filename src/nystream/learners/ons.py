@@ -6,14 +6,15 @@ from typing import cast
 
 from nystream.features.base import FeatureMap, Identity
 from nystream.learners.families.feature import FeatureLearner
-from nystream.losses import Loss
+from nystream.learners.families.loss import LossLearner
+from nystream.losses import Loss, as_loss
 from nystream.solvers.newton import NewtonSolver
 from nystream.solvers.ons import ONS as NewtonStep
 
 __all__ = ["ONS"]
 
 
-class ONS(FeatureLearner):
+class ONS(LossLearner, FeatureLearner):
     """Online Newton step with clipped predictions: regret O(r log T) on r features for curved losses.
 
     A_t = lam I + sum_s eta_s g_s g_s' is the metric of the gradients g_s = l'(y_s, p_s) z_s. Each round projects the
@@ -74,11 +75,12 @@ class ONS(FeatureLearner):
         self.clip = clip
         self.lam = lam
         self.eta = eta
+        self._loss = as_loss(loss)
         self._template = self._parts()[1]  # refuses bad values here, not at the first example
 
-    def regret_bound(self, norm2: float) -> float:
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
         """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds."""
-        return self._solver.regret_bound(norm2)
+        return self._solver.regret_bound(self._norm2(norm2, changes))
 
     def log_det(self) -> float:
         """log det(A_t / lam)."""

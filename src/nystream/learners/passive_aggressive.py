@@ -9,7 +9,7 @@ from nystream._core.expansions.loop import Correction
 from nystream.kernels.base import Kernel
 from nystream.learners.families.correction import UnboundedCorrections, checked_loss
 from nystream.learners.families.expansion import checked_kernel
-from nystream.losses import EpsilonInsensitive, Hinge, Loss, MulticlassHinge, StructuredHinge, VectorLoss
+from nystream.losses import EpsilonInsensitive, Hinge, Loss, MulticlassHinge, StructuredHinge
 from nystream.params import one_of, positive
 
 __all__ = ["PassiveAggressive"]
@@ -90,8 +90,7 @@ class PassiveAggressive(UnboundedCorrections):
         self.loss = loss
         self.multiclass = one_of("multiclass", multiclass, RULES)
         self._loss = checked_loss(loss, LOSSES)
-        if isinstance(self._loss, VectorLoss):
-            self._loss._check_rule(multiclass)
+        self._loss.check_rule(multiclass)
 
     def _correction(self) -> Correction:
         rule, C = "soft" if self.variant == "II" else "capped", math.inf if self.variant is None else self.C

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from nystream._core.inputs import is_clean_row
 from nystream.features.base import FeatureMap
 from nystream.inputs import as_block, as_labels, as_weights
 from nystream.learners.families.feature import BLOCK, FeatureLearner
@@ -74,18 +73,6 @@ class PKAWV(LeastSquares, FeatureLearner):
         self.lam = positive("lam", lam)
         self.clip = None if clip is None else positive("clip", clip)
 
-    def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
-        """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs."""
-        # one clean row with one number: straight to the compiled pass
-        plain = type(y) is float and y - y == 0.0 and weight == 1.0 and self.outputs_ == 1
-        if plain and self.d_ and is_clean_row(x, self.d_):
-            features = self.features_
-            p = self.solver_.step_one(features.row(x), y)
-            features.note(x)
-            self.n_seen_ += 1
-            return p
-        return super().step(x, y, weight)
-
     def log_det(self) -> float:
         """log det(A_t / lam)."""
         return self.solver_.log_det() if self.d_ else 0.0
@@ -97,7 +84,7 @@ class PKAWV(LeastSquares, FeatureLearner):
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
         self.solver_.add_outputs(combination)
-        self.outputs_ += combination.shape[1]
+        self._gained(combination.shape[1])
 
     def merge(self, other: Self) -> Self:
         """Become the model of both streams, exactly: as if this one had learnt the other's examples too, in any order.
@@ -169,6 +156,14 @@ class PKAWV(LeastSquares, FeatureLearner):
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         p = self.solver_.step(self.features_.row(x), y, weight)
         self.features_.note(x)
+        return p
+
+    def _step_one(self, x: Array, y: Any) -> float | None:
+        if type(y) is not float or y - y != 0.0:
+            return super()._step_one(x, y)
+        features = self.features_
+        p = self.solver_.step_one(features.row(x), y)  # straight to the compiled pass
+        features.note(x)
         return p
 
     def _leverage(self, X: Array) -> Array:

@@ -11,17 +11,17 @@ from nystream.dictionary.growing import BLOCK, Indices
 from nystream.dictionary.kors import KORS
 from nystream.dictionary.sampled import SampledAtoms
 from nystream.kernels.base import Kernel
-from nystream.learners.base import Learner
-from nystream.losses import Loss
+from nystream.learners.families.loss import LossLearner
+from nystream.losses import Loss, as_loss
 from nystream.params import positive
 from nystream.seeds import checked_seed, generator
 from nystream.solvers.ons import ONS
-from nystream.types import Array, Change, LabelKind, Seed
+from nystream.types import Array, Change, Seed
 
 __all__ = ["ProsNKons"]
 
 
-class ProsNKons(Learner):
+class ProsNKons(LossLearner):
     """Second-order kernel learning at constant cost: online Newton step on features that KORS chooses.
 
     Before y_t is known, x_t becomes an atom with probability min(beta tau, 1), tau its online leverage score. In nested
@@ -101,18 +101,16 @@ class ProsNKons(Learner):
         self.warm = warm
         self.max_atoms = max_atoms
         self.seed = checked_seed(seed)
-        self._template = self._newton()  # the parts refuse bad values here, not at the first example
+        self._loss = as_loss(loss)
+        self._newton()  # the parts refuse bad values here, not at the first example
         self._dictionary()
 
-    @property
-    def labels(self) -> LabelKind:
-        return self._template.labels
-
-    def regret_bound(self, norm2: float) -> float:
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
         """Bound on the regret so far, on the projected features, against every f with |f|^2 <= norm2, |f.z_t| <= clip.
 
         With restarts f may be another one in every stretch between two of them.
         """
+        norm2 = self._norm2(norm2, changes)
         return self.solver_.regret_bound(norm2) if self.d_ else 0.5 * self.lam * norm2
 
     def log_det(self) -> float:
@@ -149,6 +147,9 @@ class ProsNKons(Learner):
         atoms.start(d, generator(self.seed))
         solver.start(atoms.width, outputs)
         self.atoms_, self.solver_ = atoms, solver
+
+    def _check(self, X: Array, learnt: int) -> None:
+        self.atoms_.squares(X)
 
     def _predict(self, X: Array) -> Array:
         k, P = self.atoms_.squares(X), np.empty((len(X), 1))

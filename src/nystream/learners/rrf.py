@@ -12,6 +12,7 @@ from nystream._core.linear.rrf import Rescaled
 from nystream.features.demands import gaussian_of
 from nystream.features.fourier import even_dim
 from nystream.kernels.base import Kernel
+from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss
 from nystream.params import positive
@@ -28,7 +29,7 @@ BLOCK = 512
 """Rows whose features a prediction holds at once."""
 
 
-class RRF(LossLearner):
+class RRF(LossLearner, Averaging):
     """Random Fourier features with one learnt scale per input column: the kernel is fitted while it is used.
 
     E is a fixed D x d matrix of normals; the directions are its rows with column n scaled by exp(a_n), from
@@ -174,10 +175,10 @@ class RRF(LossLearner):
         return P
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        return self._rounds.step(x, y, weight)
+        return self._rounds.step(x, y, weight, self.n_seen_ + 1)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        return self._rounds.run(X, Y, weights)
+        return self._rounds.run(X, Y, weights, self.n_seen_ + 1)
 
     def _grow(self, outputs: int) -> None:
         rows = ((0, outputs - len(self.W_)), (0, 0))

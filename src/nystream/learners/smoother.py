@@ -9,6 +9,7 @@ import numpy as np
 from nystream._core.auto.smoother import NEIGHBOURS, smooth
 from nystream._core.linalg.ldl import aligned_zeros
 from nystream.learners.base import Learner
+from nystream.losses import Loss, Squared
 from nystream.params import at_least
 from nystream.types import Array
 
@@ -66,11 +67,15 @@ class KernelSmoother(Learner):
         if neighbours > NEIGHBOURS:
             raise ValueError(f"neighbours must be at most {NEIGHBOURS}, got {neighbours}; a ridge learner sees further")
 
+    @property
+    def objective(self) -> Loss | None:
+        return Squared()
+
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
         labels, weights = self.targets_[:, :-1], self.targets_[:, -1:]
         self.targets_ = np.hstack([labels, labels @ combination, weights])
-        self.outputs_ += combination.shape[1]
+        self._gained(combination.shape[1])
 
     @property
     def size(self) -> int:

@@ -97,10 +97,6 @@ class SparseLinear(SparseLearner):
         for rate in rates:
             positive("rates", rate)
 
-    @property
-    def separable(self) -> bool:
-        return self.loss == "squared"
-
     def run_apart(self, rows: SparseRows, Y: Array, weights: Array | None = None) -> tuple[Array, Array]:
         """One part of a stream without new classes: predictions (n, K) and those of the rates (n, M, K)."""
         return self._descent.run(rows.begin, rows.end, rows.indices, rows.values, np.ascontiguousarray(Y), weights)

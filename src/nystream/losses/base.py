@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from nystream._core.losses import CompiledLoss
 from nystream.params import Params
-from nystream.types import LabelKind
+from nystream.types import Array, LabelKind, Link
 
 __all__ = ["Loss"]
 
@@ -43,12 +44,36 @@ class Loss(Params):
     multiclass: ClassVar[bool] = False
     default_clip: ClassVar[float | None] = None
     """Bound on predictions where the user gives none; None: a bound on |y| has to be given."""
-    link: ClassVar[str | None] = None
-    """What turns predictions into probabilities, where they are log odds: "logistic" or "softmax"."""
-    symmetric: ClassVar[bool] = True
-    """Whether l(y, p) = l(-y, -p), of a loss of one score."""
     classes: int | None = None
     """Classes that a multi-class loss fixes; None where they grow with the labels or do not apply."""
+    link: ClassVar[Link | None] = None
+    """What turns predictions into probabilities of the classes; None where they are no log-odds."""
+    estimates_mean: ClassVar[bool] = False
+    """Whether the best prediction of real labels is their mean: of labels -1/+1 then 2 P(+1) - 1."""
+    adaptable: ClassVar[Literal["margin", "tube"] | None] = None
+    """The constant that can be learnt along with the predictor, from a wanted share of violations (`NORMA(nu=...)`)."""
+    tail_curvature: ClassVar[float] = 0.0
+    """Second derivative far from the label where the first grows without bound; 0 where |l'| is bounded."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether l(-y, -p) = l(y, p), so that neither sign of an error is favoured."""
+        return True
+
+    @property
+    def margin(self) -> float | None:
+        """The score, with the sign of the label, from which on nothing is lost; None where there is no such score."""
+        return None
+
+    @property
+    def label_margins(self) -> Array | None:
+        """(K, K) margins D that the loss asks for between labels; None: 1 off the diagonal, or no margins at all."""
+        return None
+
+    @property
+    def label_similarity(self) -> Array | None:
+        """(K, K) matrix M of the joint kernel k(x, x') M[y, y']; None: the identity."""
+        return None
 
     def value(self, y: Any, p: Any) -> Any:
         """l(y, p)."""
@@ -81,6 +106,9 @@ class Loss(Params):
                 break
         return np.where(live, (0.5 * (lo + hi) - p) / np.where(live, s, 1.0), 0.0)[()]
 
+    def check_rule(self, rule: str) -> None:
+        """Refuse a rule of the implicit step ("exact", "runner_up") that a loss of several classes does not have."""
+
     def curvature(self, clip: float, bound: float | None = None) -> float:
         """Largest sigma with l(a) >= l(b) + l'(b)(a-b) + sigma/2 (l'(b)(a-b))^2 for all a, b in [-clip, clip].
 
@@ -94,6 +122,6 @@ class Loss(Params):
         raise NotImplementedError
 
     @property
-    def compiled(self) -> tuple[int, float, float] | None:
-        """(code, first constant, second constant) of the compiled form; None: only Python knows this loss."""
+    def compiled(self) -> CompiledLoss | None:
+        """The formula as compiled loops know it; None: only Python knows this loss, and is asked row by row."""
         return None

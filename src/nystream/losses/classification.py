@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit
 
-from nystream._core import losses as _core
+from nystream._core.losses import CompiledLoss
 from nystream.losses.scalar import ScalarLoss
 from nystream.params import positive
-from nystream.types import Array, LabelKind
+from nystream.types import Array, LabelKind, Link
 
 __all__ = ["Hinge", "Logistic", "Novelty", "SquaredHinge"]
 
@@ -33,10 +33,15 @@ class Hinge(ScalarLoss):
     name: ClassVar[str] = "hinge"
     labels: ClassVar[LabelKind] = "sign"
     default_clip: ClassVar[float | None] = 1.5
+    adaptable: ClassVar[Literal["margin", "tube"] | None] = "margin"
 
     def __init__(self, rho: float = 1.0) -> None:
         self.rho = positive("rho", rho, zero=True)
-        self._form = (_core.CODES[self.name], float(rho))
+        self._form = CompiledLoss(self.name, rho)
+
+    @property
+    def margin(self) -> float:
+        return self.rho
 
     def lipschitz(self, clip: float, bound: float | None = None) -> float:
         return 1.0
@@ -66,10 +71,15 @@ class SquaredHinge(ScalarLoss):
     name: ClassVar[str] = "squared_hinge"
     labels: ClassVar[LabelKind] = "sign"
     default_clip: ClassVar[float | None] = 1.5
+    tail_curvature: ClassVar[float] = 2.0
 
     def __init__(self, rho: float = 1.0) -> None:
         self.rho = positive("rho", rho, zero=True)
-        self._form = (_core.CODES[self.name], float(rho))
+        self._form = CompiledLoss(self.name, rho)
+
+    @property
+    def margin(self) -> float:
+        return self.rho
 
     def curvature(self, clip: float, bound: float | None = None) -> float:
         if clip <= self.rho:
@@ -102,9 +112,9 @@ class Logistic(ScalarLoss):
     """
 
     name: ClassVar[str] = "logistic"
-    link: ClassVar[str | None] = "logistic"
     labels: ClassVar[LabelKind] = "sign"
     default_clip: ClassVar[float | None] = 2.0
+    link: ClassVar[Link | None] = "logistic"
 
     def curvature(self, clip: float, bound: float | None = None) -> float:
         return math.exp(-clip)
@@ -141,13 +151,21 @@ class Novelty(ScalarLoss):
     """
 
     name: ClassVar[str] = "novelty"
-    symmetric: ClassVar[bool] = False
     labels: ClassVar[LabelKind] = "none"
     default_clip: ClassVar[float | None] = 1.5
+    adaptable: ClassVar[Literal["margin", "tube"] | None] = "margin"
 
     def __init__(self, rho: float = 1.0) -> None:
         self.rho = positive("rho", rho, zero=True)
-        self._form = (_core.CODES[self.name], float(rho))
+        self._form = CompiledLoss(self.name, rho)
+
+    @property
+    def symmetric(self) -> bool:
+        return False
+
+    @property
+    def margin(self) -> float:
+        return self.rho
 
     def value(self, y: Any, p: Any) -> Any:
         return super().value(0.0, p)

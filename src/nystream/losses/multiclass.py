@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nystream._core.losses import CompiledLoss
 from nystream.losses.vector import Labels, VectorLoss
 from nystream.params import at_least
 from nystream.types import Array
@@ -45,6 +46,7 @@ class MulticlassHinge(VectorLoss):
 
     def __init__(self, classes: int | None = None) -> None:
         self.classes = None if classes is None else at_least("classes", classes, 2)
+        self._form = CompiledLoss(self.name)
 
     def _rivals(self, y: Labels, p: Array) -> Array:
         """D[y,j] + p_j, and -inf at j = y."""
@@ -138,6 +140,7 @@ class StructuredHinge(MulticlassHinge):
         self.classes = len(D)
         self._margins = D
         self._similarity = None if M is None or np.array_equal(M, np.eye(len(D))) else M
+        self._form = CompiledLoss(self.name, margins=D, similarity=self._similarity)
 
     @property
     def label_margins(self) -> Array:
@@ -147,7 +150,7 @@ class StructuredHinge(MulticlassHinge):
     def label_similarity(self) -> Array | None:
         return self._similarity
 
-    def _check_rule(self, rule: str) -> None:
+    def check_rule(self, rule: str) -> None:
         if rule == "exact" and self._similarity is not None:
             raise ValueError(
                 "rule 'exact' of structured_hinge needs the identity as label similarity; use rule 'runner_up'"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from nystream._core import losses as _core
+from nystream._core.losses import CompiledLoss
 from nystream.losses.scalar import ScalarLoss
 from nystream.params import positive
 from nystream.types import Array
@@ -27,6 +27,8 @@ class Squared(ScalarLoss):
     """
 
     name: ClassVar[str] = "squared"
+    estimates_mean: ClassVar[bool] = True
+    tail_curvature: ClassVar[float] = 2.0
 
     def curvature(self, clip: float, bound: float | None = None) -> float:
         return 0.5 / (clip + _bound(clip, bound)) ** 2
@@ -75,10 +77,11 @@ class EpsilonInsensitive(ScalarLoss):
     """
 
     name: ClassVar[str] = "epsilon_insensitive"
+    adaptable: ClassVar[Literal["margin", "tube"] | None] = "tube"
 
     def __init__(self, eps: float = 0.1) -> None:
         self.eps = positive("eps", eps, zero=True)
-        self._form = (_core.CODES[self.name], float(eps))
+        self._form = CompiledLoss(self.name, eps)
 
     def lipschitz(self, clip: float, bound: float | None = None) -> float:
         return 1.0
@@ -110,7 +113,7 @@ class Huber(ScalarLoss):
 
     def __init__(self, delta: float = 1.0) -> None:
         self.delta = positive("delta", delta)
-        self._form = (_core.CODES[self.name], float(delta))
+        self._form = CompiledLoss(self.name, delta)
 
     def curvature(self, clip: float, bound: float | None = None) -> float:
         reach = clip + _bound(clip, bound)
@@ -143,11 +146,14 @@ class Pinball(ScalarLoss):
     """
 
     name: ClassVar[str] = "pinball"
-    symmetric: ClassVar[bool] = False
 
     def __init__(self, q: float = 0.5) -> None:
         self.q = positive("q", q, below=1.0)
-        self._form = (_core.CODES[self.name], float(q))
+        self._form = CompiledLoss(self.name, q)
+
+    @property
+    def symmetric(self) -> bool:
+        return self.q == 0.5
 
     def lipschitz(self, clip: float, bound: float | None = None) -> float:
         return max(self.q, 1.0 - self.q)

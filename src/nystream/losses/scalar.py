@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core import losses as _core
+from nystream._core.losses import CompiledLoss
 from nystream.losses.base import Loss
 from nystream.types import Array
 
@@ -16,33 +16,33 @@ NUMBER = (float, int)
 
 
 class ScalarLoss(Loss):
-    """A loss with one constant at most, known to the compiled loops.
+    """A loss with one constant at most, known to the compiled loops; constructors set `_form`.
 
     The NumPy forms `_value`, `_grad`, `_second`, `_implicit` are the definition. Python numbers (and NumPy float
-    scalars) go through the compiled twins in `_core.losses`, which cost a function call instead of a dozen ufuncs.
+    scalars) go through their compiled twins, which cost a function call instead of a dozen ufuncs.
     """
 
     def __init__(self) -> None:
-        self._form = (_core.CODES[self.name], 0.0)
+        self._form = CompiledLoss(self.name)
 
     def value(self, y: Any, p: Any) -> Any:
         if isinstance(p, NUMBER) and isinstance(y, NUMBER):
-            return _core.value(*self._form, y, p)
+            return self._form.value(y, p)
         return self._value(_array(y), _array(p))
 
     def grad(self, y: Any, p: Any) -> Any:
         if isinstance(p, NUMBER) and isinstance(y, NUMBER):
-            return _core.grad(*self._form, y, p)
+            return self._form.grad(y, p)
         return self._grad(_array(y), _array(p))
 
     def second(self, y: Any, p: Any) -> Any:
         if isinstance(p, NUMBER) and isinstance(y, NUMBER):
-            return _core.second(*self._form, y, p)
+            return self._form.second(y, p)
         return self._second(_array(y), _array(p))
 
     def implicit(self, y: Any, p: Any, s: Any, c: Any) -> Any:
         if isinstance(p, NUMBER) and isinstance(y, NUMBER) and isinstance(s, NUMBER) and isinstance(c, NUMBER):
-            return _core.implicit(*self._form, y, p, s, c)
+            return self._form.implicit(y, p, s, c)
         s, c = _array(s), _array(c)
         live = (s > 0) & (c > 0)
         with np.errstate(over="ignore"):  # r/s for a vanishing s is infinite before it is clipped
@@ -50,8 +50,8 @@ class ScalarLoss(Loss):
         return np.where(live, alpha, 0.0)[()]
 
     @property
-    def compiled(self) -> tuple[int, float, float]:
-        return (*self._form, 0.0)
+    def compiled(self) -> CompiledLoss:
+        return self._form
 
     def _value(self, y: Array, p: Array) -> Any:
         raise NotImplementedError

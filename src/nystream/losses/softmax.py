@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import softmax as _softmax
 from scipy.special import wrightomega
 
+from nystream._core.losses import CompiledLoss
 from nystream.losses.vector import Labels, VectorLoss
 from nystream.params import at_least
-from nystream.types import Array
+from nystream.types import Array, Link
 
 __all__ = ["Softmax"]
 
@@ -42,16 +43,17 @@ class Softmax(VectorLoss):
     """
 
     name: ClassVar[str] = "softmax"
-    link: ClassVar[str | None] = "softmax"
     default_clip: ClassVar[float | None] = 2.0
+    link: ClassVar[Link | None] = "softmax"
 
     def __init__(self, classes: int | None = None) -> None:
         self.classes = None if classes is None else at_least("classes", classes, 2)
+        self._form = CompiledLoss(self.name)
 
     def curvature(self, clip: float, bound: float | None = None) -> float:
         return 0.0 if self.classes is None else math.exp(-2.0 * clip) / (self.classes - 1)
 
-    def _check_rule(self, rule: str) -> None:
+    def check_rule(self, rule: str) -> None:
         if rule != "exact":
             raise ValueError("softmax has one implicit step, rule 'exact'; 'runner_up' belongs to the hinges")
 

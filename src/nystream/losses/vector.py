@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core import losses as _core
+from nystream._core.losses import CompiledLoss
 from nystream.losses.base import Loss
 from nystream.params import one_of
 from nystream.types import Array, LabelKind
@@ -24,32 +24,25 @@ class VectorLoss(Loss):
 
     y a number and p (K,) give one value, a gradient (K,), a Hessian (K, K), a step (K,), through the compiled forms;
     y (n,) and p (n, K) give n of each, through the NumPy forms `_value`, `_grad`, `_second`, `_exact`, which are the
-    definition. With `classes=None` any K is understood, so that the scores may grow with the labels.
+    definition. With `classes=None` any K is understood, so that the scores may grow with the labels. Constructors set
+    `_form`.
     """
 
     labels: ClassVar[LabelKind] = "class"
     multiclass: ClassVar[bool] = True
 
-    @property
-    def label_margins(self) -> Array | None:
-        """(K, K) margins D that the loss asks for between labels; None: 1 off the diagonal, or no margins at all."""
-        return None
-
-    @property
-    def label_similarity(self) -> Array | None:
-        """(K, K) matrix M of the joint kernel k(x, x') M[y, y']; None: the identity."""
-        return None
+    _form: CompiledLoss
 
     def value(self, y: Any, p: Any) -> Any:
         """L(y, p): a float, or (n,)."""
         if np.ndim(p) == 1:
-            return _core.multi_value(self._code, self.label_margins, int(y), p)
+            return self._form.multi_value(int(y), p)
         return self._value(*self._block(y, p))
 
     def grad(self, y: Any, p: Any) -> Any:
         """A subgradient in p: (K,), or (n, K). Its entries sum to 0."""
         if np.ndim(p) == 1:
-            return _core.multi_grad(self._code, self.label_margins, int(y), p)
+            return self._form.multi_grad(int(y), p)
         return self._grad(*self._block(y, p))
 
     def second(self, y: Any, p: Any) -> Any:
@@ -64,11 +57,9 @@ class VectorLoss(Loss):
         rule : "exact" for that minimiser; "runner_up" moves only y and its strongest rival (hinges only).
         scores : the scores that choose the rival of "runner_up", where they are not p.
         """
-        self._check_rule(one_of("rule", rule, RULES))
+        self.check_rule(one_of("rule", rule, RULES))
         if np.ndim(p) == 1:
-            code = _core.RUNNER_UP if rule == "runner_up" else _core.EXACT
-            tables = self.label_margins, self.label_similarity
-            return _core.multi_implicit(self._code, code, *tables, int(y), p, scores, s, c)
+            return self._form.multi_implicit(rule, int(y), p, scores, s, c)
         y, p = self._block(y, p)
         s, c = (np.broadcast_to(np.asarray(v, dtype=np.float64), (len(p),))[:, None] for v in (s, c))
         live = (s > 0) & (c > 0)
@@ -86,12 +77,8 @@ class VectorLoss(Loss):
         return math.sqrt(2.0)
 
     @property
-    def compiled(self) -> tuple[int, float, float]:
-        return (self._code, 0.0, 0.0)
-
-    @property
-    def _code(self) -> int:
-        return _core.CODES[self.name]
+    def compiled(self) -> CompiledLoss:
+        return self._form
 
     def _block(self, y: Any, p: Any) -> tuple[Labels, Array]:
         p = np.asarray(p, dtype=np.float64)
@@ -104,9 +91,6 @@ class VectorLoss(Loss):
         if self.label_margins is not None and len(self.label_margins) != p.shape[1]:
             raise ValueError(f"{p.shape[1]} scores do not fit a label table of shape {self.label_margins.shape}")
         return y, p
-
-    def _check_rule(self, rule: str) -> None:
-        """Refuse a rule that this loss does not have."""
 
     def _value(self, y: Labels, p: Array) -> Array:
         raise NotImplementedError

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
 
 from nystream.metrics.base import Direction
 from nystream.params import Params
@@ -128,8 +126,7 @@ class Bytes(Meter):
 class Weights(Meter):
     """What the parts of a learner, experts say, count for now: a column `weights[name]` for each of them.
 
-    It is the learner's own `weights()`: numbers by name, or an array, whose parts are called 1, 2, ... in order and
-    averaged over several outputs. Learners without it have no such column.
+    It is the learner's own `weights()`: shares by name. Learners without it have no such column.
     """
 
     name = "weights"
@@ -141,13 +138,7 @@ class Weights(Meter):
     @staticmethod
     def parts_of(learner: Any) -> dict[str, float]:
         """The weights of a learner's parts by name; none if it has no such parts."""
-        if not learner.can("weights"):
-            return {}
-        found: Any = learner.weights()
-        if not isinstance(found, Mapping):
-            rows = np.asarray(found, dtype=np.float64)
-            found = {str(i): row.mean() for i, row in enumerate(rows, 1)}
-        return {part: float(value) for part, value in found.items()}
+        return dict(learner.weights()) if learner.can("weights") else {}
 
     @classmethod
     def parts(cls, columns: Iterable[str]) -> dict[str, str]:

@@ -50,7 +50,7 @@ def opposed(loss: str, rounds: Array, seed: int) -> Regret:
     lost = np.cumsum(value(y, p))
     best, bound = zip(*(_best(loss, X[:n], y[:n]) for n in rounds.tolist()), strict=True)
     norm2, values = bound[-1]
-    return Regret(rounds, lost[rounds - 1] - np.array(best), learner.regret_bound(norm2, values))
+    return Regret(rounds, lost[rounds - 1] - np.array(best), learner.bound_terms(norm2, values).total)
 
 
 def _best(loss: str, X: Array, y: Array) -> tuple[float, tuple[float, Array]]:

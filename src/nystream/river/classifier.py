@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream.choice import able, chosen
+from nystream.choice import chosen
 from nystream.compose.classes import ClassLearner, class_learner
 from nystream.learners.base import Learner
 from nystream.river.columns import Features
@@ -90,8 +90,7 @@ class KernelClassifier(Named, MiniBatchClassifier):
 
     def explain(self) -> str:
         """What carries the predictions now, in words; of learners that can say, as the default."""
-        learners = self._model.learners or [self._model.learner]
-        return "\n".join(able(learner, "explain", "explanation")() for learner in learners)
+        return str(self._model.explain())
 
     def _numbers(self, labels: list[Hashable]) -> dict[Hashable, int]:
         """Numbers of the labels known, those given included; unchanged if there is no new one."""

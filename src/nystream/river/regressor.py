@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nystream.choice import able, chosen
+from nystream.choice import chosen
 from nystream.inputs import as_block
 from nystream.learners.base import Learner
 from nystream.river.columns import Features, number_of
@@ -57,10 +57,9 @@ class KernelRegressor(Named, MiniBatchRegressor):
 
         From minus to plus infinity while too few rows have been learnt.
         """
-        interval = able(self._model, "predict_interval", "intervals")
-        if not self._model.n_seen:
+        if self._model.can("predict_interval") and not self._model.n_seen:
             return -math.inf, math.inf
-        low, high = interval(self._columns.row(x)[None], coverage)
+        low, high = self._model.predict_interval(self._columns.row(x)[None], coverage)
         return float(low[0]), float(high[0])
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -74,4 +73,4 @@ class KernelRegressor(Named, MiniBatchRegressor):
 
     def explain(self) -> str:
         """What carries the predictions now, in words; of learners that can say, as the default."""
-        return str(able(self._model, "explain", "explanation")())
+        return self._model.explain()

@@ -10,6 +10,8 @@ from nystream.types import Array
 
 __all__ = ["RunningScale"]
 
+LARGEST = 1e140
+"""Of a value: sums of the squares of larger ones may overflow."""
 PART = 256
 """Rows of which all running sums are held at once."""
 
@@ -34,6 +36,16 @@ class RunningScale(Params):
         self.count_ = np.zeros(d)
         self.total_ = np.zeros(d)
         self.spread_ = np.zeros(d)
+
+    def check(self, X: Array) -> None:
+        """Refuse rows with numbers whose squares cannot be added up."""
+        bad = np.abs(X) > LARGEST
+        if bad.any():
+            row, column = np.argwhere(bad)[0].tolist()
+            raise ValueError(
+                f"x has {X[row, column]:g} at row {row}, column {column}, too large for a standard deviation; "
+                "scale the inputs"
+            )
 
     def __call__(self, X: Array) -> Array:
         """Count the rows of X, in order, and scale each by what was seen up to it."""
@@ -61,6 +73,8 @@ class RunningScale(Params):
 
     def step(self, x: Array) -> Array:
         """`__call__` on one row (d,), to the last bit; with less ado where no value is missing, now or so far."""
+        if not x.dot(x) < LARGEST**2:
+            self.check(x[None])
         self._all_counted = self._all_counted or bool(self.count_.all())
         if not (self._all_counted and all_finite(x)):
             scaled: Array = self(x[None])[0]
@@ -78,6 +92,15 @@ class RunningScale(Params):
             deviation[spread == 0.0] = 1.0
         u /= deviation
         return u
+
+    def mark(self) -> tuple[Array, ...]:
+        """What `rewind` needs to forget the rows counted from now on."""
+        return self.first_.copy(), self.count_, self.total_, self.spread_
+
+    def rewind(self, mark: tuple[Array, ...]) -> None:
+        """Back to what there was at the mark."""
+        self.first_, self.count_, self.total_, self.spread_ = mark
+        self._all_counted = False
 
     def scaled(self, X: Array) -> Array:
         """Each row of X as if it came next, alone: what `__call__` would make of it. Changes nothing."""

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from nystream.choice import able, chosen
+from nystream.choice import chosen
 from nystream.compose.classes import class_learner
 from nystream.learners.base import Learner
 from nystream.sklearn.base import ClassifierMixin, Online, batch, check_classification_targets, check_is_fitted
@@ -104,7 +104,8 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
 
     def explain(self) -> str:
         """What carries the predictions now, in words; of learners that can say, as the default."""
-        return "\n".join(able(learner, "explain", "explanation")() for learner in self.learners_)
+        check_is_fitted(self, "coding_")
+        return str(self.coding_.explain())
 
     @property
     def learners_(self) -> list[Learner]:

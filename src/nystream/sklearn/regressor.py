@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from nystream.choice import able, chosen
+from nystream.choice import chosen
 from nystream.learners.base import Learner
 from nystream.sklearn.base import Online, RegressorMixin, batch, check_is_fitted
 from nystream.types import Array
@@ -73,16 +73,16 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Lower and upper ends, shaped as `predict`, of intervals that cover this share of the labels to come.
 
-        Of learners with intervals, as the default; a ValueError with others.
+        Of learners with intervals, as the default; refused (`nystream.Unable`) by others.
         """
         X = self._clean(X, "learner_")
-        ends: tuple[Array, Array] = able(self.learner_, "predict_interval", "intervals")(X, coverage)
+        ends: tuple[Array, Array] = self.learner_.predict_interval(X, coverage)
         return ends
 
     def explain(self) -> str:
         """What carries the predictions now, in words; of learners that can say, as the default."""
         check_is_fitted(self, "learner_")
-        return str(able(self.learner_, "explain", "explanation")())
+        return str(self.learner_.explain())
 
     def _real(self) -> Learner:
         learner = chosen(self.learner)

@@ -95,7 +95,7 @@ class OGD(Solver):
         self.method = one_of("method", method, tuple(MOMENTS))
         self.average = average
         self._loss = as_loss(loss)
-        if getattr(self._loss, "label_similarity", None) is not None and method not in ("sgd", "implicit"):
+        if self._loss.label_similarity is not None and method not in ("sgd", "implicit"):
             raise ValueError(
                 f"method={method!r} rescales single coordinates, and a label similarity M has none of its own (any "
                 "square root of M gives some); use method='sgd' or 'implicit', or no similarity"

@@ -1,6 +1,10 @@
 """Streams of examples: files, pipes, arrays, generators, adversaries, and what can be chained onto them."""
 
-from nystream.streams.adversary import Adversary, alternating, greedy_adversary
+import importlib as _importlib
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
+from nystream.streams.alternating import alternating
 from nystream.streams.base import Stream
 from nystream.streams.binary import numpy
 from nystream.streams.columnar import parquet
@@ -13,6 +17,9 @@ from nystream.streams.svmlight import libsvm
 from nystream.streams.synth import bumps, checkerboard, sine
 from nystream.streams.transforms import rescale, shuffle, skip, standardize, take
 from nystream.streams.weka import arff
+
+if TYPE_CHECKING:
+    from nystream.streams.adversary import Adversary, greedy_adversary
 
 __all__ = [
     "GENERATORS",
@@ -43,3 +50,16 @@ __all__ = [
     "switching",
     "take",
 ]
+
+
+if not TYPE_CHECKING:  # for which every name would be there
+
+    def __getattr__(name: str) -> _Any:
+        """The adversary on first use: it needs an optimiser, which takes longer to load than all other streams."""
+        if name in ("Adversary", "greedy_adversary"):
+            return getattr(_importlib.import_module("nystream.streams.adversary"), name)
+        raise AttributeError(f"module 'nystream.streams' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from nystream.streams.adversary import alternating
+from nystream.streams.alternating import alternating
 from nystream.streams.base import Stream
 from nystream.streams.binary import numpy
 from nystream.streams.columnar import parquet

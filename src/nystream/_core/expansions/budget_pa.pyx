@@ -48,7 +48,7 @@ cdef class Simple(Mistakes):
         cdef double w = 0
         for c in range(self.K):
             self.past[c] = self.f.a[c * self.f.capacity + r]
-        self.rule.mix(self.past)
+        self.loss.mix(self.past)
         for c in range(self.K):
             w += self.f.a[c * self.f.capacity + r] * self.past[c]
         return max(w, 0.0)

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream._core.expansions.expansion import Terms
+from nystream._core.losses import OutputLoss
 
 _Array = npt.NDArray[np.float64]
 
@@ -14,7 +15,7 @@ class Correction:
     @property
     def K(self) -> int: ...
     @property
-    def columns(self) -> int: ...
+    def loss(self) -> OutputLoss: ...
 
 class Blocks:
     def step(self, x: _Array, y: _Array, weight: float, t: int) -> _Array: ...

@@ -7,8 +7,8 @@ from libc.math cimport INFINITY, fabs
 
 from nystream._core.expansions.expansion cimport Terms
 from nystream._core.linalg.linear_kernel cimport clean
-from nystream._core.scalar_losses cimport (LOSS_EPSILON, MULTI_EXACT, MULTI_RUNNER_UP, loss_grad, loss_implicit,
-                                           multi_grad, multi_implicit, multi_mix, multi_pair, multi_rival)
+from nystream._core.losses cimport OutputLoss
+from nystream._core.scalar_losses cimport LOSS_EPSILON, MULTI_RUNNER_UP, multi_pair, multi_rival
 
 cnp.import_array()
 
@@ -20,35 +20,18 @@ RULES = {"gradient": GRADIENT, "perceptron": PERCEPTRON, "capped": CAPPED, "soft
 cdef class Correction:
     """The coefficients alpha (K) that a round asks for, given the label, the scores p and s = k(x, x).
 
-    gradient    -weight l'(p), any loss; a loss that only Python knows is asked there
+    gradient    -weight l'(p), any loss
     perceptron  y if y p <= 0; for classes, +1 at the label and -1 at its strongest rival unless it leads
     capped      argmin s/2 |alpha|^2 + C l(p + s alpha): PA-I, and PA for C infinite
     soft        argmin s/2 |alpha|^2 + C l(p + s alpha)^2: PA-II
     The last two know the hinges and the tube; "runner_up" moves only the label and its strongest rival.
     A loss with label similarities M has the joint kernel k(x, x') M[y, y']: coefficients alpha move the scores by
-    k(x, x') M alpha, see `mix`, and a pair of labels that M cannot tell apart is left alone. There the last two have
-    only "runner_up".
+    k(x, x') M alpha, see `loss.mix`, and a pair of labels that M cannot tell apart is left alone. There the last two
+    have only "runner_up".
     """
 
     def __init__(self, object loss, str rule, Py_ssize_t K, double C=1.0, str multiclass="exact"):
-        margins, similarity = getattr(loss, "label_margins", None), getattr(loss, "label_similarity", None)
-        work = np.zeros(K)
-        self.loss, self.rule, self.K, self.C = loss, RULES[rule], K, C
-        self.multiclass, self.columns = loss.multiclass, 1 if loss.multiclass else K
-        self.kind, self.a, self.b = loss.compiled or (-1, 0.0, 0.0)
-        self.multi_rule = MULTI_RUNNER_UP if multiclass == "runner_up" else MULTI_EXACT
-        self.margins = clean(margins, K, K) if margins is not None else NULL
-        self.similarity = clean(similarity, K, K) if similarity is not None else NULL
-        self.work = <double*> clean(work, -1, K)
-        self._arrays = (margins, similarity, work)
-
-    cdef void mix(self, double* v) noexcept nogil:
-        """v <- M v: the scores of raw outputs, or what coefficients do to the scores."""
-        multi_mix(self.similarity, <int> self.K, v, self.work)
-
-    cdef int check(self, const double* y, Py_ssize_t n) except -1:
-        """Labels that the loss understands, before anything changes."""
-        return check_classes(y, n, self.K) if self.multiclass else 0
+        self.loss, self.rule, self.K, self.C = OutputLoss(loss, K, multiclass), RULES[rule], K, C
 
     cdef int ask(self, const double* y, const double* p, double s, double weight, double* alpha) except -1 nogil:
         """Fill alpha; 1 if any of it is not 0, else 0."""
@@ -59,7 +42,7 @@ cdef class Correction:
         elif self.rule == PERCEPTRON:
             self.perceptron(y, p, alpha)
         elif self.rule == CAPPED:
-            self.capped(y, p, s, self.C * weight, alpha)
+            self.loss.implicit(y, p, p, s, self.C * weight, alpha)
         else:
             self.soft(y, p, s, 1 / (2 * self.C * weight), alpha)
         for c in range(self.K):
@@ -68,32 +51,15 @@ cdef class Correction:
 
     cdef int gradient(self, const double* y, const double* p, double weight, double* alpha) except -1 nogil:
         cdef Py_ssize_t c
-        if self.kind < 0:
-            with gil:
-                self.ask_python(y, p, alpha)
-        elif self.multiclass:
-            multi_grad(self.kind, self.margins, <int> self.K, <int> y[0], p, alpha)
-        else:
-            for c in range(self.K):
-                alpha[c] = loss_grad(self.kind, self.a, self.b, y[c], p[c])
+        self.loss.gradient(y, p, alpha)
         for c in range(self.K):
             alpha[c] *= -weight
-        return 0
-
-    cdef int ask_python(self, const double* y, const double* p, double* g) except -1:
-        cdef Py_ssize_t c
-        if self.multiclass:
-            values = self.loss.grad(int(y[0]), np.array([p[c] for c in range(self.K)]))
-        else:
-            values = [self.loss.grad(y[c], p[c]) for c in range(self.K)]
-        for c in range(self.K):
-            g[c] = values[c]
         return 0
 
     cdef void perceptron(self, const double* y, const double* p, double* alpha) noexcept nogil:
         cdef Py_ssize_t c
         cdef int rival, label
-        if not self.multiclass:
+        if not self.loss.multiclass:
             for c in range(self.K):
                 alpha[c] = y[c] if y[c] * p[c] <= 0 else 0
             return
@@ -101,17 +67,8 @@ cdef class Correction:
         rival = multi_rival(NULL, <int> self.K, label, p)
         for c in range(self.K):
             alpha[c] = 0
-        if rival >= 0 and p[label] <= p[rival] and multi_pair(self.similarity, <int> self.K, label, rival) > 0:
+        if rival >= 0 and p[label] <= p[rival] and multi_pair(self.loss.similarity, <int> self.K, label, rival) > 0:
             alpha[label], alpha[rival] = 1, -1
-
-    cdef void capped(self, const double* y, const double* p, double s, double c, double* alpha) noexcept nogil:
-        cdef Py_ssize_t i
-        if self.multiclass:
-            multi_implicit(self.kind, self.multi_rule, self.margins, self.similarity, <int> self.K, <int> y[0], p, p, s,
-                           c, self.work, alpha)
-            return
-        for i in range(self.K):
-            alpha[i] = loss_implicit(self.kind, self.a, self.b, y[i], p[i], s, c)
 
     cdef void soft(self, const double* y, const double* p, double s, double slack, double* alpha) noexcept nogil:
         """With xi the loss that is left, C xi^2 has the slope that alpha pays for: s becomes s + slack, 1/(2C)."""
@@ -120,18 +77,18 @@ cdef class Correction:
         if not (s > 0 and slack < INFINITY):
             for i in range(self.K):
                 alpha[i] = 0
-        elif self.multiclass:
-            if self.multi_rule == MULTI_RUNNER_UP:
-                soft_pair(self.margins, self.similarity, self.K, <Py_ssize_t> y[0], p, s, slack, alpha)
+        elif self.loss.multiclass:
+            if self.loss.rule == MULTI_RUNNER_UP:
+                soft_pair(self.loss.margins, self.loss.similarity, self.K, <Py_ssize_t> y[0], p, s, slack, alpha)
             else:
-                soft_classes(self.margins, self.K, <Py_ssize_t> y[0], p, s, slack, alpha)
-        elif self.kind == LOSS_EPSILON:
+                soft_classes(self.loss.margins, self.K, <Py_ssize_t> y[0], p, s, slack, alpha)
+        elif self.loss.code == LOSS_EPSILON:
             for i in range(self.K):
-                excess = fabs(y[i] - p[i]) - self.a
+                excess = fabs(y[i] - p[i]) - self.loss.constant
                 alpha[i] = 0 if excess <= 0 else excess / (s + slack) if y[i] > p[i] else -excess / (s + slack)
         else:
             for i in range(self.K):
-                excess = self.a - y[i] * p[i]
+                excess = self.loss.constant - y[i] * p[i]
                 alpha[i] = y[i] * excess / (s + slack) if excess > 0 else 0
 
 
@@ -178,19 +135,10 @@ cdef void soft_classes(const double* D, Py_ssize_t K, Py_ssize_t y, const double
     alpha[y] = total
 
 
-cdef int check_classes(const double* y, Py_ssize_t n, Py_ssize_t K) except -1:
-    """Class numbers are used as indices: refuse one that has no output, before anything changes."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        if not 0 <= y[i] < K:
-            raise ValueError(f"y must be a class number below {K}, got {y[i]:g}")
-    return 0
-
-
 cdef class Blocks:
     """Rounds on the terms of an expansion, a block after the other, whose kernel rows come from one product.
 
-    Subclasses set f, K and multiclass, and write `round`; `room` and `prepare` where blocks need more. A round begins
+    Subclasses set f, K and loss, and write `round`; `room` and `prepare` where blocks need more. A round begins
     with f.begin(j) and fills p (K) before it looks at y.
     """
 
@@ -209,9 +157,8 @@ cdef class Blocks:
         """Round t (the first is 1) on x (d,) with label y (K,), or (1,) for a class number -> prediction (K,)."""
         cdef cnp.npy_intp K = self.K
         cdef cnp.ndarray p = cnp.PyArray_EMPTY(1, &K, cnp.NPY_FLOAT64, 0)
-        cdef const double* label = clean(y, -1, 1 if self.multiclass else self.K)
-        if self.multiclass:
-            check_classes(label, 1, self.K)
+        cdef const double* label = clean(y, -1, self.loss.columns)
+        self.loss.check(label, 1)
         self.f.open(x, 0, 1, self.room())
         self.prepare(x, 0, 1)
         self.round(0, label, weight, t, <double*> cnp.PyArray_DATA(p))
@@ -220,13 +167,12 @@ cdef class Blocks:
 
     def run(self, cnp.ndarray X, cnp.ndarray Y, object weights, long long t):
         """Rounds t, t + 1, ... on the rows of X -> predictions (n, K), each made before its label was read."""
-        cdef Py_ssize_t i, j, b, n = cnp.PyArray_DIM(X, 0), columns = 1 if self.multiclass else self.K
+        cdef Py_ssize_t i, j, b, n = cnp.PyArray_DIM(X, 0), columns = self.loss.columns
         cdef const double* y = clean(Y, n, columns)
         cdef const double* weight = clean(weights, -1, n) if weights is not None else NULL
         cdef cnp.ndarray P = np.empty((n, self.K))
         cdef double* p = <double*> cnp.PyArray_DATA(P)
-        if self.multiclass:
-            check_classes(y, n, self.K)
+        self.loss.check(y, n)
         for i in range(0, n, BLOCK):
             b = min(<Py_ssize_t> BLOCK, n - i)
             self.f.open(X, i, b, self.room())
@@ -240,10 +186,10 @@ cdef class Blocks:
 
 
 cdef class Loop(Blocks):
-    """Blocks whose rounds ask a `Correction`; p comes from `scores` and the rule's `mix`."""
+    """Blocks whose rounds ask a `Correction`; p comes from `scores` and the loss's `mix`."""
 
     def __init__(self, Terms terms, Correction rule, object limit=None):
-        self.f, self.rule, self.K, self.multiclass = terms, rule, terms.K, rule.multiclass
+        self.f, self.rule, self.loss, self.K = terms, rule, rule.loss, terms.K
         self.limit = Blocks.room(self) if limit is None else limit
         self._alpha = np.zeros(self.K)
         self.alpha = <double*> clean(self._alpha, -1, self.K)

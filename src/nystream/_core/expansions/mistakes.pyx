@@ -24,7 +24,7 @@ cdef class Mistakes(Loop):
         cdef double own
         self.f.begin(j)
         self.scores(j, p)
-        self.rule.mix(p)
+        self.loss.mix(p)
         own = self.f.k_own()
         if own > 0 and self.rule.ask(y, p, own, weight, self.alpha):     # where k(x, x) = 0, k(x, .) is 0
             self.keep(own, t)

@@ -34,7 +34,7 @@ cdef class Pegasos(Loop):
         cdef int active
         self.begin(j)
         self.scores(j, p)
-        self.rule.mix(p)
+        self.loss.mix(p)
         own = self.f.k_own()
         active = self.rule.ask(y, p, own, weight * rate, self.alpha)
         self.f.scale = rate

@@ -32,7 +32,7 @@ cdef class Projections(Loop):
         cdef double margin, own, delta2
         self.f.begin(j)
         self.scores(j, p)
-        self.rule.mix(p)
+        self.loss.mix(p)
         margin = self.direct(y, p)
         if margin > 0 and not (self.plus and margin < 1):
             return 0
@@ -53,7 +53,7 @@ cdef class Projections(Loop):
         """alpha: the direction of a correction; the margin by which p is right."""
         cdef Py_ssize_t c
         cdef int label, rival
-        if not self.rule.multiclass:
+        if not self.loss.multiclass:
             self.alpha[0] = y[0]
             return y[0] * p[0]
         label = <int> y[0]
@@ -61,7 +61,7 @@ cdef class Projections(Loop):
         for c in range(self.K):
             self.alpha[c] = 0
         self.alpha[label], self.alpha[rival] = 1, -1
-        self.square = multi_pair(self.rule.similarity, <int> self.K, label, rival)
+        self.square = multi_pair(self.loss.similarity, <int> self.K, label, rival)
         return p[label] - p[rival]
 
     cdef void improve(self, double loss, double own, double delta2) noexcept nogil:

@@ -8,7 +8,7 @@ from libc.math cimport exp
 from nystream._core.expansions.expansion cimport Terms
 from nystream._core.linalg.linear_kernel cimport clean
 from nystream._core.expansions.loop cimport Blocks
-from nystream._core.scalar_losses cimport LOSS_SOFTMAX, loss_grad, loss_second, multi_grad, multi_mix
+from nystream._core.losses cimport OutputLoss
 
 cnp.import_array()
 
@@ -19,33 +19,24 @@ cdef class MetaDescent(Blocks):
     """Works on terms with 2 K outputs, f_c and v_c side by side, and on the learner's array meta = (eta, <f,f>, <f,v>).
 
     Both sets of coefficients carry the scale of the terms, which is the decay of f; so only those of v are touched
-    in every round. With label similarities M the scores are M times the outputs, and <f,v> counts coefficients by M. A
-    loss whose `compiled` is None is asked in Python, row by row.
+    in every round. With label similarities M the scores are M times the outputs, and <f,v> counts coefficients by M.
     """
-    cdef object loss
     cdef tuple arrays
     cdef double *meta
     cdef double *scratch
     cdef double *near
-    cdef const double *margins
-    cdef const double *similarity
     cdef Py_ssize_t budget
-    cdef int kind
-    cdef double a, b, lam, mu, keep, clamp
+    cdef double lam, mu, keep, clamp
 
     def __init__(self, Terms terms, object loss, cnp.ndarray meta, *, double lam, double mu, double decay, double clamp,
                  Py_ssize_t budget):
         K = self.K = terms.K // 2
-        margins, similarity = getattr(loss, "label_margins", None), getattr(loss, "label_similarity", None)
-        scratch, near = np.zeros((8, K)), np.zeros(budget + 1)
-        self.arrays = (meta, scratch, near, margins, similarity)
-        self.f, self.loss, self.multiclass = terms, loss, loss.multiclass
-        self.kind, self.a, self.b = loss.compiled or (-1, 0.0, 0.0)
+        scratch, near = np.zeros((6, K)), np.zeros(budget + 1)
+        self.arrays = (meta, scratch, near)
+        self.f, self.loss = terms, OutputLoss(loss, K)
         self.lam, self.mu, self.keep, self.clamp, self.budget = lam, mu, decay, clamp, budget
         self.meta = <double*> clean(meta, -1, 3)
-        self.scratch, self.near = <double*> clean(scratch, 8, K), <double*> clean(near, -1, budget + 1)
-        self.margins = clean(margins, K, K) if margins is not None else NULL
-        self.similarity = clean(similarity, K, K) if similarity is not None else NULL
+        self.scratch, self.near = <double*> clean(scratch, 6, K), <double*> clean(near, -1, budget + 1)
 
     cdef Py_ssize_t room(self) noexcept:
         return self.budget + 1 if self.budget else Blocks.room(self)
@@ -63,11 +54,14 @@ cdef class MetaDescent(Blocks):
         self.f.scores(self.f.row(), both)
         for c in range(K):
             p[c], v[c] = both[2 * c], both[2 * c + 1]
-        self._mix(p)
-        self._mix(v)
-        self._ask(y, p, v, weight, xi, Hv)
+        self.loss.mix(p)
+        self.loss.mix(v)
+        self.loss.gradient(y, p, xi)
+        self.loss.curved(y, p, xi, v, Hv)
         grad = lam * fv
         for c in range(K):
+            xi[c] *= weight
+            Hv[c] *= weight
             grad += xi[c] * v[c]
         eta = self.meta[0] * exp(min(max(-self.mu * grad, -self.clamp), self.clamp))
         if lam and eta > SAFE / lam:
@@ -78,7 +72,7 @@ cdef class MetaDescent(Blocks):
         self._decay(a1, b2)
         for c in range(K):
             moved[c] = -eta * xi[c]
-        self._mix(moved)
+        self.loss.mix(moved)
         for c in range(K):
             a2, b3 = -eta * xi[c], -eta * (xi[c] + self.keep * Hv[c])
             self.meta[1] += 2 * a1 * a2 * p[c] + a2 * moved[c] * own
@@ -90,10 +84,6 @@ cdef class MetaDescent(Blocks):
             if self.budget and self.f.n > self.budget:
                 self._drop_oldest()
         return 0
-
-    cdef void _mix(self, double* v) noexcept nogil:
-        """v <- M v."""
-        multi_mix(self.similarity, <int> self.K, v, self.scratch + 6 * self.K)
 
     cdef void _decay(self, double a1, double b2) noexcept nogil:
         """A <- a1 A, B <- b1 B + b2 A with b1 = keep a1; both are stored in units of the scale, which takes up a1."""
@@ -123,52 +113,12 @@ cdef class MetaDescent(Blocks):
         k = self.f.diag[p]
         for c in range(self.K):
             f[c], mine[c] = both[2 * c], self.f.scale * self.f.a[2 * c * self.f.capacity + p]
-        self._mix(f)
-        self._mix(mine)
+        self.loss.mix(f)
+        self.loss.mix(mine)
         for c in range(self.K):
             A = self.f.scale * self.f.a[2 * c * self.f.capacity + p]
             B = self.f.scale * self.f.a[(2 * c + 1) * self.f.capacity + p]
             self.meta[1] -= 2 * A * f[c] - A * mine[c] * k
             self.meta[2] -= mine[c] * both[2 * c + 1] + B * f[c] - mine[c] * B * k
         self.f.drop(p)
-        return 0
-
-    cdef int _ask(self, const double* y, const double* p, const double* v, double weight, double* xi,
-                  double* Hv) except -1 nogil:
-        """xi = l'(p) and Hv = l''(p) v."""
-        cdef Py_ssize_t c
-        cdef double mean = 0
-        if self.kind < 0:
-            with gil:
-                self._ask_python(y, p, v, xi, Hv)
-        elif not self.multiclass:
-            for c in range(self.K):
-                xi[c] = loss_grad(self.kind, self.a, self.b, y[c], p[c])
-                Hv[c] = loss_second(self.kind, self.a, self.b, y[c], p[c]) * v[c]
-        else:
-            multi_grad(self.kind, self.margins, <int> self.K, <int> y[0], p, xi)
-            if self.kind == LOSS_SOFTMAX:       # H = diag(pi) - pi pi', and xi = pi - e_y
-                for c in range(self.K):
-                    Hv[c] = xi[c] + (1 if c == <Py_ssize_t> y[0] else 0)
-                    mean += Hv[c] * v[c]
-                for c in range(self.K):
-                    Hv[c] *= v[c] - mean
-            else:
-                for c in range(self.K):
-                    Hv[c] = 0
-        for c in range(self.K):
-            xi[c] *= weight
-            Hv[c] *= weight
-        return 0
-
-    cdef int _ask_python(self, const double* y, const double* p, const double* v, double* xi, double* Hv) except -1:
-        cdef Py_ssize_t c
-        scores, trace = np.array([p[c] for c in range(self.K)]), np.array([v[c] for c in range(self.K)])
-        if self.multiclass:
-            g, H = self.loss.grad(int(y[0]), scores), self.loss.second(int(y[0]), scores) @ trace
-        else:
-            g = [self.loss.grad(y[c], p[c]) for c in range(self.K)]
-            H = [self.loss.second(y[c], p[c]) * v[c] for c in range(self.K)]
-        for c in range(self.K):
-            xi[c], Hv[c] = g[c], H[c]
         return 0

@@ -7,7 +7,7 @@ from libc.math cimport fmax, fmin, sqrt
 
 from nystream._core.linalg.linear_kernel cimport clean
 from nystream._core.gram.residual cimport Score, bounded, enter, scored
-from nystream._core.scalar_losses cimport loss_grad, loss_value
+from nystream._core.losses cimport OutputLoss
 
 cnp.import_array()
 
@@ -18,16 +18,14 @@ cdef enum: OUTSIDE, GRAD, PREDICTION, GAIN, LEVERAGE, ROUND, WIDTH   # columns o
 cdef class KernelNewton:
     """Constants of the recursion. eta > 0 is the step size; eta = 0 asks for scale / sqrt(t).
 
-    A loss whose `compiled` is None is asked in Python; if it raises, nothing has changed.
+    If a loss that is asked in Python raises, nothing has changed.
     """
-    cdef object loss
-    cdef int kind
-    cdef double a, b, clip, lam, eta, scale, gamma, eps, beta
+    cdef OutputLoss loss
+    cdef double clip, lam, eta, scale, gamma, eps, beta
 
     def __init__(self, object loss, double clip, double lam, double eta, double scale, *, double gamma=1.0,
                  double eps=0.5, double beta=1.0):
-        self.loss = loss
-        self.kind, self.a, self.b = loss.compiled or (-1, 0.0, 0.0)
+        self.loss = OutputLoss(loss, 1)
         self.clip, self.lam, self.eta, self.scale = clip, lam, eta, scale
         self.gamma, self.eps, self.beta = gamma, eps, beta
 
@@ -64,7 +62,7 @@ cdef class KernelNewton:
                 q[PREDICTION], q[ROUND] = fmin(fmax(ybar[j], -self.clip), self.clip), t + j
                 if not k[j] > 0:   # no feature: predict 0, learn nothing
                     q[PREDICTION] = 0
-                loss += self._cost(label[j], q[PREDICTION])
+                loss += self.loss.value(label[j], q[PREDICTION])
                 if not k[j] > 0:
                     q += WIDTH
                     continue
@@ -89,19 +87,9 @@ cdef class KernelNewton:
                 q += WIDTH
         return records, loss, E[:r], rest[0, :r], rest[4, :r], rest[1, :r], rest[2]
 
-    cdef double _cost(self, double y, double p) except? -1 nogil:
-        if self.kind < 0:
-            with gil:
-                return self.loss.value(y, p)
-        return loss_value(self.kind, self.a, self.b, y, p)
-
     cdef int _ask(self, double y, long long t, double* q) except -1 nogil:
         """Derivative of the loss and step size of the round; a step of 0 where there is no gradient."""
-        if self.kind < 0:
-            with gil:
-                q[GRAD] = self.loss.grad(y, q[PREDICTION])
-        else:
-            q[GRAD] = loss_grad(self.kind, self.a, self.b, y, q[PREDICTION])
+        q[GRAD] = self.loss.slope(y, q[PREDICTION])
         q[GAIN] = 0
         if q[GRAD] != 0:
             q[GRAD] = fmin(fmax(q[GRAD], -STEEPEST), STEEPEST)

@@ -65,11 +65,12 @@ cdef class LandmarkMap:
     def row(self, cnp.ndarray x):
         """Features of one row, (r,)."""
         cdef const double* row = clean(x, -1, self.d)
-        if self.form is None:
-            self._k[:] = self.kernel.row(self.points, x)
-        else:
-            self.form.fill(row, 1, self.at, self.m, self.d, self.k, self.m)
-        return self._rotated()
+        if self.form is None:   # Python may change threads in the middle: no scratch of one's own
+            values = _lines(1, self.m)
+            values[0] = self.kernel.row(self.points, x)
+            return self._rotated(<const double*> cnp.PyArray_DATA(<cnp.ndarray> values))
+        self.form.fill(row, 1, self.at, self.m, self.d, self.k, self.m)
+        return self._rotated(self.k)
 
     def meet(self, cnp.ndarray x):
         """(features (r,), index of the nearest landmark, squared distance to it) of one row."""
@@ -85,7 +86,7 @@ cdef class LandmarkMap:
             self.form.apply(self.k, self.m)
         else:
             self.form.fill(row, 1, self.at, self.m, self.d, self.k, self.m)
-        return self._rotated(), near, gap
+        return self._rotated(self.k), near, gap
 
     def map(self, cnp.ndarray X, cnp.ndarray out):
         """Features of X (n, d) into out (n, r)."""
@@ -112,10 +113,10 @@ cdef class LandmarkMap:
                 i += b
         free(memory)
 
-    cdef cnp.ndarray _rotated(self):
+    cdef cnp.ndarray _rotated(self, const double* k):
         cdef cnp.npy_intp r = self.r
         cdef cnp.ndarray z = cnp.PyArray_EMPTY(1, &r, cnp.NPY_FLOAT64, 0)
-        PRODUCT.fill(self.k, 1, self.R, self.r, self.wide, <double*> cnp.PyArray_DATA(z), self.r)
+        PRODUCT.fill(k, 1, self.R, self.r, self.wide, <double*> cnp.PyArray_DATA(z), self.r)
         return z
 
 

@@ -2,10 +2,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream._core.expansions.loop import Correction
+from nystream._core.linear.row_loop import RowLoop
 
 _Array = npt.NDArray[np.float64]
 
-class LinearRounds:
+class LinearRounds(RowLoop):
     def __init__(self, W: _Array, past: _Array, rule: Correction) -> None: ...
-    def step(self, x: _Array, y: _Array, weight: float, t: int) -> _Array: ...
-    def run(self, X: _Array, Y: _Array, weights: _Array | None, t: int) -> _Array: ...

@@ -3,9 +3,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.linear.row_loop import RowLoop
+
 METHODS: dict[str, int]
 
-class Descent:
+class Descent(RowLoop):
     def __init__(
         self,
         loss: Any,
@@ -21,9 +23,3 @@ class Descent:
     def predict(self, Z: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]: ...
     @staticmethod
     def carried(A: npt.NDArray[np.float64], T: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]: ...
-    def step(
-        self, z: npt.NDArray[np.float64], y: npt.NDArray[np.float64], weight: float, t: int
-    ) -> npt.NDArray[np.float64]: ...
-    def run(
-        self, Z: npt.NDArray[np.float64], Y: npt.NDArray[np.float64], weights: npt.NDArray[np.float64] | None, t: int
-    ) -> npt.NDArray[np.float64]: ...

@@ -11,7 +11,7 @@ from scipy.linalg.cython_blas cimport dgemm
 from nystream._core.linalg.ldl_kernel cimport (
     LDL_SAMPLES, Scratch, ldl_choose, ldl_flush, ldl_fn, ldl_gather, ldl_together, ldl_unflush, reserve)
 from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
-from nystream._core.scalar_losses cimport loss_grad
+from nystream._core.losses cimport OutputLoss
 
 cnp.import_array()
 
@@ -52,17 +52,16 @@ cdef class Newton:
 
     With b = A u a round is one of weighted least squares: A += w z z', b += w target z, where w = eta dl^2 and
     w target = w p - dl - h/s. Both need the prediction and s = z'A^-1 z, so the pass that learns comes after one that
-    asks. eta > 0 is the step size; eta = 0 asks for scale / sqrt(t). A loss whose `compiled` is None is asked in
-    Python.
+    asks. eta > 0 is the step size; eta = 0 asks for scale / sqrt(t).
     """
-    cdef object loss
+    cdef OutputLoss loss
     cdef tuple arrays
     cdef double *L
     cdef double *dinv
     cdef double *Q
     cdef double *meter
-    cdef int r, blocks, kind
-    cdef double a, b, clip, eta, scale, sigma
+    cdef int r, blocks
+    cdef double clip, eta, scale, sigma
     cdef Scratch own
     cdef double *rows      # (LDL_SAMPLES, 8 blocks) twice: p and p/d by rows
     cdef double[LDL_SAMPLES * LDL_SAMPLES] G
@@ -78,8 +77,7 @@ cdef class Newton:
         self.L = <double*> clean(tiles.reshape(-1), -1, 32*blocks*(blocks + 1))
         self.dinv, self.Q = <double*> clean(dinv, -1, 8*blocks), <double*> clean(q, 8*blocks, LD)
         self.meter, self.rows = <double*> clean(meter, -1, 3), <double*> cnp.PyArray_DATA(rows)
-        self.loss = loss
-        self.kind, self.a, self.b = loss.compiled or (-1, 0.0, 0.0)
+        self.loss = OutputLoss(loss, 1)
         self.clip, self.eta, self.scale, self.sigma = clip, eta, scale, sigma
         if not reserve(&self.own, blocks, LD):
             raise MemoryError
@@ -163,12 +161,7 @@ cdef class Newton:
         if not s > SMALLEST:
             return 0
         h = ybar - q.p
-        if self.kind < 0:
-            with gil:
-                dl = self.loss.grad(y, q.p)
-        else:
-            dl = loss_grad(self.kind, self.a, self.b, y, q.p)
-        dl = fmin(fmax(dl, -STEEPEST), STEEPEST)
+        dl = fmin(fmax(self.loss.slope(y, q.p), -STEEPEST), STEEPEST)
         e = self.eta if self.eta > 0 else self.scale / sqrt(<double> t)
         gain = fmin(e * dl * dl, LARGEST / fmax(s, 1))
         den = 1 + gain * s

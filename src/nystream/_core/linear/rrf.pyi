@@ -3,9 +3,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.linear.row_loop import RowLoop
+
 _Array = npt.NDArray[np.float64]
 
-class Rescaled:
+class Rescaled(RowLoop):
     def __init__(
         self,
         loss: Any,
@@ -19,5 +21,3 @@ class Rescaled:
         lam: float,
         limit: float,
     ) -> None: ...
-    def step(self, x: _Array, y: _Array, weight: float) -> _Array: ...
-    def run(self, X: _Array, Y: _Array, weights: _Array | None) -> _Array: ...

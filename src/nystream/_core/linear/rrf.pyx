@@ -7,6 +7,7 @@ from libc.math cimport exp, fabs
 
 from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
 from nystream._core.expansions.loop cimport Correction
+from nystream._core.linear.row_loop cimport RowLoop
 
 cnp.import_array()
 
@@ -25,7 +26,7 @@ cdef fourier_ops FOURIER = fourier_pick()
 cdef linear_ops OPS = linear_pick()
 
 
-cdef class Rescaled:
+cdef class Rescaled(RowLoop):
     """Works on the learner's own arrays: E (d, D) normals, a (d,) log-scales, W (K, 2 D) weights of cosines and sines.
 
     `total` (K, 2 D) is the sum of the weights that predicted, or None. The angles are E'(e^a x): the directions
@@ -43,55 +44,32 @@ cdef class Rescaled:
     cdef double *c          # D: gain cos u
     cdef double *s          # D: gain sin u
     cdef double *alpha      # K: -l'
-    cdef Py_ssize_t d, D, K
+    cdef Py_ssize_t D
     cdef double gain, eta, eta_scale, lam, limit
 
     def __init__(self, object loss, cnp.ndarray E, cnp.ndarray a, cnp.ndarray W, object total, double gain, double eta,
                  double eta_scale, double lam, double limit):
-        self.d, self.D, self.K = E.shape[0], E.shape[1], W.shape[0]
+        self.width, self.D, self.K = E.shape[0], E.shape[1], W.shape[0]
         cdef Py_ssize_t wide = self.D + FOURIER_SLACK
-        scratch = np.zeros(2 * self.d + 3 * wide + self.K)
+        scratch = np.zeros(2 * self.width + 3 * wide + self.K)
         self.rule = Correction(loss, "gradient", self.K)
+        self.loss = self.rule.loss
         self.arrays = (E, a, W, total, scratch)
-        self.E, self.a = clean(E, self.d, self.D), <double*> clean(a, -1, self.d)
+        self.E, self.a = clean(E, self.width, self.D), <double*> clean(a, -1, self.width)
         self.W = <double*> clean(W, self.K, 2 * self.D)
         self.total = <double*> clean(total, self.K, 2 * self.D) if total is not None else NULL
         self.scale = <double*> cnp.PyArray_DATA(scratch)
-        self.x, self.u = self.scale + self.d, self.scale + 2 * self.d
+        self.x, self.u = self.scale + self.width, self.scale + 2 * self.width
         self.c, self.s, self.alpha = self.u + wide, self.u + 2 * wide, self.u + 3 * wide
         self.gain, self.eta, self.eta_scale, self.lam, self.limit = gain, eta, eta_scale, lam, limit
         self._rescale()
 
     cdef void _rescale(self) noexcept nogil:
         cdef Py_ssize_t n
-        for n in range(self.d):
+        for n in range(self.width):
             self.scale[n] = exp(self.a[n])
 
-    def step(self, cnp.ndarray x, cnp.ndarray y, double weight):
-        """One round on x (d,) with label y (K,), or (1,) for a class number -> prediction (K,)."""
-        cdef cnp.npy_intp K = self.K
-        cdef const double* row = clean(x, -1, self.d)
-        cdef const double* label = clean(y, -1, self.rule.columns)
-        cdef cnp.ndarray p = cnp.PyArray_EMPTY(1, &K, cnp.NPY_FLOAT64, 0)
-        self.rule.check(label, 1)
-        self._round(row, label, weight, <double*> cnp.PyArray_DATA(p))
-        return p
-
-    def run(self, cnp.ndarray X, cnp.ndarray Y, object weights):
-        """Rounds on the rows of X -> predictions (n, K), each made before its label was read."""
-        cdef Py_ssize_t i, n = cnp.PyArray_DIM(X, 0), columns = self.rule.columns
-        cdef const double* x = clean(X, n, self.d)
-        cdef const double* y = clean(Y, n, columns)
-        cdef const double* weight = clean(weights, -1, n) if weights is not None else NULL
-        cdef cnp.ndarray P = np.empty((n, self.K))
-        cdef double* p = <double*> cnp.PyArray_DATA(P)
-        self.rule.check(y, n)
-        with nogil:
-            for i in range(n):
-                self._round(x + i * self.d, y + i * columns, weight[i] if weight else 1.0, p + i * self.K)
-        return P
-
-    cdef int _round(self, const double* x, const double* y, double weight, double* p) except -1 nogil:
+    cdef int round(self, const double* x, const double* y, double weight, long long t, double* p) except -1 nogil:
         cdef Py_ssize_t k, D = self.D
         cdef double decay = 1 - self.eta * self.lam
         cdef bint active
@@ -103,7 +81,7 @@ cdef class Rescaled:
         active = self.rule.ask(y, p, 1.0, weight, self.alpha)
         if active and self.eta_scale:
             self._slope()      # of the old weights
-        self.rule.mix(self.alpha)
+        self.loss.mix(self.alpha)
         if active or self.lam:
             for k in range(self.K):
                 OPS.mix(D, decay, self.W + 2 * k * D, self.eta * self.alpha[k], self.c)
@@ -115,9 +93,9 @@ cdef class Rescaled:
     cdef void _features(self, const double* x) noexcept nogil:
         cdef Py_ssize_t j, n
         cdef bint near = True
-        for n in range(self.d):
+        for n in range(self.width):
             self.x[n] = self.scale[n] * x[n]
-        FOURIER.project(1, self.d, self.D, self.D, self.x, self.E, self.u)
+        FOURIER.project(1, self.width, self.D, self.D, self.x, self.E, self.u)
         for j in range(self.D):
             near &= fabs(self.u[j]) <= FOURIER_FAR      # false for an angle that overflowed
         if near:
@@ -142,7 +120,7 @@ cdef class Rescaled:
         """a_n -= eta_scale clip(x_n e^a_n sum_j E_nj du_j, -1, 1)."""
         cdef Py_ssize_t n
         cdef double slope
-        for n in range(self.d):
+        for n in range(self.width):
             slope = self.x[n] * OPS.dot(self.D, self.E + n * self.D, self.u)
             if slope != slope:      # e^a x overflowed: its angles count as 0, whatever the scale
                 continue

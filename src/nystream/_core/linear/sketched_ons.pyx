@@ -15,7 +15,7 @@ from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
 
 from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
 from nystream._core.linalg.rank_one cimport rank_one
-from nystream._core.scalar_losses cimport loss_grad
+from nystream._core.losses cimport OutputLoss
 
 cnp.import_array()
 
@@ -33,10 +33,10 @@ cdef enum: WIDTH, RANK, ROUNDS, COUNTS      # entries of counts: m, k, rounds si
 cdef class Sketch:
     """Works on the solver's own arrays: u (d,), E (cap, d), U (ell, cap), values (ell,), a (cap,), meter, counts.
 
-    cap = min(2 ell, d) is enough for E. eta > 0 is the step size; eta = 0 asks for scale / sqrt(t). A loss whose
-    `compiled` is None is asked in Python; if it raises, nothing has changed.
+    cap = min(2 ell, d) is enough for E. eta > 0 is the step size; eta = 0 asks for scale / sqrt(t). If a
+    loss that is asked in Python raises, nothing has changed.
     """
-    cdef object loss
+    cdef OutputLoss loss
     cdef tuple arrays
     cdef double *u
     cdef double *E
@@ -54,8 +54,8 @@ cdef class Sketch:
     cdef double *work    # of rank_one
     cdef int *mark
     cdef cnp.int64_t *counts
-    cdef int d, ell, cap, kind
-    cdef double loss_a, loss_b, clip, lam, eta, scale, sigma
+    cdef int d, ell, cap
+    cdef double clip, lam, eta, scale, sigma
 
     def __init__(self, object loss, cnp.ndarray u, cnp.ndarray E, cnp.ndarray U, cnp.ndarray values, cnp.ndarray a,
                  cnp.ndarray meter, cnp.ndarray counts, double clip, double lam, double eta, double scale,
@@ -77,8 +77,7 @@ cdef class Sketch:
         self.W = self.b + self.ell
         self.work = self.W + self.ell*self.ell
         self.mark = <int*> cnp.PyArray_DATA(marks)
-        self.loss = loss
-        self.kind, self.loss_a, self.loss_b = loss.compiled or (-1, 0.0, 0.0)
+        self.loss = OutputLoss(loss, 1)
         self.clip, self.lam, self.eta, self.scale, self.sigma = clip, lam, eta, scale, sigma
 
     def run(self, cnp.ndarray Z, cnp.ndarray Y, long long t):
@@ -113,11 +112,7 @@ cdef class Sketch:
         rest = self._split(m, k, length)
         s = self._inverse_form(k, rest)
         h = ybar - p
-        if self.kind < 0:
-            with gil:
-                dl = self.loss.grad(label, p)
-        else:
-            dl = loss_grad(self.kind, self.loss_a, self.loss_b, label, p)
+        dl = self.loss.slope(label, p)
         if h == 0 and dl == 0:
             return p
         e = self.eta if self.eta > 0 else self.scale / sqrt(<double> t)

@@ -1,9 +1,9 @@
 /* Which instruction set the compiled kernels use, chosen once at import: one build serves every processor.
-
    A kernel lives in NAME_body.h, written against NAME(x) for its function names and V for the vector width, and is
    included once per instruction set by NAME_kernel.h (see ldl_kernel.h).  Other compilers and processors get the
-   baseline.  NYSTREAM_ISA=plain|base|avx2|avx512 lowers the choice (never raises it); the tests use it to compare
-   paths.  "plain" is "base" except where a kernel keeps a copy in standard C for compilers without vector types. */
+   baseline.  NYSTREAM_ISA=plain|base|avx2|avx512 lowers the choice and never raises it: a level that the processor
+   lacks gives the best below it; other values are refused (_core/__init__.py).  The tests use it to compare paths.
+   "plain" is "base" except where a kernel keeps a copy in standard C for compilers without vector types. */
 #ifndef NYSTREAM_ISA_H
 #define NYSTREAM_ISA_H
 #include <stdlib.h>

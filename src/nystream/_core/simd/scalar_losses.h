@@ -1,6 +1,6 @@
 /* The losses, one prediction at a time: value, derivative, second derivative, implicit step.
 
-   Scalar losses take (kind, a, b, y, p): a is the loss's constant (eps, delta, q or rho), b is reserved (0).
+   Scalar losses take (kind, a, y, p): a is the loss's constant (eps, delta, q or rho).
    Squared losses carry no 1/2.  Labels of hinge, squared hinge and logistic are -1/+1; novelty ignores y.
    loss_implicit gives alpha = argmin_a s/2 a^2 + c l(p + s a), that is alpha = -c l'(p + s alpha); 0 when s <= 0 or
    c <= 0.  The NumPy forms in nystream/losses are the definition; tests hold these to them.  The losses of a score
@@ -28,9 +28,8 @@ static inline double loss_expit(double u) {
 /* log(1 + exp(u)) without overflow, exact for very negative u. */
 static inline double loss_softplus(double u) { return fmax(u, 0) + log1p(exp(-fabs(u))); }
 
-static inline double loss_value(int kind, double a, double b, double y, double p) {
+static inline double loss_value(int kind, double a, double y, double p) {
   const double r = p - y, u = fabs(r);
-  (void)b;
   switch (kind) {
     case LOSS_SQUARED: return r * r;
     case LOSS_ABSOLUTE: return u;
@@ -45,9 +44,8 @@ static inline double loss_value(int kind, double a, double b, double y, double p
   }
 }
 
-static inline double loss_grad(int kind, double a, double b, double y, double p) {
+static inline double loss_grad(int kind, double a, double y, double p) {
   const double r = p - y;
-  (void)b;
   switch (kind) {
     case LOSS_SQUARED: return 2 * r;
     case LOSS_ABSOLUTE: return loss_sign(r);
@@ -62,8 +60,7 @@ static inline double loss_grad(int kind, double a, double b, double y, double p)
   }
 }
 
-static inline double loss_second(int kind, double a, double b, double y, double p) {
-  (void)b;
+static inline double loss_second(int kind, double a, double y, double p) {
   switch (kind) {
     case LOSS_SQUARED: return 2;
     case LOSS_HUBER: return fabs(p - y) < a ? 1 : 0;
@@ -93,9 +90,8 @@ static inline double loss_logistic_implicit(double m, double s, double c) {
   return c * loss_expit(-u);
 }
 
-static inline double loss_implicit(int kind, double a, double b, double y, double p, double s, double c) {
+static inline double loss_implicit(int kind, double a, double y, double p, double s, double c) {
   const double r = y - p;
-  (void)b;
   if (!(s > 0) || !(c > 0)) return 0;
   switch (kind) {
     case LOSS_SQUARED: return 2 * c * r / (1 + 2 * c * s);

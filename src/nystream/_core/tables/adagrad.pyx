@@ -1,8 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Rounds of AdaGrad on sparse rows, at several rates side by side, and of the pool that combines the rates."""
-import numpy as np
-
-cimport numpy as cnp
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport uint32_t
 
@@ -10,8 +7,7 @@ from nystream._core.scalar_losses cimport LOSS_LOGISTIC, loss_second
 from nystream._core.tables.labels cimport MEAN, count_label, spread, within_range
 from nystream._core.tables.pool cimport MOST_MODELS, newton
 from nystream._core.tables.sparse_rounds cimport LOGISTIC, SOFTMAX, SQUARED, SparseRounds
-
-cnp.import_array()
+from nystream._core.tables.tokens cimport Work
 
 MOST_RATES = MOST_MODELS
 
@@ -39,16 +35,16 @@ cdef class Descent(SparseRounds):
                 or curves.shape[1] != M or curves.shape[2] != M):
             raise ValueError(f"the arrays do not fit {M} rates and {K} outputs")
         self.rates, self.shares, self.curves = rates, shares, curves
-        self.scratch = np.zeros(2*M*K + 3*K)
+        self.scratch = 2*M*K + 3*K
 
-    cdef void _round(self, const double* y, double weight, double* P, double* F) noexcept nogil:
+    cdef void _round(self, Work* work, const double* y, double weight, double* P, double* F) noexcept nogil:
         cdef int M = self.M, K = self.K, m, k
-        cdef double* raw = &self.scratch[0]        # (M, K) scores
+        cdef double* raw = work.scratch        # (M, K) scores
         cdef double* held = raw + M*K              # (M, K) the same within bounds
         cdef double* e = held + M*K                # (K,) residuals
         cdef double* target = e + K                # (K,) standardised labels
         cdef double* pooled = target + K           # (K,)
-        self._scores(raw)
+        self._scores(work, raw)
         for k in range(K):
             pooled[k] = 0
             for m in range(M):
@@ -64,12 +60,12 @@ cdef class Descent(SparseRounds):
                 count_label(&self.moments[k, 0], y[k], weight)
                 target[k] = (y[k] - self.moments[k, MEAN])/spread(&self.moments[k, 0])
             y = target
-        self._measure(weight)
+        self._measure(work, weight)
         if M > 1:
             self._pool(y, weight, held, pooled, e)
         for m in range(M):
             self._residuals(y, raw + m*K, e)
-            self._descend(m, weight, e)
+            self._descend(work, m, weight, e)
 
     cdef double _within(self, int k, double score) noexcept nogil:
         return within_range(&self.moments[k, 0], score) if self.kind == SQUARED else min(max(score, -SURE), SURE)
@@ -85,28 +81,28 @@ cdef class Descent(SparseRounds):
             for m in range(M):
                 F[m*K + k] = mean + sd*held[m*K + k]
 
-    cdef void _scores(self, double* raw) noexcept nogil:
+    cdef void _scores(self, const Work* work, double* raw) noexcept nogil:
         cdef Py_ssize_t i, stride = self.table.shape[1]*self.table.shape[2]
         cdef int M = self.M, K = self.K, R = <int> self.table.shape[2], m, k
         cdef const double* record
         cdef double x
         for i in range(M*K):
             raw[i] = 0
-        for i in range(self.row.count):
-            x = self.row.value[i]
-            record = &self.table[0, 0, 0] + self.row.index[i]*stride
+        for i in range(work.row.count):
+            x = work.row.value[i]
+            record = &self.table[0, 0, 0] + work.row.index[i]*stride
             for m in range(M):
                 for k in range(K):
                     raw[m*K + k] += x*record[m*R + k]
 
-    cdef void _measure(self, double weight) noexcept nogil:
+    cdef void _measure(self, const Work* work, double weight) noexcept nogil:
         cdef Py_ssize_t i
         cdef double size = 0
-        for i in range(self.row.count):
-            size += fabs(self.row.value[i])
+        for i in range(work.row.count):
+            size += fabs(work.row.value[i])
         self._count_norm(size, weight)
 
-    cdef void _descend(self, int m, double weight, const double* e) noexcept nogil:
+    cdef void _descend(self, const Work* work, int m, double weight, const double* e) noexcept nogil:
         """v += (x e)^2;  w += rate x e / sqrt(v), the sum over outputs in v where they are classes."""
         cdef Py_ssize_t i, stride = self.table.shape[1]*self.table.shape[2]
         cdef int K = self.K, R = <int> self.table.shape[2], k
@@ -116,9 +112,9 @@ cdef class Descent(SparseRounds):
             size += e[k]*e[k]
         if size == 0:
             return
-        for i in range(self.row.count):
-            x = weight*self.row.value[i]
-            w = &self.table[0, 0, 0] + self.row.index[i]*stride + m*R
+        for i in range(work.row.count):
+            x = weight*work.row.value[i]
+            w = &self.table[0, 0, 0] + work.row.index[i]*stride + m*R
             if self.kind == SQUARED:
                 for k in range(K):
                     g = x*e[k]
@@ -142,7 +138,7 @@ cdef class Descent(SparseRounds):
         cdef double p
         self._residuals(y, pooled, e)
         if self.kind != SOFTMAX:
-            p = loss_second(LOSS_LOGISTIC, 0, 0, y[0], pooled[0]) if self.kind == LOGISTIC else 1.0
+            p = loss_second(LOSS_LOGISTIC, 0, y[0], pooled[0]) if self.kind == LOGISTIC else 1.0
             for k in range(K):
                 for m in range(M):
                     gradient[m] = -e[k]*held[m*K + k]

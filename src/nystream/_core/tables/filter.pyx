@@ -1,14 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Rounds of the diagonal Gaussian filter on sparse rows."""
-import numpy as np
-
-cimport numpy as cnp
 from libc.stdint cimport uint32_t
 
 from nystream._core.tables.labels cimport MEAN, count_label, spread, within_range
 from nystream._core.tables.sparse_rounds cimport LOGISTIC, SOFTMAX, SQUARED, SparseRounds
-
-cnp.import_array()
+from nystream._core.tables.tokens cimport Work
 
 cdef double FLAT = 0.01     # curvatures of the log loss below count as this
 cdef double PACE = 0.01     # rate of the running mean of squared residuals, the noise
@@ -31,18 +27,18 @@ cdef class Filter(SparseRounds):
                 or noise.shape[0] != (outputs if self.kind == SQUARED else 0)):
             raise ValueError(f"the arrays do not fit {outputs} outputs")
         self.prior, self.noise = prior, noise
-        self.scratch = np.zeros(4*outputs)
+        self.scratch = 4*outputs
 
-    cdef void _round(self, const double* y, double weight, double* P, double* F) noexcept nogil:
+    cdef void _round(self, Work* work, const double* y, double weight, double* P, double* F) noexcept nogil:
         """F (K,) are variances of the scores."""
         cdef int K = self.K, k
-        cdef double* raw = &self.scratch[0]    # (K,) scores
+        cdef double* raw = work.scratch    # (K,) scores
         cdef double* e = raw + K               # (K,) -dl/dp
         cdef double* h = e + K                 # (K,) curvatures
         cdef double sd
         if y != NULL:
-            self._measure(weight)
-        self._scores(raw, F)
+            self._measure(work, weight)
+        self._scores(work, raw, F)
         for k in range(K):
             P[k] = raw[k]
             if self.kind == SQUARED:
@@ -50,32 +46,32 @@ cdef class Filter(SparseRounds):
                 P[k] = self.moments[k, MEAN] + sd*within_range(&self.moments[k, 0], raw[k])
         if y != NULL:
             self._derivatives(y, weight, raw, e, h)
-            self._learn(weight, e, h, F)
+            self._learn(work, weight, e, h, F)
         for k in range(K):
             if self.kind == SQUARED:
                 sd = spread(&self.moments[k, 0])
                 F[k] *= sd*sd
 
-    cdef void _measure(self, double weight) noexcept nogil:
+    cdef void _measure(self, const Work* work, double weight) noexcept nogil:
         cdef Py_ssize_t i
         cdef double size = 0
-        for i in range(self.row.count):
-            size += self.row.value[i]*self.row.value[i]
+        for i in range(work.row.count):
+            size += work.row.value[i]*work.row.value[i]
         self._count_norm(size, weight)
 
     cdef double _prior(self) noexcept nogil:
         return self.prior*(self.norm[1] if self.norm[0] > 0 else 1.0)
 
-    cdef void _scores(self, double* raw, double* variance) noexcept nogil:
+    cdef void _scores(self, const Work* work, double* raw, double* variance) noexcept nogil:
         cdef Py_ssize_t i
         cdef int K = self.K, k
         cdef const double* record
         cdef double x, prior = self._prior()
         for k in range(K):
             raw[k], variance[k] = 0, 0
-        for i in range(self.row.count):
-            x = self.row.value[i]
-            record = &self.table[self.row.index[i], 0, 0]
+        for i in range(work.row.count):
+            x = work.row.value[i]
+            record = &self.table[work.row.index[i], 0, 0]
             for k in range(K):
                 raw[k] += x*record[k]
                 variance[k] += x*x/(prior + record[K + k])
@@ -100,7 +96,7 @@ cdef class Filter(SparseRounds):
                 p = -p
             h[k] = max(p*(1 - p), FLAT)
 
-    cdef void _learn(self, double weight, double* e, const double* h, const double* variance) noexcept nogil:
+    cdef void _learn(self, const Work* work, double weight, double* e, const double* h, const double* variance) noexcept nogil:
         """w_i += x_i e / q_i / (1 + h sum_j x_j^2 / q_j) with the q that predicted; v_i += h x_i^2."""
         cdef Py_ssize_t i
         cdef int K = self.K, k
@@ -108,9 +104,9 @@ cdef class Filter(SparseRounds):
         cdef double x, prior = self._prior()
         for k in range(K):
             e[k] = weight*e[k]/(1 + weight*h[k]*variance[k])
-        for i in range(self.row.count):
-            x = self.row.value[i]
-            record = &self.table[self.row.index[i], 0, 0]
+        for i in range(work.row.count):
+            x = work.row.value[i]
+            record = &self.table[work.row.index[i], 0, 0]
             for k in range(K):
                 record[k] += e[k]*x/(prior + record[K + k])
                 record[K + k] += weight*h[k]*x*x

@@ -4,11 +4,11 @@ import numpy as np
 
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint32_t
-from libc.stdlib cimport free
+from libc.stdlib cimport calloc, free
 
 from nystream._core.scalar_losses cimport LOSS_LOGISTIC, LOSS_SOFTMAX, loss_grad, multi_grad
 from nystream._core.tables.labels cimport MOMENTS
-from nystream._core.tables.tokens cimport gather, prefetch
+from nystream._core.tables.tokens cimport Work, gather, prefetch
 
 cnp.import_array()
 
@@ -16,7 +16,8 @@ KINDS = {"squared": SQUARED, "logistic": LOGISTIC, "softmax": SOFTMAX}
 
 
 cdef class SparseRounds:
-    """Works on the learner's own arrays: a rule writes `_round`, which predicts one row and learns its label.
+    """Works on the learner's own arrays: a rule writes `_round`, which predicts one row and learns its label, and says
+    how many numbers of `scratch` it needs for that.
 
     direct : columns below are not hashed
     pairs : whether products of two columns are columns too
@@ -33,10 +34,6 @@ cdef class SparseRounds:
                 or moments.shape[1] != MOMENTS or norm.shape[0] != 2 or (self.kind == LOGISTIC and outputs != 1)):
             raise ValueError(f"the arrays do not fit {outputs} outputs of the {loss} loss")
         self.table, self.moments, self.norm = table, moments, norm
-
-    def __dealloc__(self):
-        free(self.row.index)
-        free(self.row.value)
 
     def predict(self, const int64_t[::1] begin, const int64_t[::1] end, const uint32_t[::1] columns,
                 const double[::1] values):
@@ -66,24 +63,34 @@ cdef class SparseRounds:
         cdef const double* y = NULL
         cdef const uint32_t* first = &columns[0] if room else NULL
         cdef const double* entries = &values[0] if room else NULL
-        with nogil:
-            for t in range(n):
-                if begin[t] < 0 or end[t] < begin[t] or end[t] > room:
-                    with gil:
-                        raise ValueError(f"row {t} is not within the {room} entries")
-                gather(&self.row, end[t] - begin[t], first + begin[t], entries + begin[t], self.direct, buckets,
-                       self.pairs)
-                prefetch(&self.row, &self.table[0, 0, 0], stride)
-                if learn:
-                    y = &Y[t, 0]
-                    weight = weights[t] if weighted else 1.0
-                    if self.kind == SOFTMAX and not 0 <= y[0] < self.K:
+        cdef Work work
+        work.row.count, work.row.room, work.row.index, work.row.value = 0, 0, NULL, NULL
+        work.scratch = <double*> calloc(self.scratch, sizeof(double))
+        if work.scratch == NULL:
+            raise MemoryError
+        try:
+            with nogil:
+                for t in range(n):
+                    if begin[t] < 0 or end[t] < begin[t] or end[t] > room:
                         with gil:
-                            raise ValueError(f"y must be a class number below {self.K}, got {y[0]:g}")
-                self._round(y if weight > 0 else NULL, weight, &P[t, 0], &F[t, 0, 0])
+                            raise ValueError(f"row {t} is not within the {room} entries")
+                    gather(&work.row, end[t] - begin[t], first + begin[t], entries + begin[t], self.direct, buckets,
+                           self.pairs)
+                    prefetch(&work.row, &self.table[0, 0, 0], stride)
+                    if learn:
+                        y = &Y[t, 0]
+                        weight = weights[t] if weighted else 1.0
+                        if self.kind == SOFTMAX and not 0 <= y[0] < self.K:
+                            with gil:
+                                raise ValueError(f"y must be a class number below {self.K}, got {y[0]:g}")
+                    self._round(&work, y if weight > 0 else NULL, weight, &P[t, 0], &F[t, 0, 0])
+        finally:
+            free(work.row.index)
+            free(work.row.value)
+            free(work.scratch)
         return out, more
 
-    cdef void _round(self, const double* y, double weight, double* P, double* F) noexcept nogil:
+    cdef void _round(self, Work* work, const double* y, double weight, double* P, double* F) noexcept nogil:
         """Predict the row into P (K,) and F (M, K); learn y unless it is NULL."""
 
     cdef void _residuals(self, const double* y, const double* p, double* e) noexcept nogil:
@@ -95,7 +102,7 @@ cdef class SparseRounds:
             for k in range(self.K):
                 e[k] = -e[k]
         elif self.kind == LOGISTIC:
-            e[0] = -loss_grad(LOSS_LOGISTIC, 0, 0, y[0], p[0])
+            e[0] = -loss_grad(LOSS_LOGISTIC, 0, y[0], p[0])
         else:
             for k in range(self.K):
                 r = y[k] - p[k]

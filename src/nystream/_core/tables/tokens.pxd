@@ -16,6 +16,12 @@ cdef struct Tokens:
     double* value
 
 
+cdef struct Work:
+    # What one call needs for itself: predictions may be asked for by several threads at once.
+    Tokens row
+    double* scratch
+
+
 cdef inline int make_room(Tokens* row, Py_ssize_t n) except -1 nogil:
     if n <= row.room:
         return 0

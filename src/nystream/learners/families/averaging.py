@@ -25,10 +25,14 @@ class Averaging(Learner):
         f_t is the hypothesis that made the prediction of round t. What a budget has dropped is gone from the mean too.
         A learner with a parameter `average` needs average=True.
         """
-        if not self.average:
-            raise ValueError(f"{type(self).__name__} keeps no mean of its hypotheses; construct it with average=True")
+        self._require("averaged")
         X = as_block(X, self.d_ or None)
         return self._outward(self._averaged(X) if self.d_ else np.zeros((len(X), self._width)))
 
     def _averaged(self, X: Array) -> Array:
         raise NotImplementedError
+
+    def why_not(self, ability: str) -> str | None:
+        if ability == "averaged" and not self.average:
+            return "it keeps no mean of its hypotheses; construct it with average=True"
+        return super().why_not(ability)

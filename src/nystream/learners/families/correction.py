@@ -27,6 +27,10 @@ class CorrectionLearner(ExpansionLearner):
     multi_output: ClassVar[bool] = False
     weighted: ClassVar[bool] = False
 
+    @classmethod
+    def _declares(cls, ability: str) -> bool:
+        return ability != "probabilities" and super()._declares(ability)  # no loss that they take has any
+
     def _correction(self) -> Correction:
         """The rule for the present number of outputs; called again when outputs are added."""
         return Correction(self._loss, "perceptron", self.expansion_.outputs)
@@ -44,7 +48,8 @@ class UnboundedCorrections(CorrectionLearner):
 
     @property
     def _linear(self) -> bool:
-        return type(self.kernel) is Linear
+        # once started, what there is decides: the kernel may be one that remembers the values of another
+        return "W_" in self.__dict__ if self.d_ else type(self.kernel) is Linear
 
     @property
     def size(self) -> int:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.expansion import Expansion
 from nystream.kernels.base import Kernel
+from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.loss import LossLearner
 from nystream.types import Array
 
@@ -20,7 +21,7 @@ class Loop(Protocol):
     def run(self, X: Array, Y: Array, weights: Array | None, t: int) -> Array: ...
 
 
-class ExpansionLearner(LossLearner):
+class ExpansionLearner(LossLearner, Averaging):
     """kernel + rule + budget. Subclasses set `kernel` and `_loss` in their constructor and give `_loop` and `_limits`.
 
     `_loop` is called whenever the arrays of the state are new (start, growth, restore) and returns the compiled rounds
@@ -28,12 +29,15 @@ class ExpansionLearner(LossLearner):
     enter or leave inside the block correct them.
     """
 
-    multi_output: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
 
     kernel: Kernel
     expansion_: Expansion
     budget_: Budget
+
+    @property
+    def multi_output(self) -> bool:
+        return True
 
     def _limits(self) -> Budget:
         """A fresh budget."""
@@ -70,7 +74,7 @@ class ExpansionLearner(LossLearner):
 
     def _scored(self, P: Array) -> Array:
         """Scores of labels from the outputs of the expansion: a label similarity M mixes them."""
-        M = getattr(self._loss, "label_similarity", None)
+        M = self._loss.label_similarity
         return P if M is None else P @ M
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:

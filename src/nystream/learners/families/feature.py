@@ -55,6 +55,9 @@ class FeatureLearner(Learner):
     def _check_features(self, features: FeatureMap) -> None:
         """Refuse a map, now that it is started, that the solver cannot follow."""
 
+    def _check(self, X: Array, learnt: int) -> None:
+        self.features_.check(X)
+
     def _predict(self, X: Array) -> Array:
         P = np.empty((len(X), self.outputs_))
         for i in range(0, len(X), BLOCK):

@@ -8,6 +8,7 @@ import numpy as np
 
 from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.feature import BLOCK, FeatureLearner
+from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss
 from nystream.solvers.ogd import OGD
 from nystream.types import Array
@@ -15,8 +16,8 @@ from nystream.types import Array
 __all__ = ["GradientLearner"]
 
 
-class GradientLearner(FeatureLearner, Averaging):
-    """features + `OGD`. Subclasses store the parameters below, give `_parts` and set `_template` in `__init__`."""
+class GradientLearner(LossLearner, FeatureLearner, Averaging):
+    """features + `OGD`. Subclasses store the parameters below, set `_loss` and `_template`, and give `_parts`."""
 
     multi_output: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
@@ -31,9 +32,9 @@ class GradientLearner(FeatureLearner, Averaging):
 
     @property
     def separable(self) -> bool:
-        """Whether K targets of a loss of one score are learnt as by K clones on the same rows, bit for bit.
+        """Whether the map of a clone is the same, because it follows inputs alone, not labels nor chance.
 
-        That is so where the map of a clone is the same: it follows inputs alone, not labels nor chance.
+        Then K targets of a loss of one score are learnt as by K clones on the same rows, bit for bit.
         """
         raise NotImplementedError
 

@@ -69,6 +69,7 @@ class LandmarkLearner(GradientLearner):
         self.method = _checked_method(method, lam)
         self.tol = tol
         self.average = average
+        self._loss = as_loss(loss)
         self._template = self._parts()[1]  # the parts refuse bad values here, not at the first example
 
     def _parts(self) -> tuple[AdaptiveNystrom, OGD]:
@@ -87,6 +88,10 @@ class LandmarkLearner(GradientLearner):
         self.expansion_.start(d, outputs)
         self.collected_ = 0
         self.squares_ = np.zeros(outputs)
+
+    def _check(self, X: Array, learnt: int) -> None:
+        if self.expansion_ is None:
+            super()._check(X, learnt)
 
     def _predict(self, X: Array) -> Array:
         return super()._predict(X) if self.expansion_ is None else self.expansion_.predict(X)
@@ -127,11 +132,11 @@ class LandmarkLearner(GradientLearner):
         return len(X)
 
     def _functional_round(self, f: Expansion, j: int, x: Array, y: Array, weight: float) -> Array:
-        loss, solver = as_loss(self.loss), self._template
+        loss, solver = self._loss, self._template
         self.collected_ += 1
         p = f.scores(f.begin(j))
         g = np.asarray(loss.grad(int(y[0]) if loss.multiclass else y, p), dtype=np.float64)
-        similar: Array | None = getattr(loss, "label_similarity", None)
+        similar = loss.label_similarity
         if similar is not None:
             g = similar @ g  # the joint kernel: what moves one label moves those like it
         eta = solver.eta / math.sqrt(self.collected_) if solver.schedule == "sqrt" else solver.eta

@@ -9,6 +9,7 @@ import numpy as np
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.inputs import as_block
 from nystream.learners.base import Learner
+from nystream.losses import Loss, Squared
 from nystream.solvers.meter import Meter
 from nystream.types import Array
 
@@ -26,12 +27,20 @@ class LeastSquares(Learner):
     meter_: Meter
     factor_: GramFactor
 
+    @property
+    def objective(self) -> Loss | None:
+        return Squared()
+
     def regret(self) -> float:
         """Cumulative loss minus that of the best function f in hindsight, whose norm is charged lam |f|^2. O(1)."""
         return self._meter.regret() if self.d_ else 0.0
 
-    def regret_bound(self) -> float:
-        """What `regret` cannot exceed, from the quantities seen so far; see `nystream.solvers.Meter`. O(1)."""
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
+        """What `regret` cannot exceed, from the quantities seen so far; see `nystream.solvers.Meter`. O(1).
+
+        It holds against every function, whose norm is charged: norm2 makes no difference.
+        """
+        self._unchanging(changes)
         return self._meter.regret_bound() if self.d_ else 0.0
 
     def log_det(self) -> float:

@@ -1,15 +1,19 @@
-"""Learners whose labels are those of their loss."""
+"""Learners that minimise a loss: it decides what labels are, and whether predictions are log odds."""
 
 from __future__ import annotations
 
-from nystream.learners.families.averaging import Averaging
+from typing import Any
+
+from nystream.inputs import as_block
+from nystream.learners.base import Learner
+from nystream.learners.links import LINKS
 from nystream.losses import Loss
-from nystream.types import LabelKind
+from nystream.types import Array, LabelKind
 
 __all__ = ["LossLearner"]
 
 
-class LossLearner(Averaging):
+class LossLearner(Learner):
     """Subclasses set `_loss` in their constructor."""
 
     _loss: Loss
@@ -21,3 +25,20 @@ class LossLearner(Averaging):
     @property
     def classes(self) -> int | None:
         return self._loss.classes
+
+    @property
+    def objective(self) -> Loss | None:
+        return self._loss
+
+    def probabilities(self, X: Any) -> Array:
+        """(n, K) as the loss has them: of -1 and +1 with "logistic", of every class with "softmax". Pure."""
+        self._require("probabilities")
+        P = self.predict_clean(as_block(X, self.d_ or None, missing=self.missing))
+        if self.labels == "sign" and P.shape[1] != 1:
+            raise ValueError(f"this {self._kind} holds {P.shape[1]} questions of two answers each, not one")
+        return LINKS[str(self.link)](P)
+
+    def why_not(self, ability: str) -> str | None:
+        if ability == "probabilities" and self.link not in LINKS:
+            return f"predictions of the loss {self._loss.name!r} are no log odds; those of 'logistic' and 'softmax' are"
+        return super().why_not(ability)

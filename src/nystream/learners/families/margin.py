@@ -7,6 +7,7 @@ import numpy as np
 from nystream._core.gram.margins import margin_rounds
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
+from nystream.features.base import refuse_large
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.types import Array, LabelKind
@@ -63,6 +64,9 @@ class MarginLearner(Learner):
         self.factor_.start(d)
         self.f_, self.outside_, self.signs_ = Rows(1), Rows(d), Rows(1)
 
+    def _check(self, X: Array, learnt: int) -> None:
+        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
+
     def _predict(self, X: Array) -> Array:
         P = np.empty((len(X), 1))
         for i in range(0, len(X), BLOCK):
@@ -77,6 +81,7 @@ class MarginLearner(Learner):
         return margins
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        self._check(X, len(X))
         P = np.empty((len(X), 1))
         for i in range(0, len(X), BLOCK):
             P[i : i + BLOCK, 0] = self._block(X[i : i + BLOCK], Y[i : i + BLOCK])

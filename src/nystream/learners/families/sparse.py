@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,8 @@ __all__ = ["SparseLearner"]
 
 LOSSES = ("squared", "logistic", "softmax")
 MOST_BITS = 30
+LARGEST = 1e70
+"""Values beyond this are refused: squares of their products would be no numbers."""
 SMALLEST = 4
 """Bits of the table that no number of classes goes below."""
 
@@ -31,9 +33,6 @@ class SparseLearner(Learner):
     Subclasses have `loss`, `bits`, `pairs` and `max_bytes` among their parameters and implement what comes first
     below.
     """
-
-    multi_output: ClassVar[bool] = True
-    weighted: ClassVar[bool] = True
 
     bits: int
     pairs: bool
@@ -79,12 +78,24 @@ class SparseLearner(Learner):
         return as_loss(self.loss).labels
 
     @property
+    def multi_output(self) -> bool:
+        return self.loss == "squared"
+
+    @property
+    def weighted(self) -> bool:
+        return True
+
+    @property
+    def separable(self) -> bool:
+        return self.loss == "squared"
+
+    @property
     def objective(self) -> Loss:
         return as_loss(self.loss)
 
     # -- sparse rows where users have them ---------------------------------------------------------------------------
-    def _block(self, X: Any) -> Any:
-        return as_sparse_rows(X, self.d_ or None) if is_sparse(X) else super()._block(X)
+    def _accepted(self, X: Any) -> Any:
+        return as_sparse_rows(X, self.d_ or None) if is_sparse(X) else super()._accepted(X)
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for x, dense (d,) or scipy.sparse (1, d), made before y is read; then learn (x, y)."""
@@ -108,6 +119,17 @@ class SparseLearner(Learner):
 
     def _begin(self, outputs: int) -> None:
         """What a subclass keeps beside the table."""
+
+    def _check(self, X: Array | SparseRows, learnt: int) -> None:
+        rows = self._sparse(X)
+        if len(rows) and rows.values.size and max(rows.values.max(), -rows.values.min()) > LARGEST:
+            for t, (begin, end) in enumerate(zip(rows.begin.tolist(), rows.end.tolist(), strict=True)):
+                far = np.flatnonzero(np.abs(rows.values[begin:end]) > LARGEST)
+                if len(far):
+                    value, column = rows.values[begin + far[0]], rows.indices[begin + far[0]]
+                    raise ValueError(
+                        f"x has {value:g} at row {t}, column {column}, too large to be squared; divide the column"
+                    )
 
     def _sparse(self, X: Array | SparseRows) -> SparseRows:
         return X if isinstance(X, SparseRows) else SparseRows.of_dense(X)

@@ -1,0 +1,10 @@
+# Rounds on rows of numbers, one after the other, for compiled learners whose model has a fixed size.
+from nystream._core.losses cimport OutputLoss
+
+
+cdef class RowLoop:
+    cdef OutputLoss loss
+    cdef Py_ssize_t K                   # outputs
+    cdef Py_ssize_t width               # numbers in a row
+
+    cdef int round(self, const double* x, const double* y, double weight, long long t, double* p) except -1 nogil

@@ -1,0 +1,251 @@
+"""What learners around one learner have in common: whatever the inner learner can do, they can."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+
+from nystream.inputs import as_block, as_labels, as_row
+from nystream.learners.abilities import Abilities
+from nystream.learners.base import Learner
+from nystream.losses import Loss
+from nystream.types import Array, LabelKind
+
+__all__ = ["Wrapper"]
+
+
+class Wrapper(Learner):
+    """One learner inside. Labels, settings and abilities are those of the inner learner.
+
+    Subclasses have the parameter `learner`, the pattern, which is cloned at the start and never trained itself. They
+    map rows on the way in (`_inward`, pure, for questions; `_run` and `_step`, where learning moves the map) and
+    predictions on the way out (`_shown`). An ability that does not survive the mapping they refuse in `why_not`.
+    """
+
+    learner: Learner
+    learner_: Learner
+
+    def _inward(self, X: Array) -> Array:
+        """Rows as the inner learner is asked about them; called once there was an example."""
+        return X
+
+    def _shown(self, P: Array) -> Array:
+        """Predictions, from those of the inner learner, of any shape."""
+        return P
+
+    # -- settings of the inner learner -------------------------------------------------------------------------------
+    @property
+    def labels(self) -> LabelKind:
+        return self.learner.labels
+
+    @property
+    def classes(self) -> int | None:
+        return self.learner.classes
+
+    @property
+    def multi_output(self) -> bool:
+        return self.learner.multi_output
+
+    @property
+    def weighted(self) -> bool:
+        return self.learner.weighted
+
+    @property
+    def missing(self) -> bool:
+        return self.learner.missing
+
+    @property
+    def objective(self) -> Loss | None:
+        return self.learner.objective
+
+    @property
+    def link(self) -> str | None:
+        return self.learner.link
+
+    @property
+    def separable(self) -> bool:
+        return self.learner.separable
+
+    @property
+    def room(self) -> int | None:
+        return self.learner_.room if self.d_ else self.learner.room
+
+    @property
+    def level(self) -> float | None:
+        return self.learner_.level if self.d_ else self.learner.level
+
+    def for_classes(self) -> Learner:
+        return type(self)(**{**self.clone().get_params(deep=False), "learner": self.learner.for_classes()})
+
+    def prepare(self, X: Any, weights: Any = None) -> None:
+        if not self.d_:
+            learner = self.learner.clone()
+            learner.prepare(X, weights)
+            self.learner_ = learner
+
+    # -- abilities of the inner learner --------------------------------------------------------------------------------
+    @property
+    def _inner(self) -> Abilities:
+        """Who has the abilities."""
+        return self.learner_ if self.d_ else self.learner
+
+    @classmethod
+    def _declares(cls, ability: str) -> bool:
+        return False  # none of its own
+
+    def why_not(self, ability: str) -> str | None:
+        return self._inner.why_not(ability)
+
+    @property
+    def _kind(self) -> str:
+        return f"{type(self).__name__}({self.learner._kind})"
+
+    def _asked(self, ability: str, X: Any) -> Array:
+        """Rows that the inner learner is asked about, unless it has not the ability."""
+        self._require(ability)
+        X = as_block(X, self.d_ or None, missing=self.missing)
+        return self._inward(X) if self.d_ else X
+
+    def probabilities(self, X: Any) -> Array:
+        X = self._asked("probabilities", X)
+        return self._inner.probabilities(X)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+        X = self._asked("predict_interval", X)
+        low, high = self._inner.predict_interval(X, coverage)
+        return self._shown(low), self._shown(high)
+
+    def predict_quantile(self, X: Any, q: float) -> Array:
+        X = self._asked("predict_quantile", X)
+        return self._shown(self._inner.predict_quantile(X, q))
+
+    def std(self, X: Any) -> Array:
+        X = self._asked("std", X)
+        return self._inner.std(X)
+
+    def leverage(self, X: Any) -> Array:
+        X = self._asked("leverage", X)
+        return self._inner.leverage(X)
+
+    def averaged(self, X: Any) -> Array:
+        X = self._asked("averaged", X)
+        return self._shown(self._inner.averaged(X))
+
+    def regret(self) -> float:
+        self._require("regret")
+        return self._inner.regret()
+
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
+        self._require("regret_bound")
+        return self._inner.regret_bound(norm2, changes=changes)
+
+    def log_det(self) -> float:
+        self._require("log_det")
+        return self._inner.log_det()
+
+    def effective_dimension(self) -> float:
+        self._require("effective_dimension")
+        return self._inner.effective_dimension()
+
+    def online_dimension(self) -> float:
+        self._require("online_dimension")
+        return self._inner.online_dimension()
+
+    def merge(self, other: Self) -> Self:
+        self._require("merge")
+        if type(other) is not type(self) or self._own_params() != other._own_params():
+            raise ValueError(f"merge needs two learners with equal parameters; got {self!r} and {other!r}")
+        self.learner.clone().merge(other.learner.clone())  # refuses different ones, whether they have learnt or not
+        if not other.d_:
+            return self
+        if not self.d_:
+            self._restore(copy.deepcopy(other._state()))
+            return self
+        self._merge_inner(other)
+        self.n_seen_ += other.n_seen_
+        return self
+
+    def unlearn(self, X: Any, Y: Any, weights: Any = None) -> Self:
+        X = self._asked("unlearn", X)
+        if not self.d_:
+            raise ValueError(f"this {self._kind} has seen no example yet")
+        Y = as_labels(Y, self.labels, len(X), self.classes)
+        self._inner.unlearn(X, Y, weights)
+        self.n_seen_ -= len(X)
+        return self
+
+    def add_outputs(self, combination: Array) -> None:
+        self._require("add_outputs")
+        if not self.d_:
+            raise ValueError(f"this {self._kind} has seen no example yet")
+        self._inner.add_outputs(combination)
+        self._gained(combination.shape[1])
+
+    def weights(self) -> dict[str, float]:
+        self._require("weights")
+        return self._inner.weights()
+
+    def explain(self) -> str:
+        self._require("explain")
+        return self._inner.explain()
+
+    def importance(self) -> dict[str, float]:
+        self._require("importance")
+        return self._inner.importance()
+
+    def explain_row(self, row: Any) -> dict[str, float]:
+        X = self._asked("explain_row", as_row(row, self.d_ or None, "row", self.missing)[None])
+        return self._inner.explain_row(X[0])
+
+    def alarms(self) -> list[Any]:
+        self._require("alarms")
+        return self._inner.alarms()
+
+    def _own_params(self) -> dict[str, Any]:
+        """What must agree in models that merge, beside the inner learners, which compare their own."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name != "learner"}
+
+    def _merge_inner(self, other: Self) -> None:
+        """Merge with another model that has learnt something, as this one has."""
+        self.learner_.merge(other.learner_)
+
+    # -- rounds --------------------------------------------------------------------------------------------------------
+    def _start(self, d: int, outputs: int) -> None:
+        prepared = "learner_" in self.__dict__
+        learner = copy.deepcopy(self.learner_) if prepared else self.learner.clone()
+        learner.reserve(d, outputs)
+        self.learner_ = learner
+
+    def _grow(self, outputs: int) -> None:
+        self.learner_.reserve(self.d_, outputs)
+
+    def _widen(self, d: int) -> None:
+        self.learner_.widen(d)
+
+    def _check(self, X: Array, learnt: int) -> None:
+        self.learner_._check(self._inward(X), learnt)
+
+    def _predict(self, X: Array) -> Array:
+        return self._shown(self.learner_.predict_clean(self._inward(X)))
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        return self._shown(self.learner_.run_clean(X, Y, weights))
+
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        return self._shown(self.learner_.step_clean(x, y, weight))
+
+    @property
+    def size(self) -> int:
+        """Stored points or features of the inner learner."""
+        return self.learner_.size if self.d_ else 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.learner_.nbytes + self._own_bytes if self.d_ else 0
+
+    @property
+    def _own_bytes(self) -> int:
+        """Bytes of the arrays that are not the inner learner's."""
+        return sum(value.nbytes for value in self._state().values() if isinstance(value, np.ndarray))

@@ -1,0 +1,34 @@
+"""Log odds become probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from nystream.types import Array
+
+__all__ = ["LINKS", "against_the_rest"]
+
+
+def _logistic(P: Array) -> Array:
+    return np.column_stack([expit(-P), expit(P)])  # 1 - expit(p) would lose what is tiny
+
+
+def _softmax(P: Array) -> Array:
+    probabilities: Array = softmax(P, axis=1)
+    return probabilities
+
+
+def against_the_rest(P: Array) -> Array:
+    """Log odds (n, K) of every class against the others to probabilities: sigma of each, made to sum to 1."""
+    return _softmax(-np.logaddexp(0.0, -P))  # of log sigma: sums to 1 without 0/0
+
+
+LINKS: dict[str, Callable[[Array], Array]] = {
+    "logistic": _logistic,
+    "softmax": _softmax,
+    "one_vs_rest": against_the_rest,
+}
+"""What `Learner.link` names: predictions (n, 1) of the labels -1/+1, or (n, K) of classes, to probabilities."""

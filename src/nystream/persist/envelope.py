@@ -1,0 +1,153 @@
+"""The bytes of a model: a safetensors container whose header has the format, versions, tree of parts and checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load as _read_tensors
+from safetensors.numpy import save as _write_tensors
+
+from nystream.params import Params
+from nystream.persist.reading import Reader, Unreadable
+from nystream.persist.upgrades import UPGRADES
+from nystream.persist.writing import Arrays, pack
+
+__all__ = ["FORMAT", "from_bytes", "to_bytes"]
+
+FORMAT = 2
+"""The format that is written. Earlier ones are upgraded step by step when they are read; later ones are refused."""
+
+_KEY = "nystream"
+_LARGEST_HEADER = 100_000_000
+"""Bytes of a header that safetensors reads."""
+
+
+def to_bytes(model: Params) -> bytes:
+    """The model, its parameters and everything it has learnt, as bytes that `from_bytes` reads."""
+    tensors: Arrays = {}
+    if not isinstance(model, Params):
+        raise ValueError(f"cannot save {model!r}: a model is a learner or another part of nystream")
+    tree = pack(model, "model", tensors)
+    header = {"format": FORMAT, "version": _version(), "numpy": np.__version__, "model": tree}
+    text = _dumped({**header, "sha256": _digest(_dumped(header), tensors)})
+    return _write_tensors(tensors, metadata={_KEY: text})
+
+
+def from_bytes(content: bytes | bytearray | memoryview, *, trust: bool | str | Iterable[str] = ()) -> Any:
+    """The model that `to_bytes` wrote, with this version or an earlier one.
+
+    trust : names (`"package.module.Class"`) of classes outside nystream that may be imported, such as a kernel of
+        your own, or True for all. Loading runs no code that the file carries; importing a named class runs its module.
+    """
+    names = [trust] if isinstance(trust, str) else trust
+    allowed = names if isinstance(names, bool) else frozenset(names)
+    origin = "another version"
+    try:
+        tensors, header = _read(bytes(content) if isinstance(content, (bytearray, memoryview)) else content)
+        origin = _origin(header)
+        tree = _checked(header, tensors, origin)
+        for step in range(header["format"], FORMAT):
+            tree = UPGRADES[step](tree)
+        return Reader(tensors, allowed, origin, _version()).model(tree)
+    except Unreadable as error:
+        raise ValueError(str(error)) from None
+    except RecursionError:
+        raise ValueError("the model file is corrupted: its parts are nested too deeply") from None
+    except Exception as error:  # whatever a part makes of parameters and state that were never its own
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise ValueError(
+            f"the model file describes no model that nystream {_version()} can build ({reason}); it comes from {origin}"
+        ) from error
+
+
+@cache
+def _version() -> str:
+    try:
+        return version("nystream")
+    except PackageNotFoundError:  # some bundles leave the metadata of packages out
+        return "unknown"
+
+
+def _read(content: Any) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays and header, which has a format, a tree and a checksum."""
+    if not isinstance(content, bytes) or (len(content) >= 9 and content[8:9] != b"{"):
+        raise Unreadable("not a nystream model")
+    size = int.from_bytes(content[:8], "little")
+    if len(content) >= 9 and size > _LARGEST_HEADER:
+        raise Unreadable("not a nystream model")
+    if len(content) < 9 or len(content) < 8 + size:
+        raise Unreadable(f"not a nystream model, or a truncated one: {len(content)} bytes are less than its header")
+    try:
+        outer = _parsed(content[8 : 8 + size])
+        text = outer["__metadata__"][_KEY]
+        end = max((entry["data_offsets"][1] for name, entry in outer.items() if name != "__metadata__"), default=0)
+        header = _parsed(text)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise Unreadable(f"not a nystream model, or a corrupted one ({type(error).__name__}: {error})") from None
+    if isinstance(end, int) and len(content) < 8 + size + end:
+        raise Unreadable(f"the model file is truncated: it has {len(content)} of {8 + size + end} bytes")
+    try:
+        tensors = _read_tensors(content)
+    except Exception as error:  # of the container's own kind, and of NumPy's where a type or a shape is none
+        raise Unreadable(f"the model file is corrupted: {error}") from None
+    if (
+        not isinstance(header, dict)
+        or type(header.get("format")) is not int
+        or header["format"] < 1
+        or not {"sha256", "model"} <= set(header)
+    ):
+        raise Unreadable("not a nystream model: its header is incomplete")
+    return tensors, header
+
+
+def _parsed(text: bytes | str) -> Any:
+    return json.loads(text, object_pairs_hook=_unique)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
+
+
+def _origin(header: dict[str, Any]) -> str:
+    """Who wrote the file, for messages."""
+    if header["format"] == 1:
+        return "nystream 0.1 (format 1)"
+    written = header.get("version")
+    if not isinstance(written, str) or not written.isprintable() or len(written) > 40:
+        raise Unreadable("not a nystream model: its header is incomplete")
+    return f"nystream {written}"
+
+
+def _checked(header: dict[str, Any], tensors: Arrays, origin: str) -> Any:
+    """The tree of a file whose format is known and whose checksum is right."""
+    if header["format"] > FORMAT:
+        raise Unreadable(
+            f"the model file has format {header['format']} and was written by {origin}; "
+            f"nystream {_version()} reads formats up to {FORMAT}: upgrade nystream"
+        )
+    signed = {key: value for key, value in header.items() if key != "sha256"}
+    text = json.dumps(header["model"]) if header["format"] == 1 else _dumped(signed)
+    if _digest(text, tensors) != header["sha256"]:
+        raise Unreadable("the model file is corrupted: its checksum does not match its content")
+    return header["model"]
+
+
+def _dumped(header: dict[str, Any]) -> str:
+    return json.dumps(header, separators=(",", ":"))
+
+
+def _digest(text: str, tensors: Arrays) -> str:
+    total = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        total.update(f"{name}{tensors[name].dtype}{tensors[name].shape}".encode())
+        total.update(tensors[name].reshape(-1).view(np.uint8).data)
+    return total.hexdigest()

@@ -1,0 +1,37 @@
+"""Labels that alternate: the simplest stream on which chasing the last label is worst."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nystream.params import at_least, positive
+from nystream.streams.cutting import Block
+from nystream.streams.generated import Draw, Generated
+from nystream.types import Array
+
+__all__ = ["alternating"]
+
+
+def alternating(n: int | None = None, *, C: float = 1.0, d: int = 1) -> Generated:
+    """The same x = (1, 0, ..., 0) in every round, with labels -C, +C, -C, ...
+
+    The best fixed prediction is 0 and loses C^2 a round; a learner that chases the last label loses up to 4 C^2.
+
+    Examples
+    --------
+    >>> X, y = alternating(4)
+    >>> X.ravel().tolist(), y.tolist()
+    ([1.0, 1.0, 1.0, 1.0], [-1.0, 1.0, -1.0, 1.0])
+    """
+    positive("C", C)
+    at_least("d", d, 1)
+
+    def recipe(rng: np.random.Generator) -> Draw:
+        def draw(t: Array) -> Block:
+            X = np.zeros((len(t), d))
+            X[:, 0] = 1.0
+            return X, C * (1.0 - 2.0 * (t % 2))
+
+        return draw
+
+    return Generated("alternating", recipe, n, d, "regression", 0)

@@ -1,0 +1,120 @@
+"""Laws of rounds: what a prediction may depend on, and in how many pieces a stream may arrive."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Barrier
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from laws.cases import CLOSE, Rows, Variant, assert_bits, assert_state, pad
+from laws.registry import law
+
+THREADS = 4
+
+
+@law()
+def predict_changes_nothing(variant: Variant) -> None:
+    learner, rows = variant.make(), variant.stream()
+    rows[:60].into(learner)
+    before = learner.to_bytes()
+    first = learner.predict(rows.X)
+    assert_bits(first, learner.predict(rows.X))
+    learner.predict(10 * rows.X[::-1])
+    assert_state(learner, before)
+
+
+@law(lambda variant: variant.pattern.labels != "none")
+def two_labels_one_prediction(variant: Variant) -> None:
+    """A prediction is made before its label is read: in single steps, and in a block for every row up to that label."""
+    learner, rows = variant.make(), variant.stream()
+    rows[:60].into(learner)
+    for t in range(60, 63):
+        other = copy.deepcopy(learner)
+        told = rows[t : t + 1]
+        untold = Rows(told.X, other_labels(variant, told.Y), told.w)
+        assert_bits(told.step_into(learner), untold.step_into(other))
+    one, two = copy.deepcopy(learner), copy.deepcopy(learner)
+    block, cut = rows[63:80], 9
+    changed = block.Y.copy()
+    changed[cut:] = other_labels(variant, changed[cut:])
+    told, untold = block.into(one), Rows(block.X, changed, block.w).into(two)
+    assert_bits(told[: cut + 1], untold[: cut + 1])
+    assert not np.array_equal(one.predict(rows.X), two.predict(rows.X)), "what labels say makes no difference"
+
+
+def other_labels(variant: Variant, Y: np.ndarray) -> np.ndarray:
+    return (Y + 1) % 3 if variant.pattern.labels == "class" else np.where(Y == 0, 0.5, -Y)
+
+
+@law()
+def run_equals_the_loop_of_step(variant: Variant) -> None:
+    block, single, rows = variant.make(), variant.make(), variant.stream()
+    assert_allclose(rows.into(block), rows.step_into(single), **CLOSE)
+    assert_allclose(block.predict(rows.X), single.predict(rows.X), **CLOSE)
+    assert block.n_seen == single.n_seen == rows.learnt
+    assert block.size == single.size
+
+
+@law()
+def cutting_into_other_blocks_changes_nothing(variant: Variant) -> None:
+    rows = variant.stream()
+    expected = rows.into(variant.make())
+    for size in (1, 7, 64):
+        learner = variant.make()
+        parts = [block.into(learner) for block in rows.blocks(size)]
+        assert_allclose(pad([row for part in parts for row in part]), expected, **CLOSE)
+
+
+@law()
+def same_seed_same_bits(variant: Variant) -> None:
+    one, two, rows = variant.make(), variant.make(), variant.stream()
+    assert_bits(rows.into(one), rows.into(two))
+    assert_state(one, two.to_bytes())
+
+
+@law()
+def memory_layout_changes_no_bit(variant: Variant) -> None:
+    plain, other, rows = variant.make(), variant.make(), variant.stream()
+    short = np.asfortranarray(rows.X.astype(np.float32))
+    expected = Rows(short.astype(float, order="C"), rows.Y, rows.w).into(plain)
+    weights = None if rows.w is None else list(rows.w)
+    assert_bits(other.run(short, rows.Y.tolist(), weights), expected)
+    assert_state(other, plain.to_bytes())
+
+
+@law()
+def predict_from_four_threads_equals_predict(variant: Variant) -> None:
+    learner = variant.make()
+    variant.stream()[:60].into(learner)
+    before = learner.to_bytes()
+    blocks = [variant.stream(n, seed=n).X for n in (12, 17, 40, 64)]
+    expected = [learner.predict(X) for X in blocks]
+    together = Barrier(THREADS)
+
+    def ask(i: int) -> list[np.ndarray]:
+        together.wait()
+        return [learner.predict(blocks[i]) for _ in range(8)]
+
+    with switching_often(), ThreadPoolExecutor(THREADS) as pool:
+        answers = list(pool.map(ask, range(THREADS)))
+    for expect, got in zip(expected, answers, strict=True):
+        for each in got:
+            assert_bits(each, expect)
+    assert_state(learner, before)
+
+
+@contextmanager
+def switching_often() -> Iterator[None]:
+    """Let threads take turns after a microsecond, so that few rounds show what many would."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)

@@ -1,0 +1,77 @@
+"""`import nystream` loads next to nothing; every public name is there on first use, and for type checkers."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nystream
+
+SLOW = {
+    *("concurrent.futures", "importlib.metadata", "matplotlib", "multiprocessing", "numpy", "pandas", "river"),
+    *("safetensors", "scipy", "sklearn"),
+}
+SLOWEST = {
+    *("matplotlib", "pandas", "polars", "pyarrow", "river", "scipy.integrate", "scipy.interpolate", "scipy.optimize"),
+    *("scipy.signal", "scipy.sparse.csgraph", "scipy.spatial", "scipy.stats", "sklearn", "typer", "rich"),
+}
+
+
+def loaded_after(code: str) -> set[str]:
+    """Modules in a fresh interpreter that has run the code."""
+    code += "\nimport sys\nprint(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
+def test_the_import_alone_loads_neither_scipy_nor_any_part():
+    loaded = loaded_after("import nystream")
+    assert not loaded & SLOW
+    assert {name for name in loaded if name.startswith("nystream")} == {"nystream"}
+
+
+def test_all_public_names_together_load_no_optimiser_and_no_extra():
+    loaded = loaded_after("import nystream\nfor name in nystream.__all__: getattr(nystream, name)")
+    assert {"scipy.linalg", "nystream.auto.learner"} <= loaded
+    assert not loaded & SLOWEST
+
+
+def test_every_public_name_is_there_and_listed():
+    assert len(set(nystream.__all__)) == len(nystream.__all__)
+    for name in nystream.__all__:
+        assert getattr(nystream, name) is getattr(nystream, name)
+    assert {*nystream.__all__, "__version__"} <= set(dir(nystream))
+    names: dict[str, object] = {}
+    exec("from nystream import *", names)
+    assert set(nystream.__all__) <= set(names)
+
+
+def test_type_checkers_see_the_names_where_they_are_found():
+    tree = ast.parse(Path(nystream.__file__).read_text())
+    branch = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in branch.body if isinstance(node, ast.ImportFrom) and node.module != "importlib.metadata"]
+    seen = {alias.name: node.module for node in imports for alias in node.names}
+    modules = {name for name, module in seen.items() if module == "nystream"}
+    assert modules == nystream._MODULES
+    assert set(nystream._HOME) == set(seen) - modules
+    for name, module in nystream._HOME.items():
+        assert f"{seen[name]}.".startswith(f"nystream.{module}.")
+    assert set(nystream._HOME) <= set(nystream.__all__) <= set(seen)
+
+
+def test_modules_need_no_import_of_their_own():
+    names = sorted(nystream._MODULES - {"plot"})  # which is an extra
+    loaded = loaded_after(f"import nystream\nfor name in {names}: getattr(nystream, name)")
+    assert {f"nystream.{name}" for name in names} <= loaded
+
+
+def test_a_name_that_is_not_there_is_the_usual_error():
+    for module in (nystream, nystream.streams):
+        with pytest.raises(AttributeError, match=f"module '{module.__name__}' has no attribute 'Nothing'"):
+            _ = module.Nothing
+        assert not hasattr(module, "__path_hooks__")
+    assert {"Adversary", "greedy_adversary", "csv"} <= set(dir(nystream.streams))

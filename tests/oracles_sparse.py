@@ -126,7 +126,9 @@ class EncoderOracle:
         if value is None:
             return [math.nan] * 8, [of_number(0x7FFFFFFF, self.seeds[name][i]) for i in range(2)]
         at = float(np.datetime64(value, "us").astype(np.int64))
-        first, last = ((None if c is None else float(np.datetime64(c, "us").astype(np.int64))) for c in self.clocks[name])
+        first, last = (
+            (None if c is None else float(np.datetime64(c, "us").astype(np.int64))) for c in self.clocks[name]
+        )
         gap = 0.0 if last is None or at < last else math.log(1 + (at - last) / 60e6)
         turns = [2 * math.pi * at / (86400e6 * days) for days in (1, 7, 365.2425)]
         waves = [f(turn) for turn in turns for f in (math.sin, math.cos)]
@@ -141,6 +143,10 @@ class EncoderOracle:
             every += [h] + ([of_pair(hashes[i - 1], h, seeds[1])] if i else [])
         distinct = list(dict.fromkeys(every))
         return [(h, 1 / math.sqrt(len(distinct))) for h in distinct]
+
+
+def microseconds(time):
+    return float(np.datetime64(time, "us").astype(np.int64))
 
 
 # -- learners of sparse rows -------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nystream import types as types
     from nystream.auto import Auto, Baseline
     from nystream.catalogue import CATALOGUE
-    from nystream.compose import Aggregate, Classifier, Mixture, Standardized, Thresholded
+    from nystream.compose import Aggregate, Classifier, Encoded, Mixture, Standardized, Thresholded
     from nystream.evaluate import Comparison, Result
     from nystream.evaluate.compare import compare
     from nystream.evaluate.prequential import prequential
@@ -125,6 +125,7 @@ __all__ = [
     "Baseline",
     "Classifier",
     "Comparison",
+    "Encoded",
     "Fastfood",
     "FOGD",
     "Fourier",
@@ -195,7 +196,7 @@ __all__ = [
 _HOMES = {
     "auto": "Auto Baseline",
     "catalogue": "CATALOGUE",
-    "compose": "Aggregate Classifier Mixture Standardized Thresholded",
+    "compose": "Aggregate Classifier Encoded Mixture Standardized Thresholded",
     "evaluate": "Comparison Result compare prequential",
     "features": "KORS AdaptiveNystrom Chain Fastfood Fourier Landmarks LearnedMetric Nystrom Taylor WithConstant",
     "kernels": "Gaussian Kernel Laplacian Linear Matern Normalized Polynomial",

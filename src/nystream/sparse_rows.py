@@ -48,10 +48,10 @@ class SparseRows:
             ends = np.arange(d, (n + 1) * d, d, dtype=np.int64)
             columns = np.broadcast_to(np.arange(d, dtype=np.uint32), (n, d)).reshape(-1)
             return cls(ends - d, ends, columns, np.ascontiguousarray(X).reshape(-1), d)
-        rows, columns = np.nonzero(X)
+        rows, places = np.nonzero(X)
         ends = np.cumsum(np.bincount(rows, minlength=n), dtype=np.int64)
         begins = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]])
-        return cls(begins, ends, columns.astype(np.uint32), X[rows, columns], d)
+        return cls(begins, ends, places.astype(np.uint32), X[rows, places], d)
 
 
 def is_sparse(X: Any) -> bool:
@@ -63,7 +63,7 @@ def as_sparse_rows(X: Any, d: int | None = None, name: str = "X") -> SparseRows:
     """Rows of a scipy.sparse matrix of any format, values as finite float64; equal entries are added up by COO."""
     if len(X.shape) != 2:
         raise ValueError(f"{name} must be two-dimensional (rows, columns), got shape {X.shape}")
-    n, columns = X.shape
+    columns = X.shape[1]
     if columns == 0:
         raise ValueError(f"{name} has 0 columns; at least one feature is needed")
     if columns > MOST_COLUMNS:

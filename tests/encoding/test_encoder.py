@@ -31,7 +31,9 @@ def table(n: int = 120, seed: int = 0) -> dict[str, np.ndarray]:
     size[rng.random(n) < 0.1] = np.nan
     size[n // 2] = 1e200
     price = np.where(rng.random(n) < 0.6, 0.0, rng.integers(-5, 100, size=n))
-    when = np.datetime64("2019-12-30T22:10:00", "us") + np.cumsum(rng.integers(-9, 400, size=n)).astype("timedelta64[m]")
+    when = np.datetime64("2019-12-30T22:10:00", "us") + np.cumsum(rng.integers(-9, 400, size=n)).astype(
+        "timedelta64[m]"
+    )
     when[rng.random(n) < 0.1] = np.datetime64("NaT")
     notes = ["good GOOD soup", "", "No soup — 東京!", "a b a b a", "good soup"]
     return {
@@ -312,10 +314,16 @@ def test_bad_parameters_and_kinds_are_refused():
         Encoder().start({}, 1)
     with pytest.raises(ValueError, match="there is a column 'size' already"):
         made().widen({"size": "number"})
-    with pytest.raises(ValueError, match="labels or weights do not fit"):
+    with pytest.raises(ValueError, match=r"labels \(1, 1\) do not fit 2 rows"):
         made().run({"size": [1.0, 2.0]}, [1.0])
-    with pytest.raises(ValueError, match="labels or weights do not fit"):
+    with pytest.raises(ValueError, match=r"labels \(1, 2\) do not fit 1 rows"):
         made(3).run({"size": [1.0]}, [[1.0, 2.0]])
+    with pytest.raises(ValueError, match="2 weights do not fit 1 rows"):
+        made().run({"size": [1.0]}, [1.0], np.ones(2))
+    with pytest.raises(ValueError, match="4 levels in every row are needed, got 1"):
+        made().learn(np.zeros((1, 1), dtype=np.uint16), [1.0])
+    with pytest.raises(ValueError, match="level 9000 is not below 8192"):
+        made().learn(np.full((1, 4), 9000, dtype=np.uint16), [1.0])
 
 
 def test_rows_may_be_none_and_columns_missing():

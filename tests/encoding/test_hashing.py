@@ -64,7 +64,10 @@ def test_tokens_of_columns_and_levels_never_change():
         ("The CAT's 2 hats.", ["the", "cat", "'", "s", "2", "hats", "."]),
         ("", []),
         (" \t\n", []),
-        ("under_score #tag @me http://t.co/x", "under_score # tag @ me http : / / t . co / x".split()),
+        (
+            "under_score #tag @me http://t.co/x",
+            ["under_score", "#", "tag", "@", "me", "http", ":", "/", "/", "t", ".", "co", "/", "x"],
+        ),
         ("ÄRGER über ΣΟΦΙΑ Москва Ёлка", ["ärger", "über", "σοφια", "москва", "\u0451лка"]),
         ("東京 tower", ["東", "京", "tower"]),
         ("한국어 말", ["한국어", "말"]),

@@ -11,6 +11,7 @@ from nystream import SparseLinear, from_bytes
 from oracles_sparse import adagrad
 from sparse_streams import LABELS, as_lists, stream
 
+
 @pytest.mark.parametrize("loss", LABELS)
 @pytest.mark.parametrize("rates", [(1.0, 3.0, 10.0), (2.0,)])
 @pytest.mark.parametrize("pairs", [False, True])

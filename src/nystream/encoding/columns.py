@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["KINDS", "Columns"]
+__all__ = ["KINDS", "Columns", "kinds_of"]
 
 KINDS = ("number", "boolean", "category", "time", "text")
 """What a column may be."""
@@ -28,7 +28,7 @@ class Columns:
         Rows, where `content` may be empty.
     """
 
-    __slots__ = ("arrays", "n")
+    __slots__ = ("arrays", "kinds", "n")
 
     def __init__(self, content: Mapping[str, Any], kinds: Mapping[str, str], n: int | None = None) -> None:
         unknown = sorted(set(content) - set(kinds))
@@ -38,7 +38,7 @@ class Columns:
         lengths = {len(array) for array in known.values()} | ({n} if n is not None else set())
         if len(lengths) != 1:
             raise ValueError(f"columns must have the same number of rows, got {sorted(lengths)}")
-        self.n = lengths.pop()
+        self.n, self.kinds = lengths.pop(), dict(kinds)
         self.arrays = [known[name] if name in known else _missing(kind, self.n) for name, kind in kinds.items()]
 
     @property
@@ -50,9 +50,22 @@ class Columns:
 
     def __getitem__(self, rows: slice) -> Columns:
         part = object.__new__(Columns)
+        part.kinds = self.kinds
         part.arrays = [array[rows] for array in self.arrays]
         part.n = len(range(*rows.indices(self.n)))
         return part
+
+
+def kinds_of(content: Mapping[str, Any]) -> dict[str, str]:
+    """Kinds by the types of arrays: numbers, booleans, times; text is a category."""
+    out = {}
+    for name, values in content.items():
+        found = np.asarray(values).dtype.kind
+        known = {"b": "boolean", "M": "time", "i": "number", "u": "number", "f": "number", "U": "category"}
+        if found not in known and found != "O":
+            raise ValueError(f"column {name!r} holds {np.asarray(values).dtype}, which has no kind of its own")
+        out[str(name)] = known.get(found, "category")
+    return out
 
 
 def _typed(name: str, values: Any, kind: str) -> npt.NDArray[Any]:
@@ -67,9 +80,22 @@ def _typed(name: str, values: Any, kind: str) -> npt.NDArray[Any]:
         array = array.astype(object)
     if array.dtype != object:
         raise ValueError(f"column {name!r} is of kind {kind}: it must hold text or None, got {array.dtype}")
+    return _texts(name, array, kind)
+
+
+def _texts(name: str, array: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
+    holes = []
     for row, value in enumerate(array):
-        if value is not None and not isinstance(value, str):
-            raise ValueError(f"column {name!r} is of kind {kind}: it must hold text or None, got {value!r} at row {row}")
+        if value is None or isinstance(value, str):
+            continue
+        if not (isinstance(value, float) and np.isnan(value)):
+            raise ValueError(
+                f"column {name!r} is of kind {kind}: it must hold text or None, got {value!r} at row {row}"
+            )
+        holes.append(row)  # what pandas writes for None
+    if holes:
+        array = array.copy()
+        array[holes] = None
     return np.ascontiguousarray(array)
 
 

@@ -78,6 +78,9 @@ class Encoder(Params):
     names : int, default 256
         Names of levels kept for each category, so that explanations can name them, a power of 2; four times as many
         of words.
+    fill : bool, default False
+        Whether a missing number is the mean of its column so far in a dense row, and a missing time the last one, with
+        no hour, weekday or season; else they are nan.
     max_bytes : int, default 2^24
         Of the statistics of levels.
 
@@ -111,10 +114,13 @@ class Encoder(Params):
     """(k, categories) where the mean labels are."""
     names_: list[FrequentNames | None]
 
-    def __init__(self, levels: int = 2**13, *, pairs: int = 64, names: int = 256, max_bytes: int = 2**24) -> None:
+    def __init__(
+        self, levels: int = 2**13, *, pairs: int = 64, names: int = 256, fill: bool = False, max_bytes: int = 2**24
+    ) -> None:
         self.levels = at_least("levels", levels, FEWEST_LEVELS)
         self.pairs = at_least("pairs", pairs, 0)
         self.names = at_least("names", names, 1)
+        self.fill = fill
         self.max_bytes = at_least("max_bytes", max_bytes, 1)
         if levels & (levels - 1) or levels > 2**16:
             raise ValueError(f"levels must be a power of 2 up to {2**16}, got {levels!r}")
@@ -122,10 +128,10 @@ class Encoder(Params):
             raise ValueError(f"names must be a power of 2, got {names!r}")
 
     def start(self, kinds: Mapping[str, str], outputs: int, *, classes: bool = False) -> None:
-        """Columns by name with their kinds, in the order they are encoded; so many targets, or classes."""
+        """Columns by name with their kinds, in the order they are encoded; so many targets (0: none), or classes."""
         if not kinds:
             raise ValueError("kinds is empty: at least one column is needed")
-        self.kinds_, self.outputs_, self.classes_ = {}, at_least("outputs", outputs, 1), classes
+        self.kinds_, self.outputs_, self.classes_ = {}, at_least("outputs", outputs, 0), classes
         self.moments_, self.clocks_ = np.zeros((0, 3)), np.zeros((0, 2), dtype=np.int64)
         k = self._sums
         self.levels_, self.totals_ = np.zeros((0, self._buckets(kinds), 1 + k)), np.zeros(1 + k)
@@ -137,6 +143,11 @@ class Encoder(Params):
     def width(self) -> int:
         """Columns of a dense row."""
         return len(self.moments_) + len(DATE_NUMBERS) * len(self.clocks_) + self.means_.size
+
+    def width_of(self, outputs: int) -> int:
+        """What `width` would be with so many targets or classes."""
+        sums = min(outputs - 1, MOST_CLASSES) if self.classes_ else outputs
+        return self.width + (sums - len(self.means_)) * self.means_.shape[1]
 
     @property
     def nbytes(self) -> int:
@@ -245,7 +256,7 @@ class Encoder(Params):
     @property
     def _sums(self) -> int:
         """k: sums of labels that a level keeps."""
-        return min(self.outputs_ - 1, MOST_CLASSES) if self.classes_ else self.outputs_
+        return max(0, min(self.outputs_ - 1, MOST_CLASSES)) if self.classes_ else self.outputs_
 
     def _buckets(self, kinds: Mapping[str, str]) -> int:
         slots = sum(2 * (kind == "time") + (kind == "category") for kind in kinds.values())
@@ -264,7 +275,7 @@ class Encoder(Params):
         seeds = np.array([[hash_name(name, i) for i in range(3)] for name in self.kinds_], dtype=np.uint32)
         names = [None if part is None else part.bound for part in self.names_]
         arrays = (self.moments_, self.clocks_, self.levels_, self.totals_, self.places_, self.means_)
-        self._compiled = TableEncoder(codes, seeds, names, *arrays, self.classes_, self.pairs)
+        self._compiled = TableEncoder(codes, seeds, names, *arrays, self.classes_, self.pairs, self.fill)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

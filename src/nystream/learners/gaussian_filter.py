@@ -55,11 +55,12 @@ class GaussianFilter(SparseLearner):
     --------
     >>> import numpy as np
     >>> from nystream.learners import GaussianFilter
-    >>> X = np.random.default_rng(0).integers(2, size=(500, 20)).astype(float)
-    >>> y = 100 + X @ np.arange(20.0)
-    >>> model = GaussianFilter()
-    >>> p = model.run(X, y)
-    >>> bool(np.abs(p[400:] - y[400:]).mean() < 0.2 * y.std())
+    >>> from scipy.sparse import csr_array
+    >>> levels = np.random.default_rng(0).integers([[20, 30]] * 1000) + [0, 20]  # two categories of 20 and 30 levels
+    >>> X = csr_array((np.ones(2000), levels.ravel(), np.arange(0, 2001, 2)), shape=(1000, 50))
+    >>> y = 100 + X @ np.sin(np.arange(50.0))
+    >>> p = GaussianFilter().run(X, y)
+    >>> bool(np.abs(p - y)[800:].mean() < 0.1 * y.std())
     True
     """
 

@@ -24,10 +24,10 @@ class SparseLinear(SparseLearner):
         v_i += (x_i e)^2             w_ik += (rate / N) x_i e_k / sqrt(v_i)
 
     where N is the mean of sum_i |x_i| over the rows so far: a rate means the same for rows of five columns and of five
-    hundred. Classes share v: (x_i e)^2 is the sum over k. Real targets are learnt apart, each on the running scale of its own
-    labels (mean and deviation of those so far), with e = y - p between -5 and 5; predictions stay within the range of
-    the labels so far and half of it to both sides. The prediction is sum_m s_m p^(m) over the rates m, with shares s
-    that start equal and follow the loss by online Newton steps with forgetting::
+    hundred. Classes share v: (x_i e)^2 is the sum over k. Real targets are learnt apart, each on the running scale of
+    its own labels (mean and deviation of those so far), with e = y - p between -5 and 5; predictions stay within the
+    range of the labels so far and half of it to both sides. The prediction is sum_m s_m p^(m) over the rates m, with
+    shares s that start equal and follow the loss by online Newton steps with forgetting::
 
         H <- 0.999 H + Hessian       s <- s - (H + 30 I)^-1 gradient
 
@@ -59,14 +59,13 @@ class SparseLinear(SparseLearner):
     Examples
     --------
     >>> import numpy as np
-    >>> from scipy.sparse import random_array
+    >>> from scipy.sparse import csr_array
     >>> from nystream.learners import SparseLinear
-    >>> rng = np.random.default_rng(0)
-    >>> X = random_array((3000, 1_000_000), density=2e-5, format="csr", rng=rng)
-    >>> X.indices %= 500  # of a million columns these occur
+    >>> words = 1999 * np.random.default_rng(0).integers(500, size=20 * 3000)  # 20 of 500 in each row, hashed far apart
+    >>> X = csr_array((np.ones(60_000), words, np.arange(0, 60_001, 20)), shape=(3000, 1_000_000))
     >>> y = np.where(X @ np.sin(np.arange(1_000_000)) > 0, 1.0, -1.0)
     >>> p = SparseLinear("logistic").run(X, y)
-    >>> bool(np.mean(p[2000:] * y[2000:] > 0) > 0.9)
+    >>> bool(np.mean(p[2000:] * y[2000:] > 0) > 0.85)
     True
     """
 

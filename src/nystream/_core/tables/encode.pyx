@@ -5,15 +5,15 @@ import numpy as np
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_Check
-from libc.math cimport cos, fabs, floor, frexp, log, sin, sqrt
+from libc.math cimport NAN, cos, fabs, floor, frexp, log, sin, sqrt
 from libc.stdint cimport INT64_MIN, int64_t, uint16_t, uint32_t
-from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
 
 from nystream._core.tables.murmur cimport murmur, murmur_pair, murmur_word
 from nystream._core.tables.names cimport Names
-from nystream._core.tables.tokens cimport Tokens, make_room
-from nystream._core.tables.words cimport next_word
+from nystream._core.tables.tokens cimport Tokens, add_token
+from nystream._core.tables.word_tokens cimport WordTokens
 
 cnp.import_array()
 
@@ -54,6 +54,7 @@ cdef class TableEncoder:
     levels : (categories, buckets, 1 + k) weight and sums of labels; totals : (1 + k,)
     places : (c,) where the numbers of a column begin in a dense row; means : (k, categories) where their means are
     classes : whether label c > 0 counts for the sum c, instead of label k for the sum k
+    fill : whether missing numbers are the mean so far, and missing times the last one without day, week and year
     """
     cdef Column* columns
     cdef Py_ssize_t count, slots, width, k, buckets
@@ -64,22 +65,20 @@ cdef class TableEncoder:
     cdef double[:, :, ::1] levels
     cdef double[::1] totals
     cdef const int64_t[:, ::1] means
-    cdef bint classes
+    cdef bint classes, fill
     cdef list names
     cdef list held
     cdef Tokens tokens
     cdef uint32_t* hashes            # of the categories of a row
-    cdef unsigned char* word
-    cdef Py_ssize_t word_room
-    cdef uint32_t* seen              # a set of hashes
-    cdef Py_ssize_t seen_room, seen_most
+    cdef WordTokens words
 
     def __cinit__(self):
-        self.columns, self.hashes, self.word, self.seen = NULL, NULL, NULL, NULL
+        self.columns, self.hashes = NULL, NULL
 
     def __init__(self, const int64_t[::1] kinds, const uint32_t[:, ::1] seeds, list names, double[:, ::1] moments,
                  int64_t[:, ::1] clocks, double[:, :, ::1] levels, double[::1] totals,
-                 const int64_t[::1] places, const int64_t[:, ::1] means, bint classes, Py_ssize_t most_pairs):
+                 const int64_t[::1] places, const int64_t[:, ::1] means, bint classes, Py_ssize_t most_pairs,
+                 bint fill):
         cdef Py_ssize_t c, i, numbers = 0, times = 0, slots = 0, dense = 0
         self.count = kinds.shape[0]
         self.columns = <Column*> calloc(max(self.count, 1), sizeof(Column))
@@ -120,13 +119,12 @@ cdef class TableEncoder:
         if self.hashes == NULL:
             raise MemoryError
         self.moments, self.clocks, self.levels, self.totals, self.means = moments, clocks, levels, totals, means
-        self.classes, self.names, self.most_pairs = classes, names, most_pairs
+        self.words = WordTokens()
+        self.classes, self.names, self.most_pairs, self.fill = classes, names, most_pairs, fill
 
     def __dealloc__(self):
         free(self.columns)
         free(self.hashes)
-        free(self.word)
-        free(self.seen)
         free(self.tokens.index)
         free(self.tokens.value)
 
@@ -146,16 +144,21 @@ cdef class TableEncoder:
               const double[::1] weights):
         """Labels of rows that were encoded before."""
         cdef Py_ssize_t t, s, n = levels.shape[0]
-        if levels.shape[1] != self.slots or Y.shape[0] != n or Y.shape[1] < self._columns_of_labels() or (weights is not None and weights.shape[0] != n):
-            raise ValueError("levels, labels and weights do not fit together")
+        if levels.shape[1] != self.slots:
+            raise ValueError(f"{self.slots} levels in every row are needed, got {levels.shape[1]}")
+        self._check_labels(n, Y, weights)
         for t in range(n):
             for s in range(self.slots):
                 if levels[t, s] >= self.buckets:
                     raise ValueError(f"level {levels[t, s]} is not below {self.buckets}")
             self._learn(&levels[t, 0] if self.slots else NULL, Y, t, 1.0 if weights is None else weights[t])
 
-    cdef Py_ssize_t _columns_of_labels(self) noexcept:
-        return 1 if self.classes else self.k
+    cdef int _check_labels(self, Py_ssize_t n, const double[:, ::1] Y, const double[::1] weights) except -1:
+        if Y is not None and (Y.shape[0] != n or Y.shape[1] < (1 if self.classes else self.k)):
+            raise ValueError(f"labels ({Y.shape[0]}, {Y.shape[1]}) do not fit {n} rows")
+        if weights is not None and weights.shape[0] != n:
+            raise ValueError(f"{weights.shape[0]} weights do not fit {n} rows")
+        return 0
 
     # -- rows --------------------------------------------------------------------------------------------------------
     cdef object _rows(self, list columns, Py_ssize_t n, int mode, const double[:, ::1] Y, const double[::1] weights):
@@ -172,8 +175,7 @@ cdef class TableEncoder:
         cdef int64_t* starts = <int64_t*> cnp.PyArray_DATA(begin)
         cdef int64_t* splits = <int64_t*> cnp.PyArray_DATA(split)
         cdef int64_t* ends = <int64_t*> cnp.PyArray_DATA(end)
-        if (learn and (Y.shape[0] != n or Y.shape[1] < self._columns_of_labels())) or (weights is not None and weights.shape[0] != n):
-            raise ValueError("labels or weights do not fit the rows")
+        self._check_labels(n, Y, weights)
         self._take(columns, n)
         self.tokens.count = 0
         for t in range(n):
@@ -225,13 +227,16 @@ cdef class TableEncoder:
         cdef Py_ssize_t c, size
         cdef Column* column
         cdef const unsigned char* text
+        cdef uint32_t h
         cdef object value
         cdef Names names
         for c in range(self.count):
             column = &self.columns[c]
             if column.kind == NUMBER:
                 dense[column.dense] = (<const double*> column.content)[t]
-                self._number(column, dense[column.dense], mode, weight)
+                if self.fill and dense[column.dense] != dense[column.dense]:
+                    dense[column.dense] = self.moments[column.own, 1]
+                self._number(column, (<const double*> column.content)[t], mode, weight)
                 continue
             if column.kind == TIME:
                 self._time(column, (<const int64_t*> column.content)[t], mode, dense + column.dense, level)
@@ -244,20 +249,14 @@ cdef class TableEncoder:
                 raise TypeError(f"column {c}, row {t}: text or None is expected, got {value!r}")
             names = <Names> self.names[c] if mode & OBSERVE and self.names[c] is not None else None
             if column.kind == TEXT and text != NULL:
-                self._text(column, text, size, names, weight)
+                self.words.add(&self.tokens, text, size, column.seeds, names, weight)
                 continue
-            self._add(murmur(text, size, column.seeds[0]) if text != NULL else murmur(MISSING, 1, column.seeds[0]), 1)
+            h = murmur(text, size, column.seeds[0]) if text != NULL else murmur(MISSING, 1, column.seeds[0])
+            add_token(&self.tokens, h, 1)
             if column.kind == CATEGORY:
-                self._level(column.slot, self.tokens.index[self.tokens.count - 1], level)
+                self._level(column.slot, h, level)
             if names is not None and text != NULL:
-                names.vote(self.tokens.index[self.tokens.count - 1], text, size, weight)
-        return 0
-
-    cdef int _add(self, uint32_t h, double value) except -1:
-        make_room(&self.tokens, self.tokens.count + 1)
-        self.tokens.index[self.tokens.count] = h
-        self.tokens.value[self.tokens.count] = value
-        self.tokens.count += 1
+                names.vote(h, text, size, weight)
         return 0
 
     cdef void _level(self, Py_ssize_t slot, uint32_t h, uint16_t* level) noexcept:
@@ -270,7 +269,7 @@ cdef class TableEncoder:
             for i in range(j):
                 if made == self.most_pairs:
                     return 0
-                self._add(murmur_pair(self.hashes[i], self.hashes[j], 0), 1)
+                add_token(&self.tokens, murmur_pair(self.hashes[i], self.hashes[j], 0), 1)
                 made += 1
         return 0
 
@@ -280,20 +279,20 @@ cdef class TableEncoder:
         cdef double sd = sqrt(m[2]/m[0]) if m[2] > 0 else 0.0, z, gap, far
         cdef int exponent
         if x != x:
-            self._add(murmur_word(NOT_A_NUMBER, column.seeds[1]), 1)
+            add_token(&self.tokens, murmur_word(NOT_A_NUMBER, column.seeds[1]), 1)
             return 0
         z = (x - m[1])/sd if sd > 0 else 0.0
         z = min(max(z, -CLIP), CLIP)
         if z != 0:
-            self._add(column.seeds[0], z)
-        self._add(murmur_word(<uint32_t> <int> floor(2*z), column.seeds[1]), 1)
+            add_token(&self.tokens, column.seeds[0], z)
+        add_token(&self.tokens, murmur_word(<uint32_t> <int> floor(2*z), column.seeds[1]), 1)
         # floor(2 log2 |x|) from the binary exponent, the same on every machine; 4096 is beyond all of them
         exponent = 0
         if x != 0:
             z = frexp(fabs(x), &exponent)
             exponent = 2*exponent - (1 if z >= 0.7071067811865476 else 2) + 4096
             exponent = exponent if x > 0 else -exponent
-        self._add(murmur_word(<uint32_t> exponent, column.seeds[2]), 1)
+        add_token(&self.tokens, murmur_word(<uint32_t> exponent, column.seeds[2]), 1)
         if mode & OBSERVE:
             x = min(max(x, -LARGEST), LARGEST)
             if m[0] >= SOON and sd > 0:
@@ -312,10 +311,11 @@ cdef class TableEncoder:
         cdef int64_t hours
         if now == INT64_MIN:
             for i in range(DATE_NUMBERS):
-                dense[i] = float("nan")
-            for i in range(2):
-                self._add(murmur_word(NOT_A_NUMBER, column.seeds[i]), 1)
-                self._level(column.slot + i, self.tokens.index[self.tokens.count - 1], level)
+                dense[i] = 0 if self.fill else NAN
+            if self.fill and clock[0] != INT64_MIN:
+                dense[0] = (<double> clock[1] - <double> clock[0])/DAY
+            self._part(column, 0, NOT_A_NUMBER, level)
+            self._part(column, 1, NOT_A_NUMBER, level)
             return 0
         dense[0] = 0 if clock[0] == INT64_MIN else (at - <double> clock[0])/DAY
         dense[1] = 0 if clock[1] == INT64_MIN or now < clock[1] else log(1 + (at - <double> clock[1])/MINUTE)
@@ -323,72 +323,20 @@ cdef class TableEncoder:
         dense[4], dense[5] = sin(TURN*at/WEEK), cos(TURN*at/WEEK)
         dense[6], dense[7] = sin(TURN*at/YEAR), cos(TURN*at/YEAR)
         hours = floored(now, 3600000000)
-        for i in range(2):
-            # 1 January 1970 was a Thursday: weekdays count from Monday = 0
-            self._add(murmur_word(<uint32_t> (modulo(hours, 24) if i == 0 else modulo(floored(hours, 24) + 3, 7)),
-                                  column.seeds[i]), 1)
-            self._level(column.slot + i, self.tokens.index[self.tokens.count - 1], level)
+        # 1 January 1970 was a Thursday: weekdays count from Monday = 0
+        self._part(column, 0, <uint32_t> modulo(hours, 24), level)
+        self._part(column, 1, <uint32_t> modulo(floored(hours, 24) + 3, 7), level)
         if mode & OBSERVE:
             if clock[0] == INT64_MIN:
                 clock[0] = now
             clock[1] = now
         return 0
 
-    # -- text --------------------------------------------------------------------------------------------------------
-    cdef int _text(self, Column* column, const unsigned char* text, Py_ssize_t size, Names names, double weight) except -1:
-        """Distinct words, pairs of neighbours and the whole, each 1/sqrt(their number)."""
-        cdef Py_ssize_t first = self.tokens.count, at = 0, length, i, words = 0
-        cdef uint32_t h, before = 0
-        cdef double value
-        self._prepare_words(size)
-        self._once(murmur(text, size, column.seeds[2]))
-        while True:
-            length = next_word(text, size, &at, self.word)
-            if length == 0:
-                break
-            h = murmur(self.word, length, column.seeds[0])
-            self._once(h)
-            if names is not None:
-                names.vote(h, self.word, length, weight)
-            if words > 0:
-                self._once(murmur_pair(before, h, column.seeds[1]))
-            before = h
-            words += 1
-        value = 1/sqrt(<double> (self.tokens.count - first))
-        for i in range(first, self.tokens.count):
-            self.tokens.value[i] = value
-        return 0
-
-    cdef int _prepare_words(self, Py_ssize_t size) except -1:
-        """Room for the longest word, and an empty set for twice as many words as there can be."""
-        cdef Py_ssize_t room = 64
-        cdef void* space
-        if self.word_room < size + 1:
-            space = realloc(self.word, 2*size + 1)
-            if space == NULL:
-                raise MemoryError
-            self.word, self.word_room = <unsigned char*> space, 2*size + 1
-        while room < 4*size + 4:
-            room *= 2
-        if room > self.seen_most:
-            space = realloc(self.seen, room*sizeof(uint32_t))
-            if space == NULL:
-                raise MemoryError
-            self.seen, self.seen_most = <uint32_t*> space, room
-        self.seen_room = room
-        memset(self.seen, 0, room*sizeof(uint32_t))
-        return 0
-
-    cdef int _once(self, uint32_t h) except -1:
-        """A token, unless it is in the set; 0, which marks a free place there, counts as 1."""
-        cdef uint32_t key = h if h else 1
-        cdef Py_ssize_t place = key & (self.seen_room - 1)
-        while self.seen[place]:
-            if self.seen[place] == key:
-                return 0
-            place = (place + 1) & (self.seen_room - 1)
-        self.seen[place] = key
-        return self._add(h, 1)
+    cdef int _part(self, Column* column, int which, uint32_t key, uint16_t* level) except -1:
+        """Hour or weekday, a category."""
+        cdef uint32_t h = murmur_word(key, column.seeds[which])
+        self._level(column.slot + which, h, level)
+        return add_token(&self.tokens, h, 1)
 
     # -- labels ------------------------------------------------------------------------------------------------------
     cdef void _statistics(self, const uint16_t* level, double* row) noexcept:
@@ -403,7 +351,7 @@ cdef class TableEncoder:
                 row[self.means[j, s]] = (record[1 + j] + PRIOR*mean)/(record[0] + PRIOR)
 
     cdef int _learn(self, const uint16_t* level, const double[:, ::1] Y, Py_ssize_t t, double weight) except -1:
-        cdef Py_ssize_t s, j
+        cdef Py_ssize_t s
         if not weight > 0:
             return 0
         self._count(&self.totals[0], Y, t, weight)

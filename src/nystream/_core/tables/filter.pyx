@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t
 
 from nystream._core.tables.labels cimport MEAN, count_label, spread, within_range
-from nystream._core.tables.sparse_rounds cimport LOGISTIC, SOFTMAX, SQUARED, SparseRounds
+from nystream._core.tables.sparse_rounds cimport LOGISTIC, SQUARED, SparseRounds
 from nystream._core.tables.tokens cimport Work
 
 cdef double FLAT = 0.01     # curvatures of the log loss below count as this
@@ -76,7 +76,8 @@ cdef class Filter(SparseRounds):
                 raw[k] += x*record[k]
                 variance[k] += x*x/(prior + record[K + k])
 
-    cdef void _derivatives(self, const double* y, double weight, const double* raw, double* e, double* h) noexcept nogil:
+    cdef void _derivatives(self, const double* y, double weight, const double* raw, double* e,
+                           double* h) noexcept nogil:
         cdef int k
         cdef double p, pace = PACE*weight/(1 + PACE*weight)
         if self.kind == SQUARED:
@@ -96,7 +97,8 @@ cdef class Filter(SparseRounds):
                 p = -p
             h[k] = max(p*(1 - p), FLAT)
 
-    cdef void _learn(self, const Work* work, double weight, double* e, const double* h, const double* variance) noexcept nogil:
+    cdef void _learn(self, const Work* work, double weight, double* e, const double* h,
+                     const double* variance) noexcept nogil:
         """w_i += x_i e / q_i / (1 + h sum_j x_j^2 / q_j) with the q that predicted; v_i += h x_i^2."""
         cdef Py_ssize_t i
         cdef int K = self.K, k

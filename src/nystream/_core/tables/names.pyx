@@ -1,7 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Names of frequent levels, in fixed memory: a majority vote in every place that names are hashed to."""
-import numpy as np
-
 cimport numpy as cnp
 from libc.stdint cimport uint32_t
 

@@ -1,7 +1,7 @@
 # A sparse row as the records it meets in a hashed table: the first columns as they are, others hashed, of all of them
 # as many bits as the table has; then the pairs of columns, where they are asked for; then the constant, which has the
 # last record.
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport uint32_t
 from libc.stdlib cimport realloc
 
 from nystream._core.tables.murmur cimport finished, murmur_pair
@@ -37,6 +37,14 @@ cdef inline int make_room(Tokens* row, Py_ssize_t n) except -1 nogil:
             raise MemoryError
     row.value = <double*> value
     row.room = room
+    return 0
+
+
+cdef inline int add_token(Tokens* row, uint32_t h, double value) except -1 nogil:
+    make_room(row, row.count + 1)
+    row.index[row.count] = h
+    row.value[row.count] = value
+    row.count += 1
     return 0
 
 

@@ -43,7 +43,8 @@ cdef inline Py_ssize_t decoded(const unsigned char* s, Py_ssize_t n, uint32_t* c
     return 4
 
 
-cdef inline Py_ssize_t next_word(const unsigned char* s, Py_ssize_t n, Py_ssize_t* at, unsigned char* word) noexcept nogil:
+cdef inline Py_ssize_t next_word(const unsigned char* s, Py_ssize_t n, Py_ssize_t* at,
+                                 unsigned char* word) noexcept nogil:
     """The next word from s[at] on, in small letters into `word` (n bytes at least): its length, 0 at the end."""
     cdef Py_ssize_t length = 0, step, i
     cdef uint32_t c, d

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from nystream.learners.base import Learner
 from nystream.losses import Loss, as_loss
@@ -97,6 +98,14 @@ class SparseLearner(Learner):
     def _accepted(self, X: Any) -> Any:
         return as_sparse_rows(X, self.d_ or None) if is_sparse(X) else super()._accepted(X)
 
+    def predict_rows(self, rows: SparseRows) -> Array:
+        """`predict_clean` of sparse rows."""
+        return self.predict_clean(rows)  # type: ignore[arg-type]
+
+    def run_rows(self, rows: SparseRows, Y: Array, weights: Array | None = None) -> Array:
+        """`run_clean` of sparse rows."""
+        return self.run_clean(rows, Y, weights)  # type: ignore[arg-type]
+
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for x, dense (d,) or scipy.sparse (1, d), made before y is read; then learn (x, y)."""
         if not is_sparse(x):
@@ -165,8 +174,8 @@ class SparseLearner(Learner):
         return sum(v.nbytes for v in self.__dict__.values() if isinstance(v, np.ndarray))
 
     # -- files: only records that were touched -----------------------------------------------------------------------
-    def _touched(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        return self.table_.reshape(len(self.table_), -1).any(axis=1)
+    def _touched(self) -> npt.NDArray[np.bool_]:
+        return np.any(self.table_.reshape(len(self.table_), -1) != 0.0, axis=1)
 
     def _state(self) -> dict[str, Any]:
         state = super()._state()

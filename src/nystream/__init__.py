@@ -93,8 +93,10 @@ if TYPE_CHECKING:
         Unable,
     )
     from nystream.losses import Loss
+    from nystream.model import Model
     from nystream.persist import from_bytes, load, save, to_bytes
     from nystream.scaling import GlobalScale, LogScale, StandardScale
+    from nystream.schema import Schema
     from nystream.video import Pixels
 
     __version__ = _version("nystream")
@@ -174,6 +176,8 @@ __all__ = [
     "Forgetting",
     "KernelSmoother",
     "Mixture",
+    "Model",
+    "Schema",
     "PassiveAggressive",
     "Perceptron",
     "Projectron",
@@ -207,18 +211,19 @@ _HOMES = {
         "SketchedKONS SketchedONS SparseLinear Unable"
     ),
     "losses": "Loss",
+    "model": "Model",
     "persist": "from_bytes load save to_bytes",
     "scaling": "GlobalScale LogScale StandardScale",
+    "schema": "Schema",
     "video": "Pixels",
 }
 """Where the public names are: `import nystream` itself loads none of these modules, not even NumPy."""
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = frozenset(
     {
-        *("auto", "catalogue", "choice", "compose", "datasets", "dictionary", "encoding", "evaluate"),
-        *("features", "inputs"),
-        *("kernels", "learners", "losses", "metrics", "params", "persist", "plot", "scaling", "seeds", "solvers"),
-        *("streams", "tags", "types", "video"),
+        *("auto", "catalogue", "choice", "compose", "datasets", "dictionary", "encoding", "evaluate", "features"),
+        *("inputs", "kernels", "learners", "losses", "metrics", "model", "params", "persist", "plot", "scaling"),
+        *("schema", "seeds", "solvers", "streams", "tables", "tags", "tasks", "types", "video"),
     }
 )
 """Modules that need no import of their own: `nystream.kernels` does. `plot` needs matplotlib, an extra."""

@@ -116,6 +116,13 @@ class Stack(Params):
         total[:E] += (self.member_shares_[:, -1:] * self.expert_shares_).T
         return total
 
+    @staticmethod
+    def nbytes_for(experts: int, outputs: int, *, codes: bool = False) -> float:
+        """Bytes for so many experts and targets or, with `codes`, classes, moves of the weights included."""
+        if codes:
+            return 8.0 * (64 * (outputs + 1) + 20 * min(outputs, 64) ** 2)
+        return RidgeStacker.nbytes_for(experts + len(RATES), outputs)
+
     @property
     def nbytes(self) -> int:
         return self.stacker_.nbytes + self.lags_.nbytes + self.expert_shares_.nbytes + self.member_shares_.nbytes

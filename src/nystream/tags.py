@@ -13,6 +13,7 @@ __all__ = ["TAGS", "class_of", "tag_of"]
 TAGS = {
     "model/model": "nystream.model.model:Model",
     "schema/schema": "nystream.schema:Schema",
+    "tables/typed": "nystream.tables.typed:Typed",
     "tables/plain": "nystream.tables.plain:Plain",
     "auto/auto": "nystream.auto.learner:Auto",
     "auto/bank": "nystream.auto.bank:Bank",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nystream.compose.classifier import Classifier
 from nystream.compose.wrapper import Wrapper
 from nystream.encoding import Columns, Encoder, Encoding, kinds_of
 from nystream.inputs import as_block, as_labels, as_row, as_weights
@@ -88,6 +89,10 @@ class Encoded(Wrapper):
         return True
 
     @property
+    def takes_tables(self) -> bool:
+        return True
+
+    @property
     def separable(self) -> bool:
         return False  # every target's means are columns for all
 
@@ -97,6 +102,11 @@ class Encoded(Wrapper):
         if ability == "add_outputs" and self.learner.can(ability):
             return "the encoding has seen no labels of the new outputs"
         return super().why_not(ability)
+
+    def for_classes(self) -> Learner:
+        inner = self.learner.for_classes()
+        inner = inner if inner.labels == "class" else Classifier(inner)
+        return type(self)(**{**self.clone().get_params(deep=False), "learner": inner})
 
     def prepare(self, X: Any, weights: Any = None) -> None:
         """Nothing: rows are encoded when they come, so the inner learner sees other ones."""

@@ -175,6 +175,11 @@ class Learner(Abilities, Params):
         return False
 
     @property
+    def takes_tables(self) -> bool:
+        """Whether rows may be typed columns of a table, `nystream.encoding.Columns`."""
+        return False
+
+    @property
     def objective(self) -> Loss | None:
         """The loss that is minimised, where there is one."""
         return None

@@ -23,7 +23,7 @@ BASES = {
     "kernels": ["CompiledKernel", "Kernel", "Pair"],
     "learners": [
         *("Averaging", "CorrectionLearner", "ExpansionLearner", "FeatureLearner", "GradientLearner", "LandmarkLearner"),
-        *("Learner", "LeastSquares", "LossLearner", "MarginLearner", "UnboundedCorrections"),
+        *("Learner", "LeastSquares", "LossLearner", "MarginLearner", "SparseLearner", "UnboundedCorrections"),
     ],
     "losses": ["Loss", "ScalarLoss", "VectorLoss"],
     "metrics": ["Mean", "Meter", "Metric", "_Confusion", "_Share"],

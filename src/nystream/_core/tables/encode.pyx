@@ -104,6 +104,8 @@ cdef class TableEncoder:
                 or levels.shape[0] != slots or totals.shape[0] != levels.shape[2] or len(names) != self.count
                 or places.shape[0] != self.count or means.shape[0] != totals.shape[0] - 1 or means.shape[1] != slots):
             raise ValueError("the arrays do not fit the columns")
+        if levels.shape[1] < 1 or levels.shape[1] & (levels.shape[1] - 1) or levels.shape[1] > 65536:
+            raise ValueError(f"buckets must be a power of 2 up to 65536, got {levels.shape[1]}")
         self.slots, self.k, self.buckets = slots, totals.shape[0] - 1, levels.shape[1]
         self.width = dense + self.k*slots
         for c in range(self.count):

@@ -17,7 +17,7 @@ from nystream.tags import TAGS, class_of, tag_of
 
 BASES = {
     "auto": ["Expert", "_Landmarks"],
-    "compose": ["Calibration", "ClassLearner", "Ensemble"],
+    "compose": ["Calibration", "ClassLearner", "Ensemble", "Wrapper"],
     "dictionary": ["Growing"],
     "features": ["FeatureMap"],
     "kernels": ["CompiledKernel", "Kernel", "Pair"],
@@ -26,13 +26,15 @@ BASES = {
         *("Learner", "LeastSquares", "LossLearner", "MarginLearner", "UnboundedCorrections"),
     ],
     "losses": ["Loss", "ScalarLoss", "VectorLoss"],
-    "metrics": ["Mean", "Meter", "Metric", "_Confusion"],
+    "metrics": ["Mean", "Meter", "Metric", "_Confusion", "_Share"],
+    "model": ["Forwarded"],
     "scaling": ["FrozenScale"],
     "solvers": ["NewtonSolver", "Solver", "Stacker"],
 }
 NEVER = {
     **{(layer, name): "a base of others" for layer, names in BASES.items() for name in names},
     ("compose", "_Remembered"): "stands for a kernel while a block lasts, and is written as that kernel",
+    ("dictionary", "PlainExpansion"): "the specification of an expansion, for reading and for tests",
     ("reproduce", "Adrift"): "of one experiment, which saves no model",
     ("reproduce", "_Unheeded"): "of one experiment, which saves no model",
 }

@@ -13,7 +13,8 @@ import nystream
 from nystream import Auto
 from nystream.auto import clock
 from nystream.auto.clock import in_time, seconds_a_row, slowness
-from nystream.auto.recipe import EXPERTS, Recipe, bytes_of, seconds_of
+from nystream.auto.quantities import bytes_of, seconds_of
+from nystream.auto.recipe import EXPERTS, Recipe
 
 
 @pytest.mark.parametrize(("memory", "d"), [("4MB", 8), ("4MB", 200), ("16MB", 200), ("64MB", 900)])

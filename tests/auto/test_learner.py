@@ -216,7 +216,7 @@ def test_weights_are_shares_of_the_experts_and_the_lags(lags):
     model.run(X, c)
     before = model.to_bytes()
     shares = model.weights()
-    assert list(shares) == [*model.bank_.names, *(["lags"] if lags else [])]
+    assert list(shares) == [*model.bank_.titles(model.d_).values(), *(["the last labels"] if lags else [])]
     assert min(shares.values()) >= 0
     assert_allclose(sum(shares.values()), 1.0)
     assert model.to_bytes() == before
@@ -229,7 +229,7 @@ def test_weights_follow_what_is_useful():
     models = Auto(recipe=SMALL), Auto(recipe=SMALL)
     models[0].run(X, walk)
     models[1].run(X, X[:, 0] + X[:, 1])
-    assert models[0].weights()["lags"] > 0.3 > 0.1 > models[1].weights()["lags"]
+    assert models[0].weights()["the last labels"] > 0.3 > 0.1 > models[1].weights()["the last labels"]
 
 
 def test_the_explanation_names_what_carries_the_prediction():
@@ -241,4 +241,37 @@ def test_the_explanation_names_what_carries_the_prediction():
     model.run(rng.normal(size=(600, 2)), y)
     table = model.explain().splitlines()
     first = next(i for i, line in enumerate(table) if "weight" in line) + 1
-    assert table[first].split()[0] in ("label", "win100", "lin.95")
+    assert any(name in table[first] for name in ("the last label", "nearest of the last", "linear, forgets"))
+
+
+def test_experts_are_named_by_what_they_are():
+    rng = np.random.default_rng(0)
+    model = Auto(recipe=SMALL)
+    model.run(rng.normal(size=(30, 3)), rng.normal(size=30))
+    assert list(model.weights()) == [
+        f"kernel, {SMALL.landmarks} landmarks, standardised",
+        f"kernel, {SMALL.landmarks} landmarks, learnt metric",
+        f"kernel, {SMALL.landmarks} landmarks, one scale",
+        f"kernel, {SMALL.big} landmarks",
+        "kernel, forgets in about 100 rows",
+        "linear, forgets in about 20 rows",
+        f"nearest of the last {SMALL.windows[0]} rows",
+        f"nearest of the last {SMALL.windows[1]} rows",
+        "the last labels",
+    ]
+    assert all(name in model.explain() for name in list(model.weights())[:-1])
+
+
+def test_a_linear_expert_that_forgets_nothing_does_not_say_that_it_does():
+    model = Auto(recipe=SMALL.resized(full=2))
+    model.run(np.eye(3), np.arange(3.0))
+    assert model.bank_.experts_["lin.95"].decay == 1.0
+    assert "linear, all rows" in model.weights()
+    assert "linear, all rows" in model.explain()
+
+
+def test_names_differ_even_where_sizes_do_not():
+    model = Auto(recipe=SMALL.resized(windows=(9, 9)))
+    model.run(np.eye(3), np.arange(3.0))
+    assert len(model.weights()) == len(model.bank_.names) + 1
+    assert "nearest of the last 9 rows (win100)" in model.weights()

@@ -65,7 +65,9 @@ def test_a_new_atom_leaves_old_coordinates_and_adds_one(kernel, data):
         assert nested.append(a)
         after = nested.coordinates(X)
         assert_allclose(after[:, :-1], before, rtol=1e-11, atol=1e-12)
-        assert_allclose(nested.last_coordinate(X, before), after[:, -1], rtol=1e-6, atol=1e-9 * np.abs(after).max())
+        last = nested.matrix[-1]  # (k(a, x) - z(x).z(a)) / delta
+        added = (kernel.row(X, a) - before @ last[:-1]) / last[-1]
+        assert_allclose(added, after[:, -1], rtol=1e-6, atol=1e-9 * np.abs(after).max())
 
 
 def test_the_coordinate_of_a_new_atom_is_its_distance_to_the_span(data):

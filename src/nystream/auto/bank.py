@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Expert, Linear, Ridge, View, Window
-from nystream.auto.recipe import EXPERTS, Recipe
+from nystream.auto.recipe import Recipe
+from nystream.features.metric import LearnedMetric
 from nystream.params import Params
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 from nystream.types import Array
@@ -32,14 +33,18 @@ VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "
 VIEWS["lin"] = StandardScale(clip=30.0)
 """What inputs are seen through; "now" begins as "ag" and follows the stream."""
 SEEN_IN = {"std": "std", "ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "lin", "win1000": "now", "win100": "now"}
+FITTED_IN = ("big", "std", "ag", "glob", "ag.99", "lin.95", "win1000", "win100")
+"""The order of fits: the big one first, it needs the most room."""
 HALF_LIFE = 1000
 """Rows after which a loss counts half in the tournament."""
 NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
 """The big expert's width: this part of the winner's, not under; the winner's own where half is so much worse."""
 ROUNDS = (1, 2)
 """Of the metric: in rebuilds, where the ridges do as well with one and images better, and in refreshes."""
-TOLD = 64
+METRIC_TARGETS = 64
 """Targets that a metric is learnt from, at most."""
+VIEW_TITLES = {"std": "standardised", "ag": "learnt metric", "glob": "one scale", "log": "logarithms, learnt metric"}
+"""What a view does, for people."""
 
 
 class Bank(Params):
@@ -76,8 +81,18 @@ class Bank(Params):
 
     @property
     def names(self) -> list[str]:
-        """The experts, in the order of their outputs."""
-        return [name for name in EXPERTS if name in self.recipe.experts and (self.recipe.big or name != "big")]
+        """Keys of the experts, in the order of their outputs."""
+        return self.recipe.living
+
+    def titles(self, d: int) -> dict[str, str]:
+        """For people: what each expert is, for rows of d columns. No two are alike."""
+        titles: dict[str, str] = {}
+        for name in self.names:
+            title = (self.experts_.get(name) or self._new(name, d)).title
+            if name in CANDIDATES:
+                title += f", {VIEW_TITLES[CANDIDATES[name][0]]}"
+            titles[name] = title if title not in titles.values() else f"{title} ({name})"
+        return titles
 
     def predict(self, X: Array, outputs: int) -> Array:
         """(n, E, K) outputs of the experts, 0 before the first rebuild. Pure."""
@@ -112,7 +127,7 @@ class Bank(Params):
         r, names = self.recipe, self.names
         self.holes_ = np.flatnonzero(np.isnan(X).any(axis=0)).astype(np.int64)
         A = self._augmented(X)
-        labels = self._telling(Y) if 10 * len(A) >= r.metric and len(A) > 2 else None
+        labels = self._metric_targets(Y) if 10 * len(A) >= r.metric and len(A) > 2 else None
         seed = int(rng.integers(2**32))
         self.winner_, factor = self._winner()
         seen = {**SEEN_IN, "big": CANDIDATES[self.winner_][0]}
@@ -121,28 +136,85 @@ class Bank(Params):
         wanted = {*self.seen_in_.values(), *(view for view, _ in race.values())}
         self.experts_, self.others_, self.views_ = {}, {}, {}  # before new ones take memory
         for name in (name for name in VIEWS if name in wanted or (name == "ag" and "now" in wanted)):
-            told = labels if name in ("ag", "log") else None
             self.views_[name] = View(VIEWS[name].clone())
-            self.views_[name].fit(A, told, w, rows=r.metric, rounds=ROUNDS[0], full=r.full, seed=seed)
+            learnt = labels if name in ("ag", "log") else None
+            self.views_[name].fit(A, learnt, w, rows=r.metric, rounds=ROUNDS[0], full=r.full, seed=seed)
         if "now" in wanted:
             self.views_["now"] = copy.deepcopy(self.views_["ag"])
         for name in set(self.views_) - wanted:
             del self.views_[name]
-        ridges = {
-            name: Ridge(r.landmarks, width, LAMS if race else LAMS[:1]) for name, (_, width) in CANDIDATES.items()
-        }
-        experts: dict[str, Expert] = {"big": Big(r.big, factor)}  # first: it needs the most room
-        experts |= {name: ridge for name, ridge in ridges.items() if name in names}
-        experts |= {"ag.99": Decaying(r.small), "lin.95": Linear(0.95 if A.shape[1] <= r.full else 1.0)}
-        experts |= {"win1000": Window(r.windows[0]), "win100": Window(r.windows[1])}
-        experts = {name: expert for name, expert in experts.items() if name in names}
+        lams = LAMS if race else LAMS[:1]
+        largest_first = sorted(names, key=lambda name: FITTED_IN.index(name))
+        experts = {name: self._new(name, A.shape[1], factor, lams) for name in largest_first}
         for name, expert in experts.items():
             expert.fit(self.views_[self.seen_in_[name]], A, Y, w, rng)
         self.experts_ = experts
-        others = {name: ridges[name] for name in race if name not in names}
+        others = {name: self._ridge(name, lams) for name in race if name not in names}
         for name, other in others.items():
             other.fit(self.views_[CANDIDATES[name][0]], A, Y, w, rng)
         self.others_ = others
+
+    def _new(self, name: str, columns: int, factor: float = 1.0, lams: tuple[float, ...] = LAMS[:1]) -> Expert:
+        """An expert that has seen nothing; `factor` is for the width of the big one, `lams` for those that race."""
+        r = self.recipe
+        if name in CANDIDATES:
+            return self._ridge(name, lams)
+        if name == "big":
+            return Big(r.big, factor)
+        if name == "ag.99":
+            return Decaying(r.small)
+        if name == "lin.95":
+            return Linear(0.95 if columns <= r.full else 1.0)
+        return Window(r.windows[0] if name == "win1000" else r.windows[1])
+
+    def _ridge(self, name: str, lams: tuple[float, ...]) -> Ridge:
+        return Ridge(self.recipe.landmarks, CANDIDATES[name][1], lams)
+
+    # -- bytes -----------------------------------------------------------------------------------------------------
+    @classmethod
+    def fit_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
+        """Bytes while a rebuild, which begins with nothing, fits a view, and then the big expert."""
+        r, K = recipe, outputs + codes
+        big = cls._big_nbytes(r, d, K) + Big.fit_nbytes(_landmarks_of_big(r), K) + cls._block_nbytes(r, d, outputs, K)
+        return max(View.fit_nbytes(r.warmup, d, r.metric, min(outputs, METRIC_TARGETS), r.full), big)
+
+    @classmethod
+    def racing_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
+        """Bytes of all experts and competitors in the warm-up, and of what is handled at a time."""
+        r, K, race = recipe, outputs + codes, "big" in recipe.living
+        racers = len(CANDIDATES) if race else sum(name in CANDIDATES for name in r.living)
+        ridges = racers * Ridge.nbytes_for(r.landmarks, d, K, len(LAMS) if race else 1)
+        moment = max(cls._block_nbytes(r, d, outputs, K), Ridge.width_nbytes(max(_landmarks_of_big(r), r.landmarks)))
+        return cls._big_nbytes(r, d, K) + ridges + cls._following_nbytes(r, d, K) + moment
+
+    @classmethod
+    def refresh_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
+        """Bytes after the warm-up, with what a refresh needs for a moment."""
+        r, K = recipe, outputs + codes
+        ridges = sum(name in CANDIDATES for name in r.living) * Ridge.nbytes_for(r.landmarks, d, K)
+        held = cls._big_nbytes(r, d, K) + ridges + cls._following_nbytes(r, d, K)
+        metric = LearnedMetric.fit_nbytes(r.metric, d, min(outputs, METRIC_TARGETS), r.full)
+        return held + max(metric, cls._block_nbytes(r, d, outputs, K))
+
+    @staticmethod
+    def _big_nbytes(r: Recipe, d: int, K: int) -> float:
+        return Big.nbytes_for(_landmarks_of_big(r), d, K)
+
+    @staticmethod
+    def _following_nbytes(r: Recipe, d: int, K: int) -> float:
+        """Of what follows the stream: experts that forget, windows, and two metrics."""
+        sizes = {
+            "ag.99": Decaying.nbytes_for(r.small, K),
+            "lin.95": Linear.nbytes_for(d, K, forgets=d <= r.full),
+            "win1000": Window.nbytes_for(r.windows[0], d, K),
+            "win100": Window.nbytes_for(r.windows[1], d, K),
+        }
+        return 2 * LearnedMetric.nbytes_for(d, r.full) + sum(sizes.get(name, 0.0) for name in r.living)
+
+    @staticmethod
+    def _block_nbytes(r: Recipe, d: int, outputs: int, K: int) -> float:
+        """Of the rows that are handled at a time: seen through views, their kernel values, all outputs for them."""
+        return 8.0 * r.rows_at_once(outputs) * (_landmarks_of_big(r) + 4 * d + 40 * K)
 
     def refresh(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         """What follows the stream anew from the last rows: scales, metric, the expert that forgets, the windows."""
@@ -152,7 +224,7 @@ class Bank(Params):
             return
         seed = int(rng.integers(2**32))
         r = self.recipe
-        self.views_["now"].fit(A, self._telling(Y), w, rows=r.metric, rounds=ROUNDS[1], full=r.full, seed=seed)
+        self.views_["now"].fit(A, self._metric_targets(Y), w, rows=r.metric, rounds=ROUNDS[1], full=r.full, seed=seed)
         for name in followers:
             self.experts_[name].fit(self.views_["now"], A, Y, w, rng)
 
@@ -179,16 +251,16 @@ class Bank(Params):
         experts = sum(expert.nbytes for expert in (*self.experts_.values(), *self.others_.values()))
         return self.holes_.nbytes + sum(view.nbytes for view in self.views_.values()) + experts
 
-    def _telling(self, Y: Array) -> Array:
+    def _metric_targets(self, Y: Array) -> Array:
         """Targets that a metric is learnt from: not the constant, and one code of two, which mirror each other.
 
         Of many targets fixed random combinations: sums of gradient products over them are the same on average.
         """
         if self.codes:
             Y = Y[:, 2:] if Y.shape[1] == 3 else Y[:, 1:]
-        if Y.shape[1] <= TOLD:
+        if Y.shape[1] <= METRIC_TARGETS:
             return Y
-        return Y @ np.random.default_rng(Y.shape[1]).choice([-1.0, 1.0], size=(Y.shape[1], TOLD))
+        return Y @ np.random.default_rng(Y.shape[1]).choice([-1.0, 1.0], size=(Y.shape[1], METRIC_TARGETS))
 
     def _augmented(self, X: Array) -> Array:
         """Indicators of missing values, 0 or 1, before the columns."""
@@ -218,3 +290,8 @@ class Bank(Params):
         if sibling in best and best[sibling] > WORSE * best[winner]:
             return winner, factor
         return winner, max(NARROWER * factor, NARROWEST)
+
+
+def _landmarks_of_big(recipe: Recipe) -> int:
+    """0 where there is no big expert."""
+    return recipe.big if "big" in recipe.living else 0

@@ -30,6 +30,15 @@ class Big(Ridge):
     """Features, targets and weights of the rows that wait, (32, r + K + 1)."""
     filled_: int
 
+    @staticmethod
+    def nbytes_for(m: int, d: int, outputs: int, lams: int = 1) -> float:
+        return Ridge.nbytes_for(m, d, outputs, lams) + 8.0 * m * (outputs + TOGETHER)
+
+    @staticmethod
+    def fit_nbytes(m: int, outputs: int) -> float:
+        """Bytes that `fit` takes for a moment beside itself."""
+        return 8.0 * (3 * m * m + m * outputs)
+
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         super().fit(view, X, Y, w, rng)
         self.rows_ = np.zeros((TOGETHER, self._dim + Y.shape[1] + 1))

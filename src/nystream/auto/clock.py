@@ -9,7 +9,8 @@ from functools import cache
 
 import numpy as np
 
-from nystream.auto.recipe import EXPERTS, Recipe
+from nystream.auto.bank import METRIC_TARGETS
+from nystream.auto.recipe import Recipe
 from nystream.solvers.awv import AWV
 
 __all__ = ["in_time", "seconds_a_row", "slowness"]
@@ -71,8 +72,7 @@ def _ever_faster(recipe: Recipe) -> Iterator[Recipe]:
 
 def seconds_a_row(recipe: Recipe, d: int, outputs: int) -> float:
     """A cautious estimate for one `step` after the warm-up, refreshes spread over the rows; `run` takes less."""
-    living = [name for name in EXPERTS if name in recipe.experts and (recipe.big or name != "big")]
-    K, full = outputs, d if d <= recipe.full else 0
+    living, K, full = recipe.living, outputs, d if d <= recipe.full else 0
     windows = {"win1000": recipe.windows[0], "win100": recipe.windows[1]}
     total = CALL + EXPERT * len(living) + 1e-7 * K * len(living)
     for name in living:
@@ -86,8 +86,8 @@ def seconds_a_row(recipe: Recipe, d: int, outputs: int) -> float:
             total += PAIR * r * d + (r**3 / 3 / 32 / FACTOR if name == "ag.99" else 0.0)
     total += PAIR * full * full * 2
     if {"ag.99", *windows} & set(living):
-        n, told = recipe.metric, min(K, 64)
-        flops = 2 * (n**3 / 3 + 2 * n * n / 5 * d * told + 2 * n * n * told) + 2 * 9 * full**3 + 6 * n * n * d
+        n, targets = recipe.metric, min(K, METRIC_TARGETS)
+        flops = 2 * (n**3 / 3 + 2 * n * n / 5 * d * targets + 2 * n * n * targets) + 2 * 9 * full**3 + 6 * n * n * d
         total += flops / METRIC / recipe.every(d, outputs) + REFIT
     return total
 

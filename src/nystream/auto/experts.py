@@ -16,7 +16,8 @@ from nystream.learners.smoother import KernelSmoother
 from nystream.params import Params
 from nystream.scaling import FrozenScale
 from nystream.scaling.distance import median_distance
-from nystream.scaling.spread import tamed
+from nystream.scaling.ring import Ring
+from nystream.scaling.spread import fence_outliers
 from nystream.solvers.awv import AWV
 from nystream.solvers.forgetting import Forgetting
 from nystream.types import Array
@@ -62,7 +63,7 @@ class View(Params):
         """Scale from X, wild values fenced; with Y (n, K) the metric too, from so many rows, gradients at a fifth."""
         most = max(2, MOST // X.shape[1])
         thin, v = _thinned(X, most), None if w is None else _thinned(w, most)
-        self.scale_ = self.scale.clone().fit(tamed(thin, v), v)
+        self.scale_ = self.scale.clone().fit(fence_outliers(thin, v), v)
         self.metric_ = None
         if Y is None:
             return
@@ -84,6 +85,11 @@ class View(Params):
         if self.metric_ is not None:
             self.metric_.widen(d)
 
+    @staticmethod
+    def fit_nbytes(kept: int, d: int, rows: int, outputs: int, full: int = FULL) -> float:
+        """Bytes that `fit` on `kept` rows takes for a moment: for the scale, then for the metric."""
+        return max(8.0 * 5 * min(kept * d, MOST), LearnedMetric.fit_nbytes(rows, d, outputs, full))
+
     @property
     def nbytes(self) -> int:
         return self.scale_.nbytes + (0 if self.metric_ is None else self.metric_.nbytes)
@@ -93,8 +99,14 @@ class Expert(Params):
     """Least squares that can be refitted on a block of rows at once, and then learns row by row.
 
     U are rows of its view, Y (n, K) targets, w weights (n,) or None. A refit takes the view and rows X before it, so
-    that a few rows at a time are seen through it.
+    that a few rows at a time are seen through it. Beside `nbytes`, which counts, every expert has `nbytes_for`, which
+    tells beforehand from sizes alone.
     """
+
+    @property
+    def title(self) -> str:
+        """What it is, in a few words for people."""
+        raise NotImplementedError
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         raise NotImplementedError
@@ -139,6 +151,11 @@ class _Landmarks(Expert):
         P[-1, -1] = 1.0
         return P
 
+    @staticmethod
+    def width_nbytes(m: int) -> float:
+        """Bytes of the distances that a width is computed from."""
+        return 8.0 * 4 * min(WIDTH, 4 / 3 * m) ** 2
+
     def _features(self, U: Array) -> Array:
         return with_constant(self._kernel, U, self.points_)
 
@@ -176,6 +193,14 @@ class Ridge(_Landmarks):
         self.factor = factor
         self.lams = lams
 
+    @property
+    def title(self) -> str:
+        return f"kernel, {self.m:,} landmarks"
+
+    @staticmethod
+    def nbytes_for(m: int, d: int, outputs: int, lams: int = 1) -> float:
+        return 8.0 * m * d + lams * AWV.nbytes_for(m, outputs)
+
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         P = self._place(view, X, self.m, self.factor, rng)
         more = [(lam - self.lams[0]) * P for lam in self.lams[1:]]
@@ -185,7 +210,7 @@ class Ridge(_Landmarks):
         for lam, A in zip(self.lams, [P, *(P + extra for extra in more)], strict=True):
             solver = AWV(lam, vovk=False)
             solver.start(len(P), Y.shape[1])
-            _begun(solver, A, b)
+            _start_solver(solver, A, b)
             self.solvers_.append(solver)
 
     def predict(self, U: Array) -> Array:
@@ -198,14 +223,6 @@ class Ridge(_Landmarks):
     def run_all(self, U: Array, Y: Array, w: Array | None) -> list[Array]:
         Z = self._features(U)
         return [solver.run(Z, Y, w) for solver in self.solvers_]
-
-    def leverage(self, U: Array) -> Array:
-        """(n,) z'A^-1 z."""
-        return self.solvers_[0].leverage(self._features(U))
-
-    def keep_first(self) -> None:
-        """Drop all ridges but the first."""
-        del self.solvers_[1:]
 
     def add_outputs(self, combination: Array) -> None:
         for solver in self.solvers_:
@@ -225,6 +242,18 @@ class Decaying(_Landmarks):
         self.m = m
         self.decay = decay
         self.lam = lam
+
+    @property
+    def title(self) -> str:
+        return f"kernel, {self._memory}"
+
+    @property
+    def _memory(self) -> str:
+        return "all rows" if self.decay == 1.0 else f"forgets in about {1 / (1 - self.decay):,.0f} rows"
+
+    @staticmethod
+    def nbytes_for(m: int, outputs: int) -> float:
+        return Forgetting.nbytes_for(m, outputs, prior=True)
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         P = self._place(view, X, self.m, 1.0, rng)
@@ -267,6 +296,14 @@ class Linear(Decaying):
         self.decay = decay
         self.lam = lam
 
+    @property
+    def title(self) -> str:
+        return f"linear, {self._memory}"
+
+    @staticmethod
+    def nbytes_for(d: int, outputs: int, forgets: bool = True) -> float:
+        return Forgetting.nbytes_for(d, outputs, forgets=forgets)
+
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         self._begin(X.shape[1] + 1, Y.shape[1])
         self._replay(view, X, Y, w)
@@ -289,6 +326,14 @@ class Window(Expert):
 
     def __init__(self, window: int) -> None:
         self.window = window
+
+    @property
+    def title(self) -> str:
+        return f"nearest of the last {self.window:,} rows"
+
+    @staticmethod
+    def nbytes_for(window: int, d: int, outputs: int) -> float:
+        return Ring.nbytes_for(window, d + outputs + 1)
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         """Take the last W rows as they are."""
@@ -318,7 +363,7 @@ class Window(Expert):
         return self.smoother_.nbytes
 
 
-def _begun(solver: AWV, A: Array, b: Array) -> None:
+def _start_solver(solver: AWV, A: Array, b: Array) -> None:
     """Start a solver from A and b, with as much more ridge as rounding asks for."""
     for i, part in enumerate(ROUNDING):
         try:

@@ -6,26 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nystream.auto.bank import VIEW_TITLES
+
 if TYPE_CHECKING:
     from nystream.auto.learner import Auto
 
 __all__ = ["explanation"]
 
-WORDS = {
-    "std": "Nystrom ridge, standardised columns",
-    "ag": "Nystrom ridge, learnt metric",
-    "glob": "Nystrom ridge, one scale for all columns",
-    "big": "the large Nystrom ridge",
-    "ag.99": "Nystrom ridge that forgets in about 100 rows",
-    "lin.95": "linear model that forgets in about 20 rows",
-    "win1000": "nearest of the last rows, long window",
-    "win100": "nearest of the last rows, short window",
-    "label": "the last label",
-    "label.1": "mean of about the last 10 labels",
-    "label.01": "mean of about the last 100 labels",
-}
-CONFIGURATIONS = {"std": "standardised columns", "ag": "a learnt metric", "glob": "one scale for all columns"}
-CONFIGURATIONS["log"] = "logarithms of the columns and a learnt metric"
+LAGS = ("the last label", "mean of about the last 10 labels", "mean of about the last 100 labels")
+"""Inputs of the stack beside the experts."""
 
 
 def explanation(model: Auto) -> str:
@@ -41,17 +30,18 @@ def explanation(model: Auto) -> str:
     else:
         lines.append(f"landmarks frozen; what follows the stream is refreshed every {model._every:,} rows")
     if "big" in bank.seen_in_:
-        lines.append(f"the large ridge uses {CONFIGURATIONS[bank.seen_in_['big']]}, which did best in the warm-up")
+        view = VIEW_TITLES[bank.seen_in_["big"]]
+        lines.append(f"inputs of the expert with the most landmarks: {view}, which did best in the warm-up")
     if len(bank.holes_):
         holes = ", ".join(map(str, bank.holes_.tolist()))
         lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")
     weights = stack.weights().mean(axis=1)
     recent = np.r_[stack.recent_[0], np.full(len(weights) - len(names), np.nan)]
-    inputs = [*names, *(["label", "label.1", "label.01"] if model.lags else [])]
-    lines.append(f"{'input':>9} {'weight':>7} {'recent loss':>12}")
+    inputs = [*bank.titles(model.d_).values(), *(LAGS if model.lags else ())]
+    lines.append(f"{'weight':>7} {'recent loss':>12}  of")
     for i in np.argsort(-np.abs(weights), kind="stable"):
         loss = f"{recent[i]:12.4f}" if np.isfinite(recent[i]) else " " * 12
-        lines.append(f"{inputs[i]:>9} {weights[i]:7.3f} {loss}  {WORDS[inputs[i]]}")
+        lines.append(f"{weights[i]:7.3f} {loss}  {inputs[i]}")
     shares = stack.member_shares_.mean(axis=0)
     members = [f"keeps {decay:g} a row, ridge {lam:g}" for decay, lam in stack.stacker_.members]
     best = int(shares.argmax())

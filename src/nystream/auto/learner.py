@@ -11,7 +11,9 @@ from nystream.auto.bank import Bank
 from nystream.auto.clock import in_time
 from nystream.auto.explain import explanation
 from nystream.auto.intervals import Intervals
-from nystream.auto.recipe import Recipe, bytes_of, seconds_of
+from nystream.auto.memory import in_memory, most_bytes
+from nystream.auto.quantities import bytes_of, seconds_of
+from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.auto.targets import Targets, within
 from nystream.inputs import as_block
@@ -24,10 +26,12 @@ from nystream.types import Array, LabelKind, Seed
 __all__ = ["Auto"]
 
 MARGIN = 1.5
-CODES = (np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN))
+CODE_BOUNDS = (np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN))
 """Scores of classes are clipped to these."""
 ZERO, ONE = np.zeros(1), np.ones(1)
 """Where codes of classes are, and their unit."""
+LABELS = "the last labels"
+"""The name under which `weights` adds up the label lags."""
 TINY = 1e-300
 """In place of a sum that is 0."""
 
@@ -171,7 +175,7 @@ class Auto(Learner):
         return explanation(self)
 
     def weights(self) -> dict[str, float]:
-        """How much each expert, and "lags" (the last labels), moves the prediction now: shares that sum to 1. Pure.
+        """How much each expert, and the last labels, move the prediction now: shares by name that sum to 1. Pure.
 
         A share is the size of what an output is multiplied by, the stackers and the plain aggregation weighed by the
         mixture, over the sum of all sizes, the mean over several targets; `explain` shows signs. O(inputs) time, so it
@@ -181,8 +185,8 @@ class Auto(Learner):
             return {}
         sizes = np.abs(self.stack_.weights())
         shares = (sizes / np.maximum(sizes.sum(axis=0), TINY)).mean(axis=1).tolist()
-        named = dict(zip(self.bank_.names, shares, strict=False))
-        return named | ({"lags": sum(shares[len(named) :])} if self.lags else {})
+        named = dict(zip(self.bank_.titles(self.d_).values(), shares, strict=False))
+        return named | ({LABELS: sum(shares[len(named) :])} if self.lags else {})
 
     def _start(self, d: int, outputs: int) -> None:
         self.seed_ = self.seed if isinstance(self.seed, int) else int(generator(self.seed).integers(2**32))
@@ -201,7 +205,7 @@ class Auto(Learner):
 
     def _sized(self, d: int, outputs: int) -> Recipe:
         """The recipe that fits the budgets."""
-        recipe = (self.recipe or Recipe()).within(bytes_of(self.memory), d, outputs, codes=self._classes)
+        recipe = in_memory(self.recipe or Recipe(), bytes_of(self.memory), d, outputs, codes=self._classes)
         seconds = seconds_of(self.deadline)
         return recipe if seconds is None else in_time(recipe, seconds, d, outputs)
 
@@ -215,14 +219,14 @@ class Auto(Learner):
 
     def _answer(self, X: Array) -> tuple[Array, Array]:
         """Predictions, and the experts' outputs (n, E, C) that they are made of."""
-        low, high = CODES if self.targets_ is None else self.targets_.bounds()
+        low, high = CODE_BOUNDS if self.targets_ is None else self.targets_.bounds()
         F = self._scores(self.bank_.predict(X, self._inner), low, high)
         P = self.stack_.predict(F, self._shift, self._scale)
-        return self._said(P, low, high), F
+        return self._unscaled(P, low, high), F
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         if weights is not None and not weights.all():
-            return self._partly(X, Y, weights)
+            return self._run_with_gaps(X, Y, weights)
         if self.targets_ is not None:
             Y = within(Y)
         P = np.empty((len(X), self.outputs_))
@@ -240,7 +244,7 @@ class Auto(Learner):
             row = part.stop
         return P
 
-    def _partly(self, X: Array, Y: Array, weights: Array) -> Array:
+    def _run_with_gaps(self, X: Array, Y: Array, weights: Array) -> Array:
         """Rows of weight 0 are predicted and leave no trace."""
         P = np.empty((len(X), self.outputs_))
         some = weights > 0
@@ -251,14 +255,14 @@ class Auto(Learner):
 
     def _rounds(self, X: Array, Y: Array, w: Array | None) -> Array:
         if self.targets_ is None:
-            T, (low, high) = self._coded(Y), CODES
+            T, (low, high) = self._coded(Y), CODE_BOUNDS
         else:
             Y = self.targets_.admitted(Y)
             T, (low, high) = self.targets_.standardised(Y), self.targets_.extended(Y)
         F = self._scores(self.bank_.run(X, T, w, (low, high)), low, high)
         codes = np.ascontiguousarray(self._codes(T))
         P, spread = self.stack_.run(F, codes, np.ascontiguousarray(Y[:, 0]), w, self._shift, self._scale)
-        P = self._said(P, low, high)
+        P = self._unscaled(P, low, high)
         if self.intervals_ is not None and spread is not None:
             self.intervals_.learn(P - Y, spread * self._scale)
         return P
@@ -338,7 +342,8 @@ class Auto(Learner):
     def _scores(self, F: Array, low: Array, high: Array) -> Array:
         return np.minimum(np.maximum(self._codes(F), low[:, None]), high[:, None])
 
-    def _said(self, P: Array, low: Array, high: Array) -> Array:
+    def _unscaled(self, P: Array, low: Array, high: Array) -> Array:
+        """What the stack predicts in the units of the labels, within their bounds; of classes the logarithms."""
         if self.targets_ is None:
             return np.log(P)
         return self.targets_.back(np.minimum(np.maximum(P, low), high))
@@ -350,8 +355,8 @@ class Auto(Learner):
         Those are fitted at once, on the rows that are kept.
         """
         recipe, budget = self.bank_.recipe, bytes_of(self.memory)
-        if recipe.nbytes(self.d_, outputs, codes=True) > budget:
-            self._shrink(self.sized_.within(budget, self.d_, outputs, codes=True), outputs)
+        if most_bytes(recipe, self.d_, outputs, codes=True) > budget:
+            self._shrink(in_memory(self.sized_, budget, self.d_, outputs, codes=True), outputs)
             return
         combination = np.zeros((1 + self.outputs_, outputs - self.outputs_))
         combination[0] = -1.0

@@ -20,8 +20,8 @@ RECENT = 0.002
 """Rate of the running means of losses that `explain` shows."""
 SHARE = 0.001
 """Of both mixtures: about one change in a thousand rows."""
-ETA_SQUARED, ETA_LOG = 0.5, 1.0
-"""Learning rates for the squared loss of standardised targets (a practical choice) and for the log loss (exact)."""
+ETA_SQUARED = 0.5
+"""Learning rate for the squared loss of standardised targets, a practical choice; that of the log loss is 1, exact."""
 
 
 class Stack(Params):
@@ -115,6 +115,13 @@ class Stack(Params):
         total = np.einsum("gs,sgi->ig", self.member_shares_[:, :-1], own)
         total[:E] += (self.member_shares_[:, -1:] * self.expert_shares_).T
         return total
+
+    @staticmethod
+    def nbytes_for(experts: int, outputs: int, *, codes: bool = False) -> float:
+        """Bytes for so many experts and targets or, with `codes`, classes, moves of the weights included."""
+        if codes:
+            return 8.0 * (64 * (outputs + 1) + 20 * min(outputs, 64) ** 2)
+        return RidgeStacker.nbytes_for(experts + len(RATES), outputs)
 
     @property
     def nbytes(self) -> int:

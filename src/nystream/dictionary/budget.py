@@ -28,7 +28,7 @@ class Budget(Params):
     contribution
         Smallest size times sqrt(k(x, x)), the norm of the term; the same as "smallest" where k(x, x) is constant. O(m).
     project
-        As "smallest", and what the dropped entry r said is given to the others as well as they can say it: they get
+        As "smallest", and the share of the dropped entry r goes to the others as well as they can express it: they get
         alpha_r c with (K + ridge) c = k_r, the projection of k(x_r, .) on their span. A Cholesky factor of their Gram
         matrix follows the points: O(m^2) time per drop and memory; ridge 1e-10 k(x, x).
     merge

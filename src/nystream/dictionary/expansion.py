@@ -110,6 +110,16 @@ class Expansion(Params):
         return self._terms.scale
 
     @property
+    def cum(self) -> float:
+        """The sum of S over the rounds since sums were last settled."""
+        return self._terms.cum
+
+    @property
+    def rounds(self) -> int:
+        """Hypotheses in the mean."""
+        return self._terms.rounds
+
+    @property
     def nbytes(self) -> int:
         """Bytes reserved."""
         return self._terms.nbytes

@@ -168,9 +168,7 @@ class GramFactor(Params):
 
     def widen(self, d: int) -> None:
         """Stored points get columns of zeros; for kernels of differences or products no value changes."""
-        points = Rows(d)
-        points.extend(np.hstack([self.points, np.zeros((self.n, d - self.points.shape[1]))]))
-        self.points_ = points
+        self.points_ = self.points_.widened(d)
 
     def _state(self) -> dict[str, Any]:
         state = super()._state()

@@ -94,9 +94,7 @@ class History(Params):
 
     def widen(self, d: int) -> None:
         """Rows have d columns from now on, the new ones 0 in all rows so far."""
-        points = Rows(d)
-        points.extend(np.hstack([self.points_.view, np.zeros((self.n, d - self.points_.d))]))
-        self.points_ = points
+        self.points_ = self.points_.widened(d)
 
     def _reserve(self, rows: int, columns: int) -> None:
         shape = _doubled(self._store.shape[0], rows), _doubled(self._store.shape[1], columns)

@@ -142,11 +142,6 @@ class Nested(Params):
         """Append the rows of X in order, skipping those in the span; how many became atoms."""
         return sum(self.append(x) for x in X)
 
-    def last_coordinate(self, X: Array, Z: Array) -> Array:
-        """What the newest atom adds to rows X whose m - 1 older coordinates are Z: (k(a, x) - z(x).z(a)) / delta."""
-        last = self.matrix[-1]
-        return (self.kernel.row(X, self.points[-1]) - Z @ last[:-1]) / last[-1]
-
     def embedding(self, other: Nested) -> Array:
         """T (m, m of the other) with orthonormal columns where the other's span is part of this one: z = T z_other.
 
@@ -157,9 +152,7 @@ class Nested(Params):
 
     def widen(self, d: int) -> None:
         """Points have d columns from now on, the new ones 0 in every atom; kernels of differences or products agree."""
-        points = Rows(d)
-        points.extend(np.hstack([self.points, np.zeros((self.n, d - self.points_.d))]))
-        self.points_ = points
+        self.points_ = self.points_.widened(d)
 
     def _state(self) -> dict[str, Any]:
         state = super()._state()

@@ -104,6 +104,12 @@ class Rows(Params):
             raise IndexError(f"cannot keep {n} rows: {self._n} are stored")
         self._hold(self._store, n)
 
+    def widened(self, d: int) -> Rows:
+        """A copy with d columns, the new ones 0 in every row."""
+        wide = Rows(d)
+        wide.extend(np.pad(self._view, ((0, 0), (0, d - self.d))))
+        return wide
+
     def _reserve(self, n: int) -> None:
         capacity = len(self._store)
         if n <= capacity:

@@ -302,9 +302,7 @@ class AdaptiveNystrom(FeatureMap):
     def widen(self, d: int) -> None:
         if self.nested_ is not None:
             self.nested_.widen(d)
-            points = Rows(d)
-            points.extend(np.pad(self.waiting_.view, ((0, 0), (0, d - self.d_))))
-            self.waiting_ = points
+            self.waiting_ = self.waiting_.widened(d)
         else:
             self.motion_.widen(d)
             self._bind()

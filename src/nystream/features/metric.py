@@ -134,6 +134,17 @@ class LearnedMetric(FeatureMap):
         """Refused: the metric of some rows and that of others do not add up."""
         raise TypeError("LearnedMetric is fitted on one block of rows at a time; call fit(X, y) on the latest rows")
 
+    @staticmethod
+    def nbytes_for(d: int, full: int = FULL) -> float:
+        """Bytes of a metric of d columns; a diagonal one counts as nothing."""
+        return 8.0 * d * d if d <= full else 0.0
+
+    @staticmethod
+    def fit_nbytes(rows: int, d: int, outputs: int, full: int = FULL) -> float:
+        """Bytes that `fit` takes for a moment: the kernel matrix and its factor, rows, gradients, the eigenproblem."""
+        square = d * d if d <= full else 0
+        return 8.0 * (2.3 * rows * rows + 5 * rows * d + rows * outputs + 9 * square)
+
     @property
     def dim(self) -> int:
         """As many as columns."""

@@ -286,7 +286,9 @@ class Learner(Abilities, Params):
 
     def widen(self, d: int) -> None:
         """From now on rows have d columns; the new ones count as 0 in every row seen so far."""
-        if self.d_:
+        if d < self.d_:
+            raise ValueError(f"rows have {self.d_} columns; they can get more, not fewer, got d={d!r}")
+        if self.d_ and d > self.d_:
             self._widen(d)
             self.d_ = d
 

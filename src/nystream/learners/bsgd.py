@@ -7,11 +7,13 @@ import math
 from nystream._core.expansions.loop import Correction
 from nystream._core.expansions.pegasos import Pegasos
 from nystream.dictionary.budget import Budget
+from nystream.dictionary.plain import PlainExpansion, admit
 from nystream.kernels.base import Kernel
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_kernel
 from nystream.losses import Loss, as_loss
 from nystream.params import at_least, one_of, positive
+from nystream.types import Array
 
 __all__ = ["BSGD", "start_offset"]
 
@@ -91,6 +93,14 @@ class BSGD(ExpansionLearner):
 
     def _limits(self) -> Budget:
         return Budget(self.budget, MAINTENANCE[self.maintenance])
+
+    def _round(self, f: PlainExpansion, y: Array, weight: float, t: int) -> Array:
+        p = self._scored(f.scores(f.k))
+        eta = 1 / (self.lam * (start_offset(self.t0, self._loss, self.lam) + t))
+        alpha = -eta * weight * self._gradient(y, p)
+        f.scale = eta  # the factors 1 - 1/(t0 + s) of the rounds s <= t telescope: every term is its -l' times eta_t
+        admit(f, self.budget_, alpha, t)
+        return p
 
     def _loop(self) -> Loop:
         rule = Correction(self._loss, "gradient", self.expansion_.outputs)

@@ -9,6 +9,7 @@ import numpy as np
 from nystream._core.expansions.budget_pa import Neighbour, Projecting, Simple
 from nystream._core.expansions.loop import Correction
 from nystream.dictionary.gram_inverse import GramInverse
+from nystream.dictionary.plain import RIDGE, PlainExpansion
 from nystream.kernels.base import Kernel
 from nystream.learners.families.correction import CorrectionLearner, checked_loss
 from nystream.learners.families.expansion import Loop, checked_kernel
@@ -19,6 +20,8 @@ from nystream.types import Array
 __all__ = ["BudgetPA"]
 
 VARIANTS = ("S", "NN", "P")
+FLAT = 1e-12
+"""Determinant, of a Gram matrix with unit diagonal, at which a pair is one point."""
 LOSSES = (Hinge, MulticlassHinge, StructuredHinge)
 
 
@@ -97,6 +100,39 @@ class BudgetPA(CorrectionLearner):
         elif self.variant == "P":
             self.inverse_ = GramInverse()
         super()._start(d, outputs)
+
+    def _alpha(self, y: Array, p: Array, s: float, weight: float) -> Array:
+        rule = {"rule": "runner_up"} if self._loss.multiclass else {}
+        return self._proximal(y, p, s, self.C * weight, **rule)
+
+    def _keep(self, f: PlainExpansion, alpha: Array, t: int) -> None:
+        if len(f) < self.budget:
+            f.append(f.x, alpha, t)
+            return
+        # one of the stored points goes: the Gram matrix of all of them and, last, the new one
+        K = np.block([[f.gram(), f.k[:, None]], [f.k, f.kxx]])
+        weights = np.einsum("rk,rk->r", f.a, self._scored(f.a))
+        candidates = [self._projection(K, r) for r in range(len(f))]
+        r = int(np.argmin([max(w, 0.0) * rest for w, (_, rest) in zip(weights, candidates, strict=True)]))
+        shares, a, sums = candidates[r][0], f.a[r].copy(), f.sums[r].copy()
+        f.pass_on(r, shares[:-1])
+        f.replace(r, f.x, alpha + shares[-1] * a, t)
+        f.sums[r] = shares[-1] * sums
+
+    def _projection(self, K: Array, r: int) -> tuple[Array, float]:
+        """Coefficients of k(x_r, .) on V and the new point, 0 on all others; its squared distance to their span."""
+        new, shares, diagonal = len(K) - 1, np.zeros(len(K)), K.diagonal()
+        others = np.flatnonzero(np.arange(new) != r)
+        V = others if self.variant == "P" else others[:0]
+        if self.variant == "NN" and len(others):
+            nearest = int(others[np.argmin(diagonal[r] + diagonal[others] - 2 * K[r, others])])
+            det = diagonal[nearest] * diagonal[new] - K[nearest, new] ** 2
+            if det > FLAT * diagonal[nearest] * diagonal[new]:  # else the two are one point
+                V = np.array([nearest])
+        basis = np.append(V, new)
+        ridge = np.diag(RIDGE * diagonal) if self.variant == "P" else 0.0
+        shares[basis] = np.linalg.solve((K + ridge)[np.ix_(basis, basis)], K[basis, r])
+        return shares, max(0.0, float((K + ridge)[r, r] - shares @ K[r]))
 
     def _correction(self) -> Correction:
         return Correction(self._loss, "capped", self.expansion_.outputs, self.C, "runner_up")

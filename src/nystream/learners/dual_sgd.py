@@ -7,6 +7,7 @@ import numpy as np
 from nystream._core.expansions.loop import Correction
 from nystream._core.expansions.pegasos import DualPegasos
 from nystream.dictionary.budget import Budget
+from nystream.dictionary.plain import PlainExpansion
 from nystream.features.fourier import Fourier
 from nystream.kernels.base import Kernel
 from nystream.learners.bsgd import start_offset
@@ -111,6 +112,27 @@ class DualSGD(ExpansionLearner):
         self.W_, self.past_ = np.zeros((outputs, self.dim)), np.zeros((outputs, self.dim))
         super()._start(d, outputs)
 
+    def _round(self, f: PlainExpansion, y: Array, weight: float, t: int) -> Array:
+        self.past_ += f.scale * self.W_  # W is in units of the scale, as the coefficients are
+        p = self._scored(f.scores(f.k) + f.scale * self.W_ @ self.features_.row(f.x))
+        eta = 1 / (self.lam * (start_offset(self.t0, self._loss, self.lam) + t))
+        alpha = -eta * weight * self._gradient(y, p)
+        f.scale = eta
+        if alpha.any() and f.kxx > 0:
+            if len(f) >= self.budget:
+                self._evict(f)
+            f.append(f.x, alpha, t)
+        return p
+
+    def _evict(self, f: PlainExpansion) -> None:
+        """The smallest terms, the oldest of equals, become weights of their features."""
+        gone = np.lexsort((f.birth, np.abs(f.a).max(axis=1)))[: self.evict]
+        Z = self.features_.transform(f.points[gone])
+        self.W_ += f.a[gone].T @ Z
+        self.past_ += f.sums[gone].T @ Z
+        for i in sorted(gone.tolist(), reverse=True):
+            f.remove(i)
+
     def _loop(self) -> Loop:
         return DualPegasos(
             self.expansion_.terms,
@@ -129,8 +151,7 @@ class DualSGD(ExpansionLearner):
         return self._scored(self.expansion_.predict(X) + self._featured(X, self.expansion_.scale * self.W_))
 
     def _averaged(self, X: Array) -> Array:
-        terms = self.expansion_.terms
-        W = (self.W_ * terms.cum + self.past_) / max(terms.rounds, 1)
+        W = (self.W_ * self.expansion_.cum + self.past_) / max(self.expansion_.rounds, 1)
         return self._scored(self.expansion_.averaged(X) + self._featured(X, W))
 
     def _featured(self, X: Array, W: Array) -> Array:

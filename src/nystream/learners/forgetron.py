@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from nystream._core.expansions.mistakes import Forgetting
+from nystream.dictionary.plain import PlainExpansion, oldest
 from nystream.kernels.base import Kernel, Normalized
 from nystream.kernels.gaussian import Gaussian
 from nystream.kernels.laplacian import Laplacian
@@ -17,6 +20,8 @@ from nystream.types import Array
 
 __all__ = ["Forgetron"]
 
+ALLOWANCE = 15 / 32
+"""Damage that it allows itself per mistake."""
 UNIT = (Gaussian, Laplacian, Matern, Normalized)
 """Kernels with k(x, x) <= 1 whatever x."""
 
@@ -76,6 +81,25 @@ class Forgetron(CorrectionLearner):
     def _start(self, d: int, outputs: int) -> None:
         self.ledger_ = np.array([0.0, 0.0, 1.0])
         super()._start(d, outputs)
+
+    def _keep(self, f: PlainExpansion, alpha: Array, t: int) -> None:
+        Q, M, _ = self.ledger_
+        M, phi = M + 1, 1.0
+        if len(f) < self.budget:
+            f.append(f.x, alpha, t)
+            self.ledger_[1] = M
+            return
+        old = oldest(f)
+        a = float(f.coef[old, 0])
+        s, mu = abs(a), math.copysign(1.0, a) * float(f.scores(f.gram()[old])[0] + alpha[0] * f.k[old])
+        # Q + (s^2 - 2 s mu) phi^2 + 2 s phi = 15/32 M: the root in the form that suits either sign of the first factor
+        quadratic, linear, constant = s * s - 2 * s * mu, 2 * s, Q - ALLOWANCE * M
+        if quadratic + linear + constant > 0:
+            phi = -2 * constant / (linear + math.sqrt(max(0.0, linear**2 - 4 * quadratic * constant)))
+            phi = min(max(phi, 0.0), 1.0)
+        self.ledger_[:] = Q + (s * phi) ** 2 + 2 * s * phi * (1 - phi * mu), M, phi
+        f.decay(phi)
+        f.replace(old, f.x, phi * alpha, t)
 
     def _loop(self) -> Loop:
         return Forgetting(self.expansion_.terms, self._correction(), self.budget, self.ledger_)

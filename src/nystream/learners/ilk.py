@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 from nystream._core.expansions.rounds import Rounds
 from nystream.dictionary.budget import DROPS, Budget
+from nystream.dictionary.plain import PlainExpansion, admit
 from nystream.kernels.base import Kernel
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.families.expansion import ExpansionLearner, checked_kernel
-from nystream.losses import Loss, as_loss
+from nystream.losses import Loss, VectorLoss, as_loss
 from nystream.params import at_least, one_of, positive
+from nystream.types import Array
 
 __all__ = ["ILK", "SILK"]
 
@@ -94,6 +98,20 @@ class ILK(ExpansionLearner):
         self._loss = as_loss(loss)
         self._loss.check_rule(multiclass)
 
+    @property
+    def _ridge(self) -> float:
+        return self.tau / (1 - self.tau) if self.lam is None else self.lam
+
+    def _round(self, f: PlainExpansion, y: Array, weight: float, t: int) -> Array:
+        eta = self.eta / math.sqrt(t) if self.schedule == "sqrt" else self.eta
+        kappa = 1 / (1 + eta * self._ridge)
+        p = self._scored(f.scores(f.k))
+        rule = {"rule": self.multiclass, "scores": p} if isinstance(self._loss, VectorLoss) else {}
+        alpha = self._proximal(y, kappa * p, f.kxx, kappa * eta * self.C * weight, **rule)
+        f.decay(kappa)
+        admit(f, self.budget_, alpha, t)
+        return p
+
     def _loop(self) -> Rounds:
         return Rounds(
             self.expansion_.terms,
@@ -102,7 +120,7 @@ class ILK(ExpansionLearner):
             "implicit",
             eta=self.eta,
             sqrt_schedule=self.schedule == "sqrt",
-            lam=self.tau / (1 - self.tau) if self.lam is None else self.lam,
+            lam=self._ridge,
             C=self.C,
             multiclass=self.multiclass,
         )

@@ -139,7 +139,6 @@ class KONS(LossLearner):
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         if self._limit < math.inf and np.abs(Y).max(initial=0.0) > self._limit:
             self._warn_once()
-        self._check(X, len(X))
         P = np.empty((len(X), 1))
         mark = self._mark()
         try:
@@ -351,9 +350,7 @@ class KONS(LossLearner):
 
     # -- the rest of a learner -----------------------------------------------------------------------------------------
     def _widen(self, d: int) -> None:
-        points = Rows(d)
-        points.extend(np.hstack([self.points, np.zeros((self.points_.n, d - self.points_.d))]))
-        self.points_ = points
+        self.points_ = self.points_.widened(d)
 
     @property
     def size(self) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from nystream._core.expansions.rounds import Rounds
 from nystream.dictionary.budget import Budget
+from nystream.dictionary.plain import PlainExpansion, admit, expire
 from nystream.kernels.base import Kernel
 from nystream.learners.families.expansion import ExpansionLearner, checked_kernel
 from nystream.losses import LOSSES, Loss, as_loss
@@ -127,6 +130,31 @@ class NORMA(ExpansionLearner):
         if self.offset:
             self.offset_ = np.zeros((2, outputs))  # b, and its sum over the rounds
         super()._start(d, outputs)
+
+    def _round(self, f: PlainExpansion, y: Array, weight: float, t: int) -> Array:
+        eta = self.eta / math.sqrt(t) if self.schedule == "sqrt" else self.eta
+        b = self.offset_[0].copy() if self.offset else 0.0
+        p = self._scored(f.scores(f.k)) + b
+        g = weight * (self._gradient(y, p) if self.nu is None else self._adapted(y, p, eta * weight))
+        f.decay(1 - eta * self.lam)
+        expire(f, self.budget_, t)
+        admit(f, self.budget_, -eta * g, t)
+        if self.offset:
+            self.offset_ += b
+            self.offset_[0] = b - eta * g
+        return p
+
+    def _adapted(self, y: Array, p: Array, eta: float) -> Array:
+        """The gradient at the level that holds now; and move it such that a share nu of the rounds violates it."""
+        level, nu = float(self.level_[0]), float(self.nu or 0.0)
+        if self._loss.adaptable == "tube":
+            violated = np.abs(y - p) > level
+            self.level_[0] = max(0.0, level + eta * (float(violated[0]) - nu))
+            return np.where(violated, np.where(y > p, -1.0, 1.0), 0.0)
+        sign = y if self._loss.labels == "sign" else np.ones(1)  # of novelty there are no labels
+        violated = y * p <= level if self._loss.labels == "sign" else p < level
+        self.level_[0] = level + eta * (nu - float(violated[0]))
+        return np.where(violated, -sign, 0.0)
 
     def _loop(self) -> Rounds:
         return Rounds(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
+import numpy as np
+
 from nystream._core.expansions.loop import Correction
 from nystream.kernels.base import Kernel
 from nystream.learners.families.correction import UnboundedCorrections, checked_loss
 from nystream.learners.families.expansion import checked_kernel
-from nystream.losses import EpsilonInsensitive, Hinge, Loss, MulticlassHinge, StructuredHinge
+from nystream.losses import EpsilonInsensitive, Hinge, Loss, MulticlassHinge, StructuredHinge, VectorLoss
 from nystream.params import one_of, positive
+from nystream.types import Array
 
 __all__ = ["PassiveAggressive"]
 
@@ -92,6 +95,41 @@ class PassiveAggressive(UnboundedCorrections):
         self._loss = checked_loss(loss, LOSSES)
         self._loss.check_rule(multiclass)
 
+    def _alpha(self, y: Array, p: Array, s: float, weight: float) -> Array:
+        rule = {"rule": self.multiclass} if isinstance(self._loss, VectorLoss) else {}
+        C = (math.inf if self.variant is None else self.C) * weight if weight else 0.0
+        if self.variant != "II" or C == 0:
+            return self._proximal(y, p, s, C, **rule)
+        slack = 1 / (2 * C)  # C xi^2 has the slope that alpha pays for: s becomes s + 1/(2C)
+        if not isinstance(self._loss, VectorLoss):
+            return np.asarray(-self._loss.grad(y, p) * self._loss.value(y, p) / (s + slack), dtype=np.float64)
+        D, label = self._loss.label_margins, int(y[0])
+        excess = (1.0 if D is None else D[label]) + p - p[label]
+        excess[label] = -np.inf
+        if self.multiclass == "exact":
+            return _shared(excess, label, s, slack)
+        direction = np.zeros(len(p))
+        direction[label], direction[rival := int(excess.argmax())] = 1.0, -1.0
+        square = float(direction @ self._scored(direction))
+        return max(0.0, float(excess[rival])) / (s * square + slack) * direction if square > 0 else np.zeros(len(p))
+
     def _correction(self) -> Correction:
         rule, C = "soft" if self.variant == "II" else "capped", math.inf if self.variant is None else self.C
         return Correction(self._loss, rule, self._columns, C, self.multiclass)
+
+
+def _shared(excess: Array, label: int, s: float, slack: float) -> Array:
+    """argmin s/2 |alpha|^2 + C L(p + s alpha)^2 for the multi-class hinge L with violations excess_j = a_j s.
+
+    With beta = 1 + slack/s: alpha_j = -max(0, a_j - thr), thr = beta sum_A a / (1 + beta |A|) over the active set A,
+    the largest set of the largest a_j that all exceed its threshold; the label's entry is minus the sum of the others.
+    """
+    a, beta = excess / s, 1 + slack / s
+    ranked = np.sort(a)[::-1][:-1]  # the last is the label's own, at minus infinity
+    thr = beta * np.cumsum(ranked) / (1 + beta * np.arange(1, len(a)))
+    active = np.flatnonzero(ranked > np.maximum(thr, 0.0))
+    alpha = np.zeros(len(a))
+    if len(active):
+        alpha = -np.maximum(0.0, a - thr[active[-1]])
+        alpha[label] = -alpha.sum()
+    return alpha

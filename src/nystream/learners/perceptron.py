@@ -6,13 +6,14 @@ import numpy as np
 
 from nystream._core.expansions.loop import Correction
 from nystream._core.expansions.mistakes import RandomMistakes
+from nystream.dictionary.plain import PlainExpansion
 from nystream.kernels.base import Kernel
 from nystream.learners.families.correction import CorrectionLearner, UnboundedCorrections, checked_loss
 from nystream.learners.families.expansion import Loop, checked_kernel
 from nystream.losses import Hinge, Loss, MulticlassHinge
 from nystream.params import at_least
 from nystream.seeds import checked_seed, generator
-from nystream.types import Seed
+from nystream.types import Array, Seed
 
 __all__ = ["Perceptron", "RandomBudgetPerceptron"]
 
@@ -116,6 +117,12 @@ class RandomBudgetPerceptron(CorrectionLearner):
     def _start(self, d: int, outputs: int) -> None:
         self.rng_ = generator(self.seed)
         super()._start(d, outputs)
+
+    def _keep(self, f: PlainExpansion, alpha: Array, t: int) -> None:
+        if len(f) < self.budget:
+            f.append(f.x, alpha, t)
+        else:
+            f.replace(int(self.rng_.random() * self.budget), f.x, alpha, t)
 
     def _loop(self) -> Loop:
         return RandomMistakes(self.expansion_.terms, self._correction(), self.budget, self.rng_)

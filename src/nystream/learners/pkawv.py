@@ -126,16 +126,17 @@ class PKAWV(LeastSquares, FeatureLearner):
         w = as_weights(weights, len(X))
         if Y.shape[1] != self.outputs_:
             raise ValueError(f"y has {Y.shape[1]} columns, but the learner was started with {self.outputs_}")
-        counted = len(X) if w is None else int(np.count_nonzero(w))
-        if counted > self.n_seen_:
-            raise ValueError(f"{counted} rows cannot be unlearnt: only {self.n_seen_} were learnt")
+        if w is not None and not w.all():  # rows of weight 0 were never learnt
+            X, Y, w = X[w > 0], Y[w > 0], w[w > 0]
+        if len(X) > self.n_seen_:
+            raise ValueError(f"{len(X)} rows cannot be unlearnt: only {self.n_seen_} were learnt")
         trial = copy.deepcopy(self.solver_)
         for i in range(0, len(X), BLOCK):
             part = slice(i, i + BLOCK)
             trial.unlearn(self.features_.transform(X[part]), Y[part], None if w is None else w[part])
         self.solver_ = trial
-        self.features_.unnote(X if w is None else X[w > 0])
-        self.n_seen_ -= counted
+        self.features_.unnote(X)
+        self.n_seen_ -= len(X)
         return self
 
     def _parts(self) -> tuple[FeatureMap, AWV]:

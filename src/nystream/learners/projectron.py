@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from nystream._core.expansions.projectron import Projections
+from nystream.dictionary.plain import PlainExpansion
 from nystream.dictionary.span import Span
 from nystream.kernels.base import Kernel
 from nystream.learners.families.correction import CorrectionLearner, checked_loss
 from nystream.learners.families.expansion import Loop, checked_kernel
 from nystream.losses import Hinge, Loss, MulticlassHinge
 from nystream.params import at_least, positive
+from nystream.types import Array
 
 __all__ = ["Projectron"]
+
+PIVOT = 1e-10
+"""Squared distance to the span, in units of k(x, x), below which a point lies in it."""
 
 
 class Projectron(CorrectionLearner):
@@ -84,6 +93,26 @@ class Projectron(CorrectionLearner):
     def _start(self, d: int, outputs: int) -> None:
         self.span_ = Span()
         super()._start(d, outputs)
+
+    def _round(self, f: PlainExpansion, y: Array, weight: float, t: int) -> Array:
+        p = self._scored(f.scores(f.k))
+        margin, direction, square = self._margin(y, p)
+        if (margin > 0 and not (self.plus and margin < 1)) or not f.kxx * square > 0:
+            return p
+        d = np.linalg.solve(f.gram(), f.k)  # the projection of k(x, .) on the span of the stored points
+        apart = max(0.0, f.kxx - float(f.k @ d))
+        inside, full = apart < PIVOT * f.kxx, self.budget is not None and len(f) >= self.budget
+        delta = math.sqrt(square * apart)
+        if margin > 0:
+            loss, P = 1 - margin, square * (f.kxx - apart)
+            far = 0.0 if inside else delta / self.tol if self.tol > 0 else math.inf
+            if len(f) and loss >= far and P > 0:
+                f.add(min(loss / P, 2 * (loss - far) / P, 1.0) * np.outer(d, direction))
+        elif len(f) and (delta <= self.tol or full or inside):
+            f.add(np.outer(d, direction))
+        else:
+            f.append(f.x, direction, t)
+        return p
 
     def _loop(self) -> Loop:
         parts = self.expansion_.terms, self._correction(), self.budget, self.span_.compiled

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from nystream._core.expansions.svmd import MetaDescent
 from nystream.dictionary.budget import Budget
+from nystream.dictionary.plain import PlainExpansion, oldest
 from nystream.kernels.base import Kernel
 from nystream.learners.families.expansion import ExpansionLearner, checked_kernel
 from nystream.losses import Loss, as_loss
@@ -13,6 +16,9 @@ from nystream.params import at_least, positive
 from nystream.types import Array
 
 __all__ = ["SVMD"]
+
+SAFE = 0.9
+"""eta lam stays below this."""
 
 
 class SVMD(ExpansionLearner):
@@ -101,6 +107,50 @@ class SVMD(ExpansionLearner):
     def _start(self, d: int, outputs: int) -> None:
         self.meta_ = np.array([self.eta, 0.0, 0.0])  # eta, <f,f>, <f,v>
         super()._start(d, 2 * outputs)  # f_1, v_1, f_2, v_2, ...
+
+    def _round(self, f: PlainExpansion, y: Array, weight: float, t: int) -> Array:
+        both, (eta, ff, fv), lam, delta = f.scores(f.k), self.meta_, self.lam, self.decay
+        p, v = self._scored(both[::2]), self._scored(both[1::2])
+        xi, Hv = weight * self._gradient(y, p), weight * self._curvature(y, p) @ v
+        eta = eta * math.exp(min(max(-self.mu * (lam * fv + xi @ v), -self.clamp), self.clamp))
+        eta = min(eta, SAFE / lam) if lam else eta
+        # f <- fade f + new_f k(x, .),  v <- delta fade v - eta lam f + new_v k(x, .): f and v side by side
+        fade, new_f, new_v = 1 - eta * lam, -eta * xi, -eta * (xi + delta * Hv)
+        moved = self._scored(new_f)  # what the new coefficients of f do to the scores, over k(x, x)
+        self.meta_[:] = (
+            eta,
+            fade**2 * ff + 2 * fade * (new_f @ p) + (new_f @ moved) * f.kxx,
+            delta * fade**2 * fv
+            - fade * eta * lam * ff
+            + fade * (new_v @ p)
+            + delta * fade * (new_f @ v)
+            - eta * lam * (new_f @ p)
+            + (moved @ new_v) * f.kxx,
+        )
+        f.a[:, 1::2] = delta * f.a[:, 1::2] - eta * lam / fade * f.a[:, ::2]  # both carry the decay of f as the scale
+        f.decay(fade)
+        new = np.column_stack([new_f, new_v]).reshape(-1)
+        if new.any() and f.kxx > 0:
+            f.append(f.x, new, t)
+            if self.budget is not None and len(f) > self.budget:
+                self._drop(f, oldest(f))
+        return p
+
+    def _curvature(self, y: Array, p: Array) -> Array:
+        """l''(y, p), (K, K)."""
+        if self._loss.multiclass:
+            return np.asarray(self._loss.second(int(y[0]), p), dtype=np.float64)
+        return np.diag(np.broadcast_to(self._loss.second(y, p), p.shape))
+
+    def _drop(self, f: PlainExpansion, i: int) -> None:
+        """Term i leaves f, v and their inner products."""
+        both, k = f.scores(f.gram()[i]), f.own[i]
+        f_i, v_i = self._scored(both[::2]), both[1::2]
+        a, b = f.coef[i, ::2], f.coef[i, 1::2]
+        a_mixed = self._scored(a)
+        self.meta_[1] -= 2 * a @ f_i - (a @ a_mixed) * k
+        self.meta_[2] -= a_mixed @ v_i + b @ f_i - (a_mixed @ b) * k
+        f.remove(i)
 
     def _loop(self) -> MetaDescent:
         return MetaDescent(

@@ -42,8 +42,6 @@ class Loss(Params):
     name: ClassVar[str]
     labels: ClassVar[LabelKind] = "real"
     multiclass: ClassVar[bool] = False
-    default_clip: ClassVar[float | None] = None
-    """Bound on predictions where the user gives none; None: a bound on |y| has to be given."""
     classes: int | None = None
     """Classes that a multi-class loss fixes; None where they grow with the labels or do not apply."""
     link: ClassVar[Link | None] = None

@@ -32,7 +32,6 @@ class Hinge(ScalarLoss):
 
     name: ClassVar[str] = "hinge"
     labels: ClassVar[LabelKind] = "sign"
-    default_clip: ClassVar[float | None] = 1.5
     adaptable: ClassVar[Literal["margin", "tube"] | None] = "margin"
 
     def __init__(self, rho: float = 1.0) -> None:
@@ -70,7 +69,6 @@ class SquaredHinge(ScalarLoss):
 
     name: ClassVar[str] = "squared_hinge"
     labels: ClassVar[LabelKind] = "sign"
-    default_clip: ClassVar[float | None] = 1.5
     tail_curvature: ClassVar[float] = 2.0
 
     def __init__(self, rho: float = 1.0) -> None:
@@ -113,7 +111,6 @@ class Logistic(ScalarLoss):
 
     name: ClassVar[str] = "logistic"
     labels: ClassVar[LabelKind] = "sign"
-    default_clip: ClassVar[float | None] = 2.0
     link: ClassVar[Link | None] = "logistic"
 
     def curvature(self, clip: float, bound: float | None = None) -> float:
@@ -152,7 +149,6 @@ class Novelty(ScalarLoss):
 
     name: ClassVar[str] = "novelty"
     labels: ClassVar[LabelKind] = "none"
-    default_clip: ClassVar[float | None] = 1.5
     adaptable: ClassVar[Literal["margin", "tube"] | None] = "margin"
 
     def __init__(self, rho: float = 1.0) -> None:

@@ -42,7 +42,6 @@ class MulticlassHinge(VectorLoss):
     """
 
     name: ClassVar[str] = "multiclass_hinge"
-    default_clip: ClassVar[float | None] = 1.5
 
     def __init__(self, classes: int | None = None) -> None:
         self.classes = None if classes is None else at_least("classes", classes, 2)

@@ -43,7 +43,6 @@ class Softmax(VectorLoss):
     """
 
     name: ClassVar[str] = "softmax"
-    default_clip: ClassVar[float | None] = 2.0
     link: ClassVar[Link | None] = "softmax"
 
     def __init__(self, classes: int | None = None) -> None:

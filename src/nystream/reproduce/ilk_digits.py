@@ -114,25 +114,27 @@ def _by_buffer(task: Task, ends: dict[tuple[str, str, int], float]) -> Panel:
 
 
 def _remarks(ends: dict[tuple[str, str, int], float]) -> tuple[str, ...]:
-    said = []
+    sentences = []
     for task in TASKS:
         at = {m: e for (name, m, b), e in ends.items() if name == task.name and b == SHOWN}
         order = sorted((m for m in ("SILK", "NORMA", "SVMD")), key=lambda m: at[m])
         holds = "holds" if order == ["SILK", "SVMD", "NORMA"] else "does not hold once all are tuned alike"
-        said.append(
+        sentences.append(
             f"{task.name}, buffer {SHOWN}: "
             + ", ".join(f"{m} {at[m]:.1f}" for m in order)
             + f". The published order SILK, SVMD, NORMA {holds}."
         )
         falls = all(ends[task.name, "SILK", a] > ends[task.name, "SILK", b] for a, b in pairwise(BUFFERS))
-        said.append(f"{task.name}: the error of SILK {'falls' if falls else 'does not always fall'} with the buffer.")
+        sentences.append(
+            f"{task.name}: the error of SILK {'falls' if falls else 'does not always fall'} with the buffer."
+        )
     ten = {m: e for (name, m, b), e in ends.items() if name == TASKS[1].name and b == SHOWN}
     exact, runner = ten["SILK, paper's setting"], ten["SILK, paper's setting, runner-up step"]
-    said.append(
+    sentences.append(
         f"At the paper's tau and C the exact multi-class step has {exact:.1f} percent, the paper's step to the "
         f"runner-up {runner:.1f}."
     )
-    return tuple(said)
+    return tuple(sentences)
 
 
 EXPERIMENT = Experiment(

@@ -182,12 +182,14 @@ def _best(rows: list[tuple[str, str, float, int, str]]) -> str:
 
 
 def _said(waits: dict[str, list[int | None]]) -> str:
-    told = [
+    sentences = [
         f"{method} knows the room again "
         + ("never" if wait[1] is None else f"{wait[1]} frames after the lights go off")
         for method, wait in waits.items()
     ]
-    return "; ".join(told) + ": a buffer from which old colours are not simply dropped by age remembers both scenes."
+    return (
+        "; ".join(sentences) + ": a buffer from which old colours are not simply dropped by age remembers both scenes."
+    )
 
 
 EXPERIMENT = Experiment(

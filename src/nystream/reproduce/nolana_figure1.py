@@ -67,20 +67,20 @@ def _panels(found: Found, sizes: tuple[int, ...]) -> tuple[Panel, ...]:
 
 def _remarks(found: Found, sizes: tuple[int, ...]) -> tuple[str, ...]:
     spread = max(np.ptp([found[share, m, solver][1] for solver in SOLVERS]).item() for share in SHARES for m in sizes)
-    told = [f"Accuracies of the three solvers differ by at most {spread:.2f} points."]
+    sentences = [f"Accuracies of the three solvers differ by at most {spread:.2f} points."]
     for share in SHARES:
         ratio = [found[share, m, "warm"][0] / found[share, m, "eigh"][0] for m in sizes]
         low, high = min(ratio), max(ratio)
         verdict = "slower" if low > 1 else "faster" if high < 1 else "not always faster"
-        told.append(
+        sentences.append(
             f"At rank {share:g} m a warm start takes {low:.1f} to {high:.1f} times the seconds of a new decomposition: "
             f"{verdict}."
         )
-    told.append(
+    sentences.append(
         "The published figure has the warm start ahead; the step inside it that orders the basis is a decomposition of "
         "its own, of size r, so that it can only pay for small r."
     )
-    return tuple(told)
+    return tuple(sentences)
 
 
 FIGURE1 = Experiment(

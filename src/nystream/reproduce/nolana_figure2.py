@@ -79,19 +79,19 @@ def _staged(task: Task, X: Array, y: Array) -> dict[str, Learner]:
 
 
 def _remarks(tables: list[Table]) -> tuple[str, ...]:
-    told = []
+    sentences = []
     for table in tables:
         found = {str(row[0]): float(row[1] or 0.0) for row in table.rows}
         without = max(found["no second stage, eigh"], found["no second stage, warm"])
-        told.append(
+        sentences.append(
             f"{table.title.partition(':')[0]}: {found['both stages']:.2f} with both stages, at best {without:.2f} "
             f"without the second, {found['no moves (NOGD)']:.2f} with landmarks that stay."
         )
-    told.append(
+    sentences.append(
         "The second stage is a change of basis, not a refinement: eigenvectors come back with other signs and in "
         "another order, and weights that are not carried over belong to features that no longer exist."
     )
-    return tuple(told)
+    return tuple(sentences)
 
 
 FIGURE2 = Experiment(

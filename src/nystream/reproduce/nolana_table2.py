@@ -111,13 +111,13 @@ def _remarks(task: Task, results: list[Result]) -> list[str]:
 
 def _at_an_end(task: Task, results: list[Result]) -> list[str]:
     """The axis of eps does not grow, so no star tells of its ends."""
-    told = []
+    sentences = []
     for r in results:
         ends = {min(r.gaps): "smallest", max(r.gaps): "largest"}
         end = ends.get(r.choice.setting.get("eps", math.nan))
         if end:
-            told.append(f"{task.name}: {r.method.name} chose the {end} eps of the three that were tried.")
-    return told
+            sentences.append(f"{task.name}: {r.method.name} chose the {end} eps of the three that were tried.")
+    return sentences
 
 
 def _leader(task: Task) -> str:

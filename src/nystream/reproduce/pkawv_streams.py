@@ -190,11 +190,11 @@ def _panels(name: str, runs: dict[str, Run]) -> tuple[Panel, Panel]:
 
 def _remarks(name: str, fixed: dict[str, Run], tuned: dict[str, Run]) -> tuple[str, ...]:
     whole = max(run.rows for run in fixed.values())
-    told = []
+    sentences = []
     for title, runs in (("at the paper's setting", fixed), ("with settings chosen on the prefix", tuned)):
         mean = {m: float(np.mean(r.losses)) for m, r in runs.items() if r.rows == whole}
         order = sorted(mean, key=lambda m: mean[m])
-        told.append(f"{title} {', '.join(f'{m} {mean[m]:.4f}' for m in order)}")
+        sentences.append(f"{title} {', '.join(f'{m} {mean[m]:.4f}' for m in order)}")
     early = {m: float(np.mean(r.early)) for m, r in fixed.items()}
     close = min((m for m in early if m != EXACT), key=lambda m: abs(early[m] - early[EXACT]))
     fogd = float(np.mean(fixed["FOGD"].losses)) - float(np.mean(tuned["FOGD"].losses))
@@ -202,7 +202,7 @@ def _remarks(name: str, fixed: dict[str, Run], tuned: dict[str, Run]) -> tuple[s
     full = [title for title, runs in (("paper's", fixed), ("chosen", tuned)) if runs["PROS-N-KONS"].size >= ATOMS]
     capped = f" Its dictionary is full, and restarts end, at the {' and the '.join(full)} setting." if full else ""
     return (
-        f"{name}, average loss of those that saw all {whole:,} rows, best first: {'; '.join(told)}.",
+        f"{name}, average loss of those that saw all {whole:,} rows, best first: {'; '.join(sentences)}.",
         f"{name}: over the first rows Kernel ridge has {early[EXACT]:.4f}; closest is {close} with {early[close]:.4f}.",
         f"{name}: choosing sigma and eta takes FOGD down by {fogd:.4f} from what eta = 1/sqrt(n) gives. "
         f"Keeping what was learnt when an atom enters takes PROS-N-KONS from {restart[0]:.4f} to "

@@ -89,7 +89,7 @@ def _commit() -> str:
 
 def _git(folder: Path, *words: str) -> str:
     try:
-        told = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=10, check=True)
+        answer = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return told.stdout.strip()
+    return answer.stdout.strip()

@@ -35,6 +35,11 @@ class Ring(Params):
     def __len__(self) -> int:
         return min(self.seen_, self.capacity)
 
+    @staticmethod
+    def nbytes_for(capacity: int, d: int) -> float:
+        """Bytes of a full one."""
+        return 8.0 * capacity * d
+
     def extend(self, X: Array) -> None:
         """Add the rows of X (n, d), in order."""
         if len(X) == 1 and len(self.store_) == self.capacity:

@@ -6,7 +6,7 @@ import numpy as np
 
 from nystream.types import Array
 
-__all__ = ["fences", "medians", "moments", "tamed"]
+__all__ = ["fence_outliers", "fences", "medians", "moments"]
 
 CONSTANT = 1e-12
 """A column whose deviation is at most this part of its largest value is constant, up to rounding."""
@@ -85,7 +85,7 @@ def fences(X: Array, w: Array | None = None) -> Array:
     return np.where(enough & (high > low), [low - more, high + more], [[-np.inf], [np.inf]])
 
 
-def tamed(X: Array, w: Array | None = None) -> Array:
+def fence_outliers(X: Array, w: Array | None = None) -> Array:
     """X itself or, where a column's deviation is made by a few wild values, a copy with those moved to the fences."""
     low, high = fences(X, w)
     wild = np.flatnonzero(((low > X) | (high < X)).any(axis=0))

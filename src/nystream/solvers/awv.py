@@ -207,6 +207,11 @@ class AWV(Factored, Solver):
             self.ground_ = np.append(self.ground_, np.full(dim - len(self.ground_), self.lam))
         self._bind()
 
+    @staticmethod
+    def nbytes_for(dim: int, outputs: int) -> float:
+        """Bytes of a solver of so many features and outputs: half a matrix, and a column for every output."""
+        return 8.0 * (dim * dim / 2 + dim * outputs)
+
     @property
     def nbytes(self) -> int:
         ground = 0 if self.ground_ is None else self.ground_.nbytes

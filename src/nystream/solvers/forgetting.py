@@ -185,6 +185,12 @@ class Forgetting(Solver):
         self.right_ = np.pad(self.right_, ((0, new), (0, 0)))
         self.rows_ = np.insert(self.rows_, [old] * new, 0.0, axis=1)
 
+    @staticmethod
+    def nbytes_for(dim: int, outputs: int, *, forgets: bool = True, prior: bool = False) -> float:
+        """Bytes of a solver of so many features and outputs: the ridge, what its next factor comes from, the prior."""
+        matrices = 0.6 if not forgets else 3.0 if prior else 2.0
+        return 8.0 * (matrices * dim * dim + 3 * dim * outputs)
+
     @property
     def nbytes(self) -> int:
         return super().nbytes + self.ridge_.nbytes

@@ -124,6 +124,11 @@ class RidgeStacker(Stacker):
     gram_: Array
     """Discounted sums of f f' up to the last update, (S, K, E, E); those since are in `new_gram_`."""
 
+    @staticmethod
+    def nbytes_for(inputs: int, outputs: int, members: int = len(MEMBERS)) -> float:
+        """Bytes of so many stackers: of each sums of f f' and y f, and weights; the sums of the last rounds."""
+        return 8.0 * outputs * inputs * (members * (inputs + 2) + inputs + 1)
+
     def start(self, inputs: int, outputs: int) -> None:
         """Experts' outputs are F (n, E, K) for K targets; weights_ is (S, K, E)."""
         S = len(self.members)

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The rounds of budget passive-aggressive learning: who leaves, and who takes over what it said, at once."""
+"""The rounds of budget passive-aggressive learning: who leaves, and who takes over its share, at once."""
 import numpy as np
 
 cimport numpy as cnp
@@ -40,7 +40,7 @@ cdef class Simple(Mistakes):
             damage = self.weight(r) * max(0.0, self.f.diag[r] - k[r] * k[r] / own)
             if damage < least:
                 least, gone = damage, r
-        return self.succeed(gone, k[gone] / own, own, t)
+        return self.take_slot(gone, k[gone] / own, own, t)
 
     cdef double weight(self, Py_ssize_t r) noexcept nogil:
         """|alpha_r|^2, or alpha_r' M alpha_r where labels have similarities."""
@@ -53,8 +53,8 @@ cdef class Simple(Mistakes):
             w += self.f.a[c * self.f.capacity + r] * self.past[c]
         return max(w, 0.0)
 
-    cdef void bequeath(self, Py_ssize_t r, Py_ssize_t j, double b) noexcept nogil:
-        """Point j gets b times what point r says, and what it said in the rounds so far."""
+    cdef void pass_on(self, Py_ssize_t r, Py_ssize_t j, double b) noexcept nogil:
+        """Point j gets b times what point r contributes, now and in the rounds so far."""
         cdef Py_ssize_t c, ld = self.f.capacity
         cdef double* a = self.f.a
         cdef double* sums = self.f.sums
@@ -62,7 +62,7 @@ cdef class Simple(Mistakes):
             a[c * ld + j] += b * a[c * ld + r]
             sums[c * ld + j] += b * sums[c * ld + r]
 
-    cdef int succeed(self, Py_ssize_t r, double b, double own, long long t) except -1 nogil:
+    cdef int take_slot(self, Py_ssize_t r, double b, double own, long long t) except -1 nogil:
         """The present row takes the slot of r with the coefficients alpha + b alpha_r."""
         cdef Py_ssize_t c, ld = self.f.capacity
         cdef double* a = self.f.a + r
@@ -157,8 +157,8 @@ cdef class Neighbour(Simple):
                 least, gone = damage, r
         self.residual(gone, own, &bn, &bt)
         if bn != 0:
-            self.bequeath(gone, self.nearest[gone], bn)
-        self.succeed(gone, bt, own, t)
+            self.pass_on(gone, self.nearest[gone], bn)
+        self.take_slot(gone, bt, own, t)
         self.enter(gone)
         return 0
 
@@ -191,8 +191,8 @@ cdef class Projecting(Simple):
         self.inverse.share(gone, pivot)
         for r in range(self.f.n):
             if r != gone:
-                self.bequeath(gone, r, self.inverse.b[r])
-        self.succeed(gone, self.inverse.b[gone], own, t)
+                self.pass_on(gone, r, self.inverse.b[r])
+        self.take_slot(gone, self.inverse.b[gone], own, t)
         self.inverse.exchange(gone, pivot)
         if self.inverse.changes >= REFRESH:
             with gil:

@@ -19,7 +19,6 @@ cdef class Eviction:
     cdef int admit(self, const double* alpha, double own, long long t) except -1 nogil
     cdef void expire(self, long long t) noexcept nogil
     cdef Py_ssize_t smallest(self) noexcept nogil
-    cdef Py_ssize_t oldest(self) noexcept nogil
     cdef int replace(self, const double* a, double own, long long t) except -1 nogil
     cdef void project(self) noexcept nogil
     cdef int merge(self, long long t) except -1 nogil

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The buffer of a budget learner: who leaves when a point enters, and what becomes of what it said."""
+"""The buffer of a budget learner: which point leaves when one enters, and what becomes of its share."""
 import numpy as np
 
 cimport numpy as cnp
@@ -124,19 +124,12 @@ cdef class Eviction:
         cdef const double* diag = self.f.diag if self.code == CONTRIBUTION else NULL
         return KEEP.smallest(self.f.n, self.f.K, self.f.capacity, self.f.a, diag, self.f.born, self.work + self.f.K)
 
-    cdef Py_ssize_t oldest(self) noexcept nogil:
-        cdef Py_ssize_t i, first = 0
-        for i in range(1, self.f.n):
-            if self.f.born[i] < self.f.born[first]:
-                first = i
-        return first
-
     cdef int replace(self, const double* a, double own, long long t) except -1 nogil:
         """The new entry takes the slot of the one to go, unless it is itself the smallest."""
         cdef Py_ssize_t c, i
         cdef double v = 0
         if self.code == OLDEST:
-            return self.f.put(self.oldest(), self.f.x(), a, own, t)
+            return self.f.put(self.f.oldest(), self.f.x(), a, own, t)
         for c in range(self.f.K):
             v = max(v, fabs(a[c]))
         if self.code == CONTRIBUTION:

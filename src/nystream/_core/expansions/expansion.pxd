@@ -43,6 +43,7 @@ cdef class Terms:
     cdef int put(self, Py_ssize_t i, const double* x, const double* a, double own, long long birth) except -1 nogil
     cdef int append(self, const double* x, const double* a, double own, long long birth) except -1 nogil
     cdef void drop(self, Py_ssize_t i) noexcept nogil
+    cdef Py_ssize_t oldest(self) noexcept nogil
     cdef int stored_row(self, Py_ssize_t i, double* k) except -1 nogil
     cdef int refresh(self, Py_ssize_t i, const double* x) except -1 nogil
     cdef int ask_kernel(self, cnp.ndarray X) except -1

@@ -219,6 +219,14 @@ cdef class Terms:
                 memcpy(k, clean(values, -1, self.n), self.n * sizeof(double))
         return 0
 
+    cdef Py_ssize_t oldest(self) noexcept nogil:
+        """The entry that was stored first."""
+        cdef Py_ssize_t i, first = 0
+        for i in range(1, self.n):
+            if self.born[i] < self.born[first]:
+                first = i
+        return first
+
     cdef int refresh(self, Py_ssize_t i, const double* x) except -1 nogil:
         """Point i is now x: its column for the present row and those to come."""
         cdef Py_ssize_t j, m = self.b - self.at
@@ -273,7 +281,10 @@ cdef class Terms:
         return self.refresh(i, x)
 
     cdef int append(self, const double* x, const double* a, double own, long long birth) except -1 nogil:
-        """One more entry; there is room for it (`reserve`, `open`)."""
+        """One more entry; there is room for it (`reserve`, `open`), unless the state came from a file that lies."""
+        if self.n >= self.capacity or (self.b and self.n >= self.ld):
+            with gil:
+                raise IndexError(f"there is no room for more than {self.n} points")
         self.n += 1
         return self.put(self.n - 1, x, a, own, birth)
 

@@ -34,6 +34,3 @@ cdef class Loop(Blocks):
     cdef object _alpha
 
     cdef void scores(self, Py_ssize_t j, double* p) noexcept nogil
-
-
-cdef int between(Terms f, Py_ssize_t i, double* row) except -1 nogil

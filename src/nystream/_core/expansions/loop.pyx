@@ -200,16 +200,3 @@ cdef class Loop(Blocks):
     cdef void scores(self, Py_ssize_t j, double* p) noexcept nogil:
         """Raw outputs (K) of block row j."""
         self.f.scores(self.f.row(), p)
-
-
-cdef int between(Terms f, Py_ssize_t i, double* row) except -1 nogil:
-    """row (n): kernel values between stored point i and all stored points."""
-    cdef Py_ssize_t j
-    if f.form is not None:
-        f.form.fill(f.xs + i * f.d, 1, f.xs, f.n, f.d, row, f.n)
-        return 0
-    with gil:
-        values = f.kernel(f._points[:f.n], f._points[i:i + 1])
-        for j in range(f.n):
-            row[j] = values[j, 0]
-    return 0

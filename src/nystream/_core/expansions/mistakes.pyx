@@ -9,7 +9,7 @@ from numpy.random cimport bitgen_t
 
 from nystream._core.expansions.expansion cimport Terms
 from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
-from nystream._core.expansions.loop cimport Correction, Loop, between
+from nystream._core.expansions.loop cimport Correction, Loop
 
 cnp.import_array()
 
@@ -74,17 +74,10 @@ cdef class Forgetting(Mistakes):
         if self.f.n < self.limit:
             self.alpha[0] /= self.f.scale
             return self.f.append(self.f.x(), self.alpha, own, t)
-        old = self.oldest()
+        old = self.f.oldest()
         self.f.decay(self.shrinkage(old))
         self.alpha[0] *= self.ledger[2] / self.f.scale
         return self.f.put(old, self.f.x(), self.alpha, own, t)
-
-    cdef Py_ssize_t oldest(self) noexcept nogil:
-        cdef Py_ssize_t i, first = 0
-        for i in range(1, self.f.n):
-            if self.f.born[i] < self.f.born[first]:
-                first = i
-        return first
 
     cdef double shrinkage(self, Py_ssize_t old) except -1 nogil:
         """phi, the largest number in [0, 1] with Q + (s phi)^2 + 2 s phi (1 - phi mu) <= 15/32 M; and the new Q.
@@ -93,7 +86,7 @@ cdef class Forgetting(Mistakes):
         either sign of the quadratic's leading coefficient; the usual form would give phi > 1 for a negative one.
         """
         cdef double s = self.f.scale * self.f.a[old], value, mu, qa, qb, qc, phi = 1
-        between(self.f, old, self.k)
+        self.f.stored_row(old, self.k)
         value = self.f.scale * OPS.dot(self.f.n, self.f.a, self.k) + self.alpha[0] * self.f.row()[old]
         mu = value if s > 0 else -value
         s = fabs(s)

@@ -100,14 +100,11 @@ cdef class MetaDescent(Blocks):
 
     cdef int _drop_oldest(self) except -1 nogil:
         """The oldest term leaves f, v and their inner products."""
-        cdef Py_ssize_t c, i, p = 0
+        cdef Py_ssize_t c, p = self.f.oldest()
         cdef double *both = self.scratch
         cdef double *f = both + 2 * self.K          # f(x_p)
         cdef double *mine = f + self.K              # M A, or A
         cdef double A, B, k
-        for i in range(1, self.f.n):
-            if self.f.born[i] < self.f.born[p]:
-                p = i
         self.f.stored_row(p, self.near)
         self.f.scores(self.near, both)
         k = self.f.diag[p]

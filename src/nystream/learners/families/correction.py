@@ -9,6 +9,7 @@ import numpy as np
 from nystream._core.expansions.loop import Correction
 from nystream._core.expansions.mistakes import Mistakes
 from nystream._core.linear.linear_rounds import LinearRounds
+from nystream.dictionary.plain import PlainExpansion
 from nystream.kernels.linear import Linear
 from nystream.learners.families.expansion import ExpansionLearner, Loop
 from nystream.losses import Loss, as_loss
@@ -18,10 +19,11 @@ __all__ = ["CorrectionLearner", "UnboundedCorrections", "checked_loss"]
 
 
 class CorrectionLearner(ExpansionLearner):
-    """f <- f + alpha k(x, .), where alpha is a `Correction`.
+    """f <- f + alpha k(x, .), where alpha is a correction.
 
-    Subclasses set `kernel` and `_loss`, and give `_correction` where it is not the perceptron's. Those with a budget
-    give `_loop`, which decides what becomes of a correction when the budget is spent.
+    Subclasses set `kernel` and `_loss`, and give the rule, `_alpha` and compiled `_correction`, where it is not the
+    perceptron's. Those with a budget give `_keep`, and compiled `_loop`, which decide what becomes of a correction when
+    the budget is spent.
     """
 
     multi_output: ClassVar[bool] = False
@@ -31,8 +33,38 @@ class CorrectionLearner(ExpansionLearner):
     def _declares(cls, ability: str) -> bool:
         return ability != "probabilities" and super()._declares(ability)  # no loss that they take has any
 
+    def _round(self, f: PlainExpansion, y: Array, weight: float, t: int) -> Array:
+        p = self._scored(f.scores(f.k))
+        if f.kxx > 0:  # else k(x, .) is the zero function
+            alpha = self._alpha(y, p, f.kxx, weight)
+            if alpha.any():
+                self._keep(f, alpha, t)
+        return p
+
+    def _alpha(self, y: Array, p: Array, s: float, weight: float) -> Array:
+        """The coefficients (K,) that a round asks for, given the scores and s = k(x, x); here the perceptron's."""
+        margin, direction, square = self._margin(y, p)
+        return direction if margin <= 0 and square > 0 else np.zeros(len(p))
+
+    def _keep(self, f: PlainExpansion, alpha: Array, t: int) -> None:
+        """What becomes of a correction: here all are stored."""
+        f.append(f.x, alpha, t)
+
+    def _margin(self, y: Array, p: Array) -> tuple[float, Array, float]:
+        """How far p is right; the direction that makes it so, y or e_label - e_rival; its squared norm.
+
+        The rival is the strongest, the first of equals. With label similarities M the norm is that of the joint kernel.
+        """
+        if not self._loss.multiclass:
+            return float(y[0] * p[0]), y.copy(), 1.0
+        label, others = int(y[0]), np.array(p)
+        others[label] = -np.inf
+        rival, direction = int(others.argmax()), np.zeros(len(p))
+        direction[label], direction[rival] = 1.0, -1.0
+        return float(p[label] - p[rival]), direction, float(direction @ self._scored(direction))
+
     def _correction(self) -> Correction:
-        """The rule for the present number of outputs; called again when outputs are added."""
+        """The rule, compiled, for the present number of outputs; called again when outputs are added."""
         return Correction(self._loss, "perceptron", self.expansion_.outputs)
 
 
@@ -49,7 +81,7 @@ class UnboundedCorrections(CorrectionLearner):
     @property
     def _linear(self) -> bool:
         # once started, what there is decides: the kernel may be one that remembers the values of another
-        return "W_" in self.__dict__ if self.d_ else type(self.kernel) is Linear
+        return "W_" in self.__dict__ if self.d_ else type(self.kernel) is Linear and not self._in_python
 
     @property
     def size(self) -> int:

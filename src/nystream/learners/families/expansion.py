@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
 
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.expansion import Expansion
+from nystream.dictionary.plain import PlainExpansion
 from nystream.kernels.base import Kernel
 from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.loss import LossLearner
 from nystream.types import Array
 
-__all__ = ["ExpansionLearner", "Loop", "checked_kernel"]
+__all__ = ["ExpansionLearner", "Loop", "checked_kernel", "reference"]
 
 
 class Loop(Protocol):
@@ -21,12 +24,32 @@ class Loop(Protocol):
     def run(self, X: Array, Y: Array, weights: Array | None, t: int) -> Array: ...
 
 
-class ExpansionLearner(LossLearner, Averaging):
-    """kernel + rule + budget. Subclasses set `kernel` and `_loss` in their constructor and give `_loop` and `_limits`.
+class PythonRounds:
+    """The rounds that a learner writes in Python, one after the other."""
 
-    `_loop` is called whenever the arrays of the state are new (start, growth, restore) and returns the compiled rounds
-    that work on them. Blocks equal the loop of `step`: kernel rows of a block come from one product, and points that
-    enter or leave inside the block correct them.
+    def __init__(self, learner: ExpansionLearner) -> None:
+        self.learner = learner
+
+    def step(self, x: Array, y: Array, weight: float, t: int) -> Array:
+        f = self.learner.expansion_
+        assert isinstance(f, PlainExpansion)
+        f.open(x[None])
+        f.begin(0)
+        return self.learner._round(f, y, weight, t)
+
+    def run(self, X: Array, Y: Array, weights: Array | None, t: int) -> Array:
+        w = np.ones(len(X)) if weights is None else weights
+        return np.array([self.step(X[i], Y[i], float(w[i]), t + i) for i in range(len(X))])
+
+
+class ExpansionLearner(LossLearner, Averaging):
+    """kernel + rule + budget. Subclasses set `kernel` and `_loss` in their constructor.
+
+    They write one round in Python, `_round`: that is the specification, as the paper has it. `_loop` gives the compiled
+    rounds that do the same to the same arrays, and are what runs; it is called whenever those arrays are new (start,
+    growth, restore). `reference(learner)` runs the Python rounds instead, and tests hold the compiled ones to them.
+    Blocks equal the loop of `step`: kernel rows of a block come from one product, and points that enter or leave inside
+    the block correct them. `_limits` gives the budget.
     """
 
     weighted: ClassVar[bool] = True
@@ -34,6 +57,7 @@ class ExpansionLearner(LossLearner, Averaging):
     kernel: Kernel
     expansion_: Expansion
     budget_: Budget
+    _in_python: bool = False  # see `reference`
 
     @property
     def multi_output(self) -> bool:
@@ -43,7 +67,15 @@ class ExpansionLearner(LossLearner, Averaging):
         """A fresh budget."""
         return Budget(None)
 
+    def _round(self, f: PlainExpansion, y: Array, weight: float, t: int) -> Array:
+        """Round t (the first is 1) on the row that f has begun: the prediction (K,), made before y is read; then learn.
+
+        y (K,) are targets or signs, or (1,) a class number.
+        """
+        raise NotImplementedError
+
     def _loop(self) -> Loop:
+        """The same, compiled."""
         raise NotImplementedError
 
     @property
@@ -57,14 +89,28 @@ class ExpansionLearner(LossLearner, Averaging):
 
     def _start(self, d: int, outputs: int) -> None:
         budget = self._limits()
-        expansion = Expansion(self.kernel, limit=budget.size)
+        expansion = (PlainExpansion if self._in_python else Expansion)(self.kernel, limit=budget.size)
         expansion.start(d, outputs)
         self.expansion_, self.budget_ = expansion, budget
         self._bind()
 
     def _bind(self) -> None:
+        if self._in_python:
+            self._rounds: Loop = PythonRounds(self)
+            return
         self.budget_.start(self.expansion_)
         self._rounds = self._loop()
+
+    # -- what rounds in Python ask the loss ------------------------------------------------------------------------
+    def _gradient(self, y: Array, p: Array) -> Array:
+        """l'(y, p), (K,)."""
+        g = self._loss.grad(int(y[0]) if self._loss.multiclass else y, p)
+        return np.asarray(g, dtype=np.float64)
+
+    def _proximal(self, y: Array, p: Array, s: float, c: float, **rule: Any) -> Array:
+        """argmin_a s/2 |a|^2 + c l(y, p + s a), (K,); `rule` is that of several classes."""
+        alpha = self._loss.implicit(int(y[0]) if self._loss.multiclass else y, p, s, c, **rule)
+        return np.asarray(alpha, dtype=np.float64)
 
     def _predict(self, X: Array) -> Array:
         return self._scored(self.expansion_.predict(X))
@@ -85,7 +131,8 @@ class ExpansionLearner(LossLearner, Averaging):
 
     def _grow(self, outputs: int) -> None:
         self.expansion_.grow(outputs)
-        self.budget_._restore(self.budget_._state())  # the points are the same
+        if not self._in_python:
+            self.budget_._restore(self.budget_._state())  # the points are the same
         self._bind()
 
     def _widen(self, d: int) -> None:
@@ -96,6 +143,28 @@ class ExpansionLearner(LossLearner, Averaging):
         super()._restore(state)
         if "expansion_" in state:
             self._bind()
+
+
+_Learner = TypeVar("_Learner", bound=ExpansionLearner)
+
+
+def reference(learner: _Learner) -> _Learner:
+    """A fresh learner with equal parameters that learns by the rounds its class writes in Python: slow, for reading.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.kernels import Gaussian
+    >>> from nystream.learners import NORMA
+    >>> from nystream.learners.families.expansion import reference
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(50, 2))
+    >>> y, model = np.sign(X[:, 0]), NORMA(Gaussian(0.5), budget=20)
+    >>> bool(np.allclose(reference(model).run(X, y), model.run(X, y), rtol=1e-12))
+    True
+    """
+    twin = learner.clone()
+    twin._in_python = True
+    return twin
 
 
 def checked_kernel(kernel: Any) -> Kernel:

@@ -1,0 +1,68 @@
+"""What the automatic learner takes in bytes, as its parts tell beforehand, and the recipe that a budget buys."""
+
+from __future__ import annotations
+
+import math
+
+from nystream.auto.bank import Bank
+from nystream.auto.recipe import Recipe
+from nystream.auto.stack import Stack
+from nystream.scaling.ring import Ring
+
+__all__ = ["in_memory", "most_bytes"]
+
+SLACK = 1.3
+"""What the allocator and small things take beside the arrays that are counted."""
+FEW = 20
+"""Classes up to which they are no reason for a budget to be too small."""
+SHRINK = (
+    (1.0, 1.0),
+    (0.75, 1.0),
+    (0.6, 1.0),
+    (0.5, 1.0),
+    (0.4, 1.0),
+    (0.35, 1.0),
+    (0.3, 0.9),
+    (0.3, 0.8),
+    (0.4, 0.8),
+    (0.3, 0.65),
+    (0.25, 0.5),
+    (0.2, 0.4),
+    (0.15, 0.3),
+    (0.1, 0.2),
+    (0.06, 0.12),
+    (0.03, 0.06),
+    (0.015, 0.03),
+)
+"""Parts of the rows kept and of the landmarks that are tried against a budget; landmarks matter more."""
+
+
+def in_memory(recipe: Recipe, budget: float, d: int, outputs: int, *, codes: bool = False) -> Recipe:
+    """The largest recipe of this shape whose model for d columns stays within a budget in bytes.
+
+    `outputs` are targets or, with `codes`, classes.
+    """
+    plain = tuple(name for name in recipe.experts if name != "lin.95") or recipe.experts
+    narrow = recipe.resized(full=0, experts=plain)  # without any matrix of the columns' number squared
+    for shape in (recipe, narrow):
+        for rows, landmarks in SHRINK:
+            smaller = shape.scaled(rows, landmarks)
+            need = most_bytes(smaller, d, outputs, codes=codes)
+            if need <= budget:
+                return smaller
+    what = f"rows of {d} columns" + (f" and {outputs} classes" if codes and outputs > FEW else "")
+    raise ValueError(f"memory is too small for {what}: at least memory='{math.ceil(need / 1e6)}MB' is needed")
+
+
+def most_bytes(recipe: Recipe, d: int, outputs: int, *, codes: bool = False) -> float:
+    """Bytes of the model at its largest, the end of the warm-up, with what computing it needs for a moment."""
+    labels, targets = 1 if codes else outputs, outputs + codes
+    row = d + labels + 1  # of the buffer: inputs, labels, weight
+    stack = Stack.nbytes_for(len(recipe.living), outputs, codes=codes)
+    rebuild = Ring.nbytes_for(recipe.warmup, row + targets) + max(
+        Bank.fit_nbytes(recipe, d, outputs, codes=codes),
+        Bank.racing_nbytes(recipe, d, outputs, codes=codes) + stack,
+    )
+    refresh = Ring.nbytes_for(recipe.ring, 2 * row + targets)  # a buffer, and what is copied from it
+    refresh += Bank.refresh_nbytes(recipe, d, outputs, codes=codes) + stack
+    return SLACK * max(rebuild, refresh)

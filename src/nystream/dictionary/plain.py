@@ -1,0 +1,271 @@
+"""The expansion and the rules of its budget in plain NumPy: the specification of what `_core.expansions` computes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from nystream.dictionary.budget import Budget
+from nystream.dictionary.expansion import Expansion
+from nystream.kernels.base import Kernel
+from nystream.types import Array
+
+__all__ = ["RIDGE", "PlainExpansion", "admit", "expire", "oldest"]
+
+RIDGE = 1e-10
+"""Added to Gram matrices that points are projected by, times k(x, x)."""
+GOLDEN = (math.sqrt(5) - 1) / 2
+NARROW = 1e-6
+"""Width of the interval at which the search for the place of a merged point ends."""
+TINY = 1e-100
+"""A scale below this is multiplied into the coefficients."""
+
+
+class PlainExpansion(Expansion):
+    """f = S sum_i a_i k(x_i, .) as arrays that anybody can read; a round at a time, nothing remembered, nothing lazy.
+
+    points (m, d), a (m, K), sums (m, K): the coefficients S a_i summed over the rounds begun; own (m,) k(x_i, x_i).
+    `begin` sets x, its kernel row k (m,) and k(x, x).
+    """
+
+    def __init__(self, kernel: Kernel, *, limit: int | None = None) -> None:
+        super().__init__(kernel, limit=limit)
+        self._block = np.empty((0, 0))
+
+    def start(self, d: int, outputs: int = 1) -> None:
+        self._points, self._norms, self._birth = np.empty((0, d)), np.empty(0), np.empty(0, dtype=np.int64)
+        self.a, self.sums = np.empty((0, outputs)), np.empty((0, outputs))
+        self._scale, self._rounds = 1.0, 0
+
+    @property
+    def n(self) -> int:
+        return len(self.a)
+
+    @property
+    def outputs(self) -> int:
+        return self.a.shape[1]
+
+    @property
+    def points(self) -> Array:
+        return self._points
+
+    @property
+    def coef(self) -> Array:
+        return self._scale * self.a
+
+    @property
+    def averaged_coef(self) -> Array:
+        return self.sums / max(self._rounds, 1)
+
+    @property
+    def birth(self) -> npt.NDArray[np.int64]:
+        return self._birth
+
+    @property
+    def own(self) -> Array:
+        return self._norms
+
+    @property
+    def scale(self) -> float:
+        return self._scale
+
+    @scale.setter
+    def scale(self, value: float) -> None:
+        self._scale = value
+
+    @property
+    def cum(self) -> float:
+        return 0.0  # everything is in the sums already
+
+    @property
+    def rounds(self) -> int:
+        return self._rounds
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in (self._points, self.a, self.sums, self._norms, self._birth))
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+    # -- values --------------------------------------------------------------------------------------------------------
+    def values(self, X: Array) -> Array:
+        """(n, m) kernel values with the stored points."""
+        return self.kernel(X, self._points) if len(self) else np.zeros((len(X), 0))
+
+    def gram(self) -> Array:
+        """(m, m) kernel values between the stored points."""
+        return self.values(self._points)
+
+    def predict(self, X: Array) -> Array:
+        return self.values(X) @ self.coef
+
+    def averaged(self, X: Array) -> Array:
+        return self.values(X) @ self.averaged_coef
+
+    def scores(self, k: Array) -> Array:
+        p: Array = self._scale * (k @ self.a)
+        return p
+
+    # -- rounds --------------------------------------------------------------------------------------------------------
+    def open(self, X: Array) -> None:
+        self._block = X
+
+    def begin(self, j: int) -> Array:
+        self.x = self._block[j]
+        self.k, self._kxx = self.values(self.x[None])[0], float(self.kernel(self.x[None], self.x[None])[0, 0])
+        self._rounds += 1
+        self.sums = self.sums + self.coef
+        return self.k
+
+    @property
+    def row(self) -> Array:
+        return self.values(self.x[None])[0]
+
+    @property
+    def kxx(self) -> float:
+        return self._kxx
+
+    def close(self) -> None:
+        self._block = self._block[:0]
+
+    # -- changes -------------------------------------------------------------------------------------------------------
+    def decay(self, factor: float) -> None:
+        self._scale *= factor
+        if self._scale < TINY:
+            self.a, self._scale = self._scale * self.a, 1.0
+
+    def append(self, x: Array, alpha: Array, birth: int, own: float | None = None) -> None:
+        self._points = np.vstack([self._points, x])
+        self._norms = np.append(self._norms, self._kxx if own is None else own)
+        self._birth = np.append(self._birth, birth)
+        self.a, self.sums = np.vstack([self.a, alpha / self._scale]), np.vstack([self.sums, np.zeros_like(alpha)])
+
+    def replace(self, i: int, x: Array, alpha: Array, birth: int, own: float | None = None) -> None:
+        self._points[i], self._birth[i], self._norms[i] = x, birth, self._kxx if own is None else own
+        self.a[i], self.sums[i] = alpha / self._scale, 0.0
+
+    def remove(self, i: int) -> None:
+        for part in (self._points, self.a, self.sums, self._norms, self._birth):
+            part[i] = part[-1]
+        self._points, self.a, self.sums = self._points[:-1], self.a[:-1], self.sums[:-1]
+        self._norms, self._birth = self._norms[:-1], self._birth[:-1]
+
+    def add(self, alpha: Array) -> None:
+        self.a = self.a + alpha / self._scale
+
+    def pass_on(self, r: int, shares: Array) -> None:
+        """Term i gets shares_i (m,) of what term r contributes, now and in the rounds so far."""
+        self.a = self.a + np.outer(shares, self.a[r])
+        self.sums = self.sums + np.outer(shares, self.sums[r])
+
+    def grow(self, outputs: int) -> None:
+        new = ((0, 0), (0, outputs - self.outputs))
+        self.a, self.sums = np.pad(self.a, new), np.pad(self.sums, new)
+
+    def widen(self, d: int) -> None:
+        self._points = np.pad(self._points, ((0, 0), (0, d - self._points.shape[1])))
+        self._norms = self.kernel.diag(self._points) if len(self) else self._norms
+
+
+# -- budgets -----------------------------------------------------------------------------------------------------------
+def admit(f: PlainExpansion, budget: Budget, alpha: Array, t: int) -> None:
+    """Store the present row with coefficients alpha (K,) in round t; where that is one too many, one entry goes.
+
+    The rules are told in `nystream.dictionary.Budget`.
+    """
+    if not alpha.any() or not f.kxx > 0:  # where k(x, x) = 0, k(x, .) is the zero function
+        return
+    full = budget.size is not None and len(f) >= budget.size and budget.drop != "age"
+    if full and budget.drop in ("smallest", "oldest", "contribution"):
+        _replace(f, budget.drop, alpha, t)
+        return
+    f.append(f.x, alpha, t)
+    if full and budget.drop == "project":
+        _project(f)
+    elif full and budget.drop == "merge":
+        _merge(f, t)
+
+
+def expire(f: PlainExpansion, budget: Budget, t: int) -> None:
+    """At the end of round t no term may be as many rounds old as the budget says, where that is by age."""
+    if budget.drop == "age" and budget.size is not None:
+        for i in reversed(range(len(f))):
+            if f.birth[i] <= t - budget.size:
+                f.remove(i)
+
+
+def oldest(f: PlainExpansion) -> int:
+    return int(np.argmin(f.birth))
+
+
+def smallest(f: PlainExpansion, contribution: bool = False) -> int:
+    """The entry whose largest |coefficient|, times |k(x_i, .)| for `contribution`, is least; the oldest of equals."""
+    size = _sizes(f, contribution)
+    return int(np.lexsort((f.birth, size))[0])
+
+
+def _sizes(f: PlainExpansion, contribution: bool) -> Array:
+    size: Array = np.abs(f.a).max(axis=1)
+    return size * np.sqrt(f.own) if contribution else size
+
+
+def _replace(f: PlainExpansion, drop: str, alpha: Array, t: int) -> None:
+    """The new entry takes the slot of the one to go, unless it is itself the smallest; of equals the old one goes."""
+    i = oldest(f) if drop == "oldest" else smallest(f, drop == "contribution")
+    if drop != "oldest":
+        new = float(np.abs(alpha / f.scale).max()) * (math.sqrt(f.kxx) if drop == "contribution" else 1.0)
+        if new < _sizes(f, drop == "contribution")[i]:
+            return
+    f.replace(i, f.x, alpha, t)
+
+
+def _project(f: PlainExpansion) -> None:
+    """The smallest entry r goes; the others get c with (K + ridge) c = k_r, its projection on their span."""
+    r = smallest(f)
+    K, others = f.gram() + np.diag(RIDGE * f.own), np.arange(len(f)) != r
+    shares = np.zeros(len(f))
+    shares[others] = np.linalg.solve(K[np.ix_(others, others)], K[others, r])
+    f.pass_on(r, shares)
+    f.remove(r)
+
+
+def _merge(f: PlainExpansion, t: int) -> None:
+    """The smallest entry i and the partner j that loses least become z = h x_i + (1 - h) x_j; without one, i goes."""
+    i = smallest(f)
+    k, inner = f.values(f.points[i : i + 1])[0], f.a @ f.a[i]
+    partners = np.flatnonzero((inner >= 0) & (k > 0) & (np.arange(len(f)) != i))
+    if len(partners):
+        square, pairs, near = (f.a[partners] ** 2).sum(axis=1), inner[partners], np.log(k[partners])
+        h, value = _best_place(near, float(inner[i]), square, pairs)
+        best = int(np.argmin(inner[i] + square + 2 * pairs * k[partners] - value))
+        j, place = int(partners[best]), float(h[best])
+        u, v = math.exp((1 - place) ** 2 * near[best]), math.exp(place**2 * near[best])
+        alpha, sums = u * f.a[i] + v * f.a[j], u * f.sums[i] + v * f.sums[j]
+        f.replace(j, place * f.points[i] + (1 - place) * f.points[j], f.scale * alpha, t, own=float(f.own[j]))
+        f.sums[j] = sums
+    f.remove(i)
+
+
+def _best_place(logk: Array, P: float, Q: Array, C: Array) -> tuple[Array, Array]:
+    """h in [0, 1] with the largest |a_i k^((1-h)^2) + a_j k^(h^2)|^2, by golden section, for all partners at once.
+
+    P = |a_i|^2, Q = |a_j|^2, C = a_i.a_j; returns the places and the values there.
+    """
+
+    def value(h: Array) -> Array:
+        u, v = np.exp((1 - h) ** 2 * logk), np.exp(h**2 * logk)
+        return P * u * u + Q * v * v + 2 * C * u * v
+
+    low, high, width = np.zeros_like(logk), np.ones_like(logk), GOLDEN
+    left, right = low + (1 - GOLDEN), low + GOLDEN
+    while width > NARROW:
+        down = value(left) >= value(right)
+        low, high = np.where(down, low, left), np.where(down, right, high)
+        new = np.where(down, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        left, right = np.where(down, new, right), np.where(down, left, new)
+        width *= GOLDEN
+    h = 0.5 * (low + high)
+    return h, value(h)

@@ -7,7 +7,11 @@ BUILD_TOOLS := meson-python meson ninja Cython 'numpy>=2.0' 'scipy>=1.13'
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: demo test check lint bench install clean
+# What computes, and what holds it to its definitions: worth running as on every kind of processor.
+NUMERICAL := $(addprefix tests/,core scaling kernels losses dictionary features solvers learners test_laws.py \
+  test_hard_streams.py test_oracle_cases.py)
+
+.PHONY: demo test test-all test-numerical check lint bench install clean
 
 install: $(VENV)/installed
 
@@ -25,9 +29,22 @@ $(VENV)/installed: $(VENV)/tools $(SOURCES)
 demo: install
 	$(BIN)/nystream race --demo --out out/demo
 
+# Tests run side by side, one to a core: threads of the linear algebra beneath them would only wait for each other.
+test test-all test-numerical: export OPENBLAS_NUM_THREADS ?= 1
+
+# One variant of each kind; what is marked exhaustive is left out.
 test: install
-	$(BIN)/python -m pytest tests --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest tests --numprocesses auto --dist worksteal
 	$(BIN)/python -m pytest --doctest-modules --pyargs nystream -p no:cacheprovider
+
+# Every test, the exhaustive ones too.
+test-all: install
+	$(BIN)/python -m pytest tests -m '' --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --doctest-modules --pyargs nystream -p no:cacheprovider
+
+# For other instruction sets: NYSTREAM_ISA=plain OPENBLAS_CORETYPE=Nehalem make test-numerical
+test-numerical: install
+	$(BIN)/python -m pytest $(NUMERICAL) --numprocesses auto --dist worksteal -p no:cacheprovider
 
 lint: install
 	$(BIN)/ruff check .

@@ -131,6 +131,22 @@ class MergesInSilence(SILK):
         return self
 
 
+class UnlearnsTwice(PKRR):
+    def unlearn(self, X, Y, weights=None):
+        seen = self.n_seen_
+        super().unlearn(X[:1], Y[:1], weights)
+        super().unlearn(X, Y, weights)
+        self.n_seen_ = seen - len(X)
+        return self
+
+
+class ForgetsToCountBack(PKRR):
+    def unlearn(self, X, Y, weights=None):
+        super().unlearn(X, Y, weights)
+        self.n_seen_ += len(X)
+        return self
+
+
 class PostponesBlocks(PKRR):
     """A block is learnt when the next one comes."""
 
@@ -302,6 +318,7 @@ BROKEN: dict[str, list[Variant]] = {
         plain(MergesByTakingOver),
         Variant(MergesInSilence(G, budget=20)),
     ],
+    "what_is_unlearnt_was_never_there": [plain(UnlearnsTwice), plain(ForgetsToCountBack)],
     "an_interrupt_between_blocks_loses_nothing": [plain(PostponesBlocks), plain(ForgetsOnDisk)],
     "an_interrupted_evaluation_leaves_a_whole_learner": [plain(PostponesBlocks), plain(LearnsWhenLookedAt)],
     "bad_input_is_refused_and_changes_nothing": [plain(CountsBeforeChecking), plain(TakesAnything)],

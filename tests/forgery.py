@@ -78,6 +78,38 @@ def mutate_array(header, tensors, rng):
             part["$shape"] = list(array.shape)
 
 
+def mutate_state(header, tensors, rng):
+    """What loads more often: an array of another shape, or of nothing, or none at all; a number that is another."""
+    numbers = [p for p in places(header["model"]) if type(at(header["model"], p)) is int]
+    arrays = [p for p in places(header["model"]) if p[-1:] == ("$array",)]
+    if numbers and (not arrays or rng.random() < 0.3):
+        path = rng.choice(numbers)
+        at(header["model"], path[:-1])[path[-1]] += rng.choice([-1000, -10, -1, 1, 10, 1000])
+        return
+    if not arrays:
+        mutate_header(header, tensors, rng)
+        return
+    path = rng.choice(arrays)[:-1]
+    form = at(header["model"], path)
+    array = tensors[form["$array"]].reshape(form["$shape"])
+    axis = rng.randrange(max(1, array.ndim))
+    match rng.randrange(6) if array.ndim else 5:
+        case 0:
+            array = array.take(range(array.shape[axis] // 2), axis=axis)
+        case 1:
+            array = np.concatenate([array, array], axis=axis)
+        case 2:
+            array = array.take([], axis=axis)
+        case 3:
+            array = array.T
+        case 4:
+            array = array[None]
+        case 5:
+            at(header["model"], path[:-1])[path[-1]] = None
+            return
+    tensors[form["$array"]], form["$shape"] = np.ascontiguousarray(array), list(array.shape)
+
+
 def mutated(content, rng):
     match rng.randrange(6):
         case 0:

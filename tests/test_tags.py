@@ -17,7 +17,7 @@ from nystream.tags import TAGS, class_of, tag_of
 
 BASES = {
     "auto": ["Expert", "_Landmarks"],
-    "compose": ["Calibration", "ClassLearner", "Ensemble"],
+    "compose": ["Calibration", "ClassLearner", "Ensemble", "Wrapper"],
     "dictionary": ["FactoredPoints", "Growing"],
     "features": ["FeatureMap"],
     "kernels": ["CompiledKernel", "Kernel", "Pair"],
@@ -26,7 +26,8 @@ BASES = {
         *("Learner", "LeastSquares", "LossLearner", "MarginLearner", "UnboundedCorrections"),
     ],
     "losses": ["Loss", "MarginLoss", "ScalarLoss", "VectorLoss"],
-    "metrics": ["Mean", "Meter", "Metric", "_Confusion"],
+    "metrics": ["Mean", "Meter", "Metric", "_Confusion", "_Share"],
+    "model": ["Forwarded"],
     "scaling": ["FrozenScale"],
     "solvers": ["NewtonSolver", "Solver", "Stacker"],
 }

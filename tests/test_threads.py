@@ -1,24 +1,18 @@
-"""Questions from several threads at once: learners that share a kernel, wrapped ones, and all that can be asked.
-
-That `predict` is safe for every learner is a law of its own, see `laws/rounds.py`.
-"""
+"""Questions from several threads at once: of ensembles, of more than `predict`, with rows enough to meet."""
 
 import numpy as np
 import pytest
 
 import nystream
 from laws import Variant
+from laws.threads import answers_alike
 from nystream.catalogue import CATALOGUE
-from nystream.compose.standardized import Standardized
-from nystream.compose.thresholded import Thresholded
-from threads_law import law_threads, law_threads_of
 
 ROWS = 400  # enough work for threads to meet in compiled code
 
 
 def trained(learner):
-    rows = Variant(learner).stream()
-    learner.run(rows.X, None if learner.labels == "none" else rows.Y)
+    Variant(learner).stream().into(learner)
     return learner, Variant(learner).stream(n=ROWS, seed=1).X
 
 
@@ -36,7 +30,7 @@ GRIDS = {
 def test_learners_that_share_a_kernel_answer_four_threads_as_one_and_keep_their_kernels(kind, grid):
     learner, X = trained(kind([pattern.clone() for pattern in GRIDS[grid]], bound=3.0))
     before = learner.to_bytes()
-    law_threads(learner, X)
+    answers_alike(learner.predict, X)
     assert learner.to_bytes() == before
     for expert, pattern in zip(learner.experts, GRIDS[grid], strict=True):
         assert repr(expert) == repr(pattern)
@@ -45,13 +39,8 @@ def test_learners_that_share_a_kernel_answer_four_threads_as_one_and_keep_their_
 
 def test_an_ensemble_of_ensembles_answers_four_threads_as_one():
     inner = nystream.Mixture(GRIDS["exact"], bound=3.0)
-    law_threads(*trained(nystream.Aggregate([inner, *GRIDS["exact"], *GRIDS["features"]], bound=3.0)))
-
-
-@pytest.mark.parametrize("wrap", [Standardized, Thresholded])
-def test_wrapped_learners_answer_four_threads_as_one(wrap):
-    inner = nystream.FOGD(SHARED, dim=40, loss="hinge", seed=0)
-    law_threads(*trained(wrap(inner)))
+    learner, X = trained(nystream.Aggregate([inner, *GRIDS["exact"], *GRIDS["features"]], bound=3.0))
+    answers_alike(learner.predict, X)
 
 
 @pytest.mark.parametrize(
@@ -65,23 +54,24 @@ def test_wrapped_learners_answer_four_threads_as_one(wrap):
 )
 def test_averages_of_several_classes_answer_four_threads_as_one(learner):
     learner, X = trained(learner.clone())
-    law_threads(learner, X)
-    law_threads_of(learner.averaged, X)
+    answers_alike(learner.predict, X)
+    answers_alike(learner.averaged, X)
 
 
 def test_leverages_answer_four_threads_as_one():
     for pattern in (nystream.PKRR(nystream.Fourier(SHARED, 40, seed=0)), nystream.KernelRidge(SHARED)):
         learner, X = trained(pattern.clone())
-        law_threads_of(learner.leverage, X)
-        law_threads_of(learner.std, X)
+        answers_alike(learner.leverage, X)
+        answers_alike(learner.std, X)
 
 
 def test_auto_answers_questions_about_classes_and_intervals_from_four_threads_as_from_one():
     example = CATALOGUE["auto"].example
     learner, X = trained(example.clone())
-    law_threads_of(lambda rows: np.stack(learner.predict_interval(rows), axis=1), X)
-    classes, X = trained(example.clone().for_classes())
-    law_threads_of(classes.probabilities, X)
+    answers_alike(lambda rows: np.stack(learner.predict_interval(rows), axis=1), X)
+    classes = example.clone().for_classes()
+    classes, X = trained(classes)
+    answers_alike(classes.probabilities, X)
 
 
 def test_the_law_notices_a_learner_that_writes_where_another_thread_reads():
@@ -96,7 +86,7 @@ def test_the_law_notices_a_learner_that_writes_where_another_thread_reads():
 
     def ask_again_and_again():
         for _ in range(20):
-            law_threads(learner, X)
+            answers_alike(learner.predict, X)
 
     with pytest.raises((AssertionError, ValueError)):
         ask_again_and_again()

@@ -1,7 +1,8 @@
-"""The source archive builds a wheel, and the wheel works on its own, away from the source tree."""
+"""What is installed has all its parts; the source archive builds a wheel that works away from the source tree."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -9,9 +10,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("build", reason="the packaging tools are part of the dev extra")
-pytest.importorskip("mesonpy", reason="the build backend is needed to build without a network")
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -31,51 +29,52 @@ print("works", nystream.__version__)
 """
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """sdist from the tree, wheel from the sdist, installed into an empty folder."""
-    if not (ROOT / "meson.build").exists() or not (ROOT / ".git").exists():
-        pytest.skip("not in a checkout: there is nothing to build from")
-    folder = tmp_path_factory.mktemp("dist")
-    environment = {**os.environ, "PYTHONPATH": ""}
-    command = [
-        sys.executable,
-        "-m",
-        "build",
-        "--no-isolation",
-        "--skip-dependency-check",
-        "--outdir",
-        str(folder),
-        str(ROOT),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    wheel = next(folder.glob("*.whl"))
-    site = folder / "site"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site)
-    return folder, wheel, site
-
-
-def test_the_archives_hold_what_they_should(built):
-    folder, wheel, _ = built
-    assert len(list(folder.glob("*.tar.gz"))) == 1
-    names = zipfile.ZipFile(wheel).namelist()
+def check_parts(names):
+    """The list of files has the compiled core with its types, the licence, and no sources of the core."""
     assert "nystream/py.typed" in names
-    assert "nystream/_core/linalg/ldl.pyi" in names
-    assert any(n.startswith("nystream/_core/linalg/ldl.") and n.endswith((".so", ".pyd")) for n in names)
-    assert not [n for n in names if n.endswith((".pyx", ".h", "meson.build")) or "__pycache__" in n]
+    core = [n for n in names if n.startswith("nystream/_core/")]
+    compiled = sorted(n.split(".")[0] for n in core if n.endswith((".so", ".pyd")))
+    assert len(compiled) > 20
+    assert sorted(n.removesuffix(".pyi") for n in core if n.endswith(".pyi")) == compiled
+    assert not [n for n in names if n.endswith((".pyx", ".h", "meson.build"))]
     assert any(n.endswith("licenses/LICENSE") for n in names)
 
 
-def test_the_wheel_works_away_from_the_source_tree(built, tmp_path):
-    _, _, site = built
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "MESONPY"))}
-    environment["PYTHONPATH"] = str(site)
-    script = tmp_path / "smoke.py"
-    script.write_text(SMOKE)
+def test_what_is_installed_has_all_its_parts():
+    check_parts([path.as_posix() for path in importlib.metadata.files("nystream")])
+
+
+@pytest.mark.exhaustive  # it compiles everything anew
+def test_the_source_archive_builds_a_wheel_that_works_away_from_the_source_tree(tmp_path):
+    pytest.importorskip("build", reason="the packaging tools are part of the dev extra")
+    pytest.importorskip("mesonpy", reason="the build backend is needed to build without a network")
+    if not (ROOT / "meson.build").exists() or not (ROOT / ".git").exists():
+        pytest.skip("not in a checkout: there is nothing to build from")
+    build = [sys.executable, "-m", "build", "--no-isolation", "--skip-dependency-check"]
     done = subprocess.run(
-        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, env=environment, check=False
+        [*build, "--outdir", str(tmp_path), str(ROOT)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": ""},
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(list(tmp_path.glob("*.tar.gz"))) == 1
+    site = tmp_path / "site"
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as archive:
+        names = archive.namelist()
+        archive.extractall(site)
+    check_parts(names)
+    assert not [n for n in names if "__pycache__" in n]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "MESONPY"))}
+    (tmp_path / "smoke.py").write_text(SMOKE)
+    done = subprocess.run(
+        [sys.executable, "smoke.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**environment, "PYTHONPATH": str(site)},
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("works 0.")

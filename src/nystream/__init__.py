@@ -90,8 +90,10 @@ if TYPE_CHECKING:
         Unable,
     )
     from nystream.losses import Loss
+    from nystream.model import Model
     from nystream.persist import from_bytes, load, save, to_bytes
     from nystream.scaling import GlobalScale, LogScale, StandardScale
+    from nystream.schema import Schema
     from nystream.video import Pixels
 
     __version__ = _version("nystream")
@@ -167,6 +169,8 @@ __all__ = [
     "Forgetting",
     "KernelSmoother",
     "Mixture",
+    "Model",
+    "Schema",
     "PassiveAggressive",
     "Perceptron",
     "Projectron",
@@ -200,8 +204,10 @@ _HOMES = {
         "SketchedKONS SketchedONS Unable"
     ),
     "losses": "Loss",
+    "model": "Model",
     "persist": "from_bytes load save to_bytes",
     "scaling": "GlobalScale LogScale StandardScale",
+    "schema": "Schema",
     "video": "Pixels",
 }
 """Where the public names are: `import nystream` itself loads none of these modules, not even NumPy."""
@@ -209,8 +215,8 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 _MODULES = frozenset(
     {
         *("auto", "catalogue", "choice", "compose", "datasets", "dictionary", "evaluate", "features", "inputs"),
-        *("kernels", "learners", "losses", "metrics", "params", "persist", "plot", "scaling", "seeds", "solvers"),
-        *("streams", "tags", "types", "video"),
+        *("kernels", "learners", "losses", "metrics", "model", "params", "persist", "plot", "scaling"),
+        *("schema", "seeds", "solvers", "streams", "tables", "tags", "tasks", "types", "video"),
     }
 )
 """Modules that need no import of their own: `nystream.kernels` does. `plot` needs matplotlib, an extra."""

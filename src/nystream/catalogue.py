@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,8 @@ from nystream.auto.learner import Auto
 from nystream.auto.recipe import Recipe
 from nystream.compose.aggregate import Aggregate
 from nystream.compose.mixture import Mixture
+from nystream.compose.standardized import Standardized
+from nystream.compose.targets import StandardizedTarget
 from nystream.features import Fourier, Taylor
 from nystream.kernels import Gaussian
 from nystream.learners.base import Learner
@@ -44,8 +47,22 @@ from nystream.learners.sketched_kons import SketchedKONS
 from nystream.learners.sketched_ons import SketchedONS
 from nystream.learners.smoother import KernelSmoother
 from nystream.learners.svmd import SVMD
+from nystream.tasks import for_task
 
-__all__ = ["CATALOGUE", "Entry", "find"]
+__all__ = ["CATALOGUE", "DEFAULT", "Entry", "build", "find"]
+
+DEFAULT = "auto"
+"""The learner when none is named."""
+CLIP = 3.0
+"""Bound on predictions of standardised targets, for learners that need one."""
+DRAWN = (PKAWV, NystromPKAWV, KernelAWV)
+"""Least squares that counts the row it predicts, with the label 0; ridge regression does not."""
+STARTS: dict[str, dict[str, Any]] = {
+    "pros-n-kons": {"warm": True},  # else it starts again with every atom
+    "doubly-sgd": {"step": 20.0, "t0": 50},  # else it has hardly moved after a thousand rows
+}
+"""Settings by name where a learner's own defaults are not those for a stream that nobody knows."""
+TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 
 
 @dataclass(frozen=True)
@@ -63,32 +80,6 @@ class Entry:
     @property
     def summary(self) -> str:
         return (inspect.getdoc(self.cls) or "").partition("\n")[0]
-
-    def build(self, sigma: float, dim: int = 400, seed: int | None = 0, **params: Any) -> Learner:
-        """A learner for inputs on the scale of `sigma`: Gaussian kernel, random Fourier features for a map."""
-        names = inspect.signature(self.cls.__init__).parameters
-        if "kernel" in names:
-            params.setdefault("kernel", Gaussian(sigma))
-        if "features" in names and names["features"].default in (inspect.Parameter.empty, None):
-            params.setdefault("features", Fourier(Gaussian(sigma), dim, seed=seed))
-        if "lam" in names and issubclass(self.cls, LeastSquares):
-            params.setdefault("lam", 0.01)  # for features of norm 1 and targets of unit scale
-        if "seed" in names:
-            params.setdefault("seed", seed)
-        if "dim" in names:
-            params.setdefault("dim", dim)
-        if "max_atoms" in names:
-            params.setdefault("max_atoms", dim)
-        if "learners" in names:
-            features = Fourier(Gaussian(sigma), dim, seed=seed)
-            params.setdefault("learners", [PKAWV(features, lam=10.0**k) for k in range(-3, 3)])
-        for name in self.cls._names():  # a budget, a bound: what has no default is that of the example
-            if names[name].default is inspect.Parameter.empty:
-                params.setdefault(name, getattr(self.example, name))
-        unknown = sorted(set(params) - set(names))
-        if unknown:
-            raise ValueError(f"{self.name} has no parameter {unknown[0]!r}; it has {', '.join(list(names)[1:])}")
-        return self.cls(**params)
 
 
 _G = Gaussian(0.7)
@@ -152,3 +143,111 @@ def find(name: str) -> Entry:
     near = difflib.get_close_matches(wanted, CATALOGUE, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise ValueError(f"no learner is called {name!r}; {hint}there are {', '.join(CATALOGUE)}")
+
+
+def build(
+    name: str | None = None,
+    task: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    sigma: float = 1.0,
+    dim: int = 400,
+    seed: int | None = 0,
+    standardize: bool = True,
+) -> Learner:
+    """A learner by its name in the catalogue, ready for a task: what the command line, races and servers start with.
+
+    Parameters
+    ----------
+    name : str or None
+        None: the automatic learner.
+    task : "regression", "classification" or None
+        For numbers a learner gets the squared loss unless `settings` has another one; for classes it is wrapped where
+        it needs that. None: the learner as it is, of whatever labels it takes.
+    settings : dict of parameters, `kernel__sigma` for those of a part; booleans may be "yes" and "no"
+    sigma, dim : width of its Gaussian kernel, and number of its random features, where it has such
+    seed : int or None
+    standardize : bool
+        With a task, inputs are scaled on the way (`Standardized`), unless the learner does that itself; so are targets
+        (`StandardizedTarget`) where its steps or bounds are made for those of unit scale.
+    """
+    entry = find(name or DEFAULT)
+    learner = _constructed(entry, task, dict(settings or {}), sigma, dim, seed)
+    if task is None:
+        return learner
+    if task == "regression" and learner.labels != "real":
+        learner = _of_numbers(entry, learner, dict(settings or {}))
+    if task == "regression" and standardize and _takes_unit_targets(learner):
+        learner = StandardizedTarget(learner, bound=learner.get_params(deep=False).get("clip"))
+    learner = for_task(learner, task, 1)
+    return learner if not standardize or issubclass(entry.cls, (Auto, Baseline)) else Standardized(learner)
+
+
+def _takes_unit_targets(learner: Learner) -> bool:
+    """Whether steps or bounds are made for targets of unit scale, or predictions are drawn to 0 where a row is new."""
+    return type(learner) in DRAWN or any(name in learner.get_params(deep=False) for name in ("loss", "bound"))
+
+
+def _constructed(
+    entry: Entry, task: str | None, settings: dict[str, Any], sigma: float, dim: int, seed: int | None
+) -> Learner:
+    nested = {key: value for key, value in settings.items() if "__" in key}
+    given = {key: value for key, value in settings.items() if key not in nested}
+    names = inspect.signature(entry.cls.__init__).parameters
+    unknown = sorted({*given, *(key.partition("__")[0] for key in nested)} - set(entry.cls._names()))
+    if unknown:
+        raise ValueError(f"{entry.name} has no parameter {unknown[0]!r}; it has {', '.join(list(names)[1:])}")
+    given = {key: _as_default(key, value, names[key].default) for key, value in given.items()}
+    try:
+        learner = entry.cls(**{**_defaults(entry, task, sigma, dim, seed), **given})
+        return learner.set_params(**nested) if nested else learner
+    except (TypeError, AttributeError) as error:  # parts that do not fit together are the settings' fault
+        raise ValueError(f"{entry.name}: {error}") from error
+
+
+def _defaults(entry: Entry, task: str | None, sigma: float, dim: int, seed: int | None) -> dict[str, Any]:
+    """Parameters for inputs on the scale of sigma: Gaussian kernel, random Fourier features for a map."""
+    names = inspect.signature(entry.cls.__init__).parameters
+    found: dict[str, Any] = {}
+    if "kernel" in names:
+        found["kernel"] = Gaussian(sigma)
+    if "features" in names and names["features"].default in (inspect.Parameter.empty, None):
+        found["features"] = Fourier(Gaussian(sigma), dim, seed=seed)
+    if "lam" in names and issubclass(entry.cls, LeastSquares):
+        found["lam"] = 0.01  # for features of norm 1 and targets of unit scale
+    if "clip" in names and task == "regression" and names["clip"].default is not None:
+        found["clip"] = CLIP
+    if "learners" in names:
+        features = Fourier(Gaussian(sigma), dim, seed=seed)
+        found["learners"] = [PKAWV(features, lam=10.0**k) for k in range(-3, 3)]
+    found |= STARTS.get(entry.name, {}) if task is not None else {}
+    found |= {key: value for key, value in {"seed": seed, "dim": dim, "max_atoms": dim}.items() if key in names}
+    for key in entry.cls._names():  # a budget, a bound: what has no default is that of the example
+        if names[key].default is inspect.Parameter.empty:
+            found.setdefault(key, entry.example.get_params(deep=False)[key])
+    return found
+
+
+def _as_default(name: str, value: Any, default: Any) -> Any:
+    """A setting that was written as text as what its parameter takes: yes and no where that is a boolean."""
+    if not isinstance(default, bool) or isinstance(value, bool):
+        return value
+    text = str(value).strip().lower()
+    if text not in (*TRUE, *FALSE):
+        raise ValueError(f"{name} must be yes or no, got {value!r}")
+    return text in TRUE
+
+
+def _of_numbers(entry: Entry, learner: Learner, settings: dict[str, Any]) -> Learner:
+    """The learner with the squared loss, or the one line that says what to use instead."""
+    way_out = "use auto, pkrr, kernel-ridge or fogd for numbers, or say that the target is classes"
+    if "loss" in settings:
+        raise ValueError(
+            f"{entry.name} with loss={settings['loss']!r} learns classes, and the target is a number; {way_out}"
+        )
+    if "loss" in learner.get_params(deep=False):
+        try:
+            return learner.set_params(loss="squared")
+        except (TypeError, ValueError):
+            pass
+    raise ValueError(f"{entry.name} learns classes, and the target is a number; {way_out}")

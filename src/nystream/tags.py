@@ -11,7 +11,9 @@ import importlib
 __all__ = ["TAGS", "class_of", "tag_of"]
 
 TAGS = {
-    "cli/model": "nystream.cli.model:Model",
+    "model/model": "nystream.model.model:Model",
+    "schema/schema": "nystream.schema:Schema",
+    "tables/plain": "nystream.tables.plain:Plain",
     "auto/auto": "nystream.auto.learner:Auto",
     "auto/bank": "nystream.auto.bank:Bank",
     "auto/baseline": "nystream.auto.baseline:Baseline",
@@ -34,6 +36,7 @@ TAGS = {
     "compose/native-classes": "nystream.compose.classes:NativeClasses",
     "compose/one-versus-rest": "nystream.compose.classes:OneVersusRest",
     "compose/standardized": "nystream.compose.standardized:Standardized",
+    "compose/standardized-target": "nystream.compose.targets:StandardizedTarget",
     "compose/thresholded": "nystream.compose.thresholded:Thresholded",
     "calibration/brier": "nystream.compose.probabilities:Brier",
     "calibration/logistic": "nystream.compose.probabilities:Logistic",
@@ -143,6 +146,8 @@ TAGS = {
     "metric/log-loss": "nystream.metrics.classification:LogLoss",
     "metric/mae": "nystream.metrics.regression:MAE",
     "metric/mse": "nystream.metrics.regression:MSE",
+    "metric/of-last": "nystream.metrics.baselines:OfLast",
+    "metric/of-mean": "nystream.metrics.baselines:OfMean",
     "metric/r2": "nystream.metrics.regression:R2",
     "metric/rmse": "nystream.metrics.regression:RMSE",
     "metric/windowed": "nystream.metrics.window:Windowed",

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
-from nystream import Auto, Classifier
+from nystream import Auto, Classifier, Unable
 from nystream.auto.recipe import Recipe
 from nystream.compose.classes import NativeClasses, class_learner
 
@@ -201,7 +201,7 @@ def test_intervals_are_infinite_before_enough_rows_and_refused_for_classes():
     low, high = model.predict_interval(X, 0.9)
     assert np.isinf(low).all()
     assert np.isinf(high).all()
-    with pytest.raises(ValueError, match="regression"):
+    with pytest.raises(Unable, match="task='classification', where there are probabilities"):
         Auto(task="classification").predict_interval(X)
     with pytest.raises(ValueError, match="coverage"):
         model.predict_interval(X, 1.0)

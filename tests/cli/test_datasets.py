@@ -75,7 +75,7 @@ def test_a_damaged_file_is_found_out(tmp_path, capsys):
             "weather: weather/NEweather_data.csv.xz is not here (NYSTREAM_DATA is not set), and",
         ),
         (["run", "dataset:wether"], "no dataset is called 'wether'; did you mean weather?"),
-        (["run", "dataset:weather", "--target", "0"], "leave out --target and --columns"),
+        (["run", "dataset:weather", "--target", "0"], "leave out --target"),
         (["run", "dataset:weather", "--data", "/no/such/folder"], "'/no/such/folder', which is no folder"),
         (["race", "dataset:highway"], "highway is a video"),
         (["race", "dataset:usps:tset"], "usps has no part 'tset'"),

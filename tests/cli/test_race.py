@@ -19,13 +19,32 @@ def test_a_race_prints_a_table_and_draws_a_chart(tmp_path, capsys):
     said = capsys.readouterr().out
     for name in learners.split(","):
         assert name in said
-    for column in ("mse", "regret", "size", "bytes", "rows/s"):
+    for column in ("mse", "of mean", "of last", "regret", "size", "bytes", "rows/s"):
         assert column in said
     assert (tmp_path / "friedman.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "friedman.svg").read_text()
     readings = json.loads((tmp_path / "friedman.json").read_text())["results"]
     assert [r["name"] for r in readings] == learners.split(",")
-    assert all(r["columns"]["mse"][-1] < 1.0 for r in readings)  # better than the mean
+    assert all(r["columns"]["of_mean"][-1] < 1.0 for r in readings)
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_race_and_run_give_the_same_error_for_the_same_learner(tmp_path, classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)) * [1, 100, 1e4]
+    y = 1000 + 50 * np.sin(X[:, 0]) + X[:, 1]
+    labels = np.where(y > 1000, "up", "down") if classes else y
+    rows = [",".join(map(str, [*x, label])) for x, label in zip(X.tolist(), labels.tolist(), strict=True)]
+    (tmp_path / "s.csv").write_text("\n".join(["a,b,c,y", *rows]))
+    names = "auto,pkrr,ons,fogd,svmd" if not classes else "auto,pkrr,fogd"
+    assert call(["race", str(tmp_path / "s.csv"), "-l", names, "--out", str(tmp_path / "o")]) == 0
+    raced = {r["name"]: r["columns"] for r in json.loads((tmp_path / "o" / "s.json").read_text())["results"]}
+    metric = "accuracy" if classes else "mse"
+    for name in names.split(","):
+        assert call(["run", str(tmp_path / "s.csv"), "-q", "-l", name, "--result", str(tmp_path / "r.json")]) == 0
+        alone = json.loads((tmp_path / "r.json").read_text())["columns"]
+        assert alone[metric][-1] == raced[name][metric][-1], name
+        assert classes or alone["of_mean"][-1] < 1.0, name
 
 
 def test_missing_values_are_raced_on_by_those_who_take_them(tmp_path, capsys):
@@ -34,7 +53,7 @@ def test_missing_values_are_raced_on_by_those_who_take_them(tmp_path, capsys):
     arguments = ["race", str(tmp_path / "h.csv"), "--out", str(tmp_path), "-l"]
     assert call([*arguments, "auto,pkrr,fogd"]) == 2
     said = capsys.readouterr()
-    assert "row 1: column 'a' is missing; not taken by pkrr, fogd: fill or remove such rows" in said.err
+    assert "h.csv:2: column 'a' is missing; not taken by pkrr, fogd: fill or remove such rows" in said.err
     assert "nan" not in said.out  # no reading was made
     assert call([*arguments, "auto"]) == 0
 

@@ -95,3 +95,13 @@ def test_the_losses_own_maps_never_move():
         assert_array_equal(calibration(F), before)
     assert_allclose(Softmax()(F), np.exp(F) / np.exp(F).sum(axis=1, keepdims=True))
     assert_allclose(Logistic()(np.column_stack([-F[:, 0], F[:, 0]]))[:, 1], 1 / (1 + np.exp(-F[:, 0])))
+
+
+@pytest.mark.parametrize("kind", [Platt, Temperature])
+def test_a_row_of_weight_zero_teaches_nothing(kind):
+    plain, asked = kind(), kind()
+    for label, scores in ((0, [0.4, -0.4]), (1, [1.0, -1.0])):
+        asked.learn(np.array(scores), 1 - label, 0.0)
+        for each in (plain, asked):
+            each.learn(np.array(scores), label)
+    assert asked._state() == plain._state()

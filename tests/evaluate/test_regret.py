@@ -39,7 +39,7 @@ def test_the_best_for_the_squared_loss_is_batch_ridge_regression():
         assert_allclose(best.values, K @ a, atol=1e-9)
         assert_allclose(best.norm2, a @ K @ a, rtol=1e-8)
         assert_allclose(best.total, lam**2 * a @ a, rtol=1e-8)
-        assert_allclose(best.total + lam * best.norm2, oracles.best_in_hindsight(K, y, lam), rtol=1e-10)
+        assert_allclose(best.total + lam * best.norm2, oracles.best_in_hindsight(K, y, lam), rtol=1e-9)
 
 
 def test_charged_regret_is_what_the_live_meters_say():
@@ -113,7 +113,7 @@ def test_clipped_comparators_stay_within_the_clip_and_keep_their_shape():
     known = Hindsight(G, X)
     free, clipped, loose = (known.best(y, lam=0.1, clip=clip) for clip in (None, 0.4, 50.0))
     scale = 0.4 / np.abs(free.values).max()
-    assert_allclose(clipped.values, scale * free.values, rtol=1e-12)
+    assert_allclose(clipped.values, scale * free.values, rtol=1e-12, atol=1e-14)
     assert_allclose(clipped.norm2, scale**2 * free.norm2, rtol=1e-12)
     assert_allclose(clipped.total, ((y - clipped.values) ** 2).sum(), rtol=1e-12)
     assert loose.norm2 == free.norm2
@@ -124,7 +124,7 @@ def test_a_fitted_map_is_used_as_it_stands_and_never_changed():
     fitted = Nystrom(G, 8).fit(X[-20:])
     before = fitted.transform(X)
     best = Hindsight(fitted, X).best(y, lam=0.1)
-    assert_allclose(fitted.transform(X), before)
+    assert_allclose(fitted.transform(X), before, atol=1e-14)
     w = np.linalg.solve(before.T @ before + 0.1 * np.eye(8), before.T @ y)
     assert_allclose(best.values, before @ w, atol=1e-9)
 

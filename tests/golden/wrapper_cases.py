@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from case import PROBE, TABLES, Call, Case, Rows, trained
 from learner_cases import SIMILAR, WIDE, G
+from nystream.cli.model import build
 
 import nystream
 from nystream import (
@@ -40,7 +41,6 @@ from nystream import (
 )
 from nystream.auto.recipe import Recipe
 from nystream.cli.app import call as command
-from nystream.cli.model import build
 
 SMALL = Recipe((1, 2, 5, 10, 20), landmarks=4, big=5, small=3, ring=12, refresh=6, windows=(6, 3), metric=12)
 FEW = SMALL.resized(experts=("ag", "win100"))

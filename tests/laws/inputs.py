@@ -131,6 +131,10 @@ def widened_it_is_as_if_the_columns_had_been_there(variant: Variant) -> None:
     narrow, rows = variant.make(), variant.stream()
     rows[:50].into(narrow)
     stayed, before = copy.deepcopy(narrow), narrow.to_bytes()
+    narrow.widen(3)
+    with pytest.raises(ValueError, match="columns"):
+        narrow.widen(2)
+    assert_state(narrow, before)
     refusal = refused(TypeError, lambda: narrow.widen(5))
     if refusal:
         assert "columns" in refusal

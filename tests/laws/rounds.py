@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import copy
-import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from threading import Barrier
 
 import numpy as np
 from numpy.testing import assert_allclose
 
 from laws.cases import CLOSE, Rows, Variant, assert_bits, assert_state, pad
 from laws.registry import law
-
-THREADS = 4
 
 
 @law()
@@ -86,35 +79,3 @@ def memory_layout_changes_no_bit(variant: Variant) -> None:
     weights = None if rows.w is None else list(rows.w)
     assert_bits(other.run(short, rows.Y.tolist(), weights), expected)
     assert_state(other, plain.to_bytes())
-
-
-@law()
-def predict_from_four_threads_equals_predict(variant: Variant) -> None:
-    learner = variant.make()
-    variant.stream()[:60].into(learner)
-    before = learner.to_bytes()
-    blocks = [variant.stream(n, seed=n).X for n in (12, 17, 40, 64)]
-    expected = [learner.predict(X) for X in blocks]
-    together = Barrier(THREADS)
-
-    def ask(i: int) -> list[np.ndarray]:
-        together.wait()
-        return [learner.predict(blocks[i]) for _ in range(8)]
-
-    with switching_often(), ThreadPoolExecutor(THREADS) as pool:
-        answers = list(pool.map(ask, range(THREADS)))
-    for expect, got in zip(expected, answers, strict=True):
-        for each in got:
-            assert_bits(each, expect)
-    assert_state(learner, before)
-
-
-@contextmanager
-def switching_often() -> Iterator[None]:
-    """Let threads take turns after a microsecond, so that few rounds show what many would."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(interval)

@@ -111,6 +111,21 @@ def merge_is_exact_or_refused(variant: Variant) -> None:
         assert_allclose(left.predict(rows.X), whole.predict(rows.X), **CLOSE)
 
 
+@law(lambda variant: variant.pattern.can("unlearn"))
+def what_is_unlearnt_was_never_there(variant: Variant) -> None:
+    learner, without, rows = variant.make(), variant.make(), variant.stream()
+    rows.into(learner)
+    rows[:60].into(without)
+    back = rows[np.r_[89:59:-1]]
+    learner.unlearn(back.X, back.Y, back.w)
+    assert learner.n_seen == without.n_seen
+    assert_allclose(learner.predict(rows.X), without.predict(rows.X), rtol=1e-6, atol=1e-8)
+    before = learner.to_bytes()
+    with pytest.raises(ValueError, match=r".{20}"):
+        learner.unlearn(rows.X, rows.Y, None)
+    assert_state(learner, before)
+
+
 @law()
 def an_interrupt_between_blocks_loses_nothing(variant: Variant, path: Path) -> None:
     """Ctrl-C while the stream is waited for: saved, the learner goes on as if the run had been cut there."""

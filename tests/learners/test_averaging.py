@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream import from_bytes
+from nystream import Unable, from_bytes
 from nystream.kernels import Gaussian, Linear
 from nystream.learners import (
     BSGD,
@@ -144,7 +144,7 @@ def test_a_mean_that_was_not_kept_is_refused_in_every_phase(model):
     for stop in (0, 3, 9):
         learner = model.clone()
         learner.run(X[:stop], y[:stop])
-        with pytest.raises(ValueError, match="construct it with average=True"):
+        with pytest.raises(Unable, match="construct it with average=True"):
             learner.averaged(X)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from grids import few
 from nystream.kernels import Gaussian, Kernel, Laplacian
 from nystream.learners import BSGD
 from nystream.losses import Hinge, Logistic, Loss, MulticlassHinge, Squared
@@ -53,7 +54,7 @@ def test_the_learner_is_its_recursion(maintenance, name):
         assert_allclose(model.expansion_.coef[order, 0], alpha[slow], rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", few(LOSSES))
 def test_merging_is_its_recursion_up_to_the_grid_of_the_slow_version(name):
     # weights, because with the hinge all coefficients would be equal, and two places on the line then equally good
     X, y = stream()

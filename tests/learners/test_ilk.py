@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from grids import grid
 from nystream.kernels import Gaussian, Kernel, Linear, Polynomial
 from nystream.learners import ILK, NORMA, SILK
 from nystream.losses import LOSSES, Hinge, Loss, MulticlassHinge, Softmax, Squared, StructuredHinge
@@ -67,8 +68,7 @@ def largest_difference(model, X, Y, **definition):
     return max(abs(P - Q).max(), abs(A - (mean if M is None else mean @ M)).max())
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("setting", SETTINGS, ids=["weak", "strong", "sqrt"])
+@pytest.mark.parametrize(("case", "setting"), grid(CASES, SETTINGS))
 def test_ilk_equals_the_definition(case, setting):
     loss, rule = CASES[case]
     X, Y = stream(loss)
@@ -78,8 +78,7 @@ def test_ilk_equals_the_definition(case, setting):
     assert worst < 1e-10
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("drop", ["smallest", "oldest", "contribution", "project"])
+@pytest.mark.parametrize(("case", "drop"), grid(CASES, ["smallest", "oldest", "contribution", "project"]))
 def test_silk_equals_the_definition(case, drop):
     loss, rule = CASES[case]
     X, Y = stream(loss)

@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
+from grids import grid
 from nystream.kernels import Gaussian, Kernel, Linear, Polynomial
 from nystream.learners import KONS, ONS
 from nystream.losses import Loss, Softmax, Squared, as_loss
@@ -65,8 +66,7 @@ def test_the_polynomial_kernel_equals_newton_steps_on_its_features(loss, clip):
     assert np.abs(expected).max() == clip
 
 
-@pytest.mark.parametrize("clip", CLIPS)
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("loss", "clip"), grid(LOSSES, CLIPS))
 def test_a_gaussian_kernel_equals_dense_solves_over_300_rounds(loss, clip):
     X, y = stream(loss, bound=clip)
     slow = newton(feature_rows(oracles.gaussian(X, X, 0.5)), y, as_loss(loss), clip, 0.5)

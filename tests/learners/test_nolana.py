@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from grids import grid
 from nystream.kernels import Gaussian, Kernel, Laplacian, Polynomial
 from nystream.learners.nogd import NOGD
 from nystream.learners.nolana import NOLANA
@@ -43,8 +44,7 @@ def stream(n=300, loss="hinge", seed=0):
     return X, f if loss != "novelty" else np.zeros(n), 1
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("loss", [*LOSSES, *CLASSES])
+@pytest.mark.parametrize(("loss", "order"), grid([*LOSSES, *CLASSES], ORDERS))
 def test_predictions_are_those_of_the_definition(loss, order):
     X, y, outputs = stream(loss=loss)
     parameters = {"eta": 0.1, "lam": 0.01, "schedule": "sqrt", "order": order}
@@ -54,8 +54,7 @@ def test_predictions_are_those_of_the_definition(loss, order):
     assert model.moves == moves > 100
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("loss", ["hinge", "squared", "softmax"])
+@pytest.mark.parametrize(("loss", "order"), grid(["hinge", "squared", "softmax"], ORDERS))
 def test_adaptive_steps_follow_the_definition(loss, order):
     X, y, outputs = stream(loss=loss)
     model = NOLANA(

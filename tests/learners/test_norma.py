@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from grids import grid
 from nystream.kernels import Gaussian, Linear
 from nystream.learners import NORMA
 from nystream.losses import LOSSES, Hinge, Huber, MulticlassHinge, Softmax, Squared, StructuredHinge
@@ -36,8 +37,7 @@ def stream(loss, n=T, d=3, seed=0):
     return X, np.where(f > 0, 1.0, -1.0) if loss.labels == "sign" else f
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize(("case", "setting"), grid(CASES, SETTINGS))
 def test_norma_equals_the_dense_recursion(case, setting):
     loss, settings = CASES[case], SETTINGS[setting]
     X, Y = stream(loss)

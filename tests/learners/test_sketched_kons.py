@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
+from grids import grid
 from nystream import persist
 from nystream.dictionary import theory_beta
 from nystream.kernels import Gaussian
@@ -41,8 +42,7 @@ def test_golden_values(gamma, kept, total):
         assert_allclose([((p - y) ** 2).sum(), learner.total_loss_], [total, total], atol=5e-11)
 
 
-@pytest.mark.parametrize("loss", [*CURVED, "hinge", "absolute"])
-@pytest.mark.parametrize("clip", [0.4, 2.0])
+@pytest.mark.parametrize(("loss", "clip"), grid([*CURVED, "hinge", "absolute"], [0.4, 2.0]))
 def test_given_coins_it_equals_dense_newton_steps_with_a_sampled_metric(loss, clip):
     X, y = stream(loss, bound=clip)
     u = np.random.default_rng(5).random(300)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from grids import grid
 from nystream.learners.smoother import KernelSmoother
 from oracles_drift import smoother
 
@@ -16,8 +17,7 @@ def data(n=300, d=3, outputs=2, seed=0):
     return X, rng.normal(size=(n, outputs)), rng.choice([0.0, 0.5, 1.0, 3.0], size=n)
 
 
-@pytest.mark.parametrize("window", [1, 2, 5, 31, 32, 33, 100, 1000])
-@pytest.mark.parametrize("k", [1, 5, 64])
+@pytest.mark.parametrize(("window", "k"), grid([1, 2, 5, 31, 32, 33, 100, 1000], [1, 5, 64]))
 def test_predictions_are_those_of_the_definition(window, k):
     X, Y, w = data()
     ones = np.ones(len(X))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from grids import grid
 from nystream.kernels import Gaussian, Kernel, Polynomial
 from nystream.learners import NORMA, SVMD
 from nystream.losses import LOSSES, Hinge, Logistic, Loss, MulticlassHinge, Softmax, Squared
@@ -55,8 +56,7 @@ def inner_products(model):
     return np.einsum("ic,ij,jc->", A, K, A), np.einsum("ic,ij,jc->", A, K, B)
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("budget", [None, 30])
+@pytest.mark.parametrize(("case", "budget"), grid(CASES, [None, 30]))
 def test_svmd_equals_the_definition(case, budget):
     loss = CASES[case]
     X, Y = stream(loss, n=200 if budget is None else T)

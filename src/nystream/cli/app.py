@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+import warnings
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -12,10 +13,12 @@ from nystream.cli.bench import bench
 from nystream.cli.datasets import datasets
 from nystream.cli.listing import show
 from nystream.cli.main import silence_stdout
+from nystream.cli.predict import predict
 from nystream.cli.race import race
 from nystream.cli.reproduce import reproduce
 from nystream.cli.run import run
 from nystream.cli.video import video
+from nystream.learners.abilities import Unable
 
 __all__ = ["app", "call"]
 
@@ -31,6 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run)
+app.command("predict")(predict)
 app.command("race")(race)
 app.command("list")(show)
 app.command("bench")(bench)
@@ -48,6 +52,13 @@ def about(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 def call(arguments: list[str]) -> int:
     """Run one command line; the exit code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = _tell
+        return _called(arguments)
+
+
+def _called(arguments: list[str]) -> int:
     try:
         code = app(arguments, standalone_mode=False)
         sys.stdout.flush()
@@ -65,8 +76,20 @@ def call(arguments: list[str]) -> int:
         return _refuse("stopped", code=0)
     except MemoryError as error:
         return _refuse(f"not enough memory: {_one_line(error)}")
-    except (ImportError, OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError, Unable) as error:
         return _refuse(_one_line(error))
+
+
+def _tell(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """`warnings.showwarning`, as one line."""
+    print(f"nystream: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _one_line(error: Exception) -> str:

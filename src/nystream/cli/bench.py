@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from nystream.catalogue import CATALOGUE, find
+from nystream.catalogue import CATALOGUE, build, find
 from nystream.learners import Learner
 
 __all__ = ["bench"]
@@ -43,7 +43,7 @@ def bench(
     for title in ("stream rows/s", "one by one rows/s", "stream / (X @ w)", "one by one / stream", "size"):
         table.add_column(title, justify="right")
     for entry in entries:
-        learner = entry.build(1.0, dim=200)
+        learner = build(entry.name, dim=200)
         Y = _labels(learner, f)
         stream, steps, size = _times(learner, X, Y, repeats)
         table.add_row(

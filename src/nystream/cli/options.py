@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from nystream.params import one_of
+from nystream.tables.kinds import KINDS
 
 __all__ = [
     "Block",
     "Columns",
     "Data",
     "Delay",
+    "Drop",
     "Every",
+    "Kinds",
     "Learners",
     "MaybeSource",
     "Metrics",
     "Name",
+    "OnError",
     "Out",
     "Predictions",
     "Quiet",
@@ -34,12 +42,14 @@ __all__ = [
     "Target",
     "Task",
     "Test",
-    "reading",
+    "columns_of",
+    "kinds_of",
+    "settings_of",
 ]
 
 _SOURCE = (
-    "A file (CSV, LIBSVM, ARFF, npy, Parquet; compressed too), - for standard input, a generator's name, or "
-    "dataset:NAME with a name of `nystream datasets`."
+    "A file (CSV, JSON lines, Parquet, Feather, LIBSVM, ARFF, npy; text compressed too), - for standard input, a "
+    "generator's name, or dataset:NAME with a name of `nystream datasets`."
 )
 
 Source = Annotated[str, typer.Argument(help=_SOURCE)]
@@ -50,16 +60,26 @@ Name = Annotated[
 ]
 Learners = Annotated[str, typer.Option("--learners", "-l", help="Names of `nystream list`, with commas.")]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", "-s", help="A parameter, as in lam=0.1 or kernel__sigma=2.")
+    list[str] | None, typer.Option("--set", "-s", help="A parameter, as in lam=0.1, lags=no or kernel__sigma=2.")
 ]
 Target = Annotated[
-    str | None, typer.Option("--target", "-y", help="Target column: a name or a position (default: the last).")
+    list[str] | None,
+    typer.Option("--target", "-y", help="Target column: a name or a position (default: the last). Several: repeat it."),
 ]
 Task = Annotated[
     str | None, typer.Option(help="regression or classification; found from the first 1000 rows if not given.")
 ]
 Columns = Annotated[
-    int | None, typer.Option("--columns", min=1, help="Features of LIBSVM rows; needed on standard input only.")
+    list[str] | None,
+    typer.Option("--columns", help="The only columns to use, with commas; of LIBSVM on standard input their number."),
+]
+Drop = Annotated[list[str] | None, typer.Option("--drop", help="Columns to leave out, with commas.")]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option("--kind", help="The kind of a column, as in zip=category, where it is not what it looks like."),
+]
+OnError = Annotated[
+    str, typer.Option("--on-error", help="A value that does not fit its column: raise an error, or count it missing.")
 ]
 Metrics = Annotated[
     list[str] | None, typer.Option("--metric", "-m", help="Metrics to read, as in mse or accuracy@1000.")
@@ -92,9 +112,33 @@ Standardize = Annotated[
 ]
 
 
-def reading(target: str | None, columns: int | None = None) -> dict[str, Any]:
-    """The options about the table as what a stream takes."""
-    options: dict[str, Any] = {} if columns is None else {"d": columns}
-    if target is not None:
-        options["target"] = int(target) if target.lstrip("-").isdigit() else target
-    return options
+def settings_of(words: Sequence[str] | None) -> dict[str, Any]:
+    """`name=value` pairs; a value is JSON where it can be (numbers, true, null, lists), text otherwise."""
+    values: dict[str, Any] = {}
+    for word in words or ():
+        name, equals, text = word.partition("=")
+        if not equals or not name:
+            raise ValueError(f"--set takes name=value, got {word!r}")
+        try:
+            values[name] = json.loads(text)
+        except (json.JSONDecodeError, RecursionError):
+            values[name] = text
+    return values
+
+
+def kinds_of(words: Sequence[str] | None) -> dict[str, str]:
+    """`name=kind` pairs; a name may have an = of its own."""
+    kinds: dict[str, str] = {}
+    for word in words or ():
+        name, equals, kind = word.rpartition("=")
+        if not equals or not name:
+            raise ValueError(f"--kind takes name=kind, got {word!r}")
+        kinds[name] = one_of(f"kind of {name}", kind, KINDS)
+    return kinds
+
+
+def columns_of(words: Sequence[str] | None) -> tuple[list[str] | None, int | None]:
+    """Names of columns, or, for LIBSVM alone, how many there are: a single number may be both."""
+    if words and len(words) == 1 and words[0].isdigit():
+        return None, int(words[0])
+    return (list(words) if words else None), None

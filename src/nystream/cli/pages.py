@@ -9,6 +9,7 @@ from pathlib import Path
 from nystream.evaluate import Comparison, Result
 from nystream.evaluate.result import check_form
 from nystream.learners.base import Learner
+from nystream.model import Model
 
 __all__ = ["check", "explained", "metrics", "write"]
 
@@ -32,7 +33,7 @@ def metrics(names: list[str], window: int = WINDOW) -> list[str]:
     return list(dict.fromkeys([*names, *windowed, *meters]))
 
 
-def explained(learners: Mapping[str, Learner]) -> dict[str, str]:
+def explained(learners: Mapping[str, Learner | Model]) -> dict[str, str]:
     """What learners that can say it rely on at the end."""
     return {f"{name} at the end": learner.explain() for name, learner in learners.items() if learner.can("explain")}
 

@@ -15,21 +15,28 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from nystream.catalogue import Entry, find
+from nystream.catalogue import build, find
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.demo import demo_races
-from nystream.cli.model import of_classes
-from nystream.cli.source import DATASET, Source, opened
+from nystream.cli.rows import DATASET, FromStream, open_rows
+from nystream.cli.source import Source, opened
 from nystream.evaluate import Comparison, compare
-from nystream.learners import Learner
-from nystream.types import Array
+from nystream.model import Model
+from nystream.tables.reading import Table as Columns
 
 __all__ = ["race"]
 
 FIELD = "auto,pkawv,pkrr,ons,fogd"
 """Who races when nobody is named: the default, and one of each family that runs in bounded memory."""
-TITLES = {"rows_per_second": "rows/s", "bytes": "bytes", "size": "size", "regret": "regret"}
+TITLES = {
+    "of_mean": "of mean",
+    "of_last": "of last",
+    "rows_per_second": "rows/s",
+    "bytes": "bytes",
+    "size": "size",
+    "regret": "regret",
+}
 
 
 def race(
@@ -37,6 +44,8 @@ def race(
     learners: opt.Learners = FIELD,
     target: opt.Target = None,
     columns: opt.Columns = None,
+    drop: opt.Drop = None,
+    kind: opt.Kinds = None,
     task: opt.Task = None,
     rows: opt.Rows = None,
     shuffle: opt.Shuffle = None,
@@ -56,12 +65,13 @@ def race(
     if demo:
         for name, stream, rivals in demo_races():
             page = None if report is None else report.with_stem(f"{report.stem}-{name}")
-            _race(console, name, Source.of(stream), rivals, None, dim, seed, every, out, page)
+            _race(console, name, opened(FromStream(stream)), rivals, None, dim, seed, every, out, page)
         return
     if source is None:
         raise ValueError("name a file, - for standard input, a generator such as friedman, or --demo")
-    reading = opt.reading(target, columns)
-    rows_of = opened(source, task=task, rows=rows, shuffle=shuffle, standardize=True, data=data, **reading)
+    only, wide = opt.columns_of(columns)
+    found = open_rows(source, target=target, width=wide, rows=rows, shuffle=shuffle, data=data)
+    rows_of = opened(found, task=task, kinds=opt.kinds_of(kind), drop=drop or (), columns=only)
     name = Path(source).name.removeprefix(DATASET) or "race"
     _race(console, name, rows_of, learners.split(","), sigma, dim, seed, every, out, report)
 
@@ -82,13 +92,13 @@ def _race(
     twice = [e.name for i, e in enumerate(entries) if e in entries[:i]]
     if twice:
         raise ValueError(f"{twice[0]} is named twice; learners of one name race once")
-    width = sigma if sigma is not None else data.width()
-    field: dict[str, Learner] = {e.name: _entrant(e, data.task, width, dim, seed) for e in entries}
-    without = [name for name, learner in field.items() if not learner.missing]
-    if without:
-        data.refusal = f"not taken by {', '.join(without)}: fill or remove such rows, or race without"
+    width = sigma if sigma is not None else data.width(standardized=True)
+    learners = {e.name: build(e.name, data.task, sigma=width, dim=dim, seed=seed) for e in entries}
+    field = {name: Model(learner, data.schema) for name, learner in learners.items()}
+    without = [name for name, learner in learners.items() if not learner.missing]
     metric = "accuracy" if data.task == "classification" else "mse"
-    stream = data if data.task == "classification" else _Scaled(data)
+    _check_scale(data)
+    stream = _Converted(data, without)
     rows = f"{data.total:,} rows" if data.total else "rows as they come"
     console.print(f"\n[bold]{escape(name)}[/]: {data.task}, {rows}, {data.d} columns, kernel width {width:.3g}")
     comparison = _watched(console, stream, field, metric, every, data.total)
@@ -98,7 +108,7 @@ def _race(
     chart = _chart(comparison, out / stem, metric, name)
     if report is not None:
         about = {
-            "source": data.stream.name,
+            "source": data.name,
             "task": data.task,
             "columns": f"{data.d:,}",
             "kernel width": f"{width:.4g}",
@@ -119,41 +129,51 @@ def _chart(comparison: Comparison, stem: Path, metric: str, title: str) -> str:
     return f"chart: {stem}.png (and .svg)"
 
 
-def _entrant(entry: Entry, task: str, width: float, dim: int, seed: int) -> Learner:
-    """The learner as it starts: squared loss and a wider clip for numbers (targets are scaled), classes wrapped."""
-    params: dict[str, Any] = {}
-    names = entry.cls._names()
-    if task == "regression":
-        if "loss" in names:
-            params["loss"] = "squared"
-        if "clip" in names and entry.example.get_params(deep=False)["clip"] is not None:
-            params["clip"] = 3.0
-    try:
-        learner = entry.build(width, dim=dim, seed=seed, **params)
-    except TypeError as error:  # a learner that does not fit the task, such as one of classes only
-        raise ValueError(f"{entry.name}: {error}") from error
-    return of_classes(learner) if task == "classification" else learner
+def _check_scale(data: Source) -> None:
+    """Refuse targets whose squared errors would not be finite."""
+    if data.task != "regression":
+        return
+    Y = np.concatenate([np.asarray(block.labels, dtype=np.float64) for block in data.first])
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = np.nanstd(Y, axis=0) if len(Y) and not np.isnan(Y).all() else np.zeros(1)
+    if not bool(np.isfinite(deviation).all()):
+        raise ValueError(f"the targets of {data.name} are too large for their deviation; divide them first")
 
 
-class _Scaled:
-    """Targets minus the mean, over the deviation, of the first rows: an mse of 1 is the mean's own error."""
+class _Converted:
+    """The rows as numbers, converted once for all; missing values refused where somebody does not take them."""
 
-    def __init__(self, data: Source) -> None:
-        Y = data.first[1]
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._data, self._mean, self._scale = data, Y.mean(axis=0), Y.std(axis=0)
-        if not bool(np.isfinite(self._scale).all()):
-            raise ValueError(f"the targets of {data.stream.name} are too large for their deviation; divide them first")
-        if not bool((self._scale > 0).all()):
-            self._scale = 1.0
+    def __init__(self, data: Source, without: list[str]) -> None:
+        self._data, self._without = data, without
 
-    def blocks(self, size: int) -> Iterator[tuple[Array, Array]]:
-        for X, Y in self._data.blocks(size):
-            yield X, (Y - self._mean) / self._scale
+    def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
+        start = 0
+        for rows, labels in self._data.blocks(size):
+            X = self._numbers(rows)
+            self._check(X, rows, start)
+            start += len(rows)
+            yield X, labels
+
+    def _numbers(self, rows: Any) -> Any:
+        schema = self._data.schema
+        if not schema.numeric or (isinstance(rows, np.ndarray) and schema.matrix(rows) is not None):
+            return rows
+        columns, n, _ = schema.columns_of(rows)
+        return schema.encoder().encode(columns, n)
+
+    def _check(self, X: Any, rows: Any, start: int) -> None:
+        if not self._without or not isinstance(X, np.ndarray) or not np.isnan(X).any():
+            return
+        row, j = np.argwhere(np.isnan(X))[0].tolist()
+        place = rows.place(row) if isinstance(rows, Columns) else f"{self._data.name}, row {start + row + 1}"
+        raise ValueError(
+            f"{place}: column {self._data.schema.names[j]!r} is missing; not taken by {', '.join(self._without)}: fill "
+            "or remove such rows, or race without"
+        )
 
 
 def _watched(
-    console: Console, stream: Any, field: dict[str, Learner], metric: str, every: int, total: int | None
+    console: Console, stream: Any, field: dict[str, Model], metric: str, every: int, total: int | None
 ) -> Comparison:
     """The race itself, with one bar per learner."""
     columns = (
@@ -171,14 +191,15 @@ def _watched(
             error = f"{snapshot.values[metric]:.4g}"
             progress.update(bars[snapshot.name], completed=snapshot.n, speed=speed, error=error)
 
-        metrics = pages.metrics([metric], window=4 * every)
+        shares = ["of_mean", "of_last"] if metric == "mse" else []
+        metrics = [*pages.metrics([metric], window=4 * every), *shares]
         return compare(stream, field, metrics, every=every, block=every, progress=moved)
 
 
 def _table(comparison: Comparison, metric: str) -> Table:
     table = Table(header_style="bold", box=None, pad_edge=False)
     table.add_column("learner")
-    shown = [metric, *TITLES]
+    shown = [metric, *(title for title in TITLES if title in comparison[comparison.names[0]].final)]
     for column in shown:
         table.add_column(TITLES.get(column, column), justify="right")
     best = comparison.best(metric)

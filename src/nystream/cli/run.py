@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 from nystream import persist
+from nystream.catalogue import build
 from nystream.cli import options as opt
 from nystream.cli import pages
-from nystream.cli.model import Model, build, read
+from nystream.cli.resuming import read
+from nystream.cli.rows import open_rows
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Result, prequential
 from nystream.evaluate.result import check_form
-from nystream.learners.base import Learner
 from nystream.metrics import Weights
+from nystream.model import Model
+from nystream.tasks import algorithm
 from nystream.types import Array
 
-__all__ = ["parsed", "run"]
+__all__ = ["run"]
 
+SHARES = {"of_mean": "that of the mean", "of_last": "that of no change"}
+"""What squared errors are shown as shares of."""
 MOST_PARTS = 4
 """Parts of a learner that are named when it has finished."""
 
@@ -34,6 +38,8 @@ def run(
     settings: opt.Settings = None,
     target: opt.Target = None,
     columns: opt.Columns = None,
+    drop: opt.Drop = None,
+    kind: opt.Kinds = None,
     task: opt.Task = None,
     metrics: opt.Metrics = None,
     save: opt.Save = None,
@@ -47,6 +53,7 @@ def run(
     seed: opt.Seed = 0,
     delay: opt.Delay = 0,
     block: opt.Block = 256,
+    on_error: opt.OnError = "raise",
     result: opt.Readings = None,
     report: opt.Report = None,
     data: opt.Data = None,
@@ -54,25 +61,24 @@ def run(
 ) -> None:
     """Learn from a stream, one pass, predicting each row before its label is used."""
     _check_together(learner, settings, sigma, save, resume, test)
+    if resume is not None and (drop or kind or task):
+        raise ValueError("--initial goes on with the columns and the task of the saved model: leave out --drop, --kind "
+                         "and --task")  # fmt: skip
     _check_targets(save, result)
     pages.check(report)
     model = read(resume) if resume else None
-    kind, names = (model.task, model.names_) if model else (task, None)
+    only, width = opt.columns_of(columns)
+    wanted = target or (_own_target(model) if model is not None else None)
+    found = open_rows(source, target=wanted, width=width, rows=rows, shuffle=shuffle, data=data)
     look = model is None and learner is not None and sigma is None  # a kernel width has to be found
-    reading = opt.reading(target, columns)
-    examples = opened(
-        source, task=kind, names=names, rows=rows, shuffle=shuffle, block=block, look=look, data=data, **reading
-    )
+    kinds = opt.kinds_of(kind)
+    examples = opened(found, task=task, model=model, block=block, look=look, kinds=kinds, drop=drop or (), columns=only)
     if model is None:
-        width = sigma if sigma is not None else examples.width(standardized=standardize) if look else 1.0
-        found = list(examples.stream.columns) if examples.stream.columns else None
-        model = build(learner, examples.task, found, width, seed, parsed(settings or []), standardize)
-        examples.names = model.names_
-    else:
-        _check_columns(model, examples)
-    if not model.learner_.missing:
-        who = _innermost(model.learner)
-        examples.refusal = f"{who} takes no missing values: fill or remove such rows, or leave out --learner"
+        sigma = sigma if sigma is not None else examples.width(standardized=standardize) if look else 1.0
+        pattern = build(
+            learner, examples.task, opt.settings_of(settings), sigma=sigma, seed=seed, standardize=standardize
+        )
+        model = Model(pattern, examples.schema, on_error=on_error)
     finished = _learn(
         model, examples, metrics, predictions, test=test, delay=delay, block=block, quiet=quiet, more=report is not None
     )
@@ -82,9 +88,9 @@ def run(
     if finished is not None and result is not None:
         finished.save(result)
     if finished is not None and report is not None:
-        about = {"source": examples.stream.name, "task": examples.task, "columns": f"{examples.d:,}", "seed": str(seed)}
-        about |= pages.explained({finished.name: model.learner_})
-        pages.write(finished, report, f"{finished.name}: {examples.stream.name}", about)
+        about = {"source": examples.name, "task": examples.task, "columns": f"{examples.d:,}", "seed": str(seed)}
+        about |= pages.explained({finished.name: model})
+        pages.write(finished, report, f"{finished.name}: {examples.name}", about)
         _say(f"wrote {report}", quiet)
 
 
@@ -104,21 +110,23 @@ def _learn(
     usual = "accuracy" if data.task == "classification" else "mse"
     told = [name for name in metrics or [] if name != Weights.name] or [usual]
     names = list(dict.fromkeys([*told, *(metrics or [])]))
-    _say(f"{data.stream.name}: {data.task}, {model.learner_!r}", quiet)
+    shares = SHARES if data.task == "regression" else {}
+    _say(f"{data.name}: {data.task}, {model.inner!r}", quiet)
     began = time.perf_counter()
     report = _Report(told, began, quiet, between=more)
     with _writing(predictions) as file:
-        watched = cast(Learner, _Watched(model, file, test))
         try:
             finished = prequential(
                 _Stoppable(data),
-                watched,
-                pages.metrics(names) if more else [*names, "size"],
+                model,
+                list(dict.fromkeys([*(pages.metrics(names) if more else [*names, "size"]), *shares])),
                 every="logarithmic" if more else "doubling",
                 block=block,
                 delay=delay,
                 progress=report,
-                name=_innermost(model.learner),
+                name=algorithm(model.inner),
+                learn=not test,
+                watch=None if file is None else _writer(model, file),
             )
             if file is not None:
                 file.flush()
@@ -127,8 +135,11 @@ def _learn(
     seconds = time.perf_counter() - began
     stopped = " (stopped)" if finished.interrupted else ""
     summary = ", ".join(f"{m} {finished.final[m]:.6g}" for m in told)
-    _say(f"{finished.rows} rows in {seconds:.2f} s{stopped}: {summary}; {model.learner_.nbytes:,} bytes", quiet)
-    _say_parts(model.learner_, quiet)
+    of = [f"{finished.final[m]:.3g} of {what}" for m, what in shares.items() if finished.final[m] == finished.final[m]]
+    summary += f" (squared error: {', '.join(of)})" if of else ""
+    _say(f"{finished.rows} rows in {seconds:.2f} s{stopped}: {summary}; {model.nbytes:,} bytes", quiet)
+    _say_counts(model, quiet)
+    _say_parts(model, quiet)
     return finished
 
 
@@ -145,7 +156,7 @@ class _Stoppable:
         for kind in (signal.SIGINT, signal.SIGTERM):
             signal.signal(kind, self._stop)
 
-    def blocks(self, size: int) -> Iterator[tuple[Array, Array]]:
+    def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
         rows = self._data.blocks(size)
         while True:
             self._waiting = True
@@ -161,39 +172,6 @@ class _Stoppable:
         if self._asked or self._waiting:
             raise KeyboardInterrupt
         self._asked = True
-
-
-class _Watched:
-    """The learner as the evaluation loop sees it: predictions are written out, and with --test nothing is learnt."""
-
-    def __init__(self, model: Model, file: IO[str] | None, test: bool) -> None:
-        self._model, self._file, self._test = model, file, test
-        self._inner: Learner = model.learner_
-
-    def run(self, X: Array, Y: Any) -> Array:
-        P = self._inner.predict(X) if self._test else self._inner.run(X, Y)
-        self._write(P)
-        return P
-
-    def predict(self, X: Array) -> Array:
-        P = self._inner.predict(X)
-        self._write(P)
-        return P
-
-    def step(self, x: Array, y: Any) -> Any:
-        return None if self._test else self._inner.step(x, y)
-
-    def _write(self, P: Array) -> None:
-        if self._file is not None:
-            self._file.writelines(line + "\n" for line in self._model.said(P))
-            if self._file is sys.stdout:
-                self._file.flush()  # the next program may be waiting for it
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    def __repr__(self) -> str:
-        return repr(self._inner)
 
 
 class _Report:
@@ -216,29 +194,38 @@ class _Report:
         _say("".join(f"{cell:>14}" for cell in cells), self._quiet)
 
 
-def parsed(settings: list[str]) -> dict[str, Any]:
-    """`name=value` pairs; a value is JSON where it can be (numbers, true, null, lists), text otherwise."""
-    values: dict[str, Any] = {}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals or not name:
-            raise ValueError(f"--set takes name=value, got {setting!r}")
-        try:
-            values[name] = json.loads(text)
-        except json.JSONDecodeError:
-            values[name] = text
-    return values
+def _writer(model: Model, file: Any) -> Callable[[Array], None]:
+    """Writes predictions as text, one line each; of several targets with commas."""
+
+    def write(P: Array) -> None:
+        answers = model.answers(P)
+        if answers.dtype == object:
+            lines = ["?" if name is None else str(name) for name in answers]
+        else:
+            lines = [",".join(f"{v:.10g}" for v in row) for row in answers.reshape(len(answers), -1)]
+        file.writelines(line + "\n" for line in lines)
+        if file is sys.stdout:
+            file.flush()  # the next program may be waiting for it
+
+    return write
 
 
-def _innermost(learner: Any) -> str:
-    """The name of the algorithm inside scaling and class codes."""
-    inner = getattr(learner, "learner", None)
-    return _innermost(inner) if isinstance(inner, Learner) else type(learner).__name__
+def _own_target(model: Model) -> list[str] | None:
+    schema = model.schema_ or model.schema
+    return None if schema is None else schema.targets or None
 
 
-def _say_parts(learner: Learner, quiet: bool) -> None:
+def _say_counts(model: Model, quiet: bool) -> None:
+    """What was not learnt, and what was not believed."""
+    if model.n_unlabelled:
+        _say(f"{model.n_unlabelled:,} rows without a label were predicted and not learnt", quiet)
+    if model.n_misfits:
+        _say(f"{model.n_misfits:,} values did not fit their columns and count as missing", quiet)
+
+
+def _say_parts(model: Model, quiet: bool) -> None:
     """What a learner made of parts relies on now, the heaviest first."""
-    weights = Weights.parts_of(learner)
+    weights = model.weights() if model.learner_ is not None and model.can("weights") else {}
     if weights and not quiet:
         heaviest = sorted(weights, key=lambda part: -abs(weights[part]))[:MOST_PARTS]
         rest = ", ..." if len(weights) > MOST_PARTS else ""
@@ -269,14 +256,6 @@ def _check_targets(save: Path | None, result: Path | None) -> None:
     if result is not None:
         check_form(result)
         persist.check_target(result)
-
-
-def _check_columns(model: Model, data: Source) -> None:
-    columns = list(data.stream.columns) if data.stream.columns else None
-    if model.columns and columns and model.columns != columns:
-        raise ValueError(
-            f"the model was trained on columns {', '.join(model.columns)}; the file has {', '.join(columns)}"
-        )
 
 
 def _writing(predictions: str | None) -> Any:

@@ -1,202 +1,245 @@
-"""Where the rows come from: a file, standard input, a dataset or a generator, and what kind of labels they carry."""
+"""What a source holds: its first rows tell kinds of columns, the task and a kernel width, before anything is learnt."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from nystream import datasets
-from nystream.streams import Stream, open_stream
+from nystream.cli.rows import Block, Rows
+from nystream.model import Model
+from nystream.scaling.distance import median_distance
+from nystream.schema import Schema
+from nystream.tables.kinds import looked
+from nystream.tables.reading import Table
+from nystream.tables.targets import MOST_CLASSES, class_names, columns_of, first_label, task_of
+from nystream.tables.values import converted
 from nystream.types import Array
 
-__all__ = ["Source", "median_distance", "opened"]
+__all__ = ["Source", "opened"]
 
-DATASET = "dataset:"
-"""What a source begins with that names a public dataset."""
 PEEK = 1000
-"""Rows looked at before learning starts, to tell classes from numbers and to choose a kernel width."""
-MOST_CLASSES = 20
-"""Whole-number targets with more values than this among the first rows are taken for regression."""
-ENOUGH = 20
-"""Rows from which on two fractional targets, and no third, are taken for classes."""
+"""Rows looked at before learning starts."""
+WIDE = 400
+"""Rows between which distances are measured for a kernel width."""
+TASKS = ("regression", "classification")
 
 
 @dataclass
 class Source:
-    """A stream whose first rows were looked at; `blocks` gives all of them, labels as numbers a learner takes.
+    """Rows with their schema. `blocks` gives all of them once, labels as a model takes them."""
 
-    Missing values are nan, or refused if there is a `refusal`: who does not take them, and what can be done.
-    """
+    rows: Rows
+    schema: Schema
+    first: list[Block]
+    rest: Iterator[Block]
 
-    stream: Stream
-    task: str
-    first: tuple[Array, Array]
-    rest: Iterator[tuple[Array, Array]]
-    names: list[Any] = field(default_factory=list)
-    refusal: str | None = None
+    @property
+    def name(self) -> str:
+        return self.rows.name
 
-    def blocks(self, size: int) -> Iterator[tuple[Array, Array]]:
-        """One pass, in blocks of at most `size` rows. A source is read once."""
-        row = 0
-        for X, Y in chain([self.first], self.rest):
-            if self.refusal is not None:
-                self._check(X, row)
-            for i in range(0, len(X), size):
-                yield X[i : i + size], self._numbered(Y[i : i + size])
-            row += len(X)
-
-    @classmethod
-    def of(
-        cls,
-        stream: Stream,
-        task: str | None = None,
-        names: list[Any] | None = None,
-        block: int = 256,
-        look: bool = True,
-    ) -> Source:
-        """Look at a stream's first rows; at one block only where neither `look` nor the task asks for more."""
-        if task not in (None, "regression", "classification"):
-            raise ValueError(f"--task is regression or classification, not {task!r}")
-        pieces = stream.blocks(block)
-        X, Y = _first_rows(pieces, PEEK if look or not (task or stream.task) else 1)
-        if not len(X):
-            raise ValueError(f"{stream.name} has no rows")
-        task = task or stream.task or _guess(Y)
-        _check_labels(stream, task, Y)
-        return cls(stream, task, (X, Y), pieces, names if names is not None else [])
+    @property
+    def task(self) -> str:
+        return str(self.schema.task)
 
     @property
     def total(self) -> int | None:
         """Rows, where the source knows."""
-        return self.stream.n
+        return self.rows.total
 
     @property
     def d(self) -> int:
-        """Columns."""
-        return self.first[0].shape[1]
+        """Columns in use."""
+        return len(self.schema.names)
+
+    def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
+        """One pass, in blocks of at most `size` rows. A source is read once."""
+        for block in chain(self.first, self.rest):
+            for i in range(0, len(block.rows), size):
+                labels = None if block.labels is None else block.labels[i : i + size]
+                yield block.rows[i : i + size], labels
+
+    def numbers(self) -> Array:
+        """The first rows as a learner gets them."""
+        rows = _joined([block.rows for block in self.first])
+        columns, n, _ = self.schema.columns_of(rows, on_error="missing", report=lambda names: None)
+        X: Array = self.schema.encoder().encode(columns, n)
+        return X
 
     def width(self, standardized: bool = False) -> float:
         """A kernel width on the scale of the first rows, or of what they are once standardised."""
-        X = self.first[0]
+        X = self.numbers()
         X = X[~np.isnan(X).any(axis=1)]
         if standardized and len(X):
             spread = X.std(axis=0)
             X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        return median_distance(X)
-
-    def _check(self, X: Array, start: int) -> None:
-        holes = np.argwhere(np.isnan(X))
-        if len(holes):
-            row, j = holes[0].tolist()
-            column = repr(self.stream.columns[j]) if self.stream.columns else j + 1
-            raise ValueError(f"{self.stream.name}, row {start + row + 1}: column {column} is missing; {self.refusal}")
-
-    def _numbered(self, Y: Array) -> Array:
-        """Class values as their places in `names`, which grows as new ones appear."""
-        if self.task != "classification":
-            return Y
-        if bool(np.isnan(Y).any()):
-            raise ValueError(f"{self.stream.name} has rows without a label; remove them")
-        labels = self.stream.labels
-        values = [labels[int(y)] for y in Y] if labels is not None else [_plain(y) for y in Y.tolist()]
-        place = {name: k for k, name in enumerate(self.names)}
-        for value in values:
-            if value not in place:
-                place[value] = len(self.names)
-                self.names.append(value)
-        return np.array([place[value] for value in values], dtype=np.float64)
+        return median_distance(X[:WIDE])
 
 
 def opened(
-    spec: str,
+    rows: Rows,
     *,
-    task: str | None,
-    names: list[Any] | None = None,
-    rows: int | None = None,
-    shuffle: int | None = None,
+    task: str | None = None,
+    model: Model | None = None,
     block: int = 256,
-    standardize: bool = False,
     look: bool = True,
-    data: Path | None = None,
-    **options: Any,
+    kinds: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
 ) -> Source:
-    """Open a stream, missing values as nan, and look at its first rows."""
-    known = spec.startswith(DATASET)
-    stream = _dataset(spec, data, options) if known else open_stream(spec, missing="nan", **options)
-    if shuffle is not None:
-        stream = stream.shuffle(shuffle)
-    if rows is not None:
-        stream = stream.take(rows)
-    elif stream.endless:
-        raise ValueError(f"{stream.name} is endless; say how many rows to take with --rows")
-    return Source.of(stream.standardize() if standardize else stream, task, names, block, look)
+    """Look at the first rows, at one block only where neither `look` nor an unknown task asks for more.
+
+    The schema is that of the `model`, if there is one, and is told from the rows otherwise.
+    """
+    if task not in (None, *TASKS):
+        raise ValueError(f"--task is regression or classification, not {task!r}")
+    pieces = rows.blocks(block)
+    known = model is not None or (rows.numeric and bool(task or rows.task))
+    first = _first(pieces, 1 if known and not look else PEEK)
+    if not first:
+        raise ValueError(f"{rows.name} has no rows")
+    whole = Block(_joined([b.rows for b in first]), _joined([b.labels for b in first]))
+    if model is not None:
+        schema, numeric = _of_model(model, rows, whole)
+    else:
+        numeric = _numeric(whole.labels)
+        labels = _typed(whole, rows.targets, numeric)
+        task = task or rows.task or ("regression" if labels is None else task_of(columns_of(labels, len(whole.rows))))
+        _check_labels(rows.name, task, labels, numeric)
+        schema = _told(rows, whole, task, kinds, drop, columns)
+    typed = (Block(b.rows, _typed(b, rows.targets, numeric)) for b in chain(first, pieces))
+    return Source(rows, schema, [next(typed) for _ in first], typed)
 
 
-def _dataset(spec: str, data: Path | None, options: dict[str, Any]) -> Stream:
-    """`dataset:NAME`, or `dataset:NAME:PART`."""
-    if options:
-        raise ValueError(f"{spec} knows its columns and its target; leave out --target and --columns")
-    name, _, part = spec.removeprefix(DATASET).partition(":")
-    return datasets.stream(name, part or "all", data=data)
-
-
-def median_distance(X: Array) -> float:
-    """Median of the non-zero distances between at most 400 rows: a kernel width on the scale of the data."""
-    X = X[:400]
-    if not len(X):
-        return 1.0
-    squares = np.maximum((X * X).sum(1)[:, None] + (X * X).sum(1) - 2 * X @ X.T, 0)
-    apart = squares[np.triu_indices(len(X), 1)]
-    apart = apart[apart > 1e-12 * max(float(squares.max()), 1e-300)]
-    return float(np.sqrt(np.median(apart))) if len(apart) else 1.0
-
-
-def _first_rows(pieces: Iterator[tuple[Array, Array]], rows: int) -> tuple[Array, Array]:
-    """The first blocks, until there are so many rows."""
-    blocks: list[tuple[Array, Array]] = []
-    for X, Y in pieces:
-        blocks.append((X, Y))
-        if sum(len(X) for X, _ in blocks) >= rows:
-            break
-    if not blocks:
-        return np.empty((0, 1)), np.empty(0)
-    return np.concatenate([X for X, _ in blocks]), np.concatenate([Y for _, Y in blocks])
-
-
-def _check_labels(stream: Stream, task: str, Y: Array) -> None:
-    """Refuse labels of the wrong kind."""
-    if task == "regression":
-        if stream.labels is not None:
+def _told(
+    rows: Rows,
+    whole: Block,
+    task: str,
+    kinds: Mapping[str, str] | None,
+    drop: Sequence[str],
+    columns: Sequence[str] | None,
+) -> Schema:
+    """The schema that the first rows tell."""
+    table = whole.rows
+    targets: Any = rows.targets[0] if len(rows.targets) == 1 else rows.targets or None
+    if not isinstance(table, Table):
+        names = rows.columns or [str(j) for j in range(table.shape[1])]
+        if not (kinds or drop or columns):
+            return Schema(names, None, task)
+        table = Table({name: table[:, j] for j, name in enumerate(names)}, len(table))
+    only = _listed(columns or (), table) or None
+    found = Schema.of(table, targets, kinds, _listed(drop, table), columns=only, task=task)
+    other = [name for name in found.names if found.columns[name] not in ("number", "boolean")]
+    if other:
+        try:
+            found.encoder()
+        except ValueError:
+            what = found.columns[other[0]]
+            example = found.looks_[other[0]][0]
             raise ValueError(
-                f"the targets of {stream.name} are names ({', '.join(map(str, stream.labels[:5]))}), not numbers: that "
-                "is classification"
+                f"{rows.name}: column {other[0]!r} is a {what} ({example!r}), not a number; leave it out: "
+                f"--drop {','.join(other)}"
+            ) from None
+    return found
+
+
+def _listed(words: Sequence[str], table: Table) -> list[str]:
+    """Names of columns; a word that is none may be several with commas."""
+    return [name for word in words for name in ([word] if word in table.columns else word.split(","))]
+
+
+def _of_model(model: Model, rows: Rows, whole: Block) -> tuple[Schema, bool]:
+    """The schema that the model has; whether labels are numbers to it."""
+    schema = model.schema_ or model.schema
+    if schema is None or schema.task is None:
+        raise ValueError("the model has learnt nothing yet; begin a new one")
+    asked, own = rows.targets, schema.targets
+    if asked and own and asked != own:
+        raise ValueError(
+            f"the model predicts {', '.join(map(repr, own))}, not {', '.join(map(repr, asked))}; name its own target, "
+            "or begin a new model (leave out --initial)"
+        )
+    there = rows.columns
+    if isinstance(whole.rows, Table) and whole.rows.named and not set(there) & set(schema.names):
+        raise ValueError(
+            f"the model was trained on columns {', '.join(schema.names)}; {rows.name} has {', '.join(there)}"
+        )
+    numeric = schema.task == "regression" or not all(isinstance(name, str) for name in model.classes)
+    if whole.labels is not None and numeric != _numeric(whole.labels) and _some(whole.labels):
+        if schema.task == "regression":
+            _check_labels(rows.name, "regression", whole.labels, numeric=False)
+        kinds = ("names", "numbers") if numeric else ("numbers", "names")
+        raise ValueError(
+            f"the targets of {rows.name} are {kinds[0]}, the classes of the model are {kinds[1]} "
+            f"({', '.join(map(str, model.classes[:5]))}); begin a new model (leave out --initial)"
+        )
+    return schema, numeric
+
+
+def _some(labels: Any) -> bool:
+    """Whether there is a label at all."""
+    return any(first_label(part) is not None for part in columns_of(labels, len(labels)))
+
+
+def _numeric(labels: Any) -> bool:
+    """Whether labels are numbers, perhaps written as text."""
+    if labels is None:
+        return True
+    parts = list(labels.columns.values()) if isinstance(labels, Table) else columns_of(labels, len(labels))
+    return all(looked(part).kind == "number" for part in parts)
+
+
+def _typed(block: Block, targets: Sequence[str], numeric: bool) -> Any:
+    """Labels as numbers, where they are that; else as they are."""
+    if block.labels is None or not numeric or isinstance(block.labels, np.ndarray):
+        return block.labels
+    place = block.rows.place if isinstance(block.rows, Table) else None
+    if isinstance(block.labels, Table):
+        parts = [converted(part, "number", name, place=place)[0] for name, part in block.labels.columns.items()]
+        return np.column_stack(parts)
+    return converted(block.labels, "number", targets[0] if targets else "y", place=place)[0]
+
+
+def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:
+    """Refuse labels of the wrong kind."""
+    if labels is None:
+        raise ValueError(f"{name} has no target")
+    if task == "regression":
+        if not numeric:
+            names = dict.fromkeys(str(v) for v in class_names(columns_of(labels, len(labels))[0]) if v is not None)
+            raise ValueError(
+                f"the targets of {name} are names ({', '.join(list(names)[:5])}), not numbers: that is classification"
             )
         return
-    if Y.ndim == 2:
-        raise ValueError(f"several targets are regression; {stream.name} has {Y.shape[1]}")
-    values = np.unique(Y)
-    if len(values) > MOST_CLASSES and bool((values != np.floor(values)).any()):
-        raise ValueError(
-            f"{stream.name} has {len(values)} different targets among its first {len(Y)}, such as {values[0]:g}: these "
-            "are no classes, that is regression"
-        )
+    parts = columns_of(labels, len(labels))
+    if len(parts) > 1:
+        raise ValueError(f"several targets are regression; {name} has {len(parts)}")
+    if numeric:
+        Y = np.asarray(parts[0], dtype=np.float64)
+        values = np.unique(Y[~np.isnan(Y)])
+        if len(values) > MOST_CLASSES and bool((values != np.floor(values)).any()):
+            raise ValueError(
+                f"{name} has {len(values)} different targets among its first {len(Y)}, such as {values[0]:g}: these "
+                "are no classes, that is regression"
+            )
 
 
-def _guess(Y: Array) -> str:
-    """A few whole numbers are classes; so are two values of any kind, where there are rows enough to tell."""
-    if Y.ndim == 2:
-        return "regression"
-    values = np.unique(Y)
-    whole = bool((values == np.floor(values)).all())
-    two = len(values) == 2 and len(Y) >= ENOUGH
-    return "classification" if two or (whole and len(values) <= MOST_CLASSES) else "regression"
+def _first(pieces: Iterator[Block], rows: int) -> list[Block]:
+    """The first blocks, until there are so many rows."""
+    found: list[Block] = []
+    for piece in pieces:
+        found.append(piece)
+        if sum(len(b.rows) for b in found) >= rows:
+            break
+    return found
 
 
-def _plain(y: float) -> Any:
-    """3.0 is shown, and kept, as 3."""
-    return int(y) if float(y).is_integer() else y
+def _joined(parts: list[Any]) -> Any:
+    if not parts or parts[0] is None:
+        return None
+    if isinstance(parts[0], Table):
+        return Table.joined(parts)
+    return [v for part in parts for v in part] if isinstance(parts[0], list) else np.concatenate(parts)

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from nystream import datasets, persist
 from nystream.cli import options as opt
 from nystream.cli.pictures import Movie, SideBySide, Writer, write_mask
-from nystream.cli.source import DATASET
+from nystream.cli.rows import DATASET
 from nystream.kernels import Gaussian
 from nystream.metrics.roc import ROC
 from nystream.params import at_least, positive

@@ -86,25 +86,25 @@ class Ensemble(Learner):
         return P
 
     def _check(self, X: Array, learnt: int) -> None:
+        self._check_room(learnt)
         for expert in self.experts_:
             expert._check(X, learnt)
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         self._check(x[None], 1)
-        self._admit(1, float(np.abs(y).max()))
+        self._note(float(np.abs(y).max()))
         return self._mixed(self._panel.step(x, y), y[None])[0]
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        self._admit(len(X), float(np.abs(Y).max()))
+        self._note(float(np.abs(Y).max()))
         P = np.empty_like(Y)
         for i in range(0, len(X), BLOCK):
             part = slice(i, i + BLOCK)
             P[part] = self._mixed(self._panel.run(X[part], Y[part]), Y[part])
         return P
 
-    def _admit(self, rows: int, largest: float) -> None:
-        """Refuse more rows than a learner has room for; warn at the first label beyond `bound`."""
-        self._check_room(rows)
+    def _note(self, largest: float) -> None:
+        """Warn at the first label beyond `bound`."""
         if largest > self.bound >= self.largest_:
             warnings.warn(
                 f"a label is outside [-bound, bound] with bound={self.bound!r}: learning goes on, but the regret "

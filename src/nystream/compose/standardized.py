@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from nystream.compose.wrapper import Wrapper
 from nystream.learners.base import Learner
 from nystream.scaling import RunningScale
@@ -60,6 +62,10 @@ class Standardized(Wrapper):
     def _widen(self, d: int) -> None:
         super()._widen(d)
         self.scale_.widen(d)
+
+    def _check(self, X: Array, learnt: int) -> None:
+        self.scale_.check(X)
+        self.learner_._check(np.zeros((1, self.d_)), learnt)  # scaled rows are never large: what counts is their number
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         mark = self.scale_.mark()

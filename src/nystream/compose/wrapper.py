@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from nystream.inputs import as_block, as_labels, as_row
+from nystream.inputs import as_block, as_labels, as_row, as_weights
 from nystream.learners.abilities import Abilities
 from nystream.learners.base import Learner
 from nystream.losses import Loss
@@ -172,8 +172,9 @@ class Wrapper(Learner):
         if not self.d_:
             raise ValueError(f"this {self._kind} has seen no example yet")
         Y = as_labels(Y, self.labels, len(X), self.classes)
-        self._inner.unlearn(X, Y, weights)
-        self.n_seen_ -= len(X)
+        w = as_weights(weights, len(X))
+        self._inner.unlearn(X, Y, w)
+        self.n_seen_ -= len(X) if w is None else int(np.count_nonzero(w))
         return self
 
     def add_outputs(self, combination: Array) -> None:

@@ -11,6 +11,7 @@ from nystream.evaluate.prequential import Every, MetricsLike, evaluate
 from nystream.evaluate.trial import Snapshot, Trial
 from nystream.learners.base import Learner
 from nystream.metrics.names import as_metrics
+from nystream.model import Model
 from nystream.params import at_least
 from nystream.types import Stream
 
@@ -19,7 +20,7 @@ __all__ = ["compare"]
 
 def compare(
     stream: Stream | tuple[Any, Any],
-    learners: Mapping[str, Learner] | Iterable[Learner],
+    learners: Mapping[str, Learner | Model] | Iterable[Learner | Model],
     metrics: MetricsLike,
     *,
     every: Every = 1000,
@@ -64,7 +65,7 @@ def compare(
     return Comparison(evaluate(stream, trials, every=every, block=block, limit=limit, progress=progress))
 
 
-def _named(learners: list[Learner]) -> dict[str, Learner]:
+def _named(learners: list[Learner | Model]) -> dict[str, Learner | Model]:
     totals = Counter(type(learner).__name__ for learner in learners)
     seen: Counter[str] = Counter()
     named = {}

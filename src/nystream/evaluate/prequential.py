@@ -13,9 +13,11 @@ from nystream.learners.base import Learner
 from nystream.metrics.base import Metric
 from nystream.metrics.meters import Meter
 from nystream.metrics.names import as_metrics
+from nystream.model import Model
 from nystream.params import at_least
 from nystream.streams.in_memory import as_stream
-from nystream.types import Stream
+from nystream.tables.reading import Table
+from nystream.types import Array, Stream
 
 __all__ = ["Every", "MetricsLike", "evaluate", "prequential"]
 
@@ -25,7 +27,7 @@ MetricsLike: TypeAlias = "str | Metric | Meter | Iterable[str | Metric | Meter]"
 
 def prequential(
     stream: Stream | tuple[Any, Any],
-    learner: Learner,
+    learner: Learner | Model,
     metrics: MetricsLike,
     *,
     every: Every = 1000,
@@ -34,6 +36,8 @@ def prequential(
     limit: int | None = None,
     progress: Callable[[Snapshot], None] | None = None,
     name: str | None = None,
+    learn: bool = True,
+    watch: Callable[[Array], None] | None = None,
 ) -> Result:
     """Test, then train, over a stream; read the metrics every so many rows.
 
@@ -46,8 +50,8 @@ def prequential(
     ----------
     stream : Stream or (X, Y)
         Anything with `blocks(size)`, or a pair of arrays.
-    learner : Learner
-        Trained in place.
+    learner : Learner or Model
+        Trained in place. A model is given blocks as they come, of tables or numbers, with labels as people have them.
     metrics : str, Metric, Meter or several of them
         Names are those of `nystream.metrics.METRICS`; "mse@1000" is the metric over the last 1000 rows.
     every : int, "doubling" or "logarithmic", default 1000
@@ -65,6 +69,10 @@ def prequential(
         Called at every reading with a `Snapshot` (name, n, seconds, values).
     name : str, optional
         Name in tables and plots; the learner's class otherwise.
+    learn : bool, default True
+        False: the learner predicts and learns nothing.
+    watch : callable, optional
+        Called with the predictions of each block, as the learner gave them.
 
     Examples
     --------
@@ -83,7 +91,8 @@ def prequential(
     approach. Journal of the Royal Statistical Society A 147(2), 1984.
     Gama, Sebastiao, Rodrigues. On evaluating stream learning algorithms. Machine Learning 90(3), 2013 (windows).
     """
-    trial = Trial(name or type(learner).__name__, learner, as_metrics(metrics), at_least("delay", delay, 0))
+    title = name or type(learner).__name__
+    trial = Trial(title, learner, as_metrics(metrics), at_least("delay", delay, 0), learn=learn, watch=watch)
     return evaluate(stream, [trial], every=every, block=block, limit=limit, progress=progress)[0]
 
 
@@ -164,6 +173,10 @@ def _blocks(stream: Stream | tuple[Any, Any], size: int) -> Iterator[tuple[Any, 
     """
     if isinstance(stream, tuple) or not callable(getattr(stream, "blocks", None)):
         stream = as_stream(stream)
-    for X, Y in stream.blocks(size):
+    blocks: Iterator[tuple[Any, Any]] = stream.blocks(size)
+    for X, Y in blocks:
+        if isinstance(X, Table):
+            yield X, Y
+            continue
         X, Y = np.asarray(X), None if Y is None else np.asarray(Y)
         yield np.ascontiguousarray(X, dtype=np.float64) if X.dtype.kind in "fiu" else X, Y

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from nystream.evaluate.result import Column, Result
+from nystream.evaluate.tabled import Tabled
 from nystream.learners.base import Learner
 from nystream.learners.links import LINKS
 from nystream.metrics.base import Metric
 from nystream.metrics.meters import Meter, Progress
+from nystream.model import Model
 from nystream.types import Array
 
 __all__ = ["Snapshot", "Trial"]
@@ -29,6 +31,10 @@ class Forecaster(Protocol):
     def step(self, x: Any, y: Any = None) -> Any: ...
     def run(self, X: Any, Y: Any = None) -> Array: ...
     def can(self, ability: str) -> bool: ...
+    @property
+    def labels(self) -> str: ...
+    @property
+    def link(self) -> str | None: ...
 
 
 class Snapshot(NamedTuple):
@@ -43,6 +49,9 @@ class Snapshot(NamedTuple):
 class Trial:
     """A learner, its metrics, and its readings so far.
 
+    A learner is given numbers; a `Model` tables, and labels as people have them: rows without one are predicted and not
+    scored. Without `learn` nothing is learnt. `watch` is called with the outputs of each block.
+
     With `delay` = k > 0, the label of row t arrives after row t + k was predicted: each row is predicted on arrival
     (`predict`), and the row k before it is learnt afterwards (`step`).
 
@@ -51,40 +60,69 @@ class Trial:
     are refused.
     """
 
-    def __init__(self, name: str, learner: Learner, metrics: Sequence[Metric | Meter], delay: int = 0) -> None:
+    def __init__(
+        self,
+        name: str,
+        learner: Learner | Model,
+        metrics: Sequence[Metric | Meter],
+        delay: int = 0,
+        *,
+        learn: bool = True,
+        watch: Callable[[Array], None] | None = None,
+    ) -> None:
         self.name = name
         self.learner = learner
         self.metrics = metrics
         self.delay = delay
+        self.learn = learn
+        self.watch = watch
         self.n = 0
         self.seconds = 0.0
         self.readings: list[dict[str, float]] = []
         self._read_at = 0
-        self._pending: deque[tuple[Array, Any]] = deque()
-        _check(name, learner, metrics)
+        self._pending: deque[tuple[Any, Any]] = deque()
+        self._told: Any = Tabled(learner) if isinstance(learner, Model) else learner
+        _check(name, self._told, metrics)
         wanted = any(isinstance(m, Metric) and m.takes == "probability" for m in metrics)
-        self._odds = LINKS.get(learner.link or "") if wanted else None
+        self._odds = LINKS.get(self._told.link or "") if wanted else None
         self._ask: Callable[[Array], Array] | None = None
         if wanted and self._odds is None:
-            self._ask = learner.probabilities
+            self._ask = self._told.probabilities
 
-    def feed(self, X: Array, Y: Any) -> None:
+    def feed(self, X: Any, Y: Any) -> None:
         """Rows in order: predicted before their labels are used, then learnt (at once, or `delay` rows later)."""
-        together = not self.delay and self._ask is None
-        P, Q = (self._timed(self.learner.run, X, Y), None) if together else self._one_by_one(X, Y)
+        labels = self._told.numbers(X, Y) if isinstance(self._told, Tabled) else Y
+        together = self._ask is None and not (self.delay and self.learn)
+        P, Q = (self._at_once(X, Y), None) if together else self._one_by_one(X, Y)
         if self._odds is not None:
             Q = self._odds(P[:, None] if P.ndim == 1 else P)
-        if Q is not None and self.learner.labels == "sign":
+            Q[np.isnan(Q).any(axis=1)] = 1.0 / Q.shape[1]  # nothing was known there: all alike
+        if Q is not None and self._told.labels == "sign":
             Q = Q[:, 1]
+        if self.watch is not None:
+            self.watch(P)
+        self._score(labels, P, Q)
+        self.n += len(X)
+
+    def _score(self, Y: Any, P: Array, Q: Array | None) -> None:
+        """Let the metrics see the rows that have a label."""
+        if isinstance(self._told, Tabled):
+            there = ~np.isnan(Y).any(axis=1)
+            Y, P, Q = Y[there], P[there], None if Q is None else Q[there]
+            if not len(Y):
+                return
         for metric in self.metrics:
             if isinstance(metric, Metric):
                 metric.update(Y, P if metric.takes == "prediction" else Q)
-        self.n += len(X)
+
+    def _at_once(self, X: Any, Y: Any) -> Array:
+        P: Array = self._timed(self._told.run, X, Y) if self.learn else self._timed(self._told.predict, X)
+        return P
 
     def finish(self) -> None:
         """Learn the rows whose labels were still on their way; they were predicted and scored already."""
         while self._pending:
-            self._timed(self.learner.step, *self._pending.popleft())
+            self._timed(self._told.step, *self._pending.popleft())
 
     def read(self) -> Snapshot:
         """Note the metrics at this row."""
@@ -122,35 +160,42 @@ class Trial:
         self.seconds += perf_counter() - began
         return answer
 
-    def _one_by_one(self, X: Array, Y: Any) -> tuple[Array, Array | None]:
+    def _one_by_one(self, X: Any, Y: Any) -> tuple[Array, Array | None]:
         """Predictions, and probabilities where the learner is to be asked, of rows that cannot go as one block."""
         P, Q = [], []
         for i in range(len(X)):
             x, y = X[i : i + 1], None if Y is None else Y[i : i + 1]
             if self._ask is not None:
-                Q.append(self._timed(self._ask, x) if self.learner.n_seen else self._even())
-            P.append(self._delayed(x, y) if self.delay else self._timed(self.learner.run, x, y))
+                Q.append(self._timed(self._ask, x) if self._told.n_seen else self._even())
+            P.append(self._delayed(x, y) if self.delay and self.learn else self._at_once(x, y))
         return _stacked(P, -np.inf), _stacked(Q, 0.0) if Q else None
 
-    def _delayed(self, x: Array, y: Any) -> Array:
-        p: Array = self._timed(self.learner.predict, x)
-        if not self.learner.n_seen:
+    def _delayed(self, x: Any, y: Any) -> Array:
+        p: Array = self._timed(self._told.predict, x)
+        if not self._told.n_seen:
             p = self._blank(p, y)
-        self._pending.append((x[0].copy(), None if y is None else y[0] if np.ndim(y) > 1 else float(y[0])))
+        self._pending.append((x, y) if isinstance(self._told, Tabled) else _single(x, y))
         if len(self._pending) > self.delay:
-            self._timed(self.learner.step, *self._pending.popleft())
+            self._timed(self._told.step, *self._pending.popleft())
         return p
 
     def _blank(self, p: Array, y: Any) -> Array:
         """Predictions of a learner that saw no label and cannot know yet how many outputs it will have."""
-        if self.learner.labels == "class":
-            return np.zeros((1, self.learner.classes or 2))
-        return np.zeros(y.shape) if self.learner.labels == "real" and np.ndim(y) == 2 else p
+        if isinstance(self._told, Tabled):
+            return p
+        if self._told.labels == "class":
+            return np.zeros((1, self._told.classes or 2))
+        return np.zeros(y.shape) if self._told.labels == "real" and np.ndim(y) == 2 else p
 
     def _even(self) -> Array:
         """Probabilities before any label: all alike."""
-        k = self.learner.classes or 2
+        k = self._told.classes or 2
         return np.full((1, k), 1.0 / k)
+
+
+def _single(x: Array, y: Any) -> tuple[Array, Any]:
+    """One row of a block and its label, as `step` takes them."""
+    return x[0].copy(), None if y is None else y[0] if np.ndim(y) > 1 else float(y[0])
 
 
 def _stacked(parts: list[Array], missing: float) -> Array:
@@ -163,7 +208,7 @@ def _stacked(parts: list[Array], missing: float) -> Array:
     return block
 
 
-def _check(name: str, learner: Learner, metrics: Sequence[Metric | Meter]) -> None:
+def _check(name: str, learner: Any, metrics: Sequence[Metric | Meter]) -> None:
     """Refuse a metric that cannot read this learner."""
     if isinstance(learner, type) or not isinstance(learner, Forecaster):
         raise TypeError(f"{name}: a learner has predict, step and run; got {learner!r}")

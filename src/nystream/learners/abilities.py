@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Self
 
+from nystream.tags import TAGS, class_of
 from nystream.types import Array
 
 __all__ = ["ABILITIES", "Abilities", "Unable"]
 
+ABILITIES = (
+    "probabilities",
+    "predict_interval",
+    "predict_quantile",
+    "std",
+    "leverage",
+    "averaged",
+    "regret",
+    "regret_bound",
+    "log_det",
+    "effective_dimension",
+    "online_dimension",
+    "merge",
+    "unlearn",
+    "add_outputs",
+    "weights",
+    "explain",
+    "importance",
+    "explain_row",
+    "alarms",
+)
+"""The names of all abilities."""
+LAYERS = ("learner", "auto", "compose")
+"""Where learners are, by the first word of their tags."""
 MOST_NAMED = 6
 """Learners that a refusal names."""
 REASONS = {"merge": "its state depends on the order of the examples"}
@@ -176,25 +200,14 @@ class Abilities:
             raise self._unable(ability)
 
     def _unable(self, ability: str) -> Unable:
-        able = sorted(set(_able(Abilities, ability)))
+        able = _able(ability)
         named = ", ".join(able[:MOST_NAMED]) + (f" and {len(able) - MOST_NAMED} more" if len(able) > MOST_NAMED else "")
         others = f"learners with `{ability}` are {named}" if able else f"no learner has `{ability}`"
         phrase = PHRASES.get(ability, f"has no {ability}")
         return Unable(f"{self._kind} {phrase}: {self.why_not(ability)}; {others}")
 
 
-ABILITIES: tuple[str, ...] = tuple(
-    name
-    for name in vars(Abilities)
-    if not name.startswith("_") and name not in ("can", "abilities") and callable(vars(Abilities)[name])
-)
-"""The names of all abilities, in the order of their declaration."""
-
-
-def _able(cls: type[Abilities], ability: str) -> Iterator[str]:
-    """Names of the learners that have the ability: classes that override the method and can be constructed."""
-    for kind in cls.__subclasses__():
-        family = ".families." in kind.__module__ or kind.__init__ is object.__init__  # part of learners, none itself
-        if not family and not kind.__name__.startswith("_") and kind._declares(ability):
-            yield kind.__name__
-        yield from _able(kind, ability)
+def _able(ability: str) -> list[str]:
+    """Names of the learners that have the ability: of all that can be in a file, those that override its method."""
+    kinds = [class_of(tag) for tag in TAGS if tag.partition("/")[0] in LAYERS]
+    return sorted(kind.__name__ for kind in kinds if issubclass(kind, Abilities) and kind._declares(ability))

@@ -38,7 +38,8 @@ class Learner(Abilities, Params):
     d_: int = 0
     outputs_: int = 1
     n_seen_: int = 0
-    _plain: str = ""  # kind of label, once a round has been learnt, where a label and an answer are one number
+    _plain: bool = False  # whether a label and an answer are one number, once a round has been learnt
+    _sign: bool = False  # whether that label is -1 or +1
 
     # -- what users call -------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> Array:
@@ -60,10 +61,7 @@ class Learner(Abilities, Params):
         if weight != 1.0:
             as_weights([weight], 1)
         p = self.step_clean(x, Y[0], float(weight))
-        if self.labels == "class" or len(p) > 1:
-            return p
-        self._plain = self.labels if self.d_ and self.labels in ("real", "sign") else ""
-        return float(p[0])
+        return p if self.labels == "class" or len(p) > 1 else float(p[0])
 
     def run(self, X: Any, Y: Any = None, weights: Any = None) -> Array:
         """`step` over the rows of X in order, as one block: the same predictions and the same model after it.
@@ -84,6 +82,10 @@ class Learner(Abilities, Params):
 
     def step_clean(self, x: Array, y: Array, weight: float = 1.0) -> Array:
         """`step` of a clean row (d,) with label y (K,), or (1,) with the number of a class: always (K,)."""
+        if self._plain and weight == 1.0 and len(y) == 1:
+            p = self._step(x, y, 1.0)
+            self.n_seen_ += 1
+            return p
         if weight != 1.0:
             self._check_weights(weight)
             if weight == 0:
@@ -98,6 +100,7 @@ class Learner(Abilities, Params):
         self.n_seen_ += 1
         if known < self.outputs_:
             p[known:] = -np.inf
+        self._plain, self._sign = self.outputs_ == 1 and self.labels in ("real", "sign"), self.labels == "sign"
         return p
 
     def run_clean(self, X: Array, Y: Array, weights: Array | None = None) -> Array:
@@ -217,7 +220,7 @@ class Learner(Abilities, Params):
 
     def _step_one(self, x: Array, y: Any) -> float | None:
         """`step` of a clean row with one number for a label; None, and nothing done, where y needs the full checks."""
-        label = clean_label(y, self._plain == "sign")
+        label = clean_label(y, self._sign)
         return None if label is None else float(self._step(x, label, 1.0)[0])
 
     def _check(self, X: Array, learnt: int) -> None:
@@ -279,11 +282,13 @@ class Learner(Abilities, Params):
     def _gained(self, outputs: int) -> None:
         """There are so many outputs more."""
         self.outputs_ += outputs
-        self._plain = ""
+        self._plain = False
 
     def widen(self, d: int) -> None:
         """From now on rows have d columns; the new ones count as 0 in every row seen so far."""
-        if self.d_:
+        if d < self.d_:
+            raise ValueError(f"rows have {self.d_} columns; they can get more, not fewer, got d={d!r}")
+        if self.d_ and d > self.d_:
             self._widen(d)
             self.d_ = d
 

@@ -92,8 +92,11 @@ class KernelRidge(LeastSquares, Learner):
     def _leverage(self, X: Array, T: Array | None = None) -> Array:
         return self.factor_.leverage(X, T)
 
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        self._check(x[None], 1)
+        return super()._step(x, y, weight)
+
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        self._check(X, len(X))
         P = np.empty_like(Y)
         w = np.ones(len(X)) if weights is None else weights
         row, before = 0, (self.factor_.mark(), self.meter_.totals_.copy(), self.meter_.columns_.copy())
@@ -174,6 +177,7 @@ class KernelRidge(LeastSquares, Learner):
             return self
         labels = (other.factor_.matrix @ other.e_.view) / other.factor_.scale[:, None]  # L e = sqrt(w) y
         self._prepare(other.d_, labels)
+        self._check(other.factor_.points, other.factor_.n)
         meter = copy.deepcopy(self.meter_)
         self._run(other.factor_.points, labels, other.factor_.scale**2)
         e = self.e_.view  # of the pool: best = lam |e|^2, and |f|^2 = |e|^2 - lam |L^-T e|^2

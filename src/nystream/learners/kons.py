@@ -139,7 +139,6 @@ class KONS(LossLearner):
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         if self._limit < math.inf and np.abs(Y).max(initial=0.0) > self._limit:
             self._warn_once()
-        self._check(X, len(X))
         P = np.empty((len(X), 1))
         mark = self._mark()
         try:

@@ -126,6 +126,8 @@ class PKAWV(LeastSquares, FeatureLearner):
         w = as_weights(weights, len(X))
         if Y.shape[1] != self.outputs_:
             raise ValueError(f"y has {Y.shape[1]} columns, but the learner was started with {self.outputs_}")
+        if w is not None and not w.all():  # rows of weight 0 were never learnt
+            X, Y, w = X[w > 0], Y[w > 0], w[w > 0]
         if len(X) > self.n_seen_:
             raise ValueError(f"{len(X)} rows cannot be unlearnt: only {self.n_seen_} were learnt")
         trial = copy.deepcopy(self.solver_)

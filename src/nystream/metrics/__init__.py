@@ -2,6 +2,7 @@
 
 from nystream.metrics.auc import AUC
 from nystream.metrics.base import Metric
+from nystream.metrics.baselines import OfLast, OfMean
 from nystream.metrics.classification import F1, Accuracy, BalancedAccuracy, Kappa, LogLoss
 from nystream.metrics.meters import Bytes, Meter, Progress, Regret, RegretBound, RowsPerSecond, Seconds, Size, Weights
 from nystream.metrics.names import METRICS, as_metric, as_metrics
@@ -18,6 +19,8 @@ __all__ = [
     "RMSE",
     "MAE",
     "R2",
+    "OfMean",
+    "OfLast",
     "Accuracy",
     "BalancedAccuracy",
     "LogLoss",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from nystream.metrics.auc import AUC
 from nystream.metrics.base import Metric
+from nystream.metrics.baselines import OfLast, OfMean
 from nystream.metrics.classification import F1, Accuracy, BalancedAccuracy, Kappa, LogLoss
 from nystream.metrics.meters import Bytes, Meter, Regret, RegretBound, RowsPerSecond, Seconds, Size, Weights
 from nystream.metrics.regression import MAE, MSE, R2, RMSE
@@ -17,7 +18,7 @@ __all__ = ["METRICS", "as_metric", "as_metrics"]
 METRICS: dict[str, type[Metric] | type[Meter]] = {
     kind.name: kind
     for kind in (
-        *(MSE, RMSE, MAE, R2),
+        *(MSE, RMSE, MAE, R2, OfMean, OfLast),
         *(Accuracy, BalancedAccuracy, LogLoss, AUC, F1, Kappa),
         *(Regret, RegretBound, Seconds, RowsPerSecond, Size, Bytes, Weights),
     )

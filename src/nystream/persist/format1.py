@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["NAMES", "upgrade"]
 
 NAMES = {
-    "nystream.cli.model.Model": "cli/model",
+    "nystream.cli.model.Model": "model/model",
     "nystream.dictionary.budget.Budget": "dictionary/budget",
     "nystream.dictionary.eigenpairs.Eigenpairs": "dictionary/eigenpairs",
     "nystream.dictionary.expansion.Expansion": "dictionary/expansion",
@@ -153,9 +153,12 @@ NAMES = {
 }
 """Classes as the files of format 1 have them -> their tags. Nothing is ever added: format 1 is no longer written."""
 
+_MODEL = "nystream.cli.model.Model"
+
 
 def upgrade(tree: Any) -> Any:
     """Classes of nystream by their tags; those from elsewhere keep their names. Numbers that JSON lacks as text."""
+    model = isinstance(tree, dict) and tree.get("$class") == _MODEL  # never inside another one
     whole = [tree]
     waiting: list[Any] = [whole]
     while waiting:
@@ -167,4 +170,24 @@ def upgrade(tree: Any) -> Any:
                 part[key] = {"$float": repr(value)}
             elif key == "$class" and isinstance(value, str):
                 part[key] = NAMES.get(value, value)
-    return whole[0]
+    return _with_schema(whole[0]) if model else whole[0]
+
+
+def _with_schema(tree: dict[str, Any]) -> dict[str, Any]:
+    """What `nystream run` saved then, a learner with its task and names, as a model with a schema."""
+    try:
+        params, state = tree["params"], tree["state"]
+        learner, task, names, classes = params["learner"], params["task"], params["columns"], state["names_"]
+        trained = state["learner_"]
+        width = trained["state"].get("d_", 0)
+        names = names if names is not None else [str(j) for j in range(int(width))]
+        columns = {"$dict": [[name, "number"] for name in names]}
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return tree  # the reader says what is wrong with it
+    schema = {"columns": columns, "target": None, "task": task, "classes": None, "formats": None}
+    described = {"$class": "schema/schema", "params": schema, "state": {}}
+    plain = {"$class": "tables/plain", "params": {"names": names}, "state": {}}
+    fresh = {"learner": learner, "schema": described if names else None}
+    known = {"learner_": trained, "schema_": described, "encoder_": plain, "classes_": classes, "counts_": []}
+    known["notes_"] = {"$dict": []}
+    return {"$class": tree["$class"], "params": fresh, "state": known if names and width else {}}

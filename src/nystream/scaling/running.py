@@ -95,7 +95,8 @@ class RunningScale(Params):
 
     def mark(self) -> tuple[Array, ...]:
         """What `rewind` needs to forget the rows counted from now on."""
-        return self.first_.copy(), self.count_, self.total_, self.spread_
+        first = self.first_ if self._all_counted else self.first_.copy()  # the only array that changes in place
+        return first, self.count_, self.total_, self.spread_
 
     def rewind(self, mark: tuple[Array, ...]) -> None:
         """Back to what there was at the mark."""

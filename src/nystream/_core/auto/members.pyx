@@ -28,7 +28,8 @@ def mix_targets(const double[:, :, ::1] F, const double[:, :, ::1] stacked, doub
           and members.shape[0] == K and members.shape[1] == S + 1)
     cdef bint learn = T is not None, weighted = given is not None
     cdef const double[::1] w = given if weighted else NONE
-    check(not learn or (T.shape[0] == n and T.shape[1] == K and recent.shape[1] == E
+    check(not learn or (T.shape[0] == n and T.shape[1] == K and recent.shape[0] == 1
+                        and recent.shape[1] == E
                         and (not weighted or w.shape[0] == n)))
     out, deviation = np.empty((n, K)), np.empty((n, K))
     cdef double[:, ::1] P = out, D = deviation
@@ -80,7 +81,8 @@ def mix_classes(const double[:, :, ::1] F, const double[:, :, ::1] stacked, doub
     cdef bint learn = labels is not None, weighted = given is not None
     cdef const double[::1] w = given if weighted else NONE
     cdef const double[::1] y = labels if learn else NONE
-    check(not learn or (T.shape[0] == n and T.shape[1] == C and y.shape[0] == n and recent.shape[1] == E
+    check(not learn or (T.shape[0] == n and T.shape[1] == C and y.shape[0] == n and recent.shape[0] == 1
+                        and recent.shape[1] == E
                         and (not weighted or w.shape[0] == n)))
     out = np.empty((n, K))
     cdef double[:, ::1] P = out

@@ -281,7 +281,10 @@ cdef class Terms:
         return self.refresh(i, x)
 
     cdef int append(self, const double* x, const double* a, double own, long long birth) except -1 nogil:
-        """One more entry; there is room for it (`reserve`, `open`)."""
+        """One more entry; there is room for it (`reserve`, `open`), unless the state came from a file that lies."""
+        if self.n >= self.capacity or (self.b and self.n >= self.ld):
+            with gil:
+                raise IndexError(f"there is no room for more than {self.n} points")
         self.n += 1
         return self.put(self.n - 1, x, a, own, birth)
 

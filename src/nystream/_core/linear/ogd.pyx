@@ -42,6 +42,8 @@ cdef class Descent(RowLoop):
         self.scratch = <double*> clean(scratch, 2, self.K)
         self.loss = OutputLoss(loss, self.K)
         self.method = METHODS[method]
+        if (self.method == ADAM and not self.first) or (self.method in (ADAM, ADAGRAD) and not self.second):
+            raise ValueError(f"the moments that method={method!r} needs are missing")
         self.eta, self.sqrt_schedule, self.lam = eta, sqrt_schedule, lam
 
     cdef double* _weights_like(self, object a) except? NULL:

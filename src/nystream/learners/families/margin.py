@@ -80,8 +80,11 @@ class MarginLearner(Learner):
             margins += self.kernel(X, self.outside_.view) @ self.signs_.view[:, 0] / self.lam
         return margins
 
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        self._check(x[None], 1)
+        return super()._step(x, y, weight)
+
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        self._check(X, len(X))
         P = np.empty((len(X), 1))
         for i in range(0, len(X), BLOCK):
             P[i : i + BLOCK, 0] = self._block(X[i : i + BLOCK], Y[i : i + BLOCK])

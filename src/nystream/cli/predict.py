@@ -1,0 +1,130 @@
+"""`nystream predict`: a saved model over rows that need no target."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from nystream import persist
+from nystream.cli import options as opt
+from nystream.cli.answers import FORMATS, writer
+from nystream.cli.resuming import read
+from nystream.cli.rows import open_rows
+from nystream.model import Model
+from nystream.params import one_of, positive
+from nystream.tables.reading import Table
+
+__all__ = ["predict"]
+
+
+def predict(
+    source: opt.Source,
+    initial: Annotated[Path, typer.Option("--initial", "-i", help="The saved model.")],
+    out: Annotated[str, typer.Option("--out", "-o", help="Write here; - is standard output.")] = "-",
+    form: Annotated[
+        str | None, typer.Option("--format", help="csv, jsonl or parquet; else by the ending of --out, or csv.")
+    ] = None,
+    probabilities: Annotated[bool, typer.Option(help="The probability of every class too.")] = False,
+    interval: Annotated[
+        float | None, typer.Option(help="Ends of intervals that cover this share of the labels too, as in 0.9.")
+    ] = None,
+    keep: Annotated[list[str] | None, typer.Option("--keep", help="Columns to write as they are, with commas.")] = None,
+    rows: opt.Rows = None,
+    block: opt.Block = 1024,
+    on_error: opt.OnError = "raise",
+    data: opt.Data = None,
+) -> None:
+    """Predict rows with a saved model, learning nothing. A target among the columns is not used."""
+    model = read(initial)
+    model.on_error = one_of("--on-error", on_error, ("raise", "missing"))
+    _check(model, probabilities, interval)
+    chosen = form or _by_ending(out)
+    found = open_rows(source, wanted=False, rows=rows, data=data)
+    kept = _kept(keep or [], found.columns, found.name)
+    with _opened(out, chosen) as file:
+        lines = writer(chosen, file)
+        for piece in found.blocks(block):
+            table = piece.rows
+            own = _named(table, found.columns)
+            columns = {name: own.columns[name] for name in kept}
+            columns |= _answers(model, table, probabilities, interval, set(kept))
+            lines.write(columns, len(table))
+        lines.finish()
+
+
+def _answers(model: Model, rows: Any, probabilities: bool, interval: float | None, taken: set[str]) -> dict[str, Any]:
+    """Columns of what was predicted; a name that a kept column has gets an ending."""
+    schema = model.schema_ or model.schema
+    names = schema.targets if schema is not None else []
+    answers = model.predict(rows)
+    found: dict[str, Any] = {"prediction": answers}
+    if answers.ndim == 2:
+        names = names if len(names) == answers.shape[1] else [str(k) for k in range(answers.shape[1])]
+        found = {f"prediction_{name}": column for name, column in zip(names, answers.T, strict=True)}
+    titles = list(found)
+    if probabilities:
+        P = model.probabilities(rows)
+        found |= {f"probability_{name}": P[:, k] for k, name in enumerate(model.classes)}
+    if interval is not None:
+        low, high = (ends.reshape(len(ends), -1) for ends in model.predict_interval(rows, interval))
+        for k, title in enumerate(titles):
+            found |= {f"{title}_low": low[:, k], f"{title}_high": high[:, k]}
+    return {f"{name}_now" if name in taken else name: values for name, values in found.items()}
+
+
+def _check(model: Model, probabilities: bool, interval: float | None) -> None:
+    """Refuse, before anything is read, what this model cannot say."""
+    if model.learner_ is None:
+        raise ValueError("the model has learnt nothing yet")
+    if probabilities and model.task != "classification":
+        raise ValueError("--probabilities are of classes, and the model predicts numbers; --interval is for those")
+    if interval is not None:
+        positive("--interval", interval, below=1.0)
+        if model.task == "classification":
+            raise ValueError("--interval is for numbers, and the model predicts classes; --probabilities is for those")
+    first = np.zeros((1, model.inner.d_))
+    if probabilities:
+        model.inner.probabilities(first)  # or it says why not, and who can
+    if interval is not None:
+        model.inner.predict_interval(first, interval)
+
+
+def _kept(words: list[str], columns: list[str], source: str) -> list[str]:
+    names = [name for word in words for name in ([word] if word in columns else word.split(","))]
+    for name in names:
+        if name not in columns:
+            raise ValueError(f"{source} has no column {name!r} to keep; it has {', '.join(columns) or 'no names'}")
+    return names
+
+
+def _named(rows: Any, columns: list[str]) -> Table:
+    if isinstance(rows, Table):
+        return rows
+    return Table({name: rows[:, j] for j, name in enumerate(columns)}, len(rows))
+
+
+def _by_ending(out: str) -> str:
+    ending = Path(out).suffix.lower().lstrip(".")
+    return {"": "csv", "txt": "csv", "json": "jsonl", "ndjson": "jsonl", "pq": "parquet"}.get(ending, ending)
+
+
+@contextmanager
+def _opened(out: str, form: str) -> Iterator[Any]:
+    one_of("--format", form, FORMATS)
+    if out == "-":
+        if form == "parquet":
+            raise ValueError("Parquet is written to a file; name one with --out")
+        yield sys.stdout
+        return
+    persist.check_target(out)
+    if form == "parquet":
+        yield out
+        return
+    with open(out, "w", encoding="utf-8", newline="") as file:
+        yield file

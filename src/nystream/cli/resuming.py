@@ -1,0 +1,27 @@
+"""Models from files, to go on with or to predict with."""
+
+from __future__ import annotations
+
+import os
+
+from nystream import persist
+from nystream.learners.base import Learner
+from nystream.model import Model
+
+__all__ = ["read"]
+
+
+def read(path: str | os.PathLike[str]) -> Model:
+    """A model that was saved here or from Python, or a learner of numbers."""
+    found = persist.load(path)
+    if isinstance(found, Model):
+        return found
+    if isinstance(found, Learner) and found.labels == "real" and found.d_:
+        return Model.around(found)
+    if isinstance(found, Learner) and found.labels == "real":
+        what = f"a {type(found).__name__} that has learnt nothing"
+    elif isinstance(found, Learner):
+        what = f"a {type(found).__name__} that learns classes without their names"
+    else:
+        what = f"a {type(found).__name__}, which is no learner"
+    raise ValueError(f"{os.fspath(path)} holds {what}; save a nystream.Model, or a learner of numbers")

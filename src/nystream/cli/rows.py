@@ -1,0 +1,201 @@
+"""Rows of any source with their labels: tables of files and pipes, or numbers of streams, datasets and generators."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nystream import datasets
+from nystream.streams import Stream, open_stream
+from nystream.streams.columns import choose
+from nystream.streams.svmlight import SvmlightStream
+from nystream.streams.tabular import Tables, open_tables
+from nystream.streams.text import Pipe
+from nystream.tables.reading import Table
+
+__all__ = ["DATASET", "Block", "FromStream", "FromTables", "Rows", "open_rows"]
+
+DATASET = "dataset:"
+"""What a source begins with that names a public dataset."""
+
+
+class Block(NamedTuple):
+    """Rows and their labels: one sequence, a table of several targets, or None."""
+
+    rows: Any
+    labels: Any
+
+
+class Rows:
+    """A source of blocks.
+
+    Attributes
+    ----------
+    name : str
+    columns : list of str
+        All but the targets.
+    targets : list of str
+        Those of a stream of numbers have no names: the list is empty.
+    total : int or None
+    task : str or None
+        What the source itself says of its targets.
+    numeric : bool
+        Whether blocks are matrices of numbers.
+    """
+
+    name: str
+    columns: list[str]
+    targets: list[str]
+    total: int | None = None
+    endless: bool = False
+    task: str | None = None
+    numeric: bool = False
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        raise NotImplementedError
+
+
+class FromTables(Rows):
+    """The rows of a file of named columns; the target is the last one unless another is named, or None is wanted."""
+
+    def __init__(self, tables: Tables, target: Sequence[str] | None, *, wanted: bool = True) -> None:
+        self._tables = tables
+        self.name = tables.name
+        self.total = tables.n
+        self.targets = []
+        if wanted:
+            choice = choose(tables.columns, list(target) if target else -1, (), None, tables.name)
+            self.targets = [tables.columns[j] for j in choice.targets]
+        self.columns = [name for name in tables.columns if name not in self.targets]
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        for table in self._tables.blocks(size):
+            yield Block(table, self._labels(table))
+
+    def _labels(self, table: Table) -> Any:
+        if not self.targets:
+            return None
+        parts = {name: table.columns.get(name, [None] * table.n) for name in self.targets}
+        return next(iter(parts.values())) if len(parts) == 1 else Table(parts, table.n, places=table.places)
+
+
+class FromStream(Rows):
+    """The rows of a stream of numbers: blocks are matrices, labels numbers or the names that the stream has."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self.name = stream.name
+        self.total = stream.n
+        self.endless = stream.endless
+        self.task = stream.task
+        self.numeric = True
+        self.columns = list(stream.columns or ())
+        self.targets = []
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        for X, Y in self._stream.blocks(size):
+            names = self._stream.labels
+            labels = Y if names is None else [None if y != y else names[int(y)] for y in Y.tolist()]
+            yield Block(X, labels)
+
+
+class _Taken(Rows):
+    """The first rows of others."""
+
+    def __init__(self, rows: Rows, n: int) -> None:
+        self.__dict__.update(rows.__dict__)
+        self._rows, self._n = rows, n
+        self.endless = False
+        self.total = n if rows.endless else None if rows.total is None else min(n, rows.total)
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        left = self._n
+        for rows, labels in self._rows.blocks(min(size, left)):
+            yield Block(rows[:left], None if labels is None else labels[:left])
+            left -= len(rows)
+            if left <= 0:
+                return
+
+
+class _Shuffled(Rows):
+    """All rows of others in a random order; they are held in memory."""
+
+    def __init__(self, rows: Rows, seed: int) -> None:
+        self.__dict__.update(rows.__dict__)
+        self._rows, self._seed = rows, seed
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        if self.endless:
+            raise ValueError(f"{self.name} is endless and cannot be shuffled")
+        parts = list(self._rows.blocks(1024))
+        rows, labels = _joined([part.rows for part in parts]), _joined([part.labels for part in parts])
+        order = np.random.default_rng(self._seed).permutation(len(rows))
+        for i in range(0, len(order), size):
+            index = order[i : i + size]
+            yield Block(_picked(rows, index), _picked(labels, index))
+
+
+def open_rows(
+    spec: str,
+    *,
+    target: Sequence[str] | None = None,
+    wanted: bool = True,
+    width: int | None = None,
+    rows: int | None = None,
+    shuffle: int | None = None,
+    data: Path | None = None,
+) -> Rows:
+    """A file, standard input ("-"), a dataset or a generator; `wanted` says whether there is a target to learn."""
+    found = _opened(spec, target, wanted, width, data)
+    if shuffle is not None:
+        found = _Shuffled(found, shuffle)
+    if rows is not None:
+        return _Taken(found, rows)
+    if found.endless:
+        raise ValueError(f"{found.name} is endless; say how many rows to take with --rows")
+    return found
+
+
+def _opened(spec: str, target: Sequence[str] | None, wanted: bool, width: int | None, data: Path | None) -> Rows:
+    if spec.startswith(DATASET):
+        if target:
+            raise ValueError(f"{spec} knows its target; leave out --target")
+        name, _, part = spec.removeprefix(DATASET).partition(":")
+        return FromStream(datasets.stream(name, part or "all", data=data))
+    pipe = Pipe() if spec == "-" else None
+    tables = open_tables(pipe if pipe is not None else spec)
+    if tables is not None:
+        return FromTables(tables, target, wanted=wanted)
+    options: dict[str, Any] = {} if width is None else {"d": width}
+    if pipe is not None:
+        return FromStream(SvmlightStream(pipe, **options))
+    if target:
+        asked = [int(t) if t.lstrip("-").isdigit() else t for t in target]
+        options["target"] = asked[0] if len(asked) == 1 else asked
+    elif not wanted and not _generated(spec):
+        options["target"] = None
+    return FromStream(open_stream(spec, missing="nan", **options))
+
+
+def _generated(spec: str) -> bool:
+    return not os.path.exists(spec) or spec.lower().endswith((".libsvm", ".svmlight", ".svm"))
+
+
+def _joined(parts: list[Any]) -> Any:
+    if parts[0] is None:
+        return None
+    if isinstance(parts[0], Table):
+        return Table.joined(parts)
+    if isinstance(parts[0], list):
+        return [value for part in parts for value in part]
+    return np.concatenate(parts)
+
+
+def _picked(values: Any, index: Any) -> Any:
+    if isinstance(values, Table):
+        return values.ordered(index)
+    return values if values is None else values[index] if isinstance(values, np.ndarray) else [values[i] for i in index]

@@ -1,0 +1,129 @@
+"""Any learner of numbers on running-standardised targets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nystream.compose.wrapper import Wrapper
+from nystream.learners.base import Learner
+from nystream.params import positive
+from nystream.types import Array
+
+__all__ = ["StandardizedTarget"]
+
+LARGEST = 1e150
+"""Targets beyond this count as this: their squares would not be finite."""
+
+
+class StandardizedTarget(Wrapper):
+    """Gives a learner targets minus their running mean, over their running deviation; predictions are turned back.
+
+    For learners whose steps and bounds are made for targets of unit scale: gradient steps, Newton steps with a clip,
+    experts with a bound. Row t is predicted with the mean and the deviation of rows 1..t-1, and learnt with those of
+    rows 1..t; what the inner learner stores keeps the scaling it came with. A row of weight w counts w times.
+
+    Parameters
+    ----------
+    learner : Learner
+        The pattern, of real targets; it is cloned, never trained itself.
+    bound : float, optional
+        Standardised targets beyond this are learnt as this: that of a learner that has one, such as its clip.
+
+    Examples
+    --------
+    >>> import nystream
+    >>> from nystream.compose.targets import StandardizedTarget
+    >>> X, y = nystream.streams.sine(500, seed=0)
+    >>> learner = nystream.FOGD(nystream.Gaussian(0.5), loss="squared", seed=0)
+    >>> p = StandardizedTarget(learner).run(X, 1e6 + 1e3 * y)
+    >>> bool(((p[250:] - 1e6 - 1e3 * y[250:]) ** 2).mean() < 0.5e6 * y.var())
+    True
+    """
+
+    first_: Array
+    count_: Array
+    total_: Array
+    spread_: Array
+
+    def __init__(self, learner: Learner, bound: float | None = None) -> None:
+        if learner.labels != "real":
+            raise ValueError(f"{learner!r} learns no numbers; only those have a scale")
+        self.learner = learner
+        self.bound = None if bound is None else positive("bound", bound)
+
+    def why_not(self, ability: str) -> str | None:
+        if ability in ("merge", "unlearn", "add_outputs") and self.learner.can(ability):
+            return "every target was scaled by those before it, which other rows would have scaled otherwise"
+        if ability in ("regret", "regret_bound") and self.learner.can(ability):
+            return "targets were scaled as the stream went on, so that losses are not in one unit"
+        return super().why_not(ability)
+
+    def std(self, X: Any) -> Array:
+        spread = super().std(X)
+        return spread * self._moments[1] if self.d_ and spread.ndim == 2 else spread * self._scale
+
+    @property
+    def _moments(self) -> tuple[Array, Array]:
+        """Mean and deviation (K,) of the targets so far."""
+        mean = self.first_ + self.total_ / np.maximum(self.count_, 1e-300)
+        return np.where(self.count_ > 0, mean, 0.0), _deviation(self.spread_, self.count_)
+
+    @property
+    def _scale(self) -> float:
+        return float(self._moments[1][0]) if self.d_ else 1.0
+
+    def _shown(self, P: Array) -> Array:
+        if not self.d_:
+            return P
+        mean, deviation = self._moments
+        return mean + deviation * P if P.ndim == 2 else float(mean[0]) + float(deviation[0]) * P
+
+    def _start(self, d: int, outputs: int) -> None:
+        super()._start(d, outputs)
+        self.first_, self.count_, self.total_, self.spread_ = (np.zeros(outputs) for _ in range(4))
+
+    def _grow(self, outputs: int) -> None:
+        raise TypeError("standardised targets are numbers, of which there are as many as in the first row")
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        before = self.first_, self.count_, self.total_, self.spread_
+        Z, mean, deviation = self._scaled(np.clip(Y, -LARGEST, LARGEST), weights)
+        try:
+            return mean + deviation * self.learner_.run_clean(X, Z, weights)
+        except BaseException:  # rows that were not learnt do not count
+            self.first_, self.count_, self.total_, self.spread_ = before
+            raise
+
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
+
+    def _scaled(self, Y: Array, weights: Array | None) -> tuple[Array, Array, Array]:
+        """Targets scaled by the rows up to each, and mean and deviation before each (n, K); the rows are counted."""
+        w = np.ones((len(Y), 1)) if weights is None else weights[:, None]
+        if not self.count_.any():
+            self.first_ = Y[0].copy()
+        U = Y - self.first_
+        counts = _running(self.count_, np.broadcast_to(w, Y.shape))
+        totals = _running(self.total_, w * U)
+        means = totals / np.maximum(counts, 1e-300)
+        share = counts[:-1] / np.maximum(counts[1:], 1e-300)
+        spreads = _running(self.spread_, w * (U - means[:-1]) ** 2 * share)
+        deviations = _deviation(spreads, counts)
+        self.count_, self.total_, self.spread_ = counts[-1].copy(), totals[-1].copy(), spreads[-1].copy()
+        Z = (U - means[1:]) / deviations[1:]
+        if self.bound is not None:
+            Z = np.clip(Z, -self.bound, self.bound)
+        centre = np.where(counts[:-1] > 0, self.first_ + means[:-1], 0.0)
+        return np.ascontiguousarray(Z), centre, deviations[:-1]
+
+
+def _deviation(spread: Array, count: Array) -> Array:
+    return np.where(spread > 0, np.sqrt(spread / np.maximum(count, 1e-300)), 1.0)
+
+
+def _running(start: Array, increments: Array) -> Array:
+    """(n + 1, K): the start, then the sums after each row, added one after the other."""
+    sums: Array = np.add.accumulate(np.vstack([start, increments]), axis=0)
+    return sums

@@ -1,0 +1,76 @@
+"""A model with its table as the evaluation loop sees it: outputs and labels as numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nystream.model import Model
+from nystream.tables.reading import Table
+from nystream.tables.targets import class_names, columns_of, numbered, numbers_of
+from nystream.types import Array, LabelKind
+
+__all__ = ["Tabled"]
+
+
+class Tabled:
+    """What a `Trial` asks of a learner, answered by a model. Classes are numbered in the order in which they arrive."""
+
+    def __init__(self, model: Model) -> None:
+        if model.task is None:
+            raise ValueError("the schema of a model that is evaluated must say its task: regression or classification")
+        self.model = model
+        self._classes = model.classes
+
+    def run(self, X: Any, Y: Any = None) -> Array:
+        return self.model.run_scores(X, Y).P
+
+    def predict(self, X: Any) -> Array:
+        known = self.model.learner_ is not None and (self.model.task != "classification" or self.model.classes)
+        return self.model.scores(X) if known else self._unknown(len(X))
+
+    def step(self, x: Any, y: Any = None) -> None:
+        self.model.run_scores(x, y)
+
+    def numbers(self, X: Any, Y: Any) -> Array:
+        """Labels (n, K) as numbers, nan where there are none."""
+        schema = self.model.schema_ or self.model.schema
+        targets = schema.targets if schema is not None else []
+        if Y is None:
+            return np.full((len(X), max(1, len(targets))), np.nan)
+        parts, at = columns_of(Y, len(X)), X.place if isinstance(X, Table) else "row {}".format
+        if self.labels == "class":
+            places = {name: k for k, name in enumerate(self._classes)}
+            numbers, _, self._classes = numbered(class_names(parts[0]), self._classes, places, at)
+            return numbers
+        return numbers_of(parts, targets or [f"y{k}" if k else "y" for k in range(len(parts))], at)
+
+    def _unknown(self, n: int) -> Array:
+        if self.labels == "class":
+            return np.full((n, 2), np.nan)
+        schema = self.model.schema_ or self.model.schema
+        return np.zeros((n, max(1, len(schema.targets)) if schema is not None else 1))
+
+    @property
+    def labels(self) -> LabelKind:
+        kinds: dict[str | None, LabelKind] = {"classification": "class", "novelty": "none"}
+        return kinds.get(self.model.task, "real")
+
+    @property
+    def link(self) -> str | None:
+        return self.model.link
+
+    @property
+    def classes(self) -> int | None:
+        return None
+
+    @property
+    def n_seen(self) -> int:
+        return self.model.n_seen
+
+    def can(self, ability: str) -> bool:
+        return self.model.can(ability)
+
+    def probabilities(self, X: Any) -> Array:
+        return self.model.probabilities(X)

@@ -1,0 +1,212 @@
+"""The learner's abilities, asked with rows of a table."""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import Any, TypeVar
+
+import numpy as np
+
+from nystream import persist
+from nystream.learners.abilities import ABILITIES
+from nystream.learners.base import Learner
+from nystream.model.labels import labels_of
+from nystream.params import Params
+from nystream.schema import Schema
+from nystream.tables.targets import columns_of
+from nystream.types import Array
+
+__all__ = ["Forwarded"]
+
+OWN = frozenset(ABILITIES) - {"add_outputs"}
+"""Abilities that a model hands on; outputs are added by its classes."""
+
+
+M = TypeVar("M", bound="Forwarded")
+
+
+class Forwarded(Params):
+    """What a model hands on to its learner: rows become the learner's inputs, classes come in the model's order.
+
+    A learner without the ability refuses it, in words that name learners that have it (`Unable`).
+    """
+
+    learner_: Learner | None
+    schema_: Schema | None
+    classes_: list[Any]
+    counts_: list[int]
+    encoder_: Any
+    n_unlabelled_: int
+    n_misfits_: int
+
+    # -- what a model gives ------------------------------------------------------------------------------------------
+    @property
+    def inner(self) -> Learner:
+        """The learner inside."""
+        raise NotImplementedError
+
+    @property
+    def classes(self) -> list[Any]:
+        """Names of the classes so far."""
+        raise NotImplementedError
+
+    def inputs(self, rows: Any) -> Array:
+        """The numbers (n, d) that the learner gets for rows now."""
+        raise NotImplementedError
+
+    def _places(self) -> dict[Any, int]:
+        raise NotImplementedError
+
+    # -- what is known of it -------------------------------------------------------------------------------------------
+    @property
+    def n_seen(self) -> int:
+        """Rows learnt."""
+        return 0 if self.learner_ is None else self.learner_.n_seen
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Rows that `run` and `step` predicted and did not learn, because they had no label."""
+        return self.n_unlabelled_
+
+    @property
+    def n_misfits(self) -> int:
+        """Values of learnt rows that did not fit their columns and count as missing (on_error="missing")."""
+        return self.n_misfits_
+
+    @property
+    def size(self) -> int:
+        """Stored points or features of the learner."""
+        return 0 if self.learner_ is None else self.learner_.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that the model holds."""
+        return 0 if self.learner_ is None else self.learner_.nbytes + int(self.encoder_.nbytes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""
+        persist.save(self, path)
+
+    def to_bytes(self) -> bytes:
+        """The model in the format of `save`; `nystream.from_bytes` reads it."""
+        return persist.to_bytes(self)
+
+    # -- abilities of rows -------------------------------------------------------------------------------------------
+    def probabilities(self, rows: Any) -> Array:
+        """(n, K) probabilities of the classes in the order of `classes`, rows summing to 1."""
+        P = self.inner.probabilities(self.inputs(rows))
+        k = len(self.classes)  # the learner may have room for more, or declared ones may not have reached it
+        P = P[:, :k] if P.shape[1] >= k else np.hstack([P, np.zeros((len(P), k - P.shape[1]))])
+        total = P.sum(axis=1, keepdims=True)
+        return np.where(total > 0, P / np.where(total > 0, total, 1.0), 1 / max(k, 1))
+
+    def predict_interval(self, rows: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Ends, shaped as predictions, of intervals that cover this share of the labels to come."""
+        return self.inner.predict_interval(self.inputs(rows), coverage)
+
+    def predict_quantile(self, rows: Any, q: float) -> Array:
+        """What a share q of the labels of such rows are below, shaped as predictions."""
+        return self.inner.predict_quantile(self.inputs(rows), q)
+
+    def std(self, rows: Any) -> Array:
+        """Predictive standard deviations, shaped as predictions."""
+        return self.inner.std(self.inputs(rows))
+
+    def leverage(self, rows: Any) -> Array:
+        """(n,) large where nothing like the row was seen."""
+        return self.inner.leverage(self.inputs(rows))
+
+    def averaged(self, rows: Any) -> Array:
+        """Outputs of the mean of all hypotheses so far: (n,), or (n, K) for several."""
+        return self.inner.averaged(self.inputs(rows))
+
+    def explain_row(self, row: Any) -> dict[str, float]:
+        """What each column contributes to the prediction for one row, by name."""
+        return self.inner.explain_row(self.inputs([row] if isinstance(row, dict) else row)[0])
+
+    # -- abilities of what was learnt --------------------------------------------------------------------------------
+    def regret(self) -> float:
+        """Cumulative loss minus that of the best in hindsight."""
+        return self.inner.regret()
+
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
+        """What the regret cannot exceed."""
+        return self.inner.regret_bound(norm2, changes=changes)
+
+    def log_det(self) -> float:
+        """log det(A / lam) of the matrix that the learner keeps."""
+        return self.inner.log_det()
+
+    def effective_dimension(self) -> float:
+        """How many directions the data really has at this ridge."""
+        return self.inner.effective_dimension()
+
+    def online_dimension(self) -> float:
+        """Sum over rounds of s/(1 + s), s the leverage of the row when it arrived."""
+        return self.inner.online_dimension()
+
+    def weights(self) -> dict[str, float]:
+        """Shares of the parts, experts say, in the next prediction, by name; they sum to 1."""
+        return self.inner.weights()
+
+    def explain(self) -> str:
+        """What carries the predictions now, and why: a few lines of text."""
+        return self.inner.explain()
+
+    def importance(self) -> dict[str, float]:
+        """Shares of the columns in what the predictions depend on, by name; they sum to 1."""
+        return self.inner.importance()
+
+    def alarms(self) -> list[Any]:
+        """The changes of the stream that were noticed, in order."""
+        return self.inner.alarms()
+
+    # -- rows put together, taken out ----------------------------------------------------------------------------------
+    def merge(self: M, other: M) -> M:
+        """Become the model of both streams: equal columns, kinds and task, and classes in one order."""
+        ours, theirs = self.schema_, other.schema_
+        if other.learner_ is None or theirs is None:
+            return self
+        if self.learner_ is None or ours is None:
+            self._restore(copy.deepcopy(other._state()))
+            return self
+        for what, a, b in (
+            ("columns", ours.columns, theirs.columns),
+            ("task", ours.task, theirs.task),
+            ("classes", self.classes_, other.classes_),
+        ):
+            if a != b:
+                raise ValueError(f"models that merge must have the same {what}; got {a} and {b}")
+        self.learner_.merge(other.learner_)
+        self.n_unlabelled_ += other.n_unlabelled_
+        self.n_misfits_ += other.n_misfits_
+        self.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]
+        return self
+
+    def unlearn(self: M, rows: Any, y: Any, weights: Any = None) -> M:
+        """Forget rows that were learnt, exactly."""
+        X = self.inputs(rows)
+        learner, schema = self.learner_, self.schema_
+        assert learner is not None
+        assert schema is not None
+        labels = labels_of(columns_of(y, len(X)), len(X), schema, 1, self.classes_, self._places(), "row {}".format)
+        if len(labels.classes) > len(self.classes_) or not labels.there.all():
+            raise ValueError("every row to unlearn needs the label it was learnt with")
+        learner.unlearn(X, labels.Y, weights)
+        return self
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+    @property
+    def link(self) -> str | None:
+        """What makes probabilities of scores, where these are log odds: see `nystream.learners.links`."""
+        return self.inner.link
+
+    def can(self, ability: str) -> bool:
+        """Whether the learner, for this task and with its parameters, has the ability of that name."""
+        return self.inner.can(ability) and ability in OWN
+
+    @property
+    def abilities(self) -> frozenset[str]:
+        """The names of all abilities that this model has."""
+        return self.inner.abilities & OWN

@@ -1,0 +1,380 @@
+"""The model: any kind of rows and labels, by name, for a learner of numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from nystream._core.inputs import is_clean_row
+from nystream.auto.learner import Auto
+from nystream.inputs import as_weights
+from nystream.learners.base import Learner
+from nystream.model.forwarded import Forwarded
+from nystream.model.labels import Labels, Scores, answers, labels_in, labels_of, nothing
+from nystream.model.weighting import ClassWeight, checked_weight, weighted
+from nystream.params import one_of
+from nystream.schema import Schema
+from nystream.tables.plain import Plain
+from nystream.tables.reading import Table, read
+from nystream.tables.targets import Place, columns_of, first_label, is_name
+from nystream.tasks import algorithm, check_class, for_task
+from nystream.types import Array
+
+__all__ = ["Model"]
+
+
+class Model(Forwarded):
+    """A learner with the names and kinds of its columns, its target, its task and its classes.
+
+    Rows are a pandas or polars frame, an Arrow table or record batch, a list of dicts, one dict, a structured array or
+    a matrix of numbers. Columns are found by name, in any order: a missing one is missing values, one that the schema
+    does not know is reported once. Labels are numbers or names of classes; a row without one (None, nan, "") is
+    predicted and not learnt. A class that has not appeared yet cannot be predicted: the very first prediction is None.
+
+    `predict` and all abilities that take rows change nothing, so that several threads may ask at once.
+
+    Parameters
+    ----------
+    learner : Learner or None
+        The pattern; it is cloned, never trained itself. None: `Auto()`, which needs no parameter.
+    schema : Schema or None
+        None: told from the first rows.
+    on_error : "raise" or "missing"
+        What becomes of a value that does not fit its column: an error that names it, or a missing value, which is
+        counted in `n_misfits`.
+    class_weight : None, "balanced" or dict of class to weight
+        Weights of rows by their class, for learners that take weights; see `nystream.model.weighting`.
+
+    Examples
+    --------
+    >>> from nystream import Model
+    >>> model = Model()
+    >>> model.step({"temp": 21.5, "open": True}, "busy") is None
+    True
+    >>> model.run([{"open": False, "temp": 3.0}, {"temp": 20.0, "open": True}], ["quiet", None]).tolist()
+    ['busy', 'busy']
+    >>> model.classes, model.n_seen, model.n_unlabelled, model.schema_.columns
+    (['busy', 'quiet'], 2, 1, {'temp': 'number', 'open': 'boolean'})
+    """
+
+    learner_: Learner | None = None
+    """The trained learner; None before the first label."""
+    schema_: Schema | None = None
+    """The schema, told from the first rows if none was given; its task is None until a label told it."""
+    encoder_: Any = None
+    classes_: list[Any]
+    counts_: list[int]
+    """Rows of each class, where class weights need them."""
+    notes_: dict[str, Any]
+    """What those who hold the model keep with it, in its file too; the model itself does not read it."""
+    n_unlabelled_: int = 0
+    n_misfits_: int = 0
+
+    def __init__(
+        self,
+        learner: Learner | None = None,
+        schema: Schema | None = None,
+        *,
+        on_error: str = "raise",
+        class_weight: ClassWeight = None,
+    ) -> None:
+        if learner is not None and not isinstance(learner, Learner):
+            raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
+        if schema is not None and not isinstance(schema, Schema):
+            raise TypeError(f"schema must be a nystream.Schema or None, got {schema!r}")
+        self.learner = learner
+        self.schema = schema
+        self.on_error = one_of("on_error", on_error, ("raise", "missing"))
+        self.class_weight = checked_weight(class_weight)
+        self._reported: set[str] = set()  # names; no part of the model, so that reporting leaves no trace in it
+        self._numbers: dict[Any, int] = {}  # places of the classes, made again when there are more
+
+    @classmethod
+    def around(cls, learner: Learner, schema: Schema | None = None, classes: list[Any] | None = None) -> Model:
+        """A model of a learner that is trained already, of the classes in the order of their numbers."""
+        kind = {"real": "regression", "none": "novelty"}.get(learner.labels, "classification")
+        if kind == "classification" and (learner.labels != "class" or classes is None):
+            raise ValueError(f"{learner!r} learnt classes: give their names in the order of their numbers")
+        if schema is None:
+            schema = Schema([str(j) for j in range(learner.d_ or 1)])
+        if learner.d_ not in (0, len(schema.names)):
+            raise ValueError(f"the learner has {learner.d_} columns, the schema {len(schema.names)}")
+        model = cls(learner.clone(), schema)
+        model._open(schema.described(task=kind))
+        model.learner_, model.classes_ = learner, list(classes or [])
+        return model
+
+    # -- what it says of itself --------------------------------------------------------------------------------------
+    @property
+    def task(self) -> str | None:
+        """ "regression", "classification", "novelty", or None while no label has told."""
+        schema = self.schema_ or self.schema
+        if schema is not None and schema.task is not None:
+            return schema.task
+        return {"sign": "classification", "class": "classification", "none": "novelty"}.get(self._pattern.labels)
+
+    @property
+    def classes(self) -> list[Any]:
+        """Names of the classes so far, in order of appearance, those that the schema declares before all others."""
+        if self.schema_ is not None:
+            return list(self.classes_)
+        return list(self.schema.classes or []) if self.schema is not None else []
+
+    @property
+    def target(self) -> Any:
+        """Name or names of what is predicted, or None."""
+        schema = self.schema_ or self.schema
+        return None if schema is None else schema.target
+
+    def answers(self, P: Array) -> Any:
+        """Outputs of `run_scores` or `scores` as predictions: numbers, or names of classes."""
+        return answers(P, self.task, self.classes)
+
+    # -- predicting and learning -------------------------------------------------------------------------------------
+    def predict(self, rows: Any) -> Any:
+        """Predictions: numbers (n,), (n, K) of several targets, or names of classes. Changes nothing.
+
+        None stands for "none known": no class has appeared yet, or no label that could tell the task. Where the task is
+        declared, numbers are 0 before the first row.
+        """
+        if self.learner_ is None:
+            schema = self.schema_ or self.schema
+            n = read(rows).n if schema is None else self._columns(rows, schema)[1]
+            return nothing(n, schema, self.task)
+        return answers(self.scores(rows), self.task, self.classes_)
+
+    def run(self, rows: Any, y: Any = None, weights: Any = None) -> Any:
+        """Predictions for the rows in order, each made before its label is read; and learn those that have one.
+
+        y : labels of the rows, or the name of a column of them; None: the schema's target, where rows have it.
+        """
+        P = self.run_scores(rows, y, weights).P
+        return (
+            nothing(len(P), self.schema_, self.task) if self.learner_ is None else answers(P, self.task, self.classes_)
+        )
+
+    def step(self, row: Any, y: Any = None, weight: float = 1.0) -> Any:
+        """`run` on one row: a number, (K,) of several targets, or the name of a class."""
+        quick = self._quick_step(row, y, weight)
+        if quick is not None:
+            return quick[0]
+        rows = row[None] if isinstance(row, np.ndarray) and row.ndim == 1 and not row.dtype.names else row
+        rows = [rows] if isinstance(rows, dict) else rows
+        answer = self.run(rows, None if y is None else [y], None if weight == 1.0 else [weight])[0]
+        return float(answer) if isinstance(answer, np.floating) else answer
+
+    def run_scores(self, rows: Any, y: Any = None, weights: Any = None, *, mixed: bool = False) -> Scores:
+        """`run` with outputs and labels as numbers: what metrics compare.
+
+        `mixed`: names and numbers may be classes side by side, which is refused otherwise.
+        """
+        fresh = None if self.learner_ is not None else dict(self.__dict__)
+        try:
+            return self._run(rows, y, weights, mixed)
+        except BaseException:
+            if fresh is not None:  # back to what there was before the first row
+                self.__dict__.clear()
+                self.__dict__.update(fresh)
+            raise
+
+    def scores(self, rows: Any) -> Array:
+        """Outputs (n, K) of the learner; of classes one for each so far. Changes nothing."""
+        P = self.inner.predict_clean(self.inputs(rows))
+        return P[:, : max(1, len(self.classes_))] if self.task == "classification" else P
+
+    def inputs(self, rows: Any) -> Array:
+        """The numbers (n, d) that the learner gets for rows now. Changes nothing."""
+        if self.schema_ is None or self.learner_ is None:
+            raise ValueError("the model has learnt nothing yet; run it on rows with labels first")
+        X = self.schema_.matrix(rows)
+        if X is None:
+            columns, n, _ = self._columns(rows, self.schema_)
+            X = self.encoder_.encode(columns, n)
+        self._check_missing(X)
+        return X
+
+    def _run(self, rows: Any, y: Any, weights: Any, mixed: bool) -> Scores:
+        table = rows if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf" else read(rows)
+        if isinstance(y, str):
+            y = self._named(table, y)
+        elif y is None:
+            y = labels_in(table, self.schema_ or self.schema)
+        if self.schema_ is None:
+            self._open(self.schema or Schema.of(table))
+        assert self.schema_ is not None
+        X = self.schema_.matrix(table)
+        columns, n, misfits = ({}, len(X), 0) if X is not None else self._columns(table, self.schema_)
+        parts, w = None if y is None else columns_of(y, n), as_weights(weights, n)
+        told = self.task is not None
+        self._begin(parts)
+        if self.learner_ is None:  # still no label that says what is to be learnt
+            self.n_unlabelled_ += n
+            return Scores(np.full((n, 1), np.nan), np.full((n, 1), np.nan))
+        at = table.place if isinstance(table, Table) else "row {}".format
+        labels = labels_of(parts, n, self.schema_, self._outputs, self.classes_, self._places(), None if mixed else at)
+        w, counts = weighted(labels.Y, labels.classes, w, self.class_weight, self.counts_)
+        if w is not None and not self.learner_.weighted:
+            raise ValueError(f"{algorithm(self.learner_)} does not take weights; the least-squares learners do")
+        X = X if X is not None else self.encoder_.run(columns, n, labels.Y, w)
+        self._check_missing(X, at)
+        there = labels.there
+        P = self._learnt(X, labels, w)
+        self.classes_, self.counts_ = labels.classes, counts
+        self.n_unlabelled_ += int(n - there.sum())
+        self.n_misfits_ += misfits
+        if labels.known is not None:
+            P[np.arange(P.shape[1]) >= labels.known[:, None]] = -np.inf
+            P[labels.known == 0] = np.nan
+        elif not told:
+            P[: int(there.argmax())] = np.nan  # before the first label nobody knew that numbers were asked for
+        return Scores(P, labels.Y)
+
+    def _learnt(self, X: Array, labels: Labels, weights: Array | None) -> Array:
+        """Outputs (n, K) of the learner, which learns the rows that have a label and predicts the others."""
+        learner, Y = self.learner_, labels.Y
+        assert learner is not None
+        if learner.classes is not None and len(labels.classes) > learner.classes:
+            raise ValueError(f"there are {len(labels.classes)} classes, but {learner!r} is for {learner.classes}")
+        if self.schema_ is not None and self.schema_.classes and not learner.d_ and len(X):
+            learner.reserve(X.shape[1], learner.classes or max(2, len(labels.classes)))
+        parts = []
+        for part, labelled in _stretches(labels.there):
+            if labelled:
+                P = learner.run_clean(X[part], Y[part], None if weights is None else weights[part])
+            else:
+                P = learner.predict_clean(X[part])
+            if not learner.d_ and learner.labels == "real":
+                P = np.zeros((len(P), Y.shape[1]))  # nothing is known yet, not even how many outputs there are
+            parts.append(P)
+        width = max((P.shape[1] for P in parts), default=1)
+        return np.vstack([_widened(P, width) for P in parts]) if parts else np.zeros((0, width))
+
+    def widen(self, names: Sequence[str]) -> None:
+        """Columns of numbers that appear late: they were 0 in every row so far, or missing, as the learner has it."""
+        schema = self.schema_
+        if schema is None or self.learner_ is None:
+            raise ValueError("the model has learnt nothing yet: declare all columns in its schema")
+        wider = schema.described(columns={**schema.columns, **dict.fromkeys(names, "number")})
+        encoder = wider.encoder()
+        self.learner_.widen(len(encoder.columns))
+        self.schema_, self.encoder_ = wider, encoder
+
+    # -- the parts of a round ----------------------------------------------------------------------------------------
+    def _named(self, table: Any, target: str) -> Any:
+        """Labels from the column that y names."""
+        if not isinstance(table, Table) or target not in table.columns:
+            raise ValueError(f"y={target!r} is no column of the rows; for one row with this label use step")
+        schema = self.schema_ or self.schema
+        if schema is None:
+            self._open(Schema.of(table, target=target).described(task=None))
+        elif schema.targets != [target]:
+            raise ValueError(
+                f"y={target!r} is another target than that of the model, {schema.target!r}; begin a new one"
+            )
+        return table.columns[target]
+
+    def _open(self, schema: Schema) -> None:
+        self.encoder_ = schema.encoder()
+        self.schema_, self.classes_, self.counts_, self.notes_ = schema, list(schema.classes or []), [], {}
+
+    def _begin(self, parts: list[Any] | None) -> None:
+        """Make the learner once the task is known: declared, the learner's own, or told by the first label."""
+        if self.learner_ is not None:
+            return
+        assert self.schema_ is not None
+        task, label = self.task, first_label(parts[0]) if parts else None
+        if task is None:
+            if label is None:
+                return
+            task = "classification" if len(parts or ()) == 1 and is_name(label) else "regression"
+        elif task == "classification" and self.schema_.task is None:
+            check_class(self._pattern, label)
+        learner = for_task(self.learner, task, len(self.encoder_.columns))
+        self.schema_ = self.schema_.described(task=task)
+        self.learner_ = learner
+
+    @property
+    def _outputs(self) -> int:
+        """Columns of labels where there are none to count."""
+        if self.task != "regression" or self.schema_ is None:
+            return 1
+        started = self.learner_ is not None and self.learner_.d_
+        return self.inner.outputs_ if started else max(1, len(self.schema_.targets))
+
+    def _places(self) -> dict[Any, int]:
+        if len(self._numbers) != len(self.classes_):
+            self._numbers = {name: k for k, name in enumerate(self.classes_)}
+        return self._numbers
+
+    def _quick_step(self, row: Any, y: Any, weight: float) -> tuple[Any] | None:
+        """The common round: a dict of numbers, with a label that fits."""
+        learner, schema = self.learner_, self.schema_
+        if learner is None or schema is None or not learner.d_ or self.class_weight is not None:
+            return None
+        if type(row) is dict:
+            x = schema.row(row) if schema.numeric else None
+        else:
+            x = row if is_clean_row(row, learner.d_) and type(self.encoder_) is Plain else None
+        if x is None:
+            return None
+        if schema.task == "regression":
+            return (learner.step(x, y, weight),) if type(y) is float and y - y == 0 else None
+        k = self._places().get(y) if schema.task == "classification" and type(y) in (str, int, bool) else None
+        if k is None:
+            return None
+        return (self.classes_[int(learner.step(x, k, weight)[: len(self.classes_)].argmax())],)
+
+    def _columns(self, rows: Any, schema: Schema) -> tuple[dict[str, Any], int, int]:
+        return schema.columns_of(rows, on_error=self.on_error, report=self._report)
+
+    def _report(self, names: list[str]) -> None:
+        new = [name for name in names if name not in self._reported]
+        if new:
+            self._reported.update(new)
+            listed = ", ".join(map(repr, new[:20])) + (", ..." if len(new) > 20 else "")
+            warnings.warn(f"the model knows no column {listed}; what it holds is left out", UserWarning, stacklevel=6)
+
+    def _check_missing(self, X: Array, at: Place = "row {}".format) -> None:
+        if not self.inner.missing and np.isnan(X).any():
+            row, j = np.argwhere(np.isnan(X))[0].tolist()
+            raise ValueError(
+                f"{at(row)}: column {self.encoder_.columns[j]!r} is missing, and {algorithm(self._pattern)} takes "
+                "no missing values; fill it or leave the row out, or use a learner that takes them, as Auto does"
+            )
+
+    @property
+    def inner(self) -> Learner:
+        """The learner inside: the trained one, or before the first label what will be trained."""
+        if self.learner_ is not None:
+            return self.learner_
+        return self._pattern if self.task is None else for_task(self.learner, self.task, self._width)
+
+    @property
+    def _width(self) -> int:
+        """Columns that the learner gets, as far as that is known."""
+        schema = self.schema_ or self.schema
+        return 1 if schema is None else len(schema.names)
+
+    def _state(self) -> dict[str, Any]:
+        """In one order, whatever came first: equal models have equal bytes."""
+        return dict(sorted(super()._state().items()))
+
+    @property
+    def _pattern(self) -> Learner:
+        return self.learner if self.learner is not None else Auto()
+
+
+def _stretches(there: Any) -> Iterator[tuple[slice, bool]]:
+    """Runs of rows with a label and without."""
+    cuts = [0, *(np.flatnonzero(there[1:] != there[:-1]) + 1).tolist(), len(there)]
+    for i, j in pairwise(cuts):
+        if j > i:
+            yield slice(i, j), bool(there[i])
+
+
+def _widened(P: Array, width: int) -> Array:
+    return P if P.shape[1] == width else np.hstack([P, np.full((len(P), width - P.shape[1]), -np.inf)])

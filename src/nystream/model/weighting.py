@@ -1,0 +1,57 @@
+"""Weights of rows by their class: given, or so that all classes count alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from nystream.params import positive
+from nystream.tables.targets import class_names
+from nystream.types import Array
+
+__all__ = ["BALANCED", "ClassWeight", "checked_weight", "weighted"]
+
+BALANCED = "balanced"
+ClassWeight: TypeAlias = "str | Mapping[Any, float] | None"
+
+
+def checked_weight(class_weight: Any) -> Any:
+    """None, "balanced", or a dict of class to weight; or a ValueError."""
+    if class_weight is None or class_weight == BALANCED:
+        return class_weight
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict of class to weight, got {class_weight!r}")
+    for name, weight in class_weight.items():
+        positive(f"class_weight of {name!r}", weight, zero=True)
+    return dict(class_weight)
+
+
+def weighted(
+    Y: Array, classes: list[Any], weights: Array | None, class_weight: ClassWeight, counts: list[int]
+) -> tuple[Array | None, list[int]]:
+    """Weights of rows with the labels Y (n, 1), and how many rows of each class there are now.
+
+    "balanced": a row of a class that n_c of the n rows so far have, itself included, weighs n / (K n_c), K being the
+    number of classes so far: all classes have had the same weight in the end, and no row needs those after it.
+    """
+    counts = counts + [0] * (len(classes) - len(counts))
+    if class_weight is None:
+        return weights, counts
+    factors = np.ones(len(Y))
+    if isinstance(class_weight, Mapping):
+        by_name = dict(zip(class_names(list(class_weight)), class_weight.values(), strict=True))
+        each = np.array([by_name.get(name, 1.0) for name in classes])
+        there = ~np.isnan(Y[:, 0])
+        factors[there] = each[Y[there, 0].astype(np.intp)]
+    else:
+        total, different = sum(counts), sum(n > 0 for n in counts)
+        for i, y in enumerate(Y[:, 0].tolist()):
+            if y == y:
+                k = int(y)
+                different += counts[k] == 0
+                counts[k] += 1
+                total += 1
+                factors[i] = total / (different * counts[k])
+    return factors if weights is None else weights * factors, counts

@@ -1,0 +1,293 @@
+"""The description of a table: names and kinds of its columns, its target, its task and its classes."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nystream._core.inputs import all_finite
+from nystream.params import Params, one_of
+from nystream.tables.kinds import KINDS, looked
+from nystream.tables.plain import Plain
+from nystream.tables.reading import Table, read
+from nystream.tables.targets import columns_of as target_columns
+from nystream.tables.targets import task_of
+from nystream.tables.values import converted
+from nystream.types import Array
+
+__all__ = ["Schema"]
+
+TASKS = ("regression", "classification", "novelty")
+NUMERIC = ("number", "boolean")
+"""Kinds that are numbers as they are."""
+
+
+class Schema(Params):
+    """Names, order and kinds of columns, and what is to be predicted from them. It describes, and never changes.
+
+    Parameters
+    ----------
+    columns : dict of name to kind, or list of names
+        Kinds: "number", "boolean", "category", "time", "text", "ignored". A list: all are numbers.
+    target : str, list of str, or None
+        The name of what is predicted; several are numbers predicted together.
+    task : "regression", "classification", "novelty" or None
+        None: the first label tells, names and booleans being classes.
+    classes : list or None
+        Classes that are known beforehand, in their order; others may still appear.
+    formats : dict of name to str, or None
+        How the strings of a time column are written (as in `datetime.strptime`), where that is not ISO 8601.
+
+    Examples
+    --------
+    >>> from nystream import Schema
+    >>> rows = [{"temp": 21.5, "open": True, "when": "2024-05-01", "load": 3.2}, {"temp": None, "load": 3.9}]
+    >>> print(Schema.of(rows, target="load"))
+    temp  number   21.5        50% missing
+    open  boolean  True        50% missing
+    when  time     2024-05-01  50% missing
+    load  target, regression
+    """
+
+    looks_: dict[str, list[Any]]
+    """Of a schema told from a table: an example and the share missing of each column."""
+
+    def __init__(
+        self,
+        columns: Mapping[str, str] | Iterable[str],
+        target: str | Sequence[str] | None = None,
+        task: str | None = None,
+        classes: Sequence[Any] | None = None,
+        *,
+        formats: Mapping[str, str] | None = None,
+    ) -> None:
+        self.columns = _checked_columns(columns)
+        self.target = target if target is None or isinstance(target, str) else list(target)
+        self.task = None if task is None else one_of("task", task, TASKS)
+        self.classes = None if classes is None else list(classes)
+        self.formats = None if formats is None else dict(formats)
+        self._check_target()
+        self._index = {name: j for j, name in enumerate(self.names)}
+        self._known = frozenset((*self.columns, *self.targets))
+
+    # -- what it says ----------------------------------------------------------------------------------------------
+    @property
+    def names(self) -> list[str]:
+        """The columns in use, in order."""
+        return [name for name, kind in self.columns.items() if kind != "ignored"]
+
+    @property
+    def targets(self) -> list[str]:
+        """Names of the targets: none, one or several."""
+        return [] if self.target is None else [self.target] if isinstance(self.target, str) else list(self.target)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether every column in use is a number or a boolean."""
+        return all(self.columns[name] in NUMERIC for name in self.names)
+
+    def __str__(self) -> str:
+        looks = getattr(self, "looks_", {})
+        rows = []
+        for name, kind in self.columns.items():
+            example, missing = looks.get(name, ("", 0.0))
+            rows.append((name, kind, example, f"{missing:.0%} missing" if missing > 0 else ""))
+        for name in self.targets:
+            task = f", {self.task}" if self.task else ""
+            classes = f" of {', '.join(map(str, self.classes[:20]))}" if self.classes else ""
+            rows.append((name, f"target{task}{classes}", "", ""))
+        described = [row for row in rows if not row[1].startswith("target")]
+        widths = [max((len(row[j]) for row in described), default=0) for j in range(4)]
+        widths[0] = max(len(row[0]) for row in rows)
+        return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+    # -- made from a table -----------------------------------------------------------------------------------------
+    @classmethod
+    def of(
+        cls,
+        table: Any,
+        target: str | Sequence[str] | None = None,
+        kinds: Mapping[str, str] | None = None,
+        drop: str | Iterable[str] | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        task: str | None = None,
+        y: Any = None,
+    ) -> Schema:
+        """The schema of a table, told from its types and its first 1,000 rows.
+
+        Parameters
+        ----------
+        table : frame, Arrow table, dicts, structured array or matrix
+        target : name or names of the columns to predict; None: there is none
+        kinds : dict of name to kind
+            Columns whose kind is not to be guessed.
+        drop : names of columns to ignore
+        columns : names of the only columns to use, in this order; None: all
+        task : as in `Schema`; None: told from the target where it is in the table, or from `y`
+        y : labels of the rows, where the target is not among the columns
+        """
+        found = read(table)
+        asked, dropped = dict(kinds or {}), [drop] if isinstance(drop, str) else list(drop or ())
+        targets = [] if target is None else [target] if isinstance(target, str) else list(target)
+        _check_names([*asked, *dropped, *(columns or ()), *(targets if y is None else ())], found)
+        both = [name for name in targets if name in (columns or ())]
+        if both:
+            raise ValueError(f"column {both[0]!r} is both a target and an input; leave it out of one of them")
+        formats: dict[str, str] = {}
+        chosen: dict[str, str] = {}
+        looks: dict[str, list[Any]] = {}
+        order = [*columns, *(name for name in found.columns if name not in columns)] if columns else found.columns
+        for name in order:
+            if name in targets:
+                continue
+            unused = name in dropped or (columns is not None and name not in columns)
+            told = "ignored" if unused else asked.get(name) or found.kinds.get(name)
+            look = looked(found.columns[name], told)
+            if look.kind == "nested":
+                raise ValueError(f"column {name!r} holds lists or dicts ({look.example}); drop it, or unfold it first")
+            chosen[name], looks[name] = look.kind, [look.example, look.missing]
+            if look.format is not None:
+                formats[name] = look.format
+        labels = target_columns(y, found.n) if y is not None else [found.columns[name] for name in targets]
+        if task is None and labels and found.n:
+            task = task_of(labels)
+        schema = cls(chosen, target, task, formats=formats or None)
+        schema.looks_ = looks
+        return schema
+
+    def described(self, **changes: Any) -> Schema:
+        """The same schema with other parameters."""
+        twin = type(self)(**{**self.get_params(deep=False), **changes})
+        twin._restore(self._state())
+        return twin
+
+    # -- rows become typed columns -----------------------------------------------------------------------------------
+    def columns_of(
+        self, rows: Any, *, on_error: str = "raise", report: Callable[[list[str]], None] | None = None
+    ) -> tuple[dict[str, Any], int, int]:
+        """Typed columns by name, the number of rows, and how many values did not fit.
+
+        Numbers and booleans are float64 with nan for missing, times datetime64[us], categories and text arrays of str
+        and None. A column that is not there is missing values; one that nobody knows is given to `report` (a warning).
+        A value that does not fit is an error that names row, column and value, or missing with on_error="missing".
+        """
+        one_of("on_error", on_error, ("raise", "missing"))
+        table = self.matched(rows, report or _warn)
+        found: dict[str, Any] = {}
+        misfits = 0
+        for name in self.names:
+            kind = self.columns[name]
+            if name not in table.columns:
+                found[name] = _absent(kind, table.n)
+                continue
+            found[name], bad = converted(
+                table.columns[name],
+                kind,
+                name,
+                place=table.place,
+                tolerant=on_error == "missing",
+                format=(self.formats or {}).get(name),
+            )
+            misfits += bad
+        return found, table.n, misfits
+
+    def matched(self, rows: Any, report: Callable[[list[str]], None]) -> Table:
+        """The table with the names of this schema; a matrix has its columns in the schema's order."""
+        table = read(rows)
+        if not table.named:
+            if not table.columns and table.n == 0:
+                return Table({}, 0)
+            for order in (self.names, list(self.columns)):
+                if len(order) == len(table.columns):
+                    return Table(dict(zip(order, table.columns.values(), strict=True)), table.n, places=table.places)
+            raise ValueError(
+                f"rows have {len(table.columns)} columns without names, the schema has {len(self.names)}: "
+                f"{_listed(self.names)}"
+            )
+        unknown = [name for name in table.columns if name not in self._known]
+        if unknown:
+            report(unknown)
+        return table
+
+    def matrix(self, rows: Any) -> Array | None:
+        """A block of numbers as it is (n, d), where no column needs a look of its own; else None."""
+        if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "iuf":
+            return None
+        if rows.shape[1] != len(self._index) or any(kind != "number" for kind in self.columns.values()):
+            return None
+        X = np.ascontiguousarray(rows, dtype=np.float64)
+        return None if np.isinf(X).any() else X
+
+    def row(self, row: Any) -> Array | None:
+        """One dict as a row of numbers (d,), where all columns are numbers and nothing is doubtful; else None."""
+        if len(row) > len(self._known) or not isinstance(row, dict):
+            return None
+        try:
+            x = np.frombuffer(array("d", [row[name] for name in self._index]), dtype=np.float64)
+        except (KeyError, TypeError, OverflowError):
+            return None
+        known = len(x) and (len(row) == len(x) or row.keys() <= self._known)
+        return x if known and all_finite(x) else None
+
+    def encoder(self) -> Any:
+        """What turns typed columns into the numbers a learner takes; see `Plain` for its methods."""
+        if self.numeric:
+            return Plain(self.names)
+        other = next(name for name in self.names if self.columns[name] not in NUMERIC)
+        raise ValueError(
+            f"column {other!r} is of kind {self.columns[other]!r}, which this learner cannot take; drop it "
+            f"(drop=[{other!r}]), or wrap the learner in Encoded"
+        )
+
+    def _check_target(self) -> None:
+        for name in self.targets:
+            if not isinstance(name, str) or not name:
+                raise ValueError(f"target must be a name or names, got {self.target!r}")
+            if self.columns.get(name, "ignored") != "ignored":
+                raise ValueError(f"target {name!r} is among the columns too; what is predicted cannot be an input")
+        if self.target is not None and not self.targets:
+            raise ValueError("target is an empty list; use None where there is none")
+        if len(self.targets) > 1 and self.task not in (None, "regression"):
+            raise ValueError(f"several targets are regression, not {self.task}")
+
+
+def _checked_columns(columns: Any) -> dict[str, str]:
+    if isinstance(columns, (str, bytes)):
+        raise ValueError(f"columns must be a dict of name to kind, or a list of names; got {columns!r}")
+    found = dict(columns) if isinstance(columns, Mapping) else dict.fromkeys(columns, "number")
+    for name, kind in found.items():
+        if not isinstance(name, str):
+            raise ValueError(f"columns must have names of type str, got {name!r}")
+        one_of(f"kind of column {name!r}", kind, KINDS)
+    if all(kind == "ignored" for kind in found.values()):
+        raise ValueError("columns has none that is not ignored; at least one is needed")
+    return found
+
+
+def _check_names(asked: Iterable[str], table: Table) -> None:
+    for name in asked:
+        if name not in table.columns and (table.n or table.columns):
+            near = difflib.get_close_matches(str(name), table.columns, 1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ValueError(f"there is no column {name!r}; {hint}there are {_listed(list(table.columns))}")
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:30])
+    return shown if len(names) <= 30 else f"{shown}, ... ({len(names)} in all)"
+
+
+def _absent(kind: str, n: int) -> Any:
+    if kind == "time":
+        return np.full(n, np.datetime64("NaT"), dtype="datetime64[us]")
+    return np.full(n, np.nan) if kind in NUMERIC else np.full(n, None, dtype=object)
+
+
+def _warn(names: list[str]) -> None:
+    warnings.warn(f"columns that the schema does not know are left out: {_listed(names)}", UserWarning, stacklevel=4)

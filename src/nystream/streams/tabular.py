@@ -1,0 +1,252 @@
+"""Files of named columns of any kind as tables, block by block: separated text, JSON lines, Parquet, Feather."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+from nystream.params import at_least
+from nystream.streams.dialect import Dialect, dialect
+from nystream.streams.pipe import line_format
+from nystream.streams.table import SplitError
+from nystream.streams.text import Pipe, TextFile
+from nystream.tables.reading import Table, read
+
+__all__ = ["ArrowTables", "JsonTables", "Tables", "TextTables", "open_tables"]
+
+NULLS = frozenset(
+    {"", "?", "-", "NA", "na", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "Null", "None", "none", "NONE"}
+)
+"""Fields of text files that stand for an absent value."""
+TEXT = (".csv", ".tsv", ".txt", ".data")
+JSON = (".jsonl", ".ndjson", ".json")
+ARROW = (".parquet", ".pq", ".feather", ".arrow")
+_COMPRESSED = (".gz", ".bz2", ".xz")
+_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
+_ROWS = 1024
+
+
+class Tables:
+    """Rows of a source as tables with the same columns; a new pass for every call of `blocks`, but of a pipe.
+
+    Attributes
+    ----------
+    name : str
+    columns : list of str
+        In their order; those of JSON lines are the keys of the first line, and later ones may have more.
+    named : bool
+        Whether the source has names, or "0", "1", ... stand for them.
+    n : int or None
+        Rows, where known.
+    """
+
+    name: str
+    columns: list[str]
+    named: bool = True
+    n: int | None = None
+
+    def blocks(self, size: int = _ROWS) -> Iterator[Table]:
+        """Tables of `size` rows, the last one perhaps shorter."""
+        raise NotImplementedError
+
+
+class TextTables(Tables):
+    """Separated text: every field as a string, None where it is absent.
+
+    Where the delimiter is not a comma, numbers may have a decimal one.
+    """
+
+    def __init__(self, source: TextFile | Pipe, header: bool | str = "auto", delimiter: str = "auto") -> None:
+        self._source = source
+        self._dialect: Dialect = dialect(source, header, delimiter)
+        self.name = source.name
+        self.columns = _unlike(self._dialect.names)
+        self.named = self._dialect.named
+
+    def blocks(self, size: int = _ROWS) -> Iterator[Table]:
+        at_least("size", size, 1)
+        lines = self._source.lines()
+        line = self._dialect.first
+        for _ in range(line):
+            next(lines)
+        rows: list[list[str]] = []
+        numbers: list[int] = []
+        used = 0
+        try:
+            for used, fields in self._dialect.split(lines):
+                if not fields:
+                    continue
+                if len(fields) != len(self.columns):
+                    raise ValueError(
+                        f"{self.name}:{line + used}: has {len(fields)} fields, expected {len(self.columns)}"
+                    )
+                rows.append(fields)
+                numbers.append(line + used)
+                if len(rows) == size:
+                    yield self._table(rows, numbers)
+                    rows, numbers = [], []
+        except SplitError as error:
+            raise ValueError(f"{self.name}:{line + used + 1}: {error}") from None
+        if rows:
+            yield self._table(rows, numbers)
+
+    def _table(self, rows: list[list[str]], numbers: list[int]) -> Table:
+        columns = {}
+        for name, fields in zip(self.columns, zip(*rows, strict=True), strict=True):
+            values = [None if (field := text.strip()) in NULLS else field for text in fields]
+            if self._dialect.delimiter != "," and any("," in value for value in values if value is not None):
+                values = [_with_point(value) for value in values]
+            columns[name] = values
+        return Table(columns, len(rows), self.named, {}, _Places(f"{self.name}:", numbers))
+
+
+class JsonTables(Tables):
+    """One object on each line."""
+
+    def __init__(self, source: TextFile | Pipe) -> None:
+        self._source = source
+        self.name = source.name
+        head = [line for line in source.head(1) if line.strip()]
+        if not head:
+            raise ValueError(f"{source.name} is empty")
+        self.columns = [str(key) for key in self._object(head[0], 1)]
+
+    def blocks(self, size: int = _ROWS) -> Iterator[Table]:
+        at_least("size", size, 1)
+        rows: list[dict[str, Any]] = []
+        numbers: list[int] = []
+        for number, line in enumerate(self._source.lines(), 1):
+            if line.strip():
+                rows.append(self._object(line, number))
+                numbers.append(number)
+            if len(rows) == size:
+                yield self._table(rows, numbers)
+                rows, numbers = [], []
+        if rows:
+            yield self._table(rows, numbers)
+
+    def _table(self, rows: list[dict[str, Any]], numbers: list[int]) -> Table:
+        return Table(read(rows).columns, len(rows), True, {}, _Places(f"{self.name}:", numbers))
+
+    def _object(self, line: str, number: int) -> dict[str, Any]:
+        try:
+            found = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ValueError(f"{self.name}:{number}: is not JSON ({error})") from None
+        if not isinstance(found, dict):
+            raise ValueError(f"{self.name}:{number}: is a JSON {type(found).__name__}; every line must be an object")
+        return found
+
+
+class ArrowTables(Tables):
+    """Parquet and Feather (Arrow) files; needs pyarrow."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.fspath(path)
+        self.name = os.path.basename(self._path)
+        with self._opened() as file:
+            self.columns = list(_arrow_names(file))
+            self.n = file.metadata.num_rows if self._parquet else None
+
+    @property
+    def _parquet(self) -> bool:
+        return self._path.lower().endswith((".parquet", ".pq"))
+
+    def blocks(self, size: int = _ROWS) -> Iterator[Table]:
+        at_least("size", size, 1)
+        start = 0
+        with self._opened() as file:
+            for batch in self._batches(file, size):
+                table = read(batch)
+                places = _Places(f"{self.name}, row ", list(range(start, start + table.n)))
+                start += table.n
+                whole = Table(table.columns, table.n, True, table.kinds, places)
+                for i in range(0, table.n, size):
+                    yield whole[i : i + size]
+
+    def _batches(self, file: Any, size: int) -> Iterator[Any]:
+        if self._parquet:
+            yield from file.iter_batches(batch_size=size)
+        else:
+            yield from (file.get_batch(i) for i in range(file.num_record_batches))
+
+    def _opened(self) -> Any:
+        with open(self._path, "rb"):  # a file that is not there is the operating system's error, not pyarrow's
+            pass
+        try:
+            module = importlib.import_module("pyarrow.parquet" if self._parquet else "pyarrow.ipc")
+        except ImportError:
+            raise ImportError("reading Parquet and Feather needs pyarrow: pip install nystream[parquet]") from None
+        try:
+            return module.ParquetFile(self._path) if self._parquet else module.open_file(self._path)
+        except (OSError, ValueError) as error:
+            kind = "Parquet" if self._parquet else "Feather"
+            raise ValueError(f"{self.name} is not a {kind} file: {error}") from None
+
+
+def open_tables(spec: str | os.PathLike[str] | Pipe) -> Tables | None:
+    """The tables of a file, by its extension or its first lines, or of a pipe; None for what holds numbers alone."""
+    if isinstance(spec, Pipe):
+        return _by_lines(spec)
+    path = os.fspath(spec)
+    if not os.path.isfile(path):
+        return None
+    stem, extension = os.path.splitext(path.lower())
+    if extension in _COMPRESSED:
+        extension = os.path.splitext(stem)[1]
+    if extension in ARROW:
+        return ArrowTables(path)
+    if extension in JSON:
+        return JsonTables(TextFile(path))
+    if extension in (".npy", ".npz", ".arff", ".libsvm", ".svmlight", ".svm"):
+        return None
+    return TextTables(TextFile(path)) if extension in TEXT else _by_lines(TextFile(path))
+
+
+def _by_lines(source: TextFile | Pipe) -> Tables | None:
+    head = source.head(2)
+    if next((line for line in head if line.strip()), "").lstrip().startswith("{"):
+        return JsonTables(source)
+    return TextTables(source) if line_format(head) == "csv" else None
+
+
+class _Places(Sequence[str]):
+    """What messages call rows, made when they are asked for."""
+
+    def __init__(self, before: str, numbers: list[int]) -> None:
+        self._before, self._numbers = before, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> _Places: ...
+    def __getitem__(self, row: int | slice) -> str | _Places:
+        if isinstance(row, slice):
+            return _Places(self._before, self._numbers[row])
+        return f"{self._before}{self._numbers[row]}"
+
+
+def _unlike(names: Sequence[str]) -> list[str]:
+    """Names that differ: the second "a" is "a.2"."""
+    counts: dict[str, int] = {}
+    found = []
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+        found.append(name if counts[name] == 1 else f"{name}.{counts[name]}")
+    return found
+
+
+def _with_point(value: str | None) -> str | None:
+    return value.replace(",", ".") if value is not None and _COMMA.fullmatch(value) else value
+
+
+def _arrow_names(file: Any) -> list[str]:
+    schema = file.schema_arrow if hasattr(file, "schema_arrow") else file.schema
+    return [str(name) for name in schema.names]

@@ -1,0 +1,5 @@
+"""What people have (frames, Arrow tables, dicts, matrices) as named columns with kinds."""
+
+from nystream.tables.reading import Table, read
+
+__all__ = ["Table", "read"]

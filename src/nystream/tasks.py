@@ -1,0 +1,52 @@
+"""A learner for a task: the default where none was chosen; of classes in its own setting or wrapped; or a refusal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nystream.auto.learner import Auto
+from nystream.compose.classifier import Classifier
+from nystream.compose.novelty import default_novelty
+from nystream.compose.wrapper import Wrapper
+from nystream.learners.base import Learner
+
+__all__ = ["algorithm", "check_class", "for_task"]
+
+
+def algorithm(learner: Learner) -> str:
+    """The name of the algorithm inside scalings and codes of classes."""
+    return algorithm(learner.learner) if isinstance(learner, Wrapper) else type(learner).__name__
+
+
+def for_task(learner: Learner | None, task: str, d: int) -> Learner:
+    """A fresh learner for the task: the default one for None, one of classes in its own setting or wrapped."""
+    if task == "novelty":
+        fresh = default_novelty(d) if learner is None else learner.clone()
+        if fresh.labels != "none":
+            raise ValueError(f"{learner!r} learns from labels; novelty detection takes loss='novelty'")
+        return fresh
+    fresh = Auto() if learner is None else learner.clone()
+    if task == "regression":
+        if fresh.labels != "real":
+            raise ValueError(f"{algorithm(fresh)} {_classes_only(fresh)}")
+        return fresh
+    fresh = fresh.for_classes()
+    return fresh if fresh.labels == "class" else Classifier(fresh)
+
+
+def _classes_only(learner: Learner) -> str:
+    way_out = "use Auto, or a least-squares learner such as PKRR"
+    if "loss" in learner.get_params(deep=False):
+        way_out = f"give it loss='squared' where it takes that, or {way_out}"
+    return f"learns classes, and the target is a number; {way_out}"
+
+
+def check_class(learner: Learner, label: Any) -> None:
+    """Refuse a fraction as the first label of a learner of classes, where nobody said that these are classes."""
+    if isinstance(label, (float, np.floating)) and not float(label).is_integer():
+        raise ValueError(
+            f"label {float(label)!r}: {algorithm(learner)} {_classes_only(learner)}, or a schema with "
+            "task='classification' if fractions are classes here"
+        )

@@ -134,16 +134,16 @@ cdef class TableEncoder:
         """Dense rows, levels of the categories, and tokens (begin, end without pairs, end, indices, values). Pure."""
         return self._rows(columns, n, ENCODE, None, None)
 
-    def run(self, list columns, Py_ssize_t n, const double[:, ::1] Y not None, const double[::1] weights):
+    def run(self, list columns, Py_ssize_t n, const double[:, ::1] Y not None, const double[::1] weights=None):
         """The same, every row observed and its label learnt before the next."""
         return self._rows(columns, n, ENCODE | OBSERVE, Y, weights)
 
-    def observe(self, list columns, Py_ssize_t n, const double[::1] weights):
+    def observe(self, list columns, Py_ssize_t n, const double[::1] weights=None):
         """What does not need labels: scales of numbers, times, names of levels."""
         self._rows(columns, n, OBSERVE, None, weights)
 
     def learn(self, const uint16_t[:, ::1] levels not None, const double[:, ::1] Y not None,
-              const double[::1] weights):
+              const double[::1] weights=None):
         """Labels of rows that were encoded before."""
         cdef Py_ssize_t t, s, n = levels.shape[0]
         if levels.shape[1] != self.slots:

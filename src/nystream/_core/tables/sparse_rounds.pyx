@@ -41,7 +41,7 @@ cdef class SparseRounds:
         return self._rounds(begin, end, columns, values, None, None)
 
     def run(self, const int64_t[::1] begin, const int64_t[::1] end, const uint32_t[::1] columns,
-            const double[::1] values, const double[:, ::1] Y not None, const double[::1] weights):
+            const double[::1] values, const double[:, ::1] Y not None, const double[::1] weights=None):
         """The same, each row learnt after it was predicted. Y (n, K), or (n, 1) class numbers."""
         if Y.shape[0] != begin.shape[0] or Y.shape[1] != (1 if self.kind == SOFTMAX else self.K) \
                 or (weights is not None and weights.shape[0] != Y.shape[0]):

@@ -302,7 +302,7 @@ def test_intervals_cover_and_other_learners_say_that_they_have_none():
         covered[coverage] = ((low <= y[500:]) & (y[500:] <= high)).mean()
     assert covered[0.9] > covered[0.5]
     assert 0.85 < covered[0.9] < 1
-    with pytest.raises(nystream.Unable, match="PKRR has no intervals: .*learners with `predict_interval` are Auto"):
+    with pytest.raises(nystream.Unable, match=r"PKRR has no intervals: .*learners with `predict_interval` are Auto"):
         OnlineKernelRegressor(nystream.PKRR(fourier())).fit(X, y).predict_interval(X)
     with pytest.raises(NotFittedError):
         OnlineKernelRegressor().predict_interval(X)

@@ -228,8 +228,8 @@ def _say_parts(model: Model, quiet: bool) -> None:
     weights = model.weights() if model.learner_ is not None and model.can("weights") else {}
     if weights and not quiet:
         heaviest = sorted(weights, key=lambda part: -abs(weights[part]))[:MOST_PARTS]
-        rest = ", ..." if len(weights) > MOST_PARTS else ""
-        _say(f"relies on {', '.join(f'{part} {weights[part]:.0%}' for part in heaviest)}{rest}", quiet)
+        rest = "; ..." if len(weights) > MOST_PARTS else ""
+        _say(f"relies on {'; '.join(f'{part} {weights[part]:.0%}' for part in heaviest)}{rest}", quiet)
 
 
 def _check_together(

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import softmax
 
 from nystream import Auto, Classifier, Standardized
-from nystream.catalogue import find
+from nystream.catalogue import build
 from nystream.learners import Forgetting, Learner
 from peers.method import Answers, Method, Task
 
@@ -52,7 +52,7 @@ def automatic(task: Task) -> Ours:
 def from_catalogue(task: Task, name: str, loss: str | None = None) -> Ours:
     """As `nystream run --learner NAME` builds it, on standardised columns; loss: that of classes."""
     options = {} if loss is None else {"loss": "squared" if task.regression else loss}
-    learner = find(name).build(math.sqrt(1 / (2 * task.gamma)), **options)
+    learner = build(name, settings=options, sigma=math.sqrt(1 / (2 * task.gamma)))
     return _standardized(task, learner, probabilities=loss == "softmax")
 
 

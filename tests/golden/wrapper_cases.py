@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from case import PROBE, TABLES, Call, Case, Rows, trained
 from learner_cases import SIMILAR, WIDE, G
-from nystream.cli.model import build
 
 import nystream
 from nystream import (
@@ -32,14 +31,17 @@ from nystream import (
     KernelRidge,
     Laplacian,
     Mixture,
+    Model,
     NystromPKAWV,
     Perceptron,
     Pixels,
+    Schema,
     Standardized,
     Taylor,
     Thresholded,
 )
 from nystream.auto.recipe import Recipe
+from nystream.catalogue import build
 from nystream.cli.app import call as command
 
 SMALL = Recipe((1, 2, 5, 10, 20), landmarks=4, big=5, small=3, ring=12, refresh=6, windows=(6, 3), metric=12)
@@ -154,7 +156,7 @@ def pixels() -> Iterator[Case]:
 
 def served(model: Any, name: str, table: str, target: str, cut: int, stop: int, **about: Any) -> Case:
     """What `nystream run` saves: its learner has learnt the rows up to `cut`."""
-    calls = [Call(part) for part in ("task", "columns", "names_", "learner_.n_seen", "learner_.size")]
+    calls = [Call(part) for part in ("task", "schema_.names", "classes", "learner_.n_seen", "learner_.size")]
     calls += [Call("predict", (Rows(table, *PROBE),)), Call("learner_.predict", (Rows(table, *PROBE),))]
     calls += [Call("learner_.run", (Rows(table, cut, stop), Rows(target, cut, stop))), *calls[-2:]]
     return Case(name, model, calls, **about)
@@ -167,9 +169,10 @@ def models() -> Iterator[Case]:
             "fogd": {"dim": 8},
             "auto": {"recipe": LEAST},
         }.items():
-            model = build(learner, task, ["a", "b", "c"], 1.0, 0, settings)
-            model.learner_.run(TABLES["X"][:16], TABLES[target][:16])
-            model.names_.extend(names)
+            schema = Schema(["a", "b", "c"], task=task, classes=names or None)
+            model = Model(build(learner, task, settings), schema)
+            labels = np.array(names)[TABLES[target][:16]] if names else TABLES[target][:16]
+            model.run(TABLES["X"][:16], labels)
             about = {"learner": "Auto"} if learner == "auto" else {}
             yield served(model, f"model-{learner}-{task}", "X", target, 16, 22, **about)
     labels = np.array(["ash", "birch", "cedar"])[TABLES["label"]]
@@ -190,7 +193,7 @@ def written(name: str, target: str, labels: np.ndarray) -> Case:
             raise RuntimeError(said.getvalue())
         model = nystream.load(saved)
     if target == "label":  # classes are numbered as they appear
-        order = {name: k for k, name in enumerate(model.names_)}
+        order = {name: k for k, name in enumerate(model.classes)}
         TABLES["seen"] = np.array([order[label] for label in labels.tolist()])
         target = "seen"
     return served(model, name, "X", target, 16, 22)

@@ -44,7 +44,9 @@ from nystream import (
     Unable,
     prequential,
 )
+from nystream.compose.wrapper import Wrapper
 from nystream.learners import ABILITIES, BSGD, Abilities, Learner
+from nystream.tags import TAGS, class_of
 from wrapped import ASK, CHANGES, WRAPPERS, Inside, wrapped
 
 G = Gaussian(0.7)
@@ -175,6 +177,9 @@ def test_every_ability_is_in_the_law_and_those_that_some_learner_has_are_used(ca
     assert all(refusals[ability] > 0 for ability in ABILITIES)
     assert all(able[ability] > 0 for ability in had)
     assert {around for around, _ in PAIRS} == set(WRAPPERS)
+    kinds = [class_of(tag) for tag in TAGS if tag.startswith("compose/")]
+    around = {type(wrapped(around, LEARNERS[name]).pattern) for around, name in PAIRS}
+    assert around == {kind for kind in kinds if issubclass(kind, Wrapper)}
     assert {name for _, name in PAIRS} == set(LEARNERS)
 
 

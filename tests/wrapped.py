@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream import Classifier, Standardized, Thresholded
+from nystream import Classifier, Encoded, Standardized, Thresholded
 from nystream.compose.probabilities import Brier
+from nystream.compose.targets import StandardizedTarget
 from nystream.compose.thresholded import best_threshold
 from nystream.scaling import RunningScale
 
@@ -74,6 +75,44 @@ class Scaled:
 
     def ask(self, ability, Q):
         return self.inside.ask(ability, self.scale.scaled(Q))
+
+
+class Rescaled:
+    """`StandardizedTarget`: the learner gets targets scaled by those up to them; its answers are turned back."""
+
+    def __init__(self, inside):
+        self.inside, self.pattern = inside, StandardizedTarget(inside.pattern)
+
+    def run(self, X, Y):
+        means = np.array([Y[: t + 1].mean() for t in range(len(Y))])
+        deviations = np.array([Y[: t + 1].std() or 1.0 for t in range(len(Y))])
+        self.mean, self.deviation = means[-1], deviations[-1]
+        return self.inside.run(X, (Y - means) / deviations)
+
+    def can(self, ability):
+        lost = ("merge", "unlearn", "add_outputs", "regret", "regret_bound")
+        return ability not in lost and self.inside.can(ability)
+
+    def predict(self, Q):
+        return self.mean + self.deviation * self.inside.predict(Q)
+
+    def ask(self, ability, Q):
+        answer = self.inside.ask(ability, Q)
+        if ability == "std":
+            return self.deviation * answer
+        numbers = ("averaged", "predict_interval", "predict_quantile")
+        return self.mean + self.deviation * np.asarray(answer) if ability in numbers else answer
+
+
+class Numbers:
+    """`Encoded` on rows of numbers: the learner itself."""
+
+    def __init__(self, inside):
+        self.inside, self.pattern = inside, Encoded(inside.pattern)
+        self.run, self.predict, self.ask = inside.run, inside.predict, inside.ask
+
+    def can(self, ability):
+        return ability not in ("merge", "unlearn", "add_outputs") and self.inside.can(ability)
 
 
 class Shifted:
@@ -172,7 +211,12 @@ WRAPPERS = {
     "thresholded": (Shifted,),
     "thresholded by hand": (ByHand,),
     "classifier": (Classes,),
+    "standardized target": (Rescaled,),
+    "encoded": (Numbers,),
     "standardized standardized": (Scaled, Scaled),
+    "standardized target standardized": (Rescaled, Scaled),
+    "encoded standardized": (Scaled, Numbers),
+    "encoded classifier": (Classes, Numbers),
     "standardized thresholded": (Shifted, Scaled),
     "thresholded standardized": (Scaled, Shifted),
     "standardized classifier": (Classes, Scaled),

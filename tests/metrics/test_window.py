@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
+from grids import grid
 from nystream import persist
 from nystream.metrics import METRICS, MSE, Metric, Seconds, Windowed
 
@@ -17,9 +18,7 @@ def rows(name, n=120, seed=3):
     return (y, 1 / (1 + np.exp(-p)), rng.random(n)) if name == "logloss" else (y, p, rng.random(n))
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("size", [1, 7, 50, 500])
-@pytest.mark.parametrize("step", [1, 3, 60])
+@pytest.mark.parametrize(("name", "size", "step"), grid(NAMES, [1, 7, 50, 500], [1, 3, 60]))
 def test_a_window_equals_the_metric_computed_from_scratch_on_its_rows(name, size, step):
     y, p, w = rows(name)
     metric = Windowed(METRICS[name](), size)

@@ -225,10 +225,12 @@ class Service:
         return answer
 
     # -- what is shown -----------------------------------------------------------------------------------------------
-    def listed(self) -> list[dict[str, Any]]:
-        """All models, a few numbers of each."""
+    def listed(self, name: str | None = None) -> list[dict[str, Any]]:
+        """All models, or the one of that name; a few numbers of each."""
         found = []
         for entry in self.store.models:
+            if name is not None and entry.name != name:
+                continue
             part = entry.champion
             reading = part.meter.reading() if part.model is not None else {}
             found.append(
@@ -238,6 +240,8 @@ class Service:
                     "task": entry.form.task if entry.form else entry.config.get("task"),
                     "rows": part.model.n_seen if part.model is not None else 0,
                     "error": reading.get("error"),
+                    "error_mean": reading.get("error_mean"),
+                    "error_last": reading.get("error_last"),
                     "window": reading.get("window"),
                     "window_mean": reading.get("window_mean"),
                     "window_last": reading.get("window_last"),
@@ -253,8 +257,9 @@ class Service:
             )
         return found
 
-    def _tick(self) -> dict[str, Any]:
-        return {"at": time.time(), "queue": self.writer.depth, "event": self.store.log.seq, "models": self.listed()}
+    def _tick(self, name: str | None) -> dict[str, Any]:
+        models = self.listed(name)
+        return {"at": time.time(), "queue": self.writer.depth, "event": self.store.log.seq, "models": models}
 
     def described(self, entry: Entry) -> dict[str, Any]:
         """One model: its columns, its champion and challengers, its counts, its last rows and notes."""
@@ -263,7 +268,11 @@ class Service:
         if form is not None:
             schema = {"columns": form.schema.columns, "target": form.schema.target, "task": form.task}
             schema["outputs"] = form.outputs
-        relied = learning.relied_on(entry.champion.model) if entry.champion.model is not None else {}
+            schema["formats"] = form.schema.formats or {}
+        relied: dict[str, Any] = {}
+        if entry.champion.model is not None:
+            with entry.champion.gate.reading():
+                relied = learning.relied_on(entry.champion.model)
         return {
             "name": entry.name,
             "created": entry.created,

@@ -62,7 +62,13 @@ def teach(server: Server, given: argparse.Namespace) -> None:
     rng = np.random.default_rng(0)
     server.send("PUT", "/models/load", {"target": "load", "alarm_error": 6.0})
     server.send("PUT", "/models/machines", {"target": "state"})
-    plain = {"columns": ["a", "b", "c"], "target": "y", "task": "regression", "learner": "fogd", "settings": {"dim": 64}}
+    plain = {
+        "columns": ["a", "b", "c"],
+        "target": "y",
+        "task": "regression",
+        "learner": "fogd",
+        "settings": {"dim": 64},
+    }
     server.send("PUT", "/models/sensor-7", plain)
     change = given.rows * 3 // 5
     for start in range(0, given.rows, BLOCK):
@@ -110,7 +116,7 @@ def photograph(browser: Browser, server: Server, out: Path) -> None:
                 if name == "models":
                     page.wait_for_selector("#models tbody tr")
                 else:
-                    page.wait_for_selector("#errors path.line.strong")
+                    page.wait_for_selector("#errors path.line.strong", state="attached")
                     page.click("#try button")
                     page.wait_for_selector("#try-answer .big")
                     page.evaluate("window.scrollTo(0, 0)")

@@ -189,7 +189,7 @@ class Part:
                 {"cause": cause, "about": about, "message": text}
                 for (cause, about), text in list(self.watch.raised.items())
             ]
-        found |= {"name": self.name, "event": self.seq, "broken": self.broken}
+        found |= {"name": self.name, "event": self.seq, "broken": self.broken, "config": self.config}
         return found
 
 

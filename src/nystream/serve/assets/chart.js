@@ -16,7 +16,7 @@ function ticks(low, high, most) {
   const power = 10 ** Math.floor(Math.log10(rough || 1));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) || power;
   const found = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high * (1 + 1e-9); k++) found.push(k * step);
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high * (1 + 1e-9); k++) found.push(k * step || 0); // never -0
   return found;
 }
 
@@ -121,7 +121,7 @@ export class Chart {
   }
 
   feet(first, last, width) {
-    return ticks(first, last, Math.max(2, Math.floor(width / 110))).map((value) => {
+    return ticks(first, last, Math.max(2, Math.floor(width / 75))).map((value) => {
       const x = this.across(value);
       const anchor = x > width - 30 ? "end" : "middle";
       return svg("text", { class: "tick", x, y: this.height - 5, "text-anchor": anchor, text: tidy.format(value) });
@@ -134,7 +134,8 @@ export class Chart {
       if (Number.isFinite(value)) points.push([this.across(x[i]).toFixed(1), this.to(value).toFixed(1)]);
     });
     if (!points.length) return [];
-    const line = points.map((point, i) => `${i ? "L" : "M"}${point.join(" ")}`).join("");
+    const dot = points.length === 1 ? "h4" : ""; // a single reading can be seen, too
+    const line = points.map((point, i) => `${i ? "L" : "M"}${point.join(" ")}`).join("") + dot;
     if (!this.stack) {
       return [svg("path", { class: `line ${one.shade} ${one.strong ? "strong" : ""}`, d: line, "stroke-dasharray": one.dash })];
     }
@@ -192,7 +193,8 @@ export class Chart {
       }
     }
     this.cursor.replaceChildren(...marks);
-    const items = series.map((one) => el("li", {}, this.swatch(one), el("span", { text: one.name }), el("b", { text: this.format(one.y[place]) })));
+    const first = series.filter((one) => one.strong);
+    const items = [...first, ...series.filter((one) => !one.strong)].map((one) => el("li", {}, this.swatch(one), el("span", { text: one.name }), el("b", { text: this.format(one.y[place]) })));
     this.legend.replaceChildren(el("li", { class: "where", text: `row ${count(x[place])}` }), ...items);
   }
 
@@ -239,15 +241,15 @@ export function spark(host, values) {
 // How often answers of a probability are right, against the probability: on the diagonal where it is honest.
 export function reliability(host, bins) {
   const size = 240;
-  const to = (value) => 34 + value * (size - 44);
-  const up = (value) => size - to(value);
+  const to = (value) => 38 + value * (size - 50);
+  const up = (value) => size - 2 - to(value);
   const most = Math.max(...bins.map(([answers]) => answers), 1);
   const label = bins.map(([answers, said, right]) => `said ${Math.round(100 * said)} %: right ${Math.round(100 * right)} % of ${answers}`);
   host.replaceChildren(svg("svg", { class: "reliability", viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": `Calibration. ${label.join("; ")}.` },
     ...[0, 0.5, 1].flatMap((value) => [
       svg("line", { class: "rule", x1: to(0), x2: to(1), y1: up(value), y2: up(value) }),
-      svg("text", { class: "tick", x: 28, y: up(value) + 4, "text-anchor": "end", text: `${100 * value}%` }),
-      svg("text", { class: "tick", x: to(value), y: size - 12, "text-anchor": value === 1 ? "end" : "middle", text: `${100 * value}%` }),
+      svg("text", { class: "tick", x: 32, y: up(value) + 3, "text-anchor": "end", text: `${100 * value}%` }),
+      svg("text", { class: "tick", x: to(value), y: size - 22, "text-anchor": "middle", text: `${100 * value}%` }),
     ]),
     svg("line", { class: "reference", x1: to(0), x2: to(1), y1: up(0), y2: up(1) }),
     ...bins.map(([answers, said, right], i) =>

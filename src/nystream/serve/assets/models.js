@@ -11,7 +11,7 @@ function against(model) {
   const part = model.window / best;
   const name = best === model.window_last ? "no change" : "the mean";
   const node = el("span", { class: `gauge ${part <= 1 ? "" : "worse"}`, title: `${measured(model.window)} against ${measured(best)}` },
-    el("i", { "aria-hidden": "true" }), el("span", { text: `${part >= 9.95 ? Math.round(part) : part.toFixed(2)} × ${name}` }));
+    el("i", { "aria-hidden": "true" }), el("span", { text: `${rate(part)} × ${name}` }));
   node.firstChild.style.setProperty("--part", String(Math.min(1, part)));
   return { node, class: "skill" };
 }

@@ -5,7 +5,8 @@ const NONE = "–";
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const few = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 const two = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
-const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
+const percent = new Intl.NumberFormat("en", { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const round = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
 
 const is = (value) => typeof value === "number" && Number.isFinite(value);
 
@@ -15,7 +16,7 @@ export function number(value) {
   return size !== 0 && (size < 1e-4 || size >= 1e9) ? value.toExponential(2) : few.format(value);
 }
 export const count = (value) => (is(value) ? whole.format(value) : NONE);
-export const share = (value) => (is(value) ? percent.format(value) : NONE);
+export const share = (value, axis = false) => (is(value) ? (axis ? round : percent).format(value) : NONE);
 export const rate = (value) => (is(value) ? (value >= 10 ? whole : two).format(value) : NONE);
 export const measured = (value, measure) => (measure === "share wrong" ? share(value) : number(value));
 
@@ -65,10 +66,10 @@ export function put(id, text) {
 }
 
 // The rows of a table's body, kept where their keys stay, so that the focus stays too. A cell is a text, or {text, class,
-// href, title, press}: with `press` a button.
+// href, title, press, more}: with `press` a button; `more` is told to a pointer that rests.
 export function fill(body, items, keyOf, cellsOf) {
   const before = new Map([...body.children].map((row) => [row.dataset.key, row]));
-  const labels = [...body.parentElement.querySelectorAll("thead th")].map((cell) => cell.textContent);
+  const labels = [...body.parentElement.querySelectorAll("thead th")].map((cell) => (cell.querySelector(".unseen") ? "" : cell.textContent));
   const rows = items.map((item) => {
     const key = String(keyOf(item));
     const row = before.get(key) || el("tr", { "data-key": key });
@@ -92,6 +93,7 @@ export function fill(body, items, keyOf, cellsOf) {
 function shownIn(node, cell) {
   const className = cell.class || "";
   if (node.className !== className) node.className = className;
+  if (cell.more && node.title !== cell.more) node.title = cell.more;
   if (cell.node) return node.replaceChildren(cell.node);
   const tag = cell.press ? "button" : cell.href ? "a" : null;
   let target = node;

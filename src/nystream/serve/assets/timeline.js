@@ -76,7 +76,7 @@ export function errorLines(history, notes, now) {
   const marks = notes
     .filter((note) => MARKED[note.kind] && !note.over && note.at >= axis.at[0])
     .map((note) => ({ x: place(note.at), kind: MARKED[note.kind], text: describeNote(note) }));
-  return { x, series, marks, place, reference: axis };
+  return { x, series, marks };
 }
 
 // Values at their own places, read at the places of the axis; nothing before the first.
@@ -88,17 +88,29 @@ function onto(x, places, values) {
   });
 }
 
+// Names with their shades, which they keep as long as the page is open, in the order of the shades.
+const shades = {};
+function shaded(kind, names) {
+  const before = shades[kind] ?? new Map();
+  const kept = new Map(names.filter((name) => before.has(name)).map((name) => [name, before.get(name)]));
+  const free = names.map((_, k) => k).filter((k) => ![...kept.values()].includes(k));
+  for (const name of names) if (!kept.has(name)) kept.set(name, free.shift());
+  shades[kind] = kept;
+  return [...kept].sort((a, b) => a[1] - b[1]);
+}
+
 // Shares over time, the largest `most` of them by name, and the rest together.
 export function shareLines(line, kind, most = 8) {
   const shares = line.relied_on[kind];
   if (!shares || !line.row.length) return null;
   const mean = (values) => values.reduce((sum, value) => sum + Math.abs(value ?? 0), 0);
   const latest = (values) => values[values.length - 1] ?? 0;
-  const ranked = Object.keys(shares).sort((a, b) => mean(shares[b]) + latest(shares[b]) - mean(shares[a]) - latest(shares[a]));
-  const shown = ranked.slice(0, most);
+  const weight = (name) => mean(shares[name]) + latest(shares[name]);
+  const ranked = Object.keys(shares).sort((a, b) => weight(b) - weight(a));
+  const shown = shaded(kind, ranked.slice(0, most));
   const positive = (name, i) => Math.max(shares[name][i] ?? 0, 0);
   const totals = line.row.map((_, i) => Math.max(ranked.reduce((sum, name) => sum + positive(name, i), 0), 1));
-  const series = shown.map((name, k) => ({ name, shade: `s${k}`, y: totals.map((total, i) => positive(name, i) / total) }));
+  const series = shown.map(([name, k]) => ({ name, shade: `s${k}`, y: totals.map((total, i) => positive(name, i) / total) }));
   const rest = totals.map((_, i) => {
     const sum = series.reduce((part, one) => part + one.y[i], 0);
     return sum > 0 ? Math.max(1 - sum, 0) : 0;

@@ -24,7 +24,7 @@ function field(name, kind, format) {
   fields.set(name, input);
   const parts = [el("label", { for: id, text: name }), input];
   if (kind === "category") parts.push(el("datalist", { id: `${id}-levels` }));
-  return el("div", { class: kind === "text" ? "full" : "" }, ...parts);
+  return el("div", { class: kind === "text" || kind === "time" ? "full" : "" }, ...parts);
 }
 
 // Once per schema; afterwards only what categories have been seen changes.
@@ -79,7 +79,7 @@ function fillIn(rows) {
 
 function rowGiven() {
   const text = by("try-json");
-  if (text) return JSON.parse(text.value);
+  if (text) return parsed(text.value);
   const row = {};
   for (const [name, input] of fields) {
     const kind = kinds[name];
@@ -87,6 +87,14 @@ function rowGiven() {
     else row[name] = kind === "number" ? Number(input.value) : kind === "boolean" ? input.value === "true" : input.value;
   }
   return row;
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error("the row is not written as JSON");
+  }
 }
 
 async function predict({ name, champion, schema }) {

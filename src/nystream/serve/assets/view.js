@@ -134,6 +134,8 @@ function showErrors() {
   by("errors-none").hidden = Boolean(given);
   by("errors").hidden = by("errors-key").hidden = !given;
   if (!given) return;
+  const measure = history.measure === "share wrong" ? "Share of wrong answers" : "Mean squared error";
+  put("errors-title", `${measure} in the last ${count(errors?.window_rows ?? 1000)} rows`);
   charts.errors ??= new Chart(by("errors"), "Error in the window, over the rows", { height: 300, format: (found, axis) => (axis ? tick(found) : error(found)) });
   const values = given.series.flatMap((one) => one.y.slice(Math.floor(one.y.length / 20))).filter((found) => found > 0);
   const wide = history.measure !== "share wrong" && Math.max(...values) > SPREAD * Math.min(...values);
@@ -141,7 +143,7 @@ function showErrors() {
   charts.errors.update({ ...given, log: by("log").checked });
 }
 
-const tick = (found) => (history.measure === "share wrong" ? share(found) : number(found));
+const tick = (found) => (history.measure === "share wrong" ? share(found, true) : number(found));
 
 function showHistory() {
   const line = history.parts[history.champion];
@@ -155,7 +157,7 @@ function showHistory() {
   by("relied-none").hidden = Boolean(given);
   by("relied").hidden = !given;
   if (given) {
-    charts.relied ??= new Chart(by("relied"), "What the prediction relies on, over the rows", { height: 240, stack: true, format: (found) => share(found) });
+    charts.relied ??= new Chart(by("relied"), "What the prediction relies on, over the rows", { height: 240, stack: true, format: share });
     charts.relied.update(given);
   }
   showTrust();
@@ -172,12 +174,13 @@ function showTrust() {
   }
   if (errors.coverage === null) return;
   put("trust-title", "Interval coverage");
-  put("trust-text", `${share(errors.coverage)} of ${count(errors.coverage_rows)} labels that were looked at lay inside their ${share(errors.coverage_asked)} interval.`);
+  put("trust-text", `${share(errors.coverage)} of ${count(errors.coverage_rows)} labels that were looked at lay inside their ${share(errors.coverage_asked, true)} interval.`);
   const line = history?.parts[history.champion];
   if (!line?.coverage.some((found) => found !== null)) return;
-  charts.coverage ??= new Chart(by("trust"), "Interval coverage so far, over the rows", { height: 200, format: (found) => share(found) });
+  charts.coverage ??= new Chart(by("trust"), "Interval coverage so far, over the rows", { height: 200, format: share });
   const shown = line.coverage.map((found, i) => [found, line.row[i]]).filter(([found]) => found !== null);
-  charts.coverage.update({ x: shown.map(([, row]) => row), series: [{ name: "inside", shade: "model", strong: true, y: shown.map(([found]) => found) }], top: 1, reference: errors.coverage_asked });
+  const floor = Math.max(0, Math.floor(Math.min(0.8, ...shown.map(([found]) => found)) * 10) / 10 - 0.1);
+  charts.coverage.update({ x: shown.map(([, row]) => row), series: [{ name: "inside", shade: "model", strong: true, y: shown.map(([found]) => found) }], top: 1, floor, reference: errors.coverage_asked });
 }
 
 function showNotes() {
@@ -204,7 +207,8 @@ function showLastRows() {
   const heads = ["Time", "Predicted", "Label", ...columns, ...(left ? [`and ${left} more`] : [])];
   const head = table.tHead.rows[0];
   if (head.cells.length !== heads.length || heads.some((text, k) => head.cells[k].textContent !== text)) {
-    head.replaceChildren(...heads.map((text) => el("th", { scope: "col", text })));
+    const plain = (text) => text === "Time" || kinds[text] === "text";
+    head.replaceChildren(...heads.map((text) => el("th", { scope: "col", text, class: plain(text) ? "" : "n" })));
     table.tBodies[0].replaceChildren();
   }
   const regression = described.schema.task === "regression";
@@ -218,11 +222,13 @@ function showLastRows() {
   ]);
 }
 
+const short = (part) => part.config.learner ?? (part.learner ?? "Auto").slice(0, 60);
+
 function showParts() {
   const parts = [described.champion, ...described.challengers];
   fill(by("parts").tBodies[0], parts, (part) => part.name, (part) => [
     part.name + (part === described.champion ? " (champion)" : part.broken ? " (stopped)" : ""),
-    { text: part.learner ?? "automatic", class: "words" },
+    { text: short(part), more: part.learner, class: "words" },
     { text: count(part.rows), class: "n" },
     { text: error(part.errors?.window), class: "n strong" },
     { text: error(part.errors?.error), class: "n" },

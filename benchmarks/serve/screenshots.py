@@ -124,6 +124,11 @@ def photograph(browser: Browser, server: Server, out: Path) -> None:
                 page.screenshot(path=file, full_page=True)
                 print(file, file.stat().st_size, "bytes")
             context.close()
+    page = browser.new_page(viewport={"width": 1180, "height": 760})
+    page.goto(f"{address}/view/load")
+    page.wait_for_selector("#relied path.area", state="attached")
+    page.screenshot(path=out / "serving.png")  # the picture of docs/serving.md
+    page.close()
 
 
 def main() -> None:

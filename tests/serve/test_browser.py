@@ -372,10 +372,10 @@ def test_the_keyboard_reaches_everything_and_charts_have_a_table(visit, server):
     shown(page, "#errors .legend .where", "row 60")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")  # "As a table"
+    shown(page, "#errors table tbody th", "60")
     heads = page.locator("#errors table thead th").all_inner_texts()
     assert heads[0] == "row"
     assert {"main", "no change", "mean so far"} <= set(heads)
-    shown(page, "#errors table tbody th", "60")
     controls = "input, select, textarea, button, svg.chart"
     nameless = """(all) => all.filter((one) => one.checkVisibility() && !one.labels?.length && !one.textContent.trim()
         && !one.getAttribute("aria-label")).length"""

@@ -66,9 +66,12 @@ function givenToken(form, complaint) {
   return new Promise((resolve) => {
     form.onsubmit = (event) => {
       event.preventDefault();
-      sessionStorage.setItem(KEY, input.value.trim());
+      const token = input.value.trim();
       input.value = "";
-      resolve();
+      if (/^[!-~]+$/.test(token)) {
+        sessionStorage.setItem(KEY, token);
+        resolve();
+      } else form.querySelector(".complaint").textContent = "A token is letters, digits and signs, without spaces.";
     };
   });
 }

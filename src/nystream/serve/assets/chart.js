@@ -66,7 +66,7 @@ export class Chart {
       "details",
       { class: "numbers" },
       el("summary", { text: "As a table" }),
-      el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${what}, as a table` },
+      el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": `${what}, as a table` },
         el("table", {}, el("caption", { class: "unseen", text: what }), el("thead", {}, this.head), this.body)),
     );
     this.more.ontoggle = () => this.tabulate();

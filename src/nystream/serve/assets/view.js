@@ -16,7 +16,7 @@ let access = { role: "read" };
 let described, history, snapshots = [], now = null, told = null;
 let logarithmic = null;
 let kind = "weights";
-let charts = {};
+const charts = {};
 const asked = { described: 0, history: 0, snapshots: 0 };
 const due = (what, gap) => performance.now() - asked[what] > gap;
 const admin = () => access.role === "admin";
@@ -94,10 +94,11 @@ function show(what) {
 function showAbout() {
   const { schema, config, champion } = described;
   const task = schema ? schema.task : config.task || "task not known yet";
-  const learner = champion.learner || config.learner || "automatic learner";
   const target = schema?.target ? ` of ${[].concat(schema.target).join(", ")}` : "";
-  put("about", `${task}${target} · ${learner}`);
+  put("about", `${task}${target} · ${short(champion)}`);
+  by("about").title = champion.learner ?? "";
   const raised = champion.alarms ?? [];
+  document.title = `${raised.length ? `(${raised.length}) ` : ""}${name} - nystream`;
   by("alarms").replaceChildren(...raised.map((alarm) => el("li", {}, el("b", { text: alarm.cause }), ` ${alarm.message}`)));
 }
 
@@ -166,14 +167,20 @@ function showHistory() {
 function showTrust() {
   const errors = described?.champion.errors;
   if (!errors) return;
+  const covered = errors.coverage !== null && !errors.calibration.length;
+  put("trust-title", covered ? "Interval coverage" : "Calibration");
   if (errors.calibration.length) {
     const answers = errors.calibration.reduce((sum, [many]) => sum + many, 0);
     put("trust-text", `How often answers are right, by how probable they were said to be, in ${count(answers)} rows that were looked at. On the line: honest.`);
     reliability(by("trust"), errors.calibration);
     return;
   }
-  if (errors.coverage === null) return;
-  put("trust-title", "Interval coverage");
+  if (!covered) {
+    put("trust-text", "No intervals or probabilities of this learner have been looked at.");
+    by("trust").replaceChildren();
+    delete charts.coverage;
+    return;
+  }
   put("trust-text", `${share(errors.coverage)} of ${count(errors.coverage_rows)} labels that were looked at lay inside their ${share(errors.coverage_asked, true)} interval.`);
   const line = history?.parts[history.champion];
   if (!line?.coverage.some((found) => found !== null)) return;
@@ -222,7 +229,12 @@ function showLastRows() {
   ]);
 }
 
-const short = (part) => part.config.learner ?? (part.learner ?? "Auto").slice(0, 60);
+// The name of a learner as somebody chose it, where somebody did; "main" is what a model begins with.
+function short(part) {
+  const chosen = part.config.learner ?? (part.name === "main" ? described.config.learner : null);
+  if (chosen) return chosen;
+  return !part.learner || /^(Encoded\()?Auto\(/.test(part.learner) ? "automatic" : part.learner.slice(0, 60);
+}
 
 function showParts() {
   const parts = [described.champion, ...described.challengers];

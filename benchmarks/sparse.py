@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from mixed.reading import FOLDER, read
 from scipy.sparse import csr_array
 
+from mixed.reading import FOLDER, read
 from nystream import Auto, Classifier, Encoded, SparseLinear
 from nystream.encoding import hash_level
 

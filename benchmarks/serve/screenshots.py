@@ -4,7 +4,8 @@
 
 A server is started in a folder that is thrown away. Three streams are learnt: the load of a building (numbers;
 what the weather does to it changes after three fifths of the rows), the state of machines (classes, from numbers, a
-category and dates) and a plain sensor. There are challengers, snapshots and alarms. Needs Playwright and a Chromium.
+category and dates) and a plain sensor. There are challengers, snapshots and alarms.
+Needs Playwright, Pillow and a Chromium.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np
+from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 from sockets import Server
 
@@ -124,11 +126,14 @@ def photograph(browser: Browser, server: Server, out: Path) -> None:
                 page.screenshot(path=file, full_page=True)
                 print(file, file.stat().st_size, "bytes")
             context.close()
-    page = browser.new_page(viewport={"width": 1180, "height": 760})
+    page = browser.new_page(viewport={"width": 1180, "height": 1190})
     page.goto(f"{address}/view/load")
     page.wait_for_selector("#relied path.area", state="attached")
-    page.screenshot(path=out / "serving.png")  # the picture of docs/serving.md
+    file = out / "serving.png"  # the picture of docs/serving.md
+    page.screenshot(path=file)
     page.close()
+    with Image.open(file) as picture:
+        picture.convert("RGB").quantize(200).save(file, optimize=True)
 
 
 def main() -> None:

@@ -91,12 +91,12 @@ class Part:
 
     @property
     def bytes(self) -> int:
-        """Memory, counted anew whenever the rows have grown by a tenth."""
+        """Memory, counted anew whenever the rows have grown by a tenth, or by a thousand."""
         if self.model is None:
             return OVERHEAD
         if self.model.n_seen >= self._next_count:
             self._bytes = self.model.nbytes + OVERHEAD
-            self._next_count = max(self.model.n_seen + 1, int(self.model.n_seen * 1.1))
+            self._next_count = self.model.n_seen + min(max(self.model.n_seen // 10, 1), 1000)
         return self._bytes
 
     def learn(self, batch: Batch, at: float, seq: int) -> tuple[Any, list[Alarm]]:

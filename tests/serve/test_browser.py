@@ -315,7 +315,7 @@ def test_a_model_is_made_and_a_refusal_is_a_sentence(visit, server):
 def test_hostile_names_levels_and_classes_are_text(visit, server):
     levels = [HOSTILE, '"><script>hacked=1</script>']
     found = [
-        {HOSTILE: float(i), "c": levels[i % 2], "javascript:hacked=1": f"words {HOSTILE} and more {i}"}
+        {HOSTILE: i / 7, "c": levels[i % 2], "__proto__": i / 3, "javascript:hacked=1": f"words {HOSTILE} and more {i}"}
         for i in range(60)
     ]
     server.create("hostile", {"target": "<b>y</b>"})
@@ -326,7 +326,10 @@ def test_hostile_names_levels_and_classes_are_text(visit, server):
     shown(page, "#last tbody", levels[1])
     shown(page, "#notes", "<i>new</i>")
     page.get_by_label(HOSTILE).fill("3")
-    page.get_by_role("button", name="Predict").click()
+    page.get_by_label("__proto__").fill("4")
+    with page.expect_request("**/predict") as sent:
+        page.get_by_role("button", name="Predict").click()
+    assert {HOSTILE: 3, "__proto__": 4}.items() <= sent.value.post_data_json["row"].items()
     shown(page, "#try-answer .bars", levels[1])
     shown(page, "#try-answer .small", "<b>y</b>")
     assert page.evaluate("typeof hacked") == "undefined"

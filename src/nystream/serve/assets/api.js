@@ -34,7 +34,7 @@ export async function ask(path, options) {
 
 export const modelPath = (name, ...more) => ["/models", ...[name, ...more].map(encodeURIComponent)].join("/");
 
-// -- the token ---------------------------------------------------------------------------------------------------------
+// -- the token ------------------------------------------------------------------------------------------
 // What this tab may do: {role, tokens}. Asks for a token where one is needed, until there is a good one.
 export async function admitted() {
   const form = document.getElementById("login");
@@ -88,7 +88,7 @@ function leave() {
   location.reload();
 }
 
-// -- the stream --------------------------------------------------------------------------------------------------------
+// -- the stream ------------------------------------------------------------------------------------------
 async function* events(path, stop) {
   let timer = setTimeout(() => stop.abort(), SILENCE);
   try {
@@ -114,8 +114,8 @@ async function* events(path, stop) {
   }
 }
 
-// Calls hear(kind, body) with what happens, of one model or (null) of all, for ever: from the stream, or by asking again
-// and again where there is none. A tab that nobody sees listens to nothing. A token that is refused ends it all.
+// Calls hear(kind, body) with what happens, of one model or (null) of all, for ever: from the stream, or by asking
+// again and again where there is none. A tab that nobody sees listens to nothing. A token that is refused ends it all.
 export async function follow(model, hear) {
   const shown = document.getElementById("connection");
   const tell = (state, text) => {

@@ -10,8 +10,12 @@ function against(model) {
   if (model.window === null || !Number.isFinite(best) || best <= 0) return { text: "–", class: "skill" };
   const part = model.window / best;
   const name = best === model.window_last ? "no change" : "the mean";
-  const node = el("span", { class: `gauge ${part <= 1 ? "" : "worse"}`, title: `${measured(model.window)} against ${measured(best)}` },
-    el("i", { "aria-hidden": "true" }), el("span", { text: `${rate(part)} × ${name}` }));
+  const node = el(
+    "span",
+    { class: `gauge ${part <= 1 ? "" : "worse"}`, title: `${measured(model.window)} against ${measured(best)}` },
+    el("i", { "aria-hidden": "true" }),
+    el("span", { text: `${rate(part)} × ${name}` }),
+  );
   node.firstChild.style.setProperty("--part", String(Math.min(1, part)));
   return { node, class: "skill" };
 }

@@ -40,12 +40,19 @@ export function when(seconds) {
 export function value(found, kind) {
   if (found === null || found === undefined) return NONE;
   if (Array.isArray(found)) return found.map((one) => value(one, kind)).join(", ");
-  if (kind === "boolean") return found === true || found === 1 ? "yes" : found === false || found === 0 ? "no" : number(found);
-  if (kind === "time") return String(found) === "NaT" ? NONE : String(found).replace("T", " ").replace(/(:\d\d)?\.0+$/, "$1").replace(/:00$/, "");
+  if (kind === "boolean")
+    return found === true || found === 1 ? "yes" : found === false || found === 0 ? "no" : number(found);
+  if (kind === "time")
+    return String(found) === "NaT"
+      ? NONE
+      : String(found)
+          .replace("T", " ")
+          .replace(/(:\d\d)?\.0+$/, "$1")
+          .replace(/:00$/, "");
   return typeof found === "number" ? number(found) : String(found);
 }
 
-// -- elements ------------------------------------------------------------------------------------------------------------
+// -- elements ------------------------------------------------------------------------------------------
 function made(node, attributes, children) {
   for (const [name, given] of Object.entries(attributes)) {
     if (given === false || given === null || given === undefined) continue;
@@ -57,7 +64,8 @@ function made(node, attributes, children) {
   return node;
 }
 export const el = (tag, attributes = {}, ...children) => made(document.createElement(tag), attributes, children);
-export const svg = (tag, attributes = {}, ...children) => made(document.createElementNS(SVG, tag), attributes, children);
+export const svg = (tag, attributes = {}, ...children) =>
+  made(document.createElementNS(SVG, tag), attributes, children);
 export const by = (id) => document.getElementById(id);
 
 export function put(id, text) {
@@ -65,11 +73,13 @@ export function put(id, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-// The rows of a table's body, kept where their keys stay, so that the focus stays too. A cell is a text, or {text, class,
-// href, title, press, more}: with `press` a button; `more` is told to a pointer that rests.
+// The rows of a table's body, kept where their keys stay, so that the focus stays too. A cell is a text, or {text,
+// class, href, title, press, more}: with `press` a button; `more` is told to a pointer that rests.
 export function fill(body, items, keyOf, cellsOf) {
   const before = new Map([...body.children].map((row) => [row.dataset.key, row]));
-  const labels = [...body.parentElement.querySelectorAll("thead th")].map((cell) => (cell.querySelector(".unseen") ? "" : cell.textContent));
+  const labels = [...body.parentElement.querySelectorAll("thead th")].map((cell) =>
+    cell.querySelector(".unseen") ? "" : cell.textContent,
+  );
   const rows = items.map((item) => {
     const key = String(keyOf(item));
     const row = before.get(key) || el("tr", { "data-key": key });
@@ -98,7 +108,10 @@ function shownIn(node, cell) {
   const tag = cell.press ? "button" : cell.href ? "a" : null;
   let target = node;
   if (tag) {
-    target = node.firstElementChild?.localName === tag ? node.firstElementChild : el(tag, tag === "button" ? { type: "button" } : {});
+    target =
+      node.firstElementChild?.localName === tag
+        ? node.firstElementChild
+        : el(tag, tag === "button" ? { type: "button" } : {});
     if (target.parentNode !== node) node.replaceChildren(target);
     if (cell.press) target.onclick = cell.press;
     if (cell.href && target.getAttribute("href") !== cell.href) target.setAttribute("href", cell.href);
@@ -115,7 +128,7 @@ export function bar(name, part, shade = "", text = share(part)) {
   return el("li", {}, el("span", { class: "name", text: name, title: name }), el("b", { text }), line);
 }
 
-// -- asking and telling -----------------------------------------------------------------------------------------------
+// -- asking and telling ------------------------------------------------------------------------------------------
 export function say(text, trouble = false) {
   const node = by("said");
   node.textContent = text;

@@ -1,5 +1,5 @@
-// From the history that the server keeps to lines and marks over one axis: the rows that came, which go on after a model
-// went back. Challengers, alarms and the rest are put there by the time that they happened.
+// From the history that the server keeps to lines and marks over one axis: the rows that came, which go on after a
+// model went back. Challengers, alarms and the rest are put there by the time that they happened.
 const CHALLENGERS = ["s1", "s3", "s4", "s5", "s6", "s7", "s0", "s2"];
 const MARKED = { alarm: "alarm", rollback: "rollback", promoted: "promoted" };
 
@@ -68,7 +68,9 @@ export function errorLines(history, notes, now) {
     { name: "no change", shade: "last", dash: "7 4", y: mine(own.window_last) },
     { name: "mean so far", shade: "mean", dash: "2 3", y: mine(own.window_mean) },
     ...others.map((name, k) => ({
-      name, shade: CHALLENGERS[k % CHALLENGERS.length], y: name === eldest ? parts[name].window : along(name, parts[name].window),
+      name,
+      shade: CHALLENGERS[k % CHALLENGERS.length],
+      y: name === eldest ? parts[name].window : along(name, parts[name].window),
     })),
     { name: `${history.champion}, so far`, shade: "model", dash: "1 3", y: mine(own.error) },
     { name: history.champion, shade: "model", strong: true, y: mine(own.window) },
@@ -109,8 +111,17 @@ export function shareLines(line, kind, most = 8) {
   const ranked = Object.keys(shares).sort((a, b) => weight(b) - weight(a));
   const shown = shaded(kind, ranked.slice(0, most));
   const positive = (name, i) => Math.max(shares[name][i] ?? 0, 0);
-  const totals = line.row.map((_, i) => Math.max(ranked.reduce((sum, name) => sum + positive(name, i), 0), 1));
-  const series = shown.map(([name, k]) => ({ name, shade: `s${k}`, y: totals.map((total, i) => positive(name, i) / total) }));
+  const totals = line.row.map((_, i) =>
+    Math.max(
+      ranked.reduce((sum, name) => sum + positive(name, i), 0),
+      1,
+    ),
+  );
+  const series = shown.map(([name, k]) => ({
+    name,
+    shade: `s${k}`,
+    y: totals.map((total, i) => positive(name, i) / total),
+  }));
   const rest = totals.map((_, i) => {
     const sum = series.reduce((part, one) => part + one.y[i], 0);
     return sum > 0 ? Math.max(1 - sum, 0) : 0;

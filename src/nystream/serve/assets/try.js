@@ -15,7 +15,15 @@ function field(name, kind, format) {
   const id = `try-${fields.size}`;
   let input;
   if (kind === "boolean") {
-    input = el("select", { id }, ...[["", "missing"], ["true", "yes"], ["false", "no"]].map(([given, text]) => el("option", { value: given, text })));
+    input = el(
+      "select",
+      { id },
+      ...[
+        ["", "missing"],
+        ["true", "yes"],
+        ["false", "no"],
+      ].map(([given, text]) => el("option", { value: given, text })),
+    );
   } else if (kind === "text") input = el("textarea", { id, rows: 2 });
   else if (kind === "number") input = el("input", { id, type: "number", step: "any", placeholder: "missing" });
   else if (kind === "time" && !format) input = el("input", { id, type: "datetime-local", step: "1" });
@@ -41,7 +49,14 @@ export function offer(described) {
     const names = Object.keys(kinds);
     if (names.length > MOST_FIELDS) {
       const text = el("textarea", { id: "try-json", rows: 8, spellcheck: "false" });
-      by("try-fields").replaceChildren(el("div", { class: "full" }, el("label", { for: "try-json", text: `A row as JSON (${names.length} columns)` }), text));
+      by("try-fields").replaceChildren(
+        el(
+          "div",
+          { class: "full" },
+          el("label", { for: "try-json", text: `A row as JSON (${names.length} columns)` }),
+          text,
+        ),
+      );
     } else by("try-fields").replaceChildren(...names.map((name) => field(name, kinds[name], schema.formats?.[name])));
     fillIn(rows);
   }
@@ -72,7 +87,8 @@ function fillIn(rows) {
     const found = row[name] ?? "";
     if (kinds[name] === "boolean") input.value = found === "" ? "" : String(Boolean(found));
     else if (kinds[name] === "time" && input.type === "datetime-local") input.value = String(found).slice(0, 19);
-    else if (kinds[name] === "time") input.value = ""; // written in the column's own way
+    else if (kinds[name] === "time")
+      input.value = ""; // written in the column's own way
     else input.value = String(found);
   }
 }
@@ -80,11 +96,12 @@ function fillIn(rows) {
 function rowGiven() {
   const text = by("try-json");
   if (text) return parsed(text.value);
-  const row = {};
+  const row = Object.create(null); // a column may be called __proto__
   for (const [name, input] of fields) {
     const kind = kinds[name];
     if (input.value === "") row[name] = null;
-    else row[name] = kind === "number" ? Number(input.value) : kind === "boolean" ? input.value === "true" : input.value;
+    else
+      row[name] = kind === "number" ? Number(input.value) : kind === "boolean" ? input.value === "true" : input.value;
   }
   return row;
 }
@@ -105,17 +122,35 @@ async function predict({ name, champion, schema }) {
   if (can("explain_row")) body.explain = true;
   const found = await ask(modelPath(name, "predict"), { method: "POST", body });
   const target = Array.isArray(schema.target) ? schema.target.join(", ") : schema.target || "prediction";
-  const parts = [el("p", { class: "small", text: target }), el("p", { class: "big", text: value(found.predictions[0]) })];
-  if (found.low) parts.push(el("p", { class: "small", text: `90 % interval: ${value(found.low[0])} to ${value(found.high[0])}` }));
+  const parts = [
+    el("p", { class: "small", text: target }),
+    el("p", { class: "big", text: value(found.predictions[0]) }),
+  ];
+  if (found.low)
+    parts.push(el("p", { class: "small", text: `90 % interval: ${value(found.low[0])} to ${value(found.high[0])}` }));
   if (found.probabilities) {
     const order = found.probabilities[0].map((part, k) => [part, String(found.classes[k])]).sort((a, b) => b[0] - a[0]);
-    parts.push(el("ul", { class: "bars" }, ...order.slice(0, CLASSES).map(([part, label]) => bar(label, part, "s0", share(part)))));
+    parts.push(
+      el(
+        "ul",
+        { class: "bars" },
+        ...order.slice(0, CLASSES).map(([part, label]) => bar(label, part, "s0", share(part))),
+      ),
+    );
   }
   if (Array.isArray(found.explanation)) {
-    const order = Object.entries(found.explanation[0]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, CLASSES);
+    const order = Object.entries(found.explanation[0])
+      .sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]))
+      .slice(0, CLASSES);
     const most = Math.max(...order.map(([, part]) => Math.abs(part)), 1e-300);
     parts.push(el("p", { class: "small", text: "What each column contributes:" }));
-    parts.push(el("ul", { class: "bars" }, ...order.map(([label, part]) => bar(label, part / most, part < 0 ? "last" : "s0", value(part)))));
+    parts.push(
+      el(
+        "ul",
+        { class: "bars" },
+        ...order.map(([label, part]) => bar(label, part / most, part < 0 ? "last" : "s0", value(part))),
+      ),
+    );
   }
   parts.push(el("p", { class: "hint", text: `by the model as it was at row ${found.row}; nothing was learnt` }));
   by("try-answer").replaceChildren(...parts);

@@ -1,7 +1,23 @@
 // The page of one model. Ticks move the numbers every second; what is larger is asked for when it may have changed.
 import { admitted, ask, follow, modelPath, pause } from "./api.js";
 import { Chart, reliability, spark } from "./chart.js";
-import { attempt, bar, by, bytes, confirmed, count, el, fill, measured, number, put, rate, say, share, value, when } from "./shown.js";
+import {
+  attempt,
+  by,
+  bytes,
+  confirmed,
+  count,
+  el,
+  fill,
+  measured,
+  number,
+  put,
+  rate,
+  say,
+  share,
+  when,
+} from "./shown.js";
+import { lastRows } from "./last.js";
 import { describeNote, errorLines, shareLines } from "./timeline.js";
 import { offer } from "./try.js";
 
@@ -9,12 +25,15 @@ const name = document.body.dataset.model;
 const SOON = 2000; // milliseconds from one description to the next, while rows come
 const LATER = 5000; // the same of snapshots
 const SPREAD = 25; // the ratio of errors from which on the axis is logarithmic, unless somebody chose
-const COLUMNS = 12; // of the last rows
 const NOTES = 40;
 
 let access = { role: "read" };
-let described, history, snapshots = [], now = null, told = null;
-let logarithmic = null;
+let described = null; // what the server says of the model
+let history = null;
+let snapshots = [];
+let now = null; // the last tick
+let told = null; // the time of the last note that was told
+let logarithmic = null; // what somebody chose
 let kind = "weights";
 const charts = {};
 const asked = { described: 0, history: 0, snapshots: 0 };
@@ -22,10 +41,14 @@ const due = (what, gap) => performance.now() - asked[what] > gap;
 const admin = () => access.role === "admin";
 const error = (found) => measured(found, described?.champion.errors?.measure);
 
-// -- asking -----------------------------------------------------------------------------------------------------------
+// -- asking ------------------------------------------------------------------------------------------
 async function refresh(...what) {
   for (const one of what) asked[one] = performance.now();
-  const path = { described: modelPath(name), history: modelPath(name, "history"), snapshots: modelPath(name, "snapshots") };
+  const path = {
+    described: modelPath(name),
+    history: modelPath(name, "history"),
+    snapshots: modelPath(name, "snapshots"),
+  };
   const found = await Promise.all(what.map((one) => ask(path[one])));
   what.forEach((one, k) => {
     if (one === "described") described = found[k];
@@ -54,7 +77,8 @@ async function hear(happened, body) {
   now = { ...model, at: body.at ?? Date.now() / 1000 };
   showNumbers();
   const what = [];
-  if (!described || (moved && due("described", SOON)) || (before && before.alarms !== model.alarms)) what.push("described");
+  if (!described || (moved && due("described", SOON)) || (before && before.alarms !== model.alarms))
+    what.push("described");
   if (!history || (moved && due("history", SOON) && enoughRows())) what.push("history");
   if (what.length && due("snapshots", LATER)) what.push("snapshots");
   if (what.length) await refresh(...what);
@@ -73,7 +97,7 @@ function gone(text) {
   by("main").hidden = true;
 }
 
-// -- showing ----------------------------------------------------------------------------------------------------------
+// -- showing ------------------------------------------------------------------------------------------
 function show(what) {
   by("main").hidden = false;
   by("gone").hidden = true;
@@ -82,7 +106,7 @@ function show(what) {
     showNumbers();
     showNotes();
     showTrust();
-    showLastRows();
+    lastRows(described);
     showParts();
     offer(described);
   }
@@ -99,7 +123,9 @@ function showAbout() {
   by("about").title = champion.learner ?? "";
   const raised = champion.alarms ?? [];
   document.title = `${raised.length ? `(${raised.length}) ` : ""}${name} - nystream`;
-  by("alarms").replaceChildren(...raised.map((alarm) => el("li", {}, el("b", { text: alarm.cause }), ` ${alarm.message}`)));
+  by("alarms").replaceChildren(
+    ...raised.map((alarm) => el("li", {}, el("b", { text: alarm.cause }), ` ${alarm.message}`)),
+  );
 }
 
 function than(own, last, mean) {
@@ -109,11 +135,17 @@ function than(own, last, mean) {
 
 function showNumbers() {
   const errors = described?.champion.errors ?? {};
-  const model = now ?? { rows: described.champion.rows, rows_per_second: described.champion.rows_per_second, bytes: described.champion.bytes, ...errors };
+  const model = now ?? {
+    rows: described.champion.rows,
+    rows_per_second: described.champion.rows_per_second,
+    bytes: described.champion.bytes,
+    ...errors,
+  };
   put("window-rows", count(errors.window_rows ?? 1000));
   put("window", error(model.window));
   put("window-than", than(model.window, model.window_last, model.window_mean));
-  by("window").dataset.good = model.window === null ? "" : model.window <= Math.min(model.window_last, model.window_mean) ? "yes" : "no";
+  by("window").dataset.good =
+    model.window === null ? "" : model.window <= Math.min(model.window_last, model.window_mean) ? "yes" : "no";
   put("error", error(model.error));
   put("error-than", than(model.error, model.error_last, model.error_mean));
   put("rows", count(model.rows));
@@ -137,7 +169,10 @@ function showErrors() {
   if (!given) return;
   const measure = history.measure === "share wrong" ? "Share of wrong answers" : "Mean squared error";
   put("errors-title", `${measure} in the last ${count(errors?.window_rows ?? 1000)} rows`);
-  charts.errors ??= new Chart(by("errors"), "Error in the window, over the rows", { height: 300, format: (found, axis) => (axis ? tick(found) : error(found)) });
+  charts.errors ??= new Chart(by("errors"), "Error in the window, over the rows", {
+    height: 300,
+    format: (found, axis) => (axis ? tick(found) : error(found)),
+  });
   const values = given.series.flatMap((one) => one.y.slice(Math.floor(one.y.length / 20))).filter((found) => found > 0);
   const wide = history.measure !== "share wrong" && Math.max(...values) > SPREAD * Math.min(...values);
   by("log").checked = logarithmic ?? wide;
@@ -158,7 +193,11 @@ function showHistory() {
   by("relied-none").hidden = Boolean(given);
   by("relied").hidden = !given;
   if (given) {
-    charts.relied ??= new Chart(by("relied"), "What the prediction relies on, over the rows", { height: 240, stack: true, format: share });
+    charts.relied ??= new Chart(by("relied"), "What the prediction relies on, over the rows", {
+      height: 240,
+      stack: true,
+      format: share,
+    });
     charts.relied.update(given);
   }
   showTrust();
@@ -171,7 +210,11 @@ function showTrust() {
   put("trust-title", covered ? "Interval coverage" : "Calibration");
   if (errors.calibration.length) {
     const answers = errors.calibration.reduce((sum, [many]) => sum + many, 0);
-    put("trust-text", `How often answers are right, by how probable they were said to be, in ${count(answers)} rows that were looked at. On the line: honest.`);
+    put(
+      "trust-text",
+      `How often answers are right, by how probable they were said to be, in ${count(answers)} rows that were looked ` +
+        "at. On the line: honest.",
+    );
     reliability(by("trust"), errors.calibration);
     return;
   }
@@ -181,52 +224,40 @@ function showTrust() {
     delete charts.coverage;
     return;
   }
-  put("trust-text", `${share(errors.coverage)} of ${count(errors.coverage_rows)} labels that were looked at lay inside their ${share(errors.coverage_asked, true)} interval.`);
+  put(
+    "trust-text",
+    `${share(errors.coverage)} of ${count(errors.coverage_rows)} labels that were looked at lay inside their ` +
+      `${share(errors.coverage_asked, true)} interval.`,
+  );
   const line = history?.parts[history.champion];
   if (!line?.coverage.some((found) => found !== null)) return;
   charts.coverage ??= new Chart(by("trust"), "Interval coverage so far, over the rows", { height: 200, format: share });
   const shown = line.coverage.map((found, i) => [found, line.row[i]]).filter(([found]) => found !== null);
   const floor = Math.max(0, Math.floor(Math.min(0.8, ...shown.map(([found]) => found)) * 10) / 10 - 0.1);
-  charts.coverage.update({ x: shown.map(([, row]) => row), series: [{ name: "inside", shade: "model", strong: true, y: shown.map(([found]) => found) }], top: 1, floor, reference: errors.coverage_asked });
+  charts.coverage.update({
+    x: shown.map(([, row]) => row),
+    series: [{ name: "inside", shade: "model", strong: true, y: shown.map(([found]) => found) }],
+    top: 1,
+    floor,
+    reference: errors.coverage_asked,
+  });
 }
 
 function showNotes() {
   const notes = described.notes.slice(-NOTES).reverse();
   const items = notes.map((note) =>
-    el("li", { class: note.over ? "over" : note.kind, "data-cause": note.cause }, el("time", { text: when(note.at) }),
-      el("span", {}, el("b", { text: note.cause ?? note.kind }), ` ${describeNote(note)}`)));
+    el(
+      "li",
+      { class: note.over ? "over" : note.kind, "data-cause": note.cause },
+      el("time", { text: when(note.at) }),
+      el("span", {}, el("b", { text: note.cause ?? note.kind }), ` ${describeNote(note)}`),
+    ),
+  );
   by("notes").replaceChildren(...(items.length ? items : [el("li", { text: "Nothing yet." })]));
   const latest = notes[0]?.at ?? 0;
   const fresh = notes.filter((note) => told !== null && note.at > told && note.kind === "alarm");
   if (fresh.length) put("news", `Alarm: ${fresh.map((note) => note.message).join("; ")}`);
   told = latest;
-}
-
-function showLastRows() {
-  const rows = [...described.last_rows].reverse();
-  const table = by("last");
-  by("last-none").hidden = rows.length > 0;
-  table.hidden = !rows.length;
-  if (!rows.length) return;
-  const kinds = described.schema.columns;
-  const columns = Object.keys(rows[0].row).slice(0, COLUMNS);
-  const left = Object.values(kinds).filter((one) => one !== "ignored").length - columns.length;
-  const heads = ["Time", "Predicted", "Label", ...columns, ...(left ? [`and ${left} more`] : [])];
-  const head = table.tHead.rows[0];
-  if (head.cells.length !== heads.length || heads.some((text, k) => head.cells[k].textContent !== text)) {
-    const plain = (text) => text === "Time" || kinds[text] === "text";
-    head.replaceChildren(...heads.map((text) => el("th", { scope: "col", text, class: plain(text) ? "" : "n" })));
-    table.tBodies[0].replaceChildren();
-  }
-  const regression = described.schema.task === "regression";
-  let place = 0;
-  fill(table.tBodies[0], rows, () => place++, ({ at, row, prediction, label }) => [
-    when(at),
-    { text: value(prediction), class: "n strong" },
-    { text: value(label), class: regression || label === null ? "n" : label === prediction ? "n right" : "n wrong" },
-    ...columns.map((column) => ({ text: value(row[column], kinds[column]), class: kinds[column] === "text" ? "words" : "n" })),
-    ...(left ? [""] : []),
-  ]);
 }
 
 // The name of a learner as somebody chose it, where somebody did; "main" is what a model begins with.
@@ -238,20 +269,32 @@ function short(part) {
 
 function showParts() {
   const parts = [described.champion, ...described.challengers];
-  fill(by("parts").tBodies[0], parts, (part) => part.name, (part) => [
-    part.name + (part === described.champion ? " (champion)" : part.broken ? " (stopped)" : ""),
-    { text: short(part), more: part.learner, class: "words" },
-    { text: count(part.rows), class: "n" },
-    { text: error(part.errors?.window), class: "n strong" },
-    { text: error(part.errors?.error), class: "n" },
-    { text: bytes(part.bytes), class: "n" },
-    admin() && part !== described.champion && !part.broken
-      ? { text: "Promote", title: `Promote ${part.name}`, press: () => attempt(() => promote(part)) }
-      : part.broken ? { text: part.broken, class: "words" } : "",
-  ]);
-  put("parts-hint", described.challengers.length
-    ? admin() ? "" : `Promoting needs the role admin; this token has the role ${access.role}.`
-    : `Challengers learn the same rows and answer nobody: PUT /models/${name}/challengers/NAME.`);
+  fill(
+    by("parts").tBodies[0],
+    parts,
+    (part) => part.name,
+    (part) => [
+      part.name + (part === described.champion ? " (champion)" : part.broken ? " (stopped)" : ""),
+      { text: short(part), more: part.learner, class: "words" },
+      { text: count(part.rows), class: "n" },
+      { text: error(part.errors?.window), class: "n strong" },
+      { text: error(part.errors?.error), class: "n" },
+      { text: bytes(part.bytes), class: "n" },
+      admin() && part !== described.champion && !part.broken
+        ? { text: "Promote", title: `Promote ${part.name}`, press: () => attempt(() => promote(part)) }
+        : part.broken
+          ? { text: part.broken, class: "words" }
+          : "",
+    ],
+  );
+  put(
+    "parts-hint",
+    described.challengers.length
+      ? admin()
+        ? ""
+        : `Promoting needs the role admin; this token has the role ${access.role}.`
+      : `Challengers learn the same rows and answer nobody: PUT /models/${name}/challengers/NAME.`,
+  );
 }
 
 function showSnapshots() {
@@ -259,19 +302,34 @@ function showSnapshots() {
   by("snapshots-none").hidden = found.length > 0;
   by("snapshots").hidden = !found.length;
   by("save").hidden = !admin() || !described?.champion.rows;
-  fill(by("snapshots").tBodies[0], found, (one) => one.id, (one) => [
-    when(one.at),
-    { text: count(one.rows), class: "n" },
-    { text: error(one.error), class: "n" },
-    { text: bytes(one.bytes), class: "n" },
-    admin() ? { text: "Go back", title: `Go back to row ${count(one.rows)}, ${when(one.at)}`, press: () => attempt(() => goBack(one)) } : "",
-  ]);
-  put("snapshots-hint", admin() || !found.length ? "" : `Going back needs the role admin; this token has the role ${access.role}.`);
+  fill(
+    by("snapshots").tBodies[0],
+    found,
+    (one) => one.id,
+    (one) => [
+      when(one.at),
+      { text: count(one.rows), class: "n" },
+      { text: error(one.error), class: "n" },
+      { text: bytes(one.bytes), class: "n" },
+      admin()
+        ? {
+            text: "Go back",
+            title: `Go back to row ${count(one.rows)}, ${when(one.at)}`,
+            press: () => attempt(() => goBack(one)),
+          }
+        : "",
+    ],
+  );
+  put(
+    "snapshots-hint",
+    admin() || !found.length ? "" : `Going back needs the role admin; this token has the role ${access.role}.`,
+  );
 }
 
-// -- doing ------------------------------------------------------------------------------------------------------------
+// -- doing ------------------------------------------------------------------------------------------
 async function goBack(snapshot) {
-  const text = `The model becomes what it was at row ${count(snapshot.rows)} (${when(snapshot.at)}, error ${error(snapshot.error)}). What it is now is kept as a snapshot, so this can be taken back.`;
+  const then = `row ${count(snapshot.rows)} (${when(snapshot.at)}, error ${error(snapshot.error)})`;
+  const text = `The model becomes what it was at ${then}. What it is now is kept as a snapshot: this can be taken back.`;
   if (!(await confirmed("Go back?", text, "Go back"))) return "";
   const found = await ask(modelPath(name, "rollback"), { method: "POST", body: { snapshot: snapshot.id } });
   await everything();

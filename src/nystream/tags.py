@@ -12,6 +12,7 @@ __all__ = ["TAGS", "class_of", "tag_of"]
 
 TAGS = {
     "model/model": "nystream.model.model:Model",
+    "model/recent": "nystream.model.recent:Recent",
     "schema/schema": "nystream.schema:Schema",
     "tables/typed": "nystream.tables.typed:Typed",
     "tables/plain": "nystream.tables.plain:Plain",

@@ -131,7 +131,7 @@ def test_intervals_and_explanations_come_from_learners_that_have_them():
     other = KernelRegressor(REGRESSORS["PKRR"]())
     with pytest.raises(nystream.Unable, match="PKRR has no intervals"):
         other.predict_interval_one({"u": 1.0})
-    with pytest.raises(nystream.Unable, match="PKRR has no explanation"):
+    with pytest.raises(ValueError, match="learnt nothing yet, so there is nothing to explain"):
         other.explain()
 
 

@@ -308,12 +308,11 @@ def test_intervals_cover_and_other_learners_say_that_they_have_none():
         OnlineKernelRegressor().predict_interval(X)
 
 
-def test_models_explain_themselves_where_their_learner_can():
+def test_models_explain_themselves_whatever_their_learner():
     X, y = blobs()
     assert "classification on 2 columns, 150 rows" in OnlineKernelClassifier().fit(X, y).explain()
     assert "regression on 2 columns" in OnlineKernelRegressor().fit(X, X[:, 0]).explain()
-    with pytest.raises(nystream.Unable, match="KernelRidge has no explanation"):
-        OnlineKernelRegressor(REGRESSORS["KernelRidge"]()).fit(X, X[:, 0]).explain()
+    assert OnlineKernelRegressor(REGRESSORS["KernelRidge"]()).fit(X, X[:, 0]).explain().startswith("mostly 0 (")
 
 
 # -- refusals ------------------------------------------------------------------------------------------------------

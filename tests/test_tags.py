@@ -27,7 +27,7 @@ BASES = {
     ],
     "losses": ["Loss", "MarginLoss", "ScalarLoss", "VectorLoss"],
     "metrics": ["Mean", "Meter", "Metric", "_Confusion", "_Share"],
-    "model": ["Changing", "Forwarded"],
+    "model": ["Changing", "Explaining", "Forwarded"],
     "scaling": ["FrozenScale"],
     "solvers": ["NewtonSolver", "Solver", "Stacker"],
 }

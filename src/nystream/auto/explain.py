@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from nystream.auto.bank import VIEW_TITLES
-from nystream.explain import Importance, Reasons, contributions, permutation_importance
+from nystream.explain import Reasons, contributions, permutation_importance
+from nystream.explain.errors import of_probabilities, squared_error
 from nystream.explain.importance import Ask, Columns
 from nystream.inputs import as_row
 from nystream.types import Array
@@ -34,28 +35,16 @@ class ByColumn:
     """What columns, by their places, are worth to `Auto`, told from the rows that it holds."""
 
     def importance(self) -> dict[str, float]:
-        """Shares of the columns, by their places, that sum to 1: see `nystream.explain.permutation_importance`. Pure."""
+        """Shares of the columns, by their places, that sum to 1; see `nystream.explain.permutation_importance`."""
         auto = cast("Auto", self)
         columns, Y = _held(auto)
-        constant = float(Y.var(axis=0).mean())
-        if auto.task == "classification":
-            k = Y[:, 0].astype(np.intp)
-            return permutation_importance(
-                _asked(auto),
-                columns,
-                lambda P, at: ((P - (np.arange(P.shape[1]) == k[at, None])) ** 2).sum(axis=1),
-                unit="squared error of probabilities",
-                constant=1.0,
-                learnt=_by_place(metric_shares(auto)),
-            )
-        spread = Y.var(axis=0) if Y.shape[1] > 1 else np.ones(1)
-        spread = np.where(spread > 0, spread, 1.0)
+        error = of_probabilities(Y[:, 0].astype(np.intp)) if auto.task == "classification" else squared_error(Y)
         return permutation_importance(
             _asked(auto),
             columns,
-            lambda P, at: ((P - Y[at]) ** 2 / spread).mean(axis=1),
-            unit="squared error",
-            constant=constant,
+            error.losses,
+            unit=error.unit,
+            constant=error.constant,
             learnt=_by_place(metric_shares(auto)),
         )
 

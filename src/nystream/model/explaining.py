@@ -12,6 +12,7 @@ from nystream.auto.explain import metric_shares, recent_share
 from nystream.auto.learner import Auto
 from nystream.compose.encoded import Encoded
 from nystream.explain import Importance, Reasons, contributions, permutation_importance
+from nystream.explain.errors import Error, error_rate, of_probabilities, of_score, squared_error
 from nystream.explain.importance import REPEATS, Columns
 from nystream.explain.shapley import EVALUATIONS
 from nystream.model.forwarded import Forwarded
@@ -77,13 +78,13 @@ class Explaining(Forwarded):
             See `nystream.explain.permutation_importance`.
         """
         columns, Y = self._remembered("importance") if rows is None else self._given(rows, y)
-        unit, losses, constant = self._measured(columns, Y)
+        error = self._error(columns, Y)
         return permutation_importance(
-            self._answer(probable=unit != "error rate"),
+            self._answer(self._probable),
             columns,
-            losses,
-            unit=unit,
-            constant=constant,
+            error.losses,
+            unit=error.unit,
+            constant=error.constant,
             learnt=self._learnt_shares(),
             repeats=repeats,
             coverage=coverage,
@@ -126,7 +127,7 @@ class Explaining(Forwarded):
         columns, n, _ = self._columns(rows, self.schema_)
         self._check_missing(self.encoder_.encode(columns, n))
         chosen = self._chosen(columns, n, of)
-        ask = self._answer(probable=self._probable)
+        ask = self._answer(self._probable)
         found = []
         for i in range(n):
             k, name = chosen[i]
@@ -156,7 +157,7 @@ class Explaining(Forwarded):
         values = _grid(columns[column], points)
         n = len(columns[column])
         k, _ = self._output(of) if of is not None else (len(self.classes_) - 1 if self.classes_ else 0, None)
-        ask, parts = self._answer(probable=self._probable), []
+        ask, parts = self._answer(self._probable), []
         for value in values:
             same = np.empty(n, dtype=columns[column].dtype)
             same[:] = value
@@ -167,6 +168,7 @@ class Explaining(Forwarded):
     def explain(self) -> str:
         """What the predictions depend on, in a sentence; then what the learner itself can say, a few lines of text."""
         if self.learner_ is None or self.n_seen < 2 or not self.can("importance"):
+            self._check_learnt() if not self.inner.can("explain") and self.keep else None
             return self.inner.explain()
         said = sentence(
             self.importance(),
@@ -262,33 +264,20 @@ class Explaining(Forwarded):
 
         def ask(columns: Columns) -> Array:
             X = encoder.encode(columns, len(next(iter(columns.values()))))
-            if probable and self._probable:
+            if probable:
                 return self._probabilities(X)
             P = inner.predict_clean(X)
             return P[:, : max(1, classes)] if self.task == "classification" else P
 
         return ask
 
-    def _measured(self, columns: Columns, Y: Array) -> tuple[str, Any, float]:
-        """What the error is called, how it is computed from predictions, and that of a constant prediction."""
-        if self.task == "classification":
-            k = Y[:, 0].astype(np.intp)
-            counts = np.bincount(k) / max(len(k), 1)
-            if self._probable:
-                return (
-                    "squared error of probabilities",
-                    lambda P, at: ((P - (np.arange(P.shape[1]) == k[at, None])) ** 2).sum(axis=1),
-                    float(1 - (counts**2).sum()),
-                )
-            return "error rate", lambda P, at: (P.argmax(axis=1) != k[at]).astype(np.float64), 1 - float(counts.max())
+    def _error(self, columns: Columns, Y: Array) -> Error:
+        if self.task == "regression":
+            return squared_error(Y)
         if self.task == "novelty":
-            now = self._answer(probable=False)(columns)[:, 0]
-            spread = float(now.var()) or 1.0
-            return "score", lambda P, at: spread + (P[:, 0] - now[at]) ** 2, spread
-        spread_of = Y.var(axis=0) if Y.shape[1] > 1 else np.ones(1)
-        spread_of = np.where(spread_of > 0, spread_of, 1.0)
-        constant = float((Y.var(axis=0) / spread_of).mean())
-        return "squared error", lambda P, at: ((P - Y[at]) ** 2 / spread_of).mean(axis=1), constant
+            return of_score(self._answer(probable=False)(columns)[:, 0])
+        classes = Y[:, 0].astype(np.intp)
+        return of_probabilities(classes) if self._probable else error_rate(classes)
 
     def _output(self, of: Any) -> tuple[int, Any]:
         """The place of a class or a target among the outputs, and its name."""

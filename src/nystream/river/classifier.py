@@ -99,9 +99,8 @@ class KernelClassifier(Named, MiniBatchClassifier):
         chosen = [labels[i] for i in self._started().scores(block).argmax(axis=1)] if known else [None] * len(block)
         return frames.to_native_series(chosen, name=None, like=frames.into_frame(X))
 
-    def explain(self) -> str:
-        """What carries the predictions now, in words; of learners that can say, as the default."""
-        return self._inner.explain()
+    def _output(self, of: Any) -> Any:
+        return of if of is None else class_names([of])[0]
 
     def _adopt(self, model: Model) -> None:
         self.class_weight = model.class_weight

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream import persist
+from nystream.explain import Importance, Reasons
 from nystream.inputs import as_block, as_weights
 from nystream.kernels import Kernel
 from nystream.learners.base import Learner
@@ -36,6 +37,24 @@ class Named:
 
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
+
+    def explain(self) -> str:
+        """What the predictions depend on, in a sentence; then what the learner itself can say, a few lines of text."""
+        return (self._model or self._made()).explain()
+
+    def importance(self) -> Importance:
+        """Shares of the features, by name, in what the predictions depend on: see `nystream.Model.importance`."""
+        return (self._model or self._made()).importance()
+
+    def explain_row(self, x: Features, of: Any = None) -> Reasons:
+        """What each feature adds to the prediction for one row, by name: see `nystream.Model.explain_row`."""
+        if self._model is None:
+            raise ValueError("nothing was learnt yet, so there is nothing to explain")
+        return self._model.explain_row(self._columns.row(x), self._output(of))
+
+    def _output(self, of: Any) -> Any:
+        """A class or a target as the model calls it."""
+        return of
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, atomically; for `load`, `nystream.load` and the commands."""

@@ -96,9 +96,8 @@ class KernelRegressor(Named, MiniBatchRegressor):
             return frames.to_native_series(P[:, 0], name=None, like=like)
         return frames.to_native_frame(dict(zip(self._targets, P.T, strict=True)), like=like)
 
-    def explain(self) -> str:
-        """What carries the predictions now, in words; of learners that can say, as the default."""
-        return self._inner.explain()
+    def _output(self, of: Any) -> Any:
+        return self._targets.index(of) if self._targets is not None and of in self._targets else of
 
     def _real(self) -> Learner:
         if self.learner is not None and not isinstance(self.learner, Learner):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from nystream import persist
 from nystream.auto.learner import Auto
+from nystream.explain import Importance, Reasons
+from nystream.inputs import as_row
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.schema import Schema
@@ -68,6 +71,30 @@ class Online(BaseEstimator):  # type: ignore[misc]
             params = {"learner": Auto(), **{name: value for name, value in params.items() if name != "learner"}}
         found: Self = super().set_params(**params)
         return found
+
+    def explain(self) -> str:
+        """What the predictions depend on, in a sentence; then what the learner itself can say, a few lines of text."""
+        check_is_fitted(self, "model_")
+        return self.model_.explain()
+
+    def importance(self, X: Any = None, y: Any = None) -> Importance:
+        """Shares of the columns, by name, in what the predictions depend on: see `nystream.Model.importance`.
+
+        Measured on rows X with labels y; without them on the last rows that were learnt.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.importance() if X is None else self.model_.importance(self._clean(X), y)
+
+    def explain_row(self, row: Any, of: Any = None) -> Reasons:
+        """What each column adds to the prediction for one row, by name: see `nystream.Model.explain_row`."""
+        check_is_fitted(self, "model_")
+        alone = isinstance(row, Mapping) or np.ndim(row) == 1
+        return self.model_.explain_row(
+            row if isinstance(row, Mapping) else self._row(row) if alone else self._clean(row), of
+        )
+
+    def _row(self, row: Any) -> Array:
+        return as_row(row, self.n_features_in_, "row", missing=self._missing)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, atomically; for `load`, `nystream.load` and the commands."""

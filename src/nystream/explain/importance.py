@@ -104,7 +104,7 @@ def permutation_importance(
 
     A column's values go to other rows, along a cycle through all of them, so that none keeps its own; the mean loss
     after that, less the mean loss before, over the loss before, is the increase. The interval is between quantiles of
-    the increase over a bootstrap of the rows, in stretches of about n^(1/3) neighbours, since rows of a stream are
+    the increase over a bootstrap of the rows, in stretches of neighbours, longer where neighbours are more
     alike. It tells what other rows of the same stream would say of this very function, not what another function that
     had learnt from other rows would say.
 
@@ -135,7 +135,7 @@ def permutation_importance(
     rng = np.random.default_rng(seed)
     base = losses(ask(kept), places)
     donors = [_cycle(n, rng) for _ in range(repeats)]
-    gains = np.empty((n, len(names)))
+    gains, given = np.empty((2, n, len(names)))
     moves = [(j, donor) for j in range(len(names)) for donor in donors]
     found: list[Array] = []
     several = max(1, AT_ONCE // n)
@@ -147,10 +147,12 @@ def permutation_importance(
         }
         found += np.split(losses(ask(rows), np.tile(places, len(part))), len(part))
     for j in range(len(names)):
-        gains[:, j] = np.mean(found[j * repeats : (j + 1) * repeats], axis=0) - base
+        after = found[j * repeats : (j + 1) * repeats]
+        gains[:, j] = np.mean(after, axis=0) - base
+        given[:, j] = _by_donor(np.array(after) - base, donors)
     least = max(LEAST * constant, np.finfo(float).tiny)
     increase = gains.mean(axis=0) / max(float(base.mean()), least)
-    low, high = _interval(gains, base, least, coverage, rng)
+    low, high = _interval(gains + given - gains.mean(axis=0), base, least, coverage, rng)
     above = np.maximum(increase, 0.0)
     shares = above / above.sum() if above.sum() > 0 else np.full(len(names), 1 / len(names))
     told = learnt or {}
@@ -177,12 +179,24 @@ def _cycle(n: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
     return donor
 
 
+def _by_donor(gains: Array, donors: list[npt.NDArray[np.intp]]) -> Array:
+    """What rows gained, (repeats, n), as the mean of each row that gave its value away."""
+    given = np.empty_like(gains)
+    for row, gain, donor in zip(given, gains, donors, strict=True):
+        row[donor] = gain
+    return given.mean(axis=0)
+
+
 def _interval(
     gains: Array, base: Array, least: float, coverage: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Quantiles of the increase over a circular bootstrap of stretches of rows."""
+    """Quantiles of the increase over a circular bootstrap of stretches of rows.
+
+    A row counts twice: the loss at it, and the losses where its value went. So `gains` are the sums of both, less their
+    mean, whose variance is that of the mean over pairs of rows.
+    """
     n = len(base)
-    length = max(1, round(n ** (1 / 3)))
+    length = _stretch(gains)
     starts = rng.integers(n, size=(RESAMPLES, -(-n // length)))
     rows = ((starts[:, :, None] + np.arange(length)) % n).reshape(RESAMPLES, -1)[:, :n]
     counts = np.zeros((RESAMPLES, n))
@@ -190,6 +204,16 @@ def _interval(
     ratios = (counts @ gains) / np.maximum(counts @ base, n * least)[:, None]
     low, high = np.quantile(ratios, [(1 - coverage) / 2, (1 + coverage) / 2], axis=0)
     return low, high
+
+
+def _stretch(gains: Array) -> int:
+    """Rows of a stretch: the rule of Politis and White (2004) for a first-order autoregression, as strong as is seen."""
+    n = len(gains)
+    gone = gains - gains.mean(axis=0)
+    own = np.maximum((gone**2).sum(axis=0), np.finfo(float).tiny)
+    memory = float(np.clip(((gone[1:] * gone[:-1]).sum(axis=0) / own).max(), 0.0, 0.97))
+    length = n ** (1 / 3) * max(1.0, (np.sqrt(6.0) * memory / (1 - memory**2)) ** (2 / 3))
+    return max(1, min(round(length), n // 4))
 
 
 def _percent(value: float) -> str:

@@ -76,7 +76,7 @@ KINDS = (
 )
 
 
-# -- laws ----------------------------------------------------------------------------------------------------------------
+# -- laws --------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("what", KINDS)
 def test_explaining_changes_nothing_and_says_the_same_twice(what):
     model, rows = trained(what)
@@ -146,14 +146,14 @@ def test_blocks_keep_the_rows_that_steps_keep():
             assert_array_equal(values, rows[name].to_numpy()[-70:].astype(values.dtype))
 
 
-# -- importance ----------------------------------------------------------------------------------------------------------
+# -- importance --------------------------------------------------------------------------------------------------------
 def test_rows_of_ones_own_are_measured_on_without_being_learnt():
     model, _ = trained("numbers")
     fresh = pd.DataFrame({"size": rng.normal(size=300), "noise": rng.normal(size=300), "level": rng.normal(size=300)})
     before = model.to_bytes()
     found = model.importance(fresh, 2 * fresh["size"] + fresh["level"])
     assert found.rows == 300
-    assert list(found)[0] == "size"
+    assert next(iter(found)) == "size"
     named = Model(small_auto())
     named.run(NUMBERS.assign(price=Y), "price")
     assert named.importance(NUMBERS.assign(price=Y)) == named.importance(NUMBERS, Y)
@@ -182,7 +182,7 @@ def test_auto_alone_calls_columns_by_their_places():
     auto.run(X, Y)
     before = auto.to_bytes()
     found = auto.importance()
-    assert list(found)[0] == "0"
+    assert next(iter(found)) == "0"
     assert_allclose(sum(found.values()), 1.0)
     assert isinstance(found, Importance)
     reasons = auto.explain_row(X[0])
@@ -203,7 +203,7 @@ def test_a_model_around_a_learner_that_holds_rows_uses_those():
     assert "mostly size" in model.explain()
 
 
-# -- words ---------------------------------------------------------------------------------------------------------------
+# -- words -------------------------------------------------------------------------------------------------------------
 def importance_of(**shares):
     columns = [ColumnImportance(name, share, share, share - 0.01, share + 0.01) for name, share in shares.items()]
     return Importance(columns, "squared error", 1.0, 100, 0.9)
@@ -256,7 +256,7 @@ def test_recent_parts_are_those_that_know_the_last_hundred_rows():
     assert_allclose(recent_share(auto), sum(weights[name] for name in short))
 
 
-# -- partial dependence --------------------------------------------------------------------------------------------------
+# -- partial dependence ------------------------------------------------------------------------------------------------
 def test_partial_dependence_is_the_mean_prediction_with_one_value_everywhere():
     model, _ = trained("table")
     values, mean, each = model.partial_dependence("brand")
@@ -275,7 +275,7 @@ def test_partial_dependence_is_the_mean_prediction_with_one_value_everywhere():
         model.partial_dependence("weight")
 
 
-# -- rows that are kept --------------------------------------------------------------------------------------------------
+# -- rows that are kept ------------------------------------------------------------------------------------------------
 def test_nothing_is_kept_where_nothing_is_to_be_and_that_is_said():
     model = Model(ridge(), keep=0)
     model.run(NUMBERS, Y)
@@ -287,7 +287,7 @@ def test_nothing_is_kept_where_nothing_is_to_be_and_that_is_said():
         model.explain_row(NUMBERS.iloc[[0]])
     with pytest.raises(nystream.Unable, match="has no explanation"):
         model.explain()
-    assert list(model.importance(NUMBERS, Y))[0] == "size"
+    assert next(iter(model.importance(NUMBERS, Y))) == "size"
     reasons = model.explain_row(NUMBERS.iloc[[0]], background=NUMBERS)
     assert_allclose(sum(reasons.values()), reasons.prediction - reasons.base, rtol=1e-10)
     with pytest.raises(ValueError, match="keep must be a whole number of at least 0"):
@@ -394,7 +394,7 @@ def test_a_file_without_kept_rows_goes_on_and_keeps_those_to_come():
     assert_array_equal(old.recent_.labels[:, 0], Y[:20])
 
 
-# -- refusals ------------------------------------------------------------------------------------------------------------
+# -- refusals ----------------------------------------------------------------------------------------------------------
 def test_bad_questions_are_refused_in_one_line():
     model, rows = trained("table of classes")
     with pytest.raises(ValueError, match="of='gone' is no class; there are"):

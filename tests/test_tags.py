@@ -26,7 +26,7 @@ BASES = {
         *("Learner", "LeastSquares", "LossLearner", "MarginLearner", "SparseLearner", "UnboundedCorrections"),
     ],
     "losses": ["Loss", "MarginLoss", "ScalarLoss", "VectorLoss"],
-    "metrics": ["Mean", "Meter", "Metric", "_Confusion", "_Share"],
+    "metrics": ["Mean", "Meter", "Metric", "Shares", "_Confusion", "_Share"],
     "model": ["Changing", "Explaining", "Forwarded"],
     "scaling": ["FrozenScale"],
     "solvers": ["NewtonSolver", "Solver", "Stacker"],

@@ -165,6 +165,7 @@ TAGS = {
     "meter/rows-per-second": "nystream.metrics.meters:RowsPerSecond",
     "meter/seconds": "nystream.metrics.meters:Seconds",
     "meter/size": "nystream.metrics.meters:Size",
+    "meter/importance": "nystream.metrics.meters:ImportanceShares",
     "meter/weights": "nystream.metrics.meters:Weights",
 }
 """Layer and name -> module and class."""

@@ -207,7 +207,7 @@ def _interval(
 
 
 def _stretch(gains: Array) -> int:
-    """Rows of a stretch: the rule of Politis and White (2004) for a first-order autoregression, as strong as is seen."""
+    """Rows of a stretch: the rule of Politis and White (2004) for an autoregression as strong as the gains show."""
     n = len(gains)
     gone = gains - gains.mean(axis=0)
     own = np.maximum((gone**2).sum(axis=0), np.finfo(float).tiny)

@@ -123,7 +123,7 @@ class Shifted:
 
     def __init__(self, inside):
         self.inside = inside
-        self.pattern = Thresholded(inside.pattern, window=WINDOW, refresh=REFRESH)
+        self.pattern = Thresholded(inside.pattern, window=WINDOW, refresh=REFRESH, positive=1, caution=0.0)
 
     def run(self, X, Y):
         P = self.inside.run(X, Y)

@@ -114,9 +114,8 @@ def known(rows: int, out: Path) -> None:
     began = time.perf_counter()
     reasons = model.explain_row(one)
     print(f"\none row, {time.perf_counter() - began:.2f} s: {reasons}")
-    print(
-        f"sum of the reasons less (prediction - mean): {sum(reasons.values()) - (reasons.prediction - reasons.base):.1e}"
-    )
+    gap = sum(reasons.values()) - (reasons.prediction - reasons.base)
+    print(f"sum of the reasons less (prediction - mean): {gap:.1e}")
     plot.importance_chart(last, title="generated stream, at its end").savefig(out / "known.png")
     plot.importance_over_time(result, title="generated stream: half way, after takes the place of before").savefig(
         out / "known-over-time.png"

@@ -348,7 +348,7 @@ def test_classifiers_of_least_squares_merge_and_unlearn_classes_that_one_of_them
 
 
 def test_a_threshold_that_only_tune_moves_is_merged_with_its_equal():
-    left, right = Thresholded(PKRR(FEATURES), window=0), Thresholded(PKRR(FEATURES), window=0)
+    left, right = (Thresholded(PKRR(FEATURES), window=0, caution=0.0) for _ in range(2))
     left.run(X, SIGN)
     right.run(X, SIGN)
     left.tune(X, SIGN)

@@ -135,28 +135,6 @@ def test_intervals_and_explanations_come_from_learners_that_have_them():
         other.explain()
 
 
-def test_features_have_importance_and_rows_reasons():
-    X, y = regression(200)
-    for model in (KernelRegressor(), KernelRegressor(REGRESSORS["PKRR"]())):
-        with pytest.raises(ValueError, match="nothing to explain"):
-            model.explain_row({"u": 1.0})
-        for x, target in zip(dicts(X), y, strict=True):
-            model.learn_one(x, target)
-        assert set(model.importance()) == {"u", "v", "w"}
-        assert_allclose(sum(model.importance().values()), 1.0)
-        reasons = model.explain_row(dicts(X)[0])
-        assert_allclose(sum(reasons.values()) + reasons.base, model.predict_one(dicts(X)[0]), rtol=1e-8)
-    classes = KernelClassifier(REGRESSORS["PKRR"]())
-    classes.learn_many(pd.DataFrame(X, columns=["u", "v", "w"]), pd.Series(y > 0))
-    x = dicts(X)[0]
-    assert_allclose(classes.explain_row(x, of=True).prediction, classes.predict_proba_one(x)[True], rtol=1e-8)
-    several = KernelRegressor(REGRESSORS["PKRR"]())
-    for x, target in zip(dicts(X), y.tolist(), strict=True):
-        several.learn_one(x, {"one": target, "two": -target})
-    a, b = (several.explain_row(dicts(X)[0], of=name) for name in ("one", "two"))
-    assert_allclose([a[name] for name in "uvw"], [-b[name] for name in "uvw"], rtol=1e-6, atol=1e-9)
-
-
 def test_features_never_seen_in_learning_are_ignored_in_prediction():
     X, y = regression(50)
     model = KernelRegressor()

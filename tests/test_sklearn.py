@@ -315,29 +315,6 @@ def test_models_explain_themselves_whatever_their_learner():
     assert OnlineKernelRegressor(REGRESSORS["KernelRidge"]()).fit(X, X[:, 0]).explain().startswith("mostly 0 (")
 
 
-def test_columns_have_importance_and_rows_reasons():
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(150, 3)), columns=["a", "b", "c"])
-    y = 2 * X["b"] + X["a"]
-    for learner in (None, nystream.PKRR(fourier())):
-        model = OnlineKernelRegressor(learner).fit(X, y)
-        assert next(iter(model.importance())) == "b"
-        assert next(iter(model.importance(X[:80], y[:80]))) == "b"
-        reasons = model.explain_row(X[3:4])
-        assert_allclose(sum(reasons.values()) + reasons.base, model.predict(X[3:4])[0], rtol=1e-8)
-        assert model.explain_row(X.iloc[3]) == reasons == model.explain_row(X.iloc[3].to_dict())
-    classes = OnlineKernelClassifier(nystream.PKRR(fourier())).fit(X, np.where(y > 0, "up", "down"))
-    assert_allclose(classes.explain_row(X[3:4], of="up").prediction, classes.predict_proba(X[3:4])[0, 1], rtol=1e-8)
-    two = OnlineKernelRegressor(nystream.PKRR(fourier())).fit(X, np.column_stack([y, X["c"]]))
-    assert next(iter(two.explain_row(X[3:4], of=1))) == "c"
-    for ask in (
-        OnlineKernelRegressor().importance,
-        OnlineKernelRegressor().explain,
-        lambda: OnlineKernelRegressor().explain_row(X[:1]),
-    ):
-        with pytest.raises(NotFittedError):
-            ask()
-
-
 # -- refusals ------------------------------------------------------------------------------------------------------
 def test_a_learner_of_the_other_task_is_refused():
     X, y = regression()

@@ -94,8 +94,8 @@ def run(
     if finished is not None and report is not None:
         about = {"source": examples.name, "task": examples.task, "columns": f"{examples.d:,}", "seed": str(seed)}
         about |= pages.explained({finished.name: model})
-        columns = pages.importance(finished.name, model)
-        pages.write(finished, report, f"{finished.name}: {examples.name}", about, columns)
+        worth = pages.importance(finished.name, model)
+        pages.write(finished, report, f"{finished.name}: {examples.name}", about, worth)
         _say(f"wrote {report}", quiet)
 
 

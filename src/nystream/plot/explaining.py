@@ -132,9 +132,9 @@ def partial_dependence(
         axes.plot(x, each[some].T, color="#BBBBBB", linewidth=0.6, alpha=0.5)
         axes.plot(x, mean, color=PALETTE[0], linewidth=2.2)
         if values.dtype.kind == "M":
-            locator = AutoDateLocator()
+            locator = AutoDateLocator()  # type: ignore[no-untyped-call]
             axes.xaxis.set_major_locator(locator)
-            axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+            axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
             axes.set_xlabel(column)  # dates had taken its place
     titled(axes, title)
     figure.set_layout_engine("tight")

@@ -8,6 +8,7 @@ import oracle_cases_features
 import oracle_cases_labels
 import oracle_cases_other
 import oracle_cases_second
+import oracle_cases_sparse
 from nystream.catalogue import CATALOGUE
 from oracle_cases_base import Case
 
@@ -24,6 +25,7 @@ CASES: list[Case] = sorted(
         *oracle_cases_features.CASES,
         *oracle_cases_labels.CASES,
         *oracle_cases_other.CASES,
+        *oracle_cases_sparse.CASES,
     ],
     key=lambda case: (PARTS.index(case.part), case.learner, case.variant),
 )

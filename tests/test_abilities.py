@@ -77,6 +77,7 @@ def with_loss(name, loss):
 
 LEARNERS = {
     **{name: entry.example for name, entry in CATALOGUE.items()},
+    "pros-n-kons": ProsNKons(G, mu=0.5, clip=2.0, max_atoms=8, seed=0),  # the example still restarts after 60 rows
     **{f"{name} logistic": with_loss(name, "logistic") for name in FAMILIES},
     **{f"{name} softmax": with_loss(name, "softmax") for name in FAMILIES if name not in ONE_SCORE},
     **{

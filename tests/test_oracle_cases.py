@@ -80,10 +80,10 @@ def test_a_difference_of_one_way_alone_is_seen():
     class Off:
         """Right in blocks, wrong by 0.5 in the last of single rows."""
 
-        def run(self, X, Y):
+        def run(self, X, Y, weights=None):
             return X[:, 0]
 
-        def step(self, x, y):
+        def step(self, x, y, weight=1.0):
             return x[0] + 0.5 * y
 
     X = np.arange(20.0)[:, None]

@@ -18,14 +18,14 @@ from nystream.tags import TAGS, class_of, tag_of
 BASES = {
     "auto": ["Expert", "_Landmarks"],
     "compose": ["Calibration", "ClassLearner", "Ensemble", "Wrapper"],
-    "dictionary": ["Growing"],
+    "dictionary": ["FactoredPoints", "Growing"],
     "features": ["FeatureMap"],
     "kernels": ["CompiledKernel", "Kernel", "Pair"],
     "learners": [
         *("Averaging", "CorrectionLearner", "ExpansionLearner", "FeatureLearner", "GradientLearner", "LandmarkLearner"),
-        *("Learner", "LeastSquares", "LossLearner", "MarginLearner", "UnboundedCorrections"),
+        *("Learner", "LeastSquares", "LossLearner", "MarginLearner", "SparseLearner", "UnboundedCorrections"),
     ],
-    "losses": ["Loss", "ScalarLoss", "VectorLoss"],
+    "losses": ["Loss", "MarginLoss", "ScalarLoss", "VectorLoss"],
     "metrics": ["Mean", "Meter", "Metric", "_Confusion", "_Share"],
     "model": ["Changing", "Forwarded"],
     "scaling": ["FrozenScale"],

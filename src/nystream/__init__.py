@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         auto,
         compose,
         datasets,
+        encoding,
         evaluate,
         features,
         kernels,
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from nystream import types as types
     from nystream.auto import Auto, Baseline
     from nystream.catalogue import CATALOGUE
-    from nystream.compose import Aggregate, Classifier, Mixture, Standardized, Thresholded
+    from nystream.client import AsyncClient, Client
+    from nystream.compose import Aggregate, Classifier, Encoded, Mixture, Standardized, Thresholded
     from nystream.evaluate import Comparison, Result
     from nystream.evaluate.compare import compare
     from nystream.evaluate.prequential import prequential
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
         DualSGD,
         Forgetron,
         Forgetting,
+        GaussianFilter,
         KernelAAR,
         KernelAWV,
         KernelRidge,
@@ -90,6 +93,7 @@ if TYPE_CHECKING:
         SecondOrderPerceptron,
         SketchedKONS,
         SketchedONS,
+        SparseLinear,
         Unable,
     )
     from nystream.losses import Loss
@@ -107,6 +111,7 @@ __all__ = [
     "video",
     "CATALOGUE",
     "datasets",
+    "encoding",
     "evaluate",
     "features",
     "kernels",
@@ -126,10 +131,12 @@ __all__ = [
     "Baseline",
     "Classifier",
     "Comparison",
+    "Encoded",
     "Fastfood",
     "FOGD",
     "Fourier",
     "Gaussian",
+    "GaussianFilter",
     "ILK",
     "Kernel",
     "KernelAAR",
@@ -158,9 +165,12 @@ __all__ = [
     "SILK",
     "SketchedKONS",
     "Aggregate",
+    "AsyncClient",
+    "Client",
     "NAROW",
     "SecondOrderPerceptron",
     "SketchedONS",
+    "SparseLinear",
     "Standardized",
     "Thresholded",
     "SVMD",
@@ -196,15 +206,16 @@ __all__ = [
 _HOMES = {
     "auto": "Auto Baseline",
     "catalogue": "CATALOGUE",
-    "compose": "Aggregate Classifier Mixture Standardized Thresholded",
+    "client": "AsyncClient Client",
+    "compose": "Aggregate Classifier Encoded Mixture Standardized Thresholded",
     "evaluate": "Comparison Result compare prequential",
     "features": "KORS AdaptiveNystrom Chain Fastfood Fourier Landmarks LearnedMetric Nystrom Taylor WithConstant",
     "kernels": "Gaussian Kernel Laplacian Linear Matern Normalized Polynomial",
     "learners": (
         "BSGD FOGD ILK KONS KRLS NAROW NOGD NOLANA NORMA ONS PKAWV PKRR RRF SILK SVMD BudgetPA DoublySGD DualSGD "
-        "Forgetron Forgetting KernelAAR KernelAWV KernelRidge KernelSmoother Learner NystromPKAWV NystromPKRR "
-        "PassiveAggressive Perceptron Projectron ProsNKons RandomBudgetPerceptron SecondOrderPerceptron "
-        "SketchedKONS SketchedONS Unable"
+        "Forgetron Forgetting GaussianFilter KernelAAR KernelAWV KernelRidge KernelSmoother Learner NystromPKAWV "
+        "NystromPKRR PassiveAggressive Perceptron Projectron ProsNKons RandomBudgetPerceptron SecondOrderPerceptron "
+        "SketchedKONS SketchedONS SparseLinear Unable"
     ),
     "losses": "Loss",
     "model": "Model",
@@ -217,8 +228,8 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = frozenset(
     {
-        *("auto", "catalogue", "compose", "datasets", "dictionary", "evaluate", "features", "inputs"),
-        *("kernels", "learners", "losses", "metrics", "model", "params", "persist", "plot", "scaling"),
+        *("auto", "catalogue", "compose", "datasets", "dictionary", "encoding", "evaluate", "features"),
+        *("inputs", "kernels", "learners", "losses", "metrics", "model", "params", "persist", "plot", "scaling"),
         *("schema", "seeds", "solvers", "streams", "tables", "tags", "tasks", "types", "video"),
     }
 )

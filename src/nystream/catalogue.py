@@ -26,6 +26,7 @@ from nystream.learners.families.least_squares import LeastSquares
 from nystream.learners.fogd import FOGD
 from nystream.learners.forgetron import Forgetron
 from nystream.learners.forgetting import Forgetting
+from nystream.learners.gaussian_filter import GaussianFilter
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAWV, KernelRidge
 from nystream.learners.kons import KONS
@@ -46,6 +47,7 @@ from nystream.learners.second_order_perceptron import SecondOrderPerceptron
 from nystream.learners.sketched_kons import SketchedKONS
 from nystream.learners.sketched_ons import SketchedONS
 from nystream.learners.smoother import KernelSmoother
+from nystream.learners.sparse_linear import SparseLinear
 from nystream.learners.svmd import SVMD
 from nystream.tasks import for_task
 
@@ -126,6 +128,8 @@ _ROWS = [
     Entry("dual-sgd", DualSGD(_G, budget=15, dim=40, lam=0.01, evict=4, seed=0), "Le, Nguyen, Nguyen, Phung 2016"),
     Entry("forgetting", Forgetting(Fourier(_G, 40, seed=0), decay=0.97), "Haykin 1986; Gay 1996"),
     Entry("kernel-smoother", KernelSmoother(window=40), "Nadaraya 1964; Watson 1964"),
+    Entry("sparse-linear", SparseLinear(bits=8), "Duchi, Hazan, Singer 2011; Weinberger et al. 2009"),
+    Entry("gaussian-filter", GaussianFilter(bits=8), "Chapelle, Li 2011"),
     Entry("mixture", Mixture(_FADING, bound=3.0), "Herbster, Warmuth 1998"),
     Entry("auto", Auto(recipe=_SMALL), "stacked online experts, this package"),
     Entry("baseline", Baseline(dim=60), "ridge on random Fourier features (Rahimi, Recht 2007)"),

@@ -17,6 +17,7 @@ from nystream.tables.plain import Plain
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import columns_of as target_columns
 from nystream.tables.targets import task_of
+from nystream.tables.typed import Typed
 from nystream.tables.values import converted
 from nystream.types import Array
 
@@ -240,10 +241,15 @@ class Schema(Params):
         known = len(x) and (len(row) == len(x) or row.keys() <= self._known)
         return x if known and all_finite(x) else None
 
-    def encoder(self) -> Any:
-        """What turns typed columns into the numbers a learner takes; see `Plain` for its methods."""
+    def encoder(self, tables: bool = False) -> Any:
+        """What turns typed columns into the numbers a learner takes; see `Plain` for its methods.
+
+        `tables`: the learner takes columns of all kinds as they are.
+        """
         if self.numeric:
             return Plain(self.names)
+        if tables:
+            return Typed({name: self.columns[name] for name in self.names})
         other = next(name for name in self.names if self.columns[name] not in NUMERIC)
         raise ValueError(
             f"column {other!r} is of kind {self.columns[other]!r}, which this learner cannot take; drop it "

@@ -100,7 +100,7 @@ def test_a_dataset_is_run(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("NYSTREAM_DATA", str(DATA))
     assert call(["run", "dataset:weather", "--rows", "300"]) == 0
     said = capsys.readouterr().err.splitlines()
-    assert said[0].startswith("weather | take(300): classification")
+    assert said[0].startswith("weather: classification")
     assert said[-2].startswith("300 rows in ")
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,7 +219,11 @@ def test_readings_are_saved_as_json(tmp_path):
         (None, [], "no file 'in.csv'"),
         ("", [], "empty"),
         ("a,b,y\n1,2,3\n1,2\n", [], "2 fields"),
-        ("a,b,y\n1,2,3\n1,x,4\n", [], "in.csv: column 'b' is a category ('2'), not a number; leave it out: --drop b"),
+        (
+            "a,b,y\n1,2,3\n1,x,4\n",
+            ["-l", "pkrr"],
+            "in.csv: column 'b' is a category ('2'), not a number; leave it out: ",
+        ),
         ("a,b,y\n1,2,3\n1,x,4\n", ["--kind", "b=number"], "in.csv:3: column 'b' is 'x', which is no finite number"),
         ("a,b,y\n1,2,3\n1,,4\n", ["-l", "pkrr"], "in.csv:3: column 'b' is missing, and PKRR takes no missing values"),
         (REALS, ["--set", "lags=perhaps"], "lags must be yes or no, got 'perhaps'"),
@@ -336,3 +341,29 @@ def test_a_column_that_the_file_lacks_is_missing_and_an_unknown_one_is_told_once
     (tmp_path / "b.csv").write_text((tmp_path / "a.csv").read_text().replace("a,b,c", "d,e,f"))
     assert call(["run", str(tmp_path / "b.csv"), "-q", "-i", str(tmp_path / "m")]) == 2
     assert "trained on columns a, b, c; b.csv has d, e, f" in capsys.readouterr().err
+
+
+def test_strings_dates_booleans_decimal_commas_and_missing_labels_are_learnt_and_predicted(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    lines = ["when;city;open;temp;load"]
+    for i in range(120):
+        city, warm, free = rng.choice(["Oslo", "Rome"]), 10 * rng.random(), bool(rng.random() < 0.5)
+        load = "" if i % 40 == 7 else f"{2 * warm + 9 * (city == 'Oslo') + 3 * free:.3f}"
+        lines.append(f"2026-01-{1 + i // 24:02d} {i % 24:02d}:00;{city};{free};{warm:.2f};{load}".replace(".", ","))
+    Path("t.csv").write_text("\n".join(lines) + "\n")
+    assert call(["run", "t.csv", "--target", "load", "-f", "m.nys"]) == 0
+    said = capsys.readouterr().err
+    assert "3 rows without a label were predicted and not learnt" in said
+    Path("new.csv").write_text("\n".join(line.rsplit(";", 1)[0] for line in lines[:4]) + "\n")
+    assert call(["predict", "new.csv", "-i", "m.nys", "--interval", "0.9"]) == 0
+    answers = capsys.readouterr().out.splitlines()
+    assert answers[0] == "prediction,prediction_low,prediction_high"
+    for answer in answers[1:]:
+        p, low, high = map(float, answer.split(","))
+        assert low <= p <= high
+    assert len(answers) == 4
+    assert call(["run", "t.csv", "--target", "load", "--learner", "pkrr"]) == 2
+    assert "column 'when' is a time" in capsys.readouterr().err

@@ -65,10 +65,12 @@ def test_columns_can_be_chosen_and_kinds_said(tmp_path, frame, capsys):
     path = written(frame.assign(zip=12345), tmp_path / "a.csv")
     assert call(["run", path, "-y", "load", "--columns", "temp,open", "-q", "-f", str(tmp_path / "m")]) == 0
     assert nystream.load(tmp_path / "m").schema_.names == ["temp", "open"]
-    assert call(["run", path, "-y", "load", "--columns", "temp,zip", "--kind", "zip=category", "-q"]) == 2
+    assert call(["run", path, "-y", "load", "--columns", "temp,zip", "--kind", "zip=category", "-q", "-l", "pkrr"]) == 2
     assert "column 'zip' is a category ('12345'), not a number; leave it out: --drop zip" in capsys.readouterr().err
-    assert call(["run", path, "-y", "load", "-q"]) == 2
+    assert call(["run", path, "-y", "load", "-q", "-l", "pkrr"]) == 2
     assert "column 'when' is a time ('2024-01-01 00:00:00')" in capsys.readouterr().err
+    assert call(["run", path, "-y", "load", "-q", "-f", str(tmp_path / "all")]) == 0
+    assert nystream.load(tmp_path / "all").schema_.columns["when"] == "time"
 
 
 def test_rows_without_a_label_are_predicted_and_counted(tmp_path, frame, capsys):

@@ -25,11 +25,11 @@ import os
 for wrong in ("avx", "AVX2", "avx512 ", "native"):
     os.environ["NYSTREAM_ISA"] = wrong
     try:
-        import nystream
+        import nystream._core
     except ValueError as error:
         print(error)
 os.environ["NYSTREAM_ISA"] = ""
-import nystream
+import nystream._core
 """
     for wrong, line in zip(("avx", "AVX2", "avx512 ", "native"), told(program), strict=True):
         expected = "NYSTREAM_ISA must be one of plain, base, avx2, avx512, or unset for the best there is; got "

@@ -17,6 +17,7 @@ CLOSE = {"rtol": 1e-10, "atol": 1e-11}
 PA = [None, "I", "II"]
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(0.5), Linear()])
 @pytest.mark.parametrize("variant", PA)
 def test_classification_is_its_formula(variant, kernel):
     X, y = stream()

@@ -235,7 +235,7 @@ def test_before_the_first_example_sums_are_zero_and_the_rest_is_refused():
             question(np.zeros((2, 3)))
     X, y = stream(5)
     model.run(X, y, np.zeros(5))
-    with pytest.raises(ValueError, match="nothing was learnt"):
+    with pytest.raises(ValueError, match="seen no example"):
         model.std(X)
 
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from laws import Variant
 from nystream.catalogue import CATALOGUE
-from variants import automatic, composed, corrections, expansions, features, gradients, least_squares, newton
+from variants import automatic, composed, corrections, expansions, features, gradients, least_squares, newton, sparse
 
-TABLES = (least_squares, newton, expansions, corrections, gradients, features, composed, automatic)
+TABLES = (least_squares, newton, expansions, corrections, gradients, features, sparse, composed, automatic)
 EXAMPLE = "example"
 
 

@@ -10,6 +10,7 @@ from nystream import (
     SILK,
     Aggregate,
     Classifier,
+    Encoded,
     Fourier,
     KernelAWV,
     KernelRidge,
@@ -40,6 +41,14 @@ VARIANTS = {
     },
     "mixture": {
         "kernels": Mixture([KernelAWV(G), KernelRidge(G, lam=0.1), PKRR(FEATURES)], bound=3.0, share=0.05, eta=1.0)
+    },
+    "encoded": {
+        "least squares": Encoded(PKAWV(FEATURES, lam=0.1)),
+        "experts": Encoded(KernelRidge(G, lam=0.1), experts=True),
+        "automatic": Encoded(SMALL_AUTO, experts=True),
+        "classes": Encoded(Classifier(PKRR(FEATURES, lam=0.1))),
+        "signs": Encoded(FOGD(G, dim=40, seed=0)),
+        "novelty": Encoded(FOGD(G, dim=40, loss="novelty", seed=0)),
     },
     "classifier": {
         "least squares": Classifier(PKRR(FEATURES, lam=0.1)),

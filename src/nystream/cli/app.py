@@ -14,9 +14,11 @@ from nystream.cli.datasets import datasets
 from nystream.cli.listing import show
 from nystream.cli.main import silence_stdout
 from nystream.cli.predict import predict
+from nystream.cli.push import push
 from nystream.cli.race import race
 from nystream.cli.reproduce import reproduce
 from nystream.cli.run import run
+from nystream.cli.serve import serve
 from nystream.cli.video import video
 from nystream.learners.abilities import Unable
 
@@ -41,6 +43,8 @@ app.command("bench")(bench)
 app.command("video")(video)
 app.command("datasets")(datasets)
 app.command("reproduce")(reproduce)
+app.command("serve")(serve)
+app.command("push")(push)
 
 
 @app.callback(invoke_without_command=True)

@@ -89,9 +89,9 @@ def _check(model: Model, probabilities: bool, interval: float | None) -> None:
         if model.task == "classification":
             raise ValueError("--interval is for numbers, and the model predicts classes; --probabilities is for those")
     first = np.zeros((1, model.inner.d_))
-    if probabilities:
-        model.inner.probabilities(first)  # or it says why not, and who can
-    if interval is not None:
+    if probabilities and not model.inner.can("probabilities"):
+        model.inner.probabilities(first)  # says why not, and who can
+    if interval is not None and not model.inner.can("predict_interval"):
         model.inner.predict_interval(first, interval)
 
 

@@ -72,8 +72,12 @@ def run(
     found = open_rows(source, target=wanted, width=width, rows=rows, shuffle=shuffle, data=data)
     look = model is None and learner is not None and sigma is None  # a kernel width has to be found
     kinds = opt.kinds_of(kind)
-    examples = opened(found, task=task, model=model, block=block, look=look, kinds=kinds, drop=drop or (), columns=only)
-    if model is None:
+    free = learner is None and not settings  # the model then chooses by the kinds of the columns
+    options: dict[str, Any] = {"kinds": kinds, "drop": drop or (), "columns": only, "kinds_too": free}
+    examples = opened(found, task=task, model=model, block=block, look=look, **options)
+    if model is None and not examples.schema.numeric:
+        model = Model(None, examples.schema, on_error=on_error)
+    elif model is None:
         sigma = sigma if sigma is not None else examples.width(standardized=standardize) if look else 1.0
         pattern = build(
             learner, examples.task, opt.settings_of(settings), sigma=sigma, seed=seed, standardize=standardize

@@ -89,10 +89,12 @@ def opened(
     kinds: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     columns: Sequence[str] | None = None,
+    kinds_too: bool = False,
 ) -> Source:
     """Look at the first rows, at one block only where neither `look` nor an unknown task asks for more.
 
-    The schema is that of the `model`, if there is one, and is told from the rows otherwise.
+    The schema is that of the `model`, if there is one, and is told from the rows otherwise. Categories, times and text
+    are refused unless `kinds_too`.
     """
     if task not in (None, *TASKS):
         raise ValueError(f"--task is regression or classification, not {task!r}")
@@ -109,7 +111,7 @@ def opened(
         labels = _typed(whole, rows.targets, numeric)
         task = task or rows.task or ("regression" if labels is None else task_of(columns_of(labels, len(whole.rows))))
         _check_labels(rows.name, task, labels, numeric)
-        schema = _told(rows, whole, task, kinds, drop, columns)
+        schema = _told(rows, whole, task, kinds, drop, columns, kinds_too)
     typed = (Block(b.rows, _typed(b, rows.targets, numeric)) for b in chain(first, pieces))
     return Source(rows, schema, [next(typed) for _ in first], typed)
 
@@ -121,8 +123,9 @@ def _told(
     kinds: Mapping[str, str] | None,
     drop: Sequence[str],
     columns: Sequence[str] | None,
+    kinds_too: bool,
 ) -> Schema:
-    """The schema that the first rows tell."""
+    """The schema that the first rows tell; of other columns than numbers only where they can be learnt."""
     table = whole.rows
     targets: Any = rows.targets[0] if len(rows.targets) == 1 else rows.targets or None
     if not isinstance(table, Table):
@@ -133,16 +136,12 @@ def _told(
     only = _listed(columns or (), table) or None
     found = Schema.of(table, targets, kinds, _listed(drop, table), columns=only, task=task)
     other = [name for name in found.names if found.columns[name] not in ("number", "boolean")]
-    if other:
-        try:
-            found.encoder()
-        except ValueError:
-            what = found.columns[other[0]]
-            example = found.looks_[other[0]][0]
-            raise ValueError(
-                f"{rows.name}: column {other[0]!r} is a {what} ({example!r}), not a number; leave it out: "
-                f"--drop {','.join(other)}"
-            ) from None
+    if other and not kinds_too:
+        what, example = found.columns[other[0]], found.looks_[other[0]][0]
+        raise ValueError(
+            f"{rows.name}: column {other[0]!r} is a {what} ({example!r}), not a number; leave it out: "
+            f"--drop {','.join(other)}, or leave the choice to `nystream run` without --learner and --set"
+        )
     return found
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from nystream._core.inputs import all_finite
 from nystream._core.linalg.cholesky import Triangle, floored_cholesky
+from nystream.dictionary.factored import FactoredPoints
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel
-from nystream.params import Params, positive
+from nystream.params import positive
 from nystream.types import Array
 
 __all__ = ["GramFactor"]
@@ -21,7 +20,7 @@ HEAVIEST = 1e12
 """Times the ridge: s^2 k(x, x) of a row beyond which rounding decides what L is."""
 
 
-class GramFactor(Params):
+class GramFactor(FactoredPoints[Triangle]):
     """L L' = S K S + ridge I over stored points x_i with scales s_i, psi_i = s_i phi_i.
 
     A query x gives l = L^-1 (s_i k(x_i, x))_i and, without forming an inverse,
@@ -47,6 +46,8 @@ class GramFactor(Params):
     [0.376, 2.0]
     """
 
+    _kind = Triangle
+
     def __init__(self, kernel: Kernel, ridge: float) -> None:
         self.kernel = kernel
         self.ridge = positive("ridge", ridge)
@@ -58,22 +59,8 @@ class GramFactor(Params):
         self._factor = Triangle()
 
     @property
-    def n(self) -> int:
-        """Stored points."""
-        return self._factor.n
-
-    @property
-    def points(self) -> Array:
-        return self.points_.view
-
-    @property
     def scale(self) -> Array:
         return self.scale_.view[:, 0]
-
-    @property
-    def matrix(self) -> Array:
-        """A copy of L."""
-        return self._factor.matrix
 
     @property
     def pivots(self) -> Array:
@@ -165,17 +152,3 @@ class GramFactor(Params):
         self._factor.truncate(n)
         self.points_.truncate(n)
         self.scale_.truncate(n)
-
-    def widen(self, d: int) -> None:
-        """Stored points get columns of zeros; for kernels of differences or products no value changes."""
-        self.points_ = self.points_.widened(d)
-
-    def _state(self) -> dict[str, Any]:
-        state = super()._state()
-        return {**state, "factor_": self._factor.matrix} if state else state
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        if "factor_" in state:
-            self._factor = Triangle(state.pop("factor_"))
-        super()._restore(state)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from nystream._core.linalg.nested import NestedFactor
+from nystream.dictionary.factored import FactoredPoints
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel
-from nystream.params import Params
 from nystream.types import Array
 
 __all__ = ["TOLERANCE", "Nested"]
@@ -19,7 +18,7 @@ TOLERANCE = 1e-10
 """An atom whose squared distance to the span is at most this part of k(a, a) lies in it, up to rounding."""
 
 
-class Nested(Params):
+class Nested(FactoredPoints[NestedFactor]):
     """Coordinates in the span of atoms a_1..a_m, from R lower triangular with R R' = K_mm (no ridge)::
 
         z(x) = R^-1 (k(a_1, x), ..., k(a_m, x))          z(x).z(x') = <P phi(x), P phi(x')>
@@ -50,8 +49,7 @@ class Nested(Params):
     [[1.0, 0.607], [0.607, 1.0]]
     """
 
-    points_: Rows
-    _factor: NestedFactor
+    _kind = NestedFactor
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -60,21 +58,6 @@ class Nested(Params):
         """No atoms yet; points have d columns."""
         self.points_ = Rows(d)
         self._factor = NestedFactor()
-
-    @property
-    def n(self) -> int:
-        """Atoms, which is also the number of coordinates."""
-        return self._factor.n
-
-    @property
-    def points(self) -> Array:
-        """The atoms, (m, d)."""
-        return self.points_.view
-
-    @property
-    def matrix(self) -> Array:
-        """A copy of R, (m, m)."""
-        return self._factor.matrix
 
     @property
     def nbytes(self) -> int:
@@ -149,17 +132,3 @@ class Nested(Params):
         """
         Z = np.ascontiguousarray(self.coordinates(other.points).T)
         return other._factor.forward(Z, np.empty_like(Z))[0]
-
-    def widen(self, d: int) -> None:
-        """Points have d columns from now on, the new ones 0 in every atom; kernels of differences or products agree."""
-        self.points_ = self.points_.widened(d)
-
-    def _state(self) -> dict[str, Any]:
-        state = super()._state()
-        return {**state, "factor_": self._factor.matrix} if state else state
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        if "factor_" in state:
-            self._factor = NestedFactor(state.pop("factor_"))
-        super()._restore(state)

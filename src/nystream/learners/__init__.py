@@ -9,6 +9,7 @@ from nystream.learners.dual_sgd import DualSGD
 from nystream.learners.fogd import FOGD
 from nystream.learners.forgetron import Forgetron
 from nystream.learners.forgetting import Forgetting
+from nystream.learners.gaussian_filter import GaussianFilter
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAAR, KernelAWV, KernelRidge
 from nystream.learners.kons import KONS
@@ -29,6 +30,7 @@ from nystream.learners.second_order_perceptron import SecondOrderPerceptron
 from nystream.learners.sketched_kons import SketchedKONS
 from nystream.learners.sketched_ons import SketchedONS
 from nystream.learners.smoother import KernelSmoother
+from nystream.learners.sparse_linear import SparseLinear
 from nystream.learners.svmd import SVMD
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "PKAWV",
     "PKRR",
     "ILK",
+    "GaussianFilter",
     "KONS",
     "NOGD",
     "NOLANA",
@@ -61,6 +64,7 @@ __all__ = [
     "ProsNKons",
     "SecondOrderPerceptron",
     "SketchedONS",
+    "SparseLinear",
     "BSGD",
     "BudgetPA",
     "DualSGD",

@@ -44,7 +44,7 @@ class Learner(Abilities, Params):
     # -- what users call -------------------------------------------------------------------------------------------
     def predict(self, X: Any) -> Array:
         """Predictions for the rows of X: (n,), or (n, K) with K > 1 outputs. Changes nothing."""
-        return self._outward(self.predict_clean(as_block(X, self.d_ or None, missing=self.missing)))
+        return self._outward(self.predict_clean(self._accepted(X)))
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs.
@@ -71,7 +71,7 @@ class Learner(Abilities, Params):
         A row of weight 0 leaves no trace: it is answered as by `predict`, not learnt and not counted by `n_seen`, no
         time passes for what forgets, and a class that only such rows have stays unknown.
         """
-        X = as_block(X, self.d_ or None, missing=self.missing)
+        X = self._accepted(X)
         Y = as_labels(Y, self.labels, len(X), self.classes)
         return self._outward(self.run_clean(X, Y, as_weights(weights, len(X))))
 
@@ -175,6 +175,11 @@ class Learner(Abilities, Params):
         return False
 
     @property
+    def takes_tables(self) -> bool:
+        """Whether rows may be typed columns of a table, `nystream.encoding.Columns`."""
+        return False
+
+    @property
     def objective(self) -> Loss | None:
         """The loss that is minimised, where there is one."""
         return None
@@ -231,6 +236,10 @@ class Learner(Abilities, Params):
         raise TypeError(f"{self._kind} has a fixed number of outputs")
 
     # -- shared machinery ------------------------------------------------------------------------------------------
+    def _accepted(self, X: Any) -> Any:
+        """Rows that users pass in, clean; a learner of other rows than dense ones overrides this."""
+        return as_block(X, self.d_ or None, missing=self.missing)
+
     def _in_parts(self, X: Array, Y: Array, weights: Array | None, *, checked: bool) -> list[Array]:
         """Rounds of clean rows with weights above 0; predictions in parts, each with as many outputs as it knew."""
         parts: list[Array] = []

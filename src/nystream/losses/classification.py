@@ -16,7 +16,19 @@ from nystream.types import Array, LabelKind, Link
 __all__ = ["Hinge", "Logistic", "Novelty", "SquaredHinge"]
 
 
-class Hinge(ScalarLoss):
+class MarginLoss(ScalarLoss):
+    """A loss that is 0 from the margin rho on."""
+
+    def __init__(self, rho: float = 1.0) -> None:
+        self.rho = positive("rho", rho, zero=True)
+        self._form = CompiledLoss(self.name, rho)
+
+    @property
+    def margin(self) -> float:
+        return self.rho
+
+
+class Hinge(MarginLoss):
     """max(0, rho - y p): a margin of rho is wanted. Derivative -y below the margin, 0 from it on.
 
     Parameters
@@ -34,14 +46,6 @@ class Hinge(ScalarLoss):
     labels: ClassVar[LabelKind] = "sign"
     adaptable: ClassVar[Literal["margin", "tube"] | None] = "margin"
 
-    def __init__(self, rho: float = 1.0) -> None:
-        self.rho = positive("rho", rho, zero=True)
-        self._form = CompiledLoss(self.name, rho)
-
-    @property
-    def margin(self) -> float:
-        return self.rho
-
     def lipschitz(self, clip: float, bound: float | None = None) -> float:
         return 1.0
 
@@ -55,7 +59,7 @@ class Hinge(ScalarLoss):
         return y * np.clip((self.rho - y * p) / s, 0.0, c)
 
 
-class SquaredHinge(ScalarLoss):
+class SquaredHinge(MarginLoss):
     """max(0, rho - y p)^2, without a factor 1/2.
 
     Curvature: 1/(2 (rho + clip)^2) for clip <= rho, else (3 clip - rho)/(8 clip^2 (rho + clip)), because a pair a, b
@@ -70,14 +74,6 @@ class SquaredHinge(ScalarLoss):
     name: ClassVar[str] = "squared_hinge"
     labels: ClassVar[LabelKind] = "sign"
     tail_curvature: ClassVar[float] = 2.0
-
-    def __init__(self, rho: float = 1.0) -> None:
-        self.rho = positive("rho", rho, zero=True)
-        self._form = CompiledLoss(self.name, rho)
-
-    @property
-    def margin(self) -> float:
-        return self.rho
 
     def curvature(self, clip: float, bound: float | None = None) -> float:
         if clip <= self.rho:
@@ -133,7 +129,7 @@ class Logistic(ScalarLoss):
         return y * c * expit(-_logistic_root(y * p, s * c))
 
 
-class Novelty(ScalarLoss):
+class Novelty(MarginLoss):
     """max(0, rho - p): seen inputs should score at least rho. There is no label; y is ignored and may be None.
 
     Parameters
@@ -151,17 +147,9 @@ class Novelty(ScalarLoss):
     labels: ClassVar[LabelKind] = "none"
     adaptable: ClassVar[Literal["margin", "tube"] | None] = "margin"
 
-    def __init__(self, rho: float = 1.0) -> None:
-        self.rho = positive("rho", rho, zero=True)
-        self._form = CompiledLoss(self.name, rho)
-
     @property
     def symmetric(self) -> bool:
         return False
-
-    @property
-    def margin(self) -> float:
-        return self.rho
 
     def value(self, y: Any, p: Any) -> Any:
         return super().value(0.0, p)

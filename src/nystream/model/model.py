@@ -11,6 +11,7 @@ import numpy as np
 
 from nystream._core.inputs import is_clean_row
 from nystream.auto.learner import Auto
+from nystream.compose.encoded import Encoded
 from nystream.inputs import as_weights
 from nystream.learners.base import Learner
 from nystream.model.changing import Changing
@@ -274,7 +275,7 @@ class Model(Changing):
         return table.columns[target]
 
     def _open(self, schema: Schema) -> None:
-        self.encoder_ = schema.encoder()
+        self.encoder_ = schema.encoder(self._pattern_for(schema).takes_tables)
         self.schema_, self.classes_, self.counts_, self.notes_ = schema, list(schema.classes or []), [], {}
 
     def _begin(self, parts: list[Any] | None) -> None:
@@ -289,7 +290,7 @@ class Model(Changing):
             task = "classification" if len(parts or ()) == 1 and is_name(label) else "regression"
         elif task == "classification" and self.schema_.task is None:
             check_class(self._pattern, label)
-        learner = for_task(self.learner, task, len(self.encoder_.columns))
+        learner = self._fresh(task)
         self.schema_ = self.schema_.described(task=task)
         self.learner_ = learner
 
@@ -347,7 +348,7 @@ class Model(Changing):
         """The learner inside: the trained one, or before the first label what will be trained."""
         if self.learner_ is not None:
             return self.learner_
-        return self._pattern if self.task is None else for_task(self.learner, self.task, self._width)
+        return self._pattern if self.task is None else self._fresh(self.task)
 
     @property
     def _width(self) -> int:
@@ -361,7 +362,21 @@ class Model(Changing):
 
     @property
     def _pattern(self) -> Learner:
-        return self.learner if self.learner is not None else Auto()
+        return self._pattern_for(self.schema_ or self.schema)
+
+    def _pattern_for(self, schema: Schema | None) -> Learner:
+        """The learner that was chosen, or the default one for columns of these kinds."""
+        if self.learner is not None:
+            return self.learner
+        return Auto() if schema is None or schema.numeric else Encoded(Auto(), experts=True)
+
+    def _fresh(self, task: str) -> Learner:
+        schema = self.schema_ or self.schema
+        if self.learner is not None or schema is None or schema.numeric:
+            return for_task(self.learner, task, self._width)
+        if task == "novelty":
+            raise ValueError("novelty detection is for columns of numbers; drop the others, or choose a learner")
+        return for_task(self._pattern, task, self._width)
 
 
 def _stretches(there: Any) -> Iterator[tuple[slice, bool]]:

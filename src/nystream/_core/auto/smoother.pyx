@@ -42,6 +42,8 @@ def smooth(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbo
     cdef Ring ring
     ring.window, ring.d = cnp.PyArray_DIM(points, 0), cnp.PyArray_DIM(points, 1)
     ring.K, ring.kept = cnp.PyArray_DIM(targets, 1) - 1, kept
+    if kept < 0:    # as only a forged file has it
+        raise ValueError(f"kept must be at least 0, got {kept}")
     ring.points = <double*> clean(points, ring.window, ring.d)
     ring.targets = <double*> clean(targets, ring.window, ring.K + 1)
     cdef Py_ssize_t n = cnp.PyArray_DIM(X, 0), t = 0, size

@@ -42,14 +42,5 @@ ISA_END
 #undef FUSED
 #endif
 
-static inline exp_ops exp_pick(void) {
-  const exp_ops base = EXP_OPS(base);
-#if ISA_X86
-  const exp_ops avx2 = EXP_OPS(avx2), avx512 = EXP_OPS(avx512);
-  const int level = isa_level();
-  if (level == ISA_AVX512) return avx512;
-  if (level == ISA_AVX2) return avx2;
-#endif
-  return base;
-}
+ISA_PICK(exp, EXP_OPS)
 #endif

@@ -56,16 +56,7 @@ typedef struct {
 #undef FUSED
 #endif
 
-static inline fourier_ops fourier_pick(void) {
-  const fourier_ops base = FOURIER_OPS(base);
-#if ISA_X86
-  const fourier_ops avx2 = FOURIER_OPS(avx2), avx512 = FOURIER_OPS(avx512);
-  const int level = isa_level();
-  if (level == ISA_AVX512) return avx512;
-  if (level == ISA_AVX2) return avx2;
-#endif
-  return base;
-}
+ISA_PICK(fourier, FOURIER_OPS)
 
 /* Sines and cosines of any angle, one at a time; an angle that overflowed counts as 0, so that |z| stays 1. */
 static inline void fourier_far(ptrdiff_t n, const double *u, double gain, double *c, double *s) {

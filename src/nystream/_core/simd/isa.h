@@ -43,4 +43,20 @@ static inline int isa_level(void) {
   if (want && !strcmp(want, "avx2") && level > ISA_AVX2) level = ISA_AVX2;
   return level;
 }
+
+/* ISA_PICK(name, OPS) defines name_pick(): OPS(base), OPS(avx2) or OPS(avx512), a name_ops, as the level has it. */
+#if ISA_X86
+#define ISA_PICK(name, OPS)                                                          \
+  static inline name##_ops name##_pick(void) {                                       \
+    const name##_ops base = OPS(base), avx2 = OPS(avx2), avx512 = OPS(avx512);       \
+    const int level = isa_level();                                                   \
+    return level == ISA_AVX512 ? avx512 : level == ISA_AVX2 ? avx2 : base;           \
+  }
+#else
+#define ISA_PICK(name, OPS)                    \
+  static inline name##_ops name##_pick(void) { \
+    const name##_ops base = OPS(base);         \
+    return base;                               \
+  }
+#endif
 #endif

@@ -82,14 +82,5 @@ ISA_END
 #undef FUSED
 #endif
 
-static inline pixels_ops pixels_pick(void) {
-  const pixels_ops base = PIXELS_OPS(base);
-#if ISA_X86
-  const pixels_ops avx2 = PIXELS_OPS(avx2), avx512 = PIXELS_OPS(avx512);
-  const int level = isa_level();
-  if (level == ISA_AVX512) return avx512;
-  if (level == ISA_AVX2) return avx2;
-#endif
-  return base;
-}
+ISA_PICK(pixels, PIXELS_OPS)
 #endif

@@ -1,0 +1,23 @@
+"""A server for the benchmarks: python start.py FOLDER PORT [settings as JSON, of Settings, limits and retention].
+
+`acknowledge_early` and `synchronous` make it wrong on purpose: the negative controls.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+from nystream.serve import Limits, Retention, Settings, run
+
+if __name__ == "__main__":
+    options = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
+    limits, retention = Limits(**options.pop("limits", {})), Retention(**options.pop("retention", {}))
+    if "tokens" in options:
+        options["tokens"] = Path(options["tokens"])
+    run(Settings(Path(sys.argv[1]), port=int(sys.argv[2]), limits=limits, retention=retention, **options))

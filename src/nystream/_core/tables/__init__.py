@@ -1,0 +1,1 @@
+"""Tables: hashing, encoding of typed columns, linear models of sparse rows."""

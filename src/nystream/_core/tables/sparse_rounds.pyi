@@ -1,0 +1,26 @@
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from nystream.types import Array
+
+KINDS: Mapping[str, int]
+
+class SparseRounds:
+    def predict(
+        self,
+        begin: npt.NDArray[np.int64],
+        end: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.uint32],
+        values: Array,
+    ) -> tuple[Array, Array]: ...
+    def run(
+        self,
+        begin: npt.NDArray[np.int64],
+        end: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.uint32],
+        values: Array,
+        Y: Array,
+        weights: Array | None,
+    ) -> tuple[Array, Array]: ...

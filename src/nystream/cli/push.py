@@ -1,0 +1,90 @@
+"""`nystream push`: rows of a file or of standard input to a server, in order, with progress."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any
+from urllib.parse import unquote, urlsplit
+
+import typer
+
+from nystream.client import Client
+from nystream.streams import open_stream
+
+__all__ = ["push"]
+
+
+def push(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="A file of rows, or - for standard input.")],
+    url: Annotated[str, typer.Argument(metavar="URL/NAME", help="As in http://127.0.0.1:8470/NAME.")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-y", help="Target column: a name or a position (default: the last).")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option(help="Token with the role learn; default: what NYSTREAM_TOKEN holds.")
+    ] = None,
+    block: Annotated[int, typer.Option(min=1, help="Rows of a request.")] = 256,
+    rows: Annotated[int | None, typer.Option(min=1, help="Stop after this many rows.")] = None,
+    create: Annotated[bool, typer.Option(help="Create the model if there is none.")] = True,
+    predictions: Annotated[bool, typer.Option("--predictions", "-p", help="Print what was predicted for each row.")] = (
+        False
+    ),
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Send a file to a server, which predicts each row and then learns it."""
+    place, name = _split(url)
+    client = Client(place, token=token or os.environ.get("NYSTREAM_TOKEN"))
+    options: dict[str, Any] = {"missing": "nan"}
+    if target is not None:
+        options["target"] = int(target) if target.lstrip("-").isdigit() else target
+    stream = open_stream(source, **options)
+    stream = stream if rows is None else stream.take(rows)
+    with client:
+        model = client.model(name)
+        if create and name not in client.names():
+            model.create()
+        sent, row, began = 0, 0, time.perf_counter()
+        for table, labels in _tables(stream, block):
+            answer = model.send(table, labels, step=predictions)
+            sent += len(labels)
+            row = answer["row"]
+            if predictions:
+                for value in answer["predictions"]:
+                    print("" if value is None else value)
+            _progress(sent, stream.n, began, quiet)
+    if not quiet:
+        seconds = time.perf_counter() - began
+        print(f"\r{sent:,} rows in {seconds:.2f} s; {name} has learnt {row:,} rows", file=sys.stderr)
+
+
+def _tables(stream: Any, block: int) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Named columns and labels of each block."""
+    for X, Y in stream.blocks(block):
+        names = stream.columns or [str(j) for j in range(X.shape[1])]
+        if stream.labels is not None:
+            classes = stream.labels
+            yield dict(zip(names, X.T, strict=True)), [classes[int(k)] if k == k else None for k in Y]
+        else:
+            yield dict(zip(names, X.T, strict=True)), Y
+
+
+def _split(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or not parts.path.strip("/"):
+        raise ValueError(f"{url!r} is no URL/NAME, such as http://127.0.0.1:8470/power")
+    return f"{parts.scheme}://{parts.netloc}", unquote(parts.path.rstrip("/").rpartition("/")[2])
+
+
+def _progress(sent: int, total: int | None, began: float, quiet: bool) -> None:
+    if quiet or not sys.stderr.isatty():
+        return
+    speed = sent / max(time.perf_counter() - began, 1e-9)
+    if total:
+        done = min(sent / total, 1.0)
+        bar = "#" * int(30 * done)
+        print(f"\r[{bar:<30}] {done:4.0%}  {speed:,.0f} rows/s", end="", file=sys.stderr, flush=True)
+    else:
+        print(f"\r{sent:,} rows  {speed:,.0f} rows/s", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,52 @@
+"""Stored points together with a compiled factor of their Gram matrix, which files and copies carry as a matrix."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Generic, TypeVar
+
+from nystream._core.linalg.cholesky import Triangle
+from nystream._core.linalg.nested import NestedFactor
+from nystream.dictionary.rows import Rows
+from nystream.params import Params
+from nystream.types import Array
+
+__all__ = ["FactoredPoints"]
+
+Factor = TypeVar("Factor", Triangle, NestedFactor)
+
+
+class FactoredPoints(Params, Generic[Factor]):
+    """Subclasses say which factor (`_kind`), and create `points_` and `_factor` in `start`."""
+
+    _kind: ClassVar[type[Any]]
+    _factor: Factor
+    points_: Rows
+
+    @property
+    def n(self) -> int:
+        """Stored points."""
+        return self._factor.n
+
+    @property
+    def points(self) -> Array:
+        """(n, d)"""
+        return self.points_.view
+
+    @property
+    def matrix(self) -> Array:
+        """A copy of the factor, lower triangular (n, n)."""
+        return self._factor.matrix
+
+    def widen(self, d: int) -> None:
+        """Points have d columns from now on, the new ones 0 in all; kernels of differences or products agree."""
+        self.points_ = self.points_.widened(d)
+
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
+        return {**state, "factor_": self._factor.matrix} if state else state
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        if "factor_" in state:
+            self._factor = self._kind(state.pop("factor_"))
+        super()._restore(state)

@@ -1,0 +1,75 @@
+"""The sparse experts of a table: linear models of its tokens, by descent at several rates and by filtering."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nystream.encoding import Encoding
+from nystream.learners.gaussian_filter import GaussianFilter
+from nystream.learners.sparse_linear import SparseLinear
+from nystream.params import Params, at_least
+from nystream.types import Array
+
+__all__ = ["TokenExperts"]
+
+RATES = (1.0, 3.0, 10.0)
+TOKENS = 2**32
+"""Columns of tokens."""
+
+
+class TokenExperts(Params):
+    """`SparseLinear` on tokens without pairs and `GaussianFilter` on all of them, told the same labels.
+
+    What they say of a row is (experts, K): the descent at each of its rates, their pool, the filter. Real targets are
+    predicted in the units of the labels; of classes these are scores, centred around 0.
+
+    Parameters
+    ----------
+    classes : bool
+        Whether labels are numbers of classes.
+    max_bytes : int, default 2^25
+        Of both tables together.
+    """
+
+    descent_: SparseLinear
+    filter_: GaussianFilter
+
+    def __init__(self, classes: bool, max_bytes: int = 2**25) -> None:
+        self.classes = classes
+        self.max_bytes = at_least("max_bytes", max_bytes, 1)
+
+    def start(self, outputs: int) -> None:
+        loss = "softmax" if self.classes else "squared"
+        # at three rates a record of the descent is about three times as long as one of the filter
+        self.descent_ = SparseLinear(loss, rates=RATES, max_bytes=self.max_bytes * 3 // 4)
+        self.filter_ = GaussianFilter(loss, max_bytes=self.max_bytes // 4)
+        for learner in (self.descent_, self.filter_):
+            learner.reserve(TOKENS, outputs)
+
+    @property
+    def names(self) -> list[str]:
+        """What each of the experts is called."""
+        return [*(f"descent, rate {rate:g}" for rate in RATES), "descent", "filter"]
+
+    def predict(self, rows: Encoding) -> Array:
+        """(n, experts, K), pure."""
+        pooled, apart = self.descent_.predict_apart(rows.plain)
+        return self._together(apart, pooled, self.filter_.predict_rows(rows.tokens))
+
+    def run(self, rows: Encoding, Y: Array, weights: Array | None = None) -> Array:
+        """The same, each row before its label in Y (n, K) or (n, 1) is learnt. Classes are known, weights above 0."""
+        pooled, apart = self.descent_.run_apart(rows.plain, Y, weights)
+        return self._together(apart, pooled, self.filter_.run_rows(rows.tokens, Y, weights))
+
+    def grow(self, outputs: int) -> None:
+        """Make room for classes that appear late."""
+        for learner in (self.descent_, self.filter_):
+            learner.reserve(TOKENS, outputs)
+
+    @property
+    def nbytes(self) -> int:
+        return self.descent_.nbytes + self.filter_.nbytes
+
+    def _together(self, apart: Array, pooled: Array, filtered: Array) -> Array:
+        S = np.concatenate([apart, pooled[:, None], filtered[:, None]], axis=1)
+        return S - S.mean(axis=2, keepdims=True) if self.classes else S

@@ -1,0 +1,374 @@
+"""What is asked of the writer rarely: create, delete and clone models, snapshots, rollback, challengers, promotion."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import orjson
+
+from nystream.model import Model
+from nystream.serve import learning
+from nystream.serve.commands import write_form
+from nystream.serve.form import Form
+from nystream.serve.meters import Meter
+from nystream.serve.models import Entry
+from nystream.serve.parts import Part, dumped
+from nystream.serve.refusals import Refusal
+from nystream.serve.snapshots import durably_written, no_room
+from nystream.serve.store import Store
+from nystream.serve.writer import NO_ROOM, Command, Writer
+
+__all__ = ["AddShadow", "Clone", "Create", "Delete", "DeleteKey", "Keys", "Promote", "RemoveShadow", "Rollback", "Save"]
+
+MAIN = "main"
+"""Name of the part that a model begins with."""
+
+
+class Alone(Command):
+    """A rare command: it has the writer to itself."""
+
+    alone = True
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+
+    def present(self) -> Entry:
+        if self.entry.gone:
+            raise Refusal(404, f"there is no model {self.entry.name!r}")
+        return self.entry
+
+
+class Create(Command):
+    """A new model: from a configuration, or (`model`) one that has learnt already.
+
+    `pattern` and `form` where it is known beforehand what rows are; else the first rows tell.
+    """
+
+    alone = True
+
+    def __init__(
+        self,
+        name: str,
+        config: dict[str, Any],
+        pattern: Model | None = None,
+        form: Form | None = None,
+        model: Model | None = None,
+    ) -> None:
+        self._name, self._config = name, config
+        self._pattern, self._form, self._model = pattern, form, model
+
+    def execute(self, writer: Writer) -> Any:
+        store = writer.store
+        if self._name in store.models.by_name:
+            raise Refusal(409, f"there is a model {self._name!r} already; delete it first, or take another name")
+        if len(store.models) >= store.settings.limits.models:
+            raise Refusal(429, f"there are {len(store.models)} models, which is the most this server may have")
+        entry = created(writer, self._name, self._config, self._pattern, self._form, self._model)
+        store.note(entry, "created", {})
+        return dumped({"name": entry.name, "row": entry.champion.model.n_seen if entry.champion.model else 0})
+
+
+def created(
+    writer: Writer,
+    name: str,
+    config: dict[str, Any],
+    pattern: Model | None,
+    form: Form | None,
+    model: Model | None = None,
+    meter: Meter | None = None,
+) -> Entry:
+    """Enter a model into the log and into memory."""
+    store, now = writer.store, time.time()
+    log = store.log
+    with log.transaction():
+        store.write_pending(now)
+        values = (name, dumped(config).decode(), now)
+        id = log.run("insert into model(name, config, created) values(?, ?, ?)", values).lastrowid or 0
+        entry = Entry(id, name, config, now)
+        entry.champion = _new_part(store, entry, MAIN, {}, champion=True)
+        if pattern is not None and form is not None:
+            write_form(store, entry, pattern, form)
+        if model is not None and form is not None:
+            meter = meter or Meter(form.task)
+            _enter(store, entry.champion, model, meter, now)
+            entry.champion.replace(model, meter, log.seq)
+            entry.classes = set(model.classes)
+    store.pending_written()
+    store.models.add(entry)
+    store.refresh_snapshots(entry)
+    entry.last_kept = now if model is not None else 0.0
+    return entry
+
+
+def _new_part(store: Store, entry: Entry, name: str, config: dict[str, Any], *, champion: bool) -> Part:
+    id = store.log.run(
+        "insert into part(model, name, champion, config, first) values(?, ?, ?, ?, ?)",
+        (entry.id, name, champion, dumped(config).decode(), store.log.seq),
+    ).lastrowid
+    part = Part(name, None, None, id=id or 0, seq=store.log.seq, level=entry.config.get("alarm_error"))
+    part.config = config
+    return part
+
+
+def _enter(store: Store, part: Part, model: Model, meter: Meter, now: float) -> None:
+    """A part is this model from the last event on: a snapshot in the open transaction."""
+    content = learning.saved(model)
+    name = f"{part.id}-{store.log.seq}-{time.time_ns():x}.nys"
+    try:
+        durably_written(store.files / name, content)
+    except OSError as error:
+        if not no_room(error):
+            raise
+        raise Refusal(507, NO_ROOM) from None
+    store.log.run(
+        "insert into snapshot(part, seq, at, rows, error, kept, file, bytes, meter, versions) "
+        "values(?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
+        (
+            part.id,
+            store.log.seq,
+            now,
+            model.n_seen,
+            meter.reading()["error"],
+            name,
+            len(content),
+            dumped(meter.state()).decode(),
+            dumped(learning.versions()).decode(),
+        ),
+    )
+
+
+class Delete(Alone):
+    """A model and everything about it goes."""
+
+    def execute(self, writer: Writer) -> Any:
+        entry, store = self.present(), writer.store
+        log = store.log
+        with log.transaction():
+            store.write_pending(time.time())
+            files = [
+                row[0]
+                for part in entry.parts
+                for row in log.run("select file from snapshot where part = ?", (part.id,)).fetchall()
+            ]
+            for part in entry.parts:
+                log.run("delete from snapshot where part = ?", (part.id,))
+            log.run("delete from model where id = ?", (entry.id,))
+            for table in ("part", "event", "keyed", "waiting", "note"):
+                log.run(f"delete from {table} where model = ?", (entry.id,))
+        store.pending_written()
+        store.models.remove(entry)
+        store.keyed.drop_all(entry)
+        for file in files:
+            (store.files / file).unlink(missing_ok=True)
+        store.news.append(("deleted", {"model": entry.name, "at": time.time()}))
+        return dumped({"deleted": entry.name})
+
+
+class Clone(Alone):
+    """A new model that begins as another one is now."""
+
+    def __init__(self, entry: Entry, name: str) -> None:
+        super().__init__(entry)
+        self._name = name
+
+    def execute(self, writer: Writer) -> Any:
+        entry, store = self.present(), writer.store
+        if self._name in store.models.by_name:
+            raise Refusal(409, f"there is a model {self._name!r} already; delete it first, or take another name")
+        if len(store.models) >= store.settings.limits.models:
+            raise Refusal(429, f"there are {len(store.models)} models, which is the most this server may have")
+        champion = entry.champion
+        model = None if champion.model is None else learning.copied(champion.model)
+        meter = None if model is None else Meter.restored(orjson.loads(dumped(champion.meter.state())))
+        twin = created(writer, self._name, dict(entry.config), entry.pattern, entry.form, model, meter)
+        store.note(twin, "created", {"from": entry.name})
+        return dumped({"name": twin.name, "row": model.n_seen if model is not None else 0})
+
+
+class Save(Alone):
+    """A snapshot now, that is kept."""
+
+    def execute(self, writer: Writer) -> Any:
+        entry = self.present()
+        if entry.champion.model is None:
+            raise Refusal(409, "the model has learnt nothing yet; there is nothing to save")
+        writer.checkpoints.save(entry, keep=True, at_once=True)
+        return dumped({"snapshot": shown(entry.snapshots[-1])} if entry.snapshots else {"snapshot": None})
+
+
+def shown(snapshot: dict[str, Any]) -> dict[str, Any]:
+    """A snapshot as clients see it."""
+    return {name: value for name, value in snapshot.items() if name != "file"}
+
+
+class Rollback(Alone):
+    """The champion becomes what it was at a snapshot. The way there is an event of the log."""
+
+    def __init__(self, entry: Entry, snapshot: int) -> None:
+        super().__init__(entry)
+        self._snapshot = snapshot
+
+    def execute(self, writer: Writer) -> Any:
+        entry, store = self.present(), writer.store
+        writer.checkpoints.save(entry, keep=True, at_once=True)  # so that going back can be taken back
+        found = next((s for s in entry.snapshots if s["id"] == self._snapshot), None)
+        if found is None:
+            raise Refusal(404, f"the model has no snapshot {self._snapshot}")
+        log, now = store.log, time.time()
+        meter = Meter.restored(
+            orjson.loads(log.run("select meter from snapshot where id = ?", (found["id"],)).fetchone()[0])
+        )
+        meter.history = list(entry.champion.meter.history)  # the time line goes on
+        model = learning.loaded((store.files / found["file"]).read_bytes())
+        body = {"snapshot": found["id"], "from_row": entry.champion.model.n_seen if entry.champion.model else 0}
+        body["row"] = model.n_seen
+        with log.transaction():
+            store.write_pending(now)
+            log.append(entry.id, None, "rollback", dumped(body), now)
+            log.note(entry.id, "rollback", dumped(body).decode(), now)
+            _enter(store, entry.champion, model, meter, now)
+        store.pending_written()
+        entry.champion.replace(model, meter, log.seq)
+        for shadow in entry.shadows.values():
+            shadow.seq = max(shadow.seq, log.seq)
+        store.refresh_snapshots(entry)
+        store.tell(entry, "rollback", body, now)
+        return dumped({"row": model.n_seen, "event": log.seq})
+
+
+class AddShadow(Alone):
+    """A challenger: another learner that learns the same rows from now on, or a copy of the champion."""
+
+    def __init__(self, entry: Entry, name: str, config: dict[str, Any], *, copy: bool) -> None:
+        super().__init__(entry)
+        self._name, self._config, self._copy = name, config, copy
+
+    def execute(self, writer: Writer) -> Any:
+        entry, store = self.present(), writer.store
+        if self._name in (part.name for part in entry.parts):
+            raise Refusal(409, f"the model has a challenger or champion {self._name!r} already")
+        if len(entry.shadows) >= store.settings.limits.shadows:
+            raise Refusal(429, f"the model has {len(entry.shadows)} challengers, which is the most it may have")
+        if entry.form is None or entry.champion.model is None:
+            raise Refusal(409, "the model has learnt nothing yet; challengers can join when it knows its columns")
+        model = learning.copied(entry.champion.model) if self._copy else challenger(self._config, entry.form)
+        now = time.time()
+        with store.log.transaction():
+            store.write_pending(now)
+            part = _new_part(store, entry, self._name, self._config, champion=False)
+            part.open(model, entry.form)
+            _enter(store, part, model, part.meter, now)
+        store.pending_written()
+        entry.shadows = {**entry.shadows, self._name: part}
+        store.note(entry, "challenger", {"name": self._name}, now)
+        return dumped({"name": self._name, "champion": entry.champion.name})
+
+
+def challenger(config: dict[str, Any], form: Form) -> Model:
+    """An untrained model of the same rows with another learner."""
+    schema = form.schema
+    described = {"columns": dict(schema.columns), "target": schema.target, "task": schema.task}
+    allowed: dict[str, Any] = {name: config[name] for name in ("learner", "settings", "standardize") if name in config}
+    model: Model = learning.made({**allowed, **described, "classes": schema.classes})
+    learning.form_of(model, form.outputs)
+    return model
+
+
+class RemoveShadow(Alone):
+    """A challenger goes."""
+
+    def __init__(self, entry: Entry, name: str) -> None:
+        super().__init__(entry)
+        self._name = name
+
+    def execute(self, writer: Writer) -> Any:
+        entry, store = self.present(), writer.store
+        part = entry.shadows.get(self._name)
+        if part is None:
+            raise Refusal(404, f"the model has no challenger {self._name[:64]!r}")
+        with store.log.transaction():
+            files = store.log.run("select file from snapshot where part = ?", (part.id,)).fetchall()
+            store.log.run("delete from snapshot where part = ?", (part.id,))
+            store.log.run("delete from part where id = ?", (part.id,))
+        entry.shadows = {name: other for name, other in entry.shadows.items() if other is not part}
+        for (file,) in files:
+            (store.files / file).unlink(missing_ok=True)
+        return dumped({"removed": self._name})
+
+
+class Promote(Alone):
+    """A challenger becomes the champion, which becomes a challenger. An event of the log, too."""
+
+    def __init__(self, entry: Entry, name: str) -> None:
+        super().__init__(entry)
+        self._name = name
+
+    def execute(self, writer: Writer) -> Any:
+        entry, store = self.present(), writer.store
+        part, former = entry.shadows.get(self._name), entry.champion
+        if part is None or part.model is None or entry.form is None:
+            raise Refusal(404, f"the model has no challenger {self._name[:64]!r}")
+        if part.broken is not None:
+            raise Refusal(409, f"challenger {self._name!r} has stopped learning: {part.broken}")
+        own = learning.form_of(part.model, entry.form.outputs)
+        form = entry.form.with_learner(missing=own.missing, weighted=own.weighted)
+        now, body = time.time(), {"name": part.name, "former": former.name}
+        writer.checkpoints.save(entry, at_once=True)
+        with store.log.transaction():
+            store.write_pending(now)
+            store.log.append(entry.id, None, "promote", dumped(body), now)
+            store.log.note(entry.id, "promoted", dumped(body).decode(), now)
+            store.log.run("update part set champion = (id = ?) where model = ?", (part.id, entry.id))
+            text = dumped(form.described()).decode()
+            store.log.run("update model set form = ? where id = ?", (text, entry.id))
+        store.pending_written()
+        shadows = {name: other for name, other in entry.shadows.items() if other is not part}
+        entry.shadows = {**shadows, former.name: former}
+        entry.champion, entry.form = part, form
+        for each in entry.parts:
+            each.form = form
+        store.refresh_snapshots(entry)
+        store.tell(entry, "promoted", body, now)
+        return dumped({"champion": part.name, "former": former.name, "event": store.log.seq})
+
+
+class DeleteKey(Alone):
+    """The model of one key goes: its state, its events, its open predictions."""
+
+    def __init__(self, entry: Entry, key: str) -> None:
+        super().__init__(entry)
+        self._key = key
+
+    def execute(self, writer: Writer) -> Any:
+        entry, store = self.present(), writer.store
+        if not store.keyed.knows(entry, self._key):
+            raise Refusal(404, f"the model has no key {self._key[:60]!r}")
+        with store.log.transaction():
+            for table in ("event", "keyed", "waiting"):
+                store.log.run(f"delete from {table} where model = ? and key = ?", (entry.id, self._key))
+        store.keyed.drop(entry, self._key)
+        entry.keys -= 1
+        entry.waiting = store.waits_for(entry)
+        return dumped({"deleted": self._key})
+
+
+class Keys(Alone):
+    """Names of the keys, in order, after a given one."""
+
+    def __init__(self, entry: Entry, after: str, most: int) -> None:
+        super().__init__(entry)
+        self._after, self._most = after, most
+
+    def execute(self, writer: Writer) -> Any:
+        entry, store = self.present(), writer.store
+        found = store.log.run(
+            "select key, rows from keyed where model = ? and key > ? order by key limit ?",
+            (entry.id, self._after, self._most),
+        ).fetchall()
+        rows = dict(found)
+        for (id, key), part in [*store.keyed._held.items(), *store.keyed.leaving.items()]:
+            if id == entry.id and key > self._after and part.model is not None and part.seq:
+                rows[key] = part.model.n_seen
+        names = sorted(rows)[: self._most]
+        return dumped({"keys": [{"key": key, "rows": rows[key]} for key in names], "count": entry.keys})

@@ -1,0 +1,120 @@
+"""What is wrong with the rows or the errors of a model, told once when it begins and once when it has ended."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nystream.serve.form import NUMERIC, Form
+from nystream.serve.meters import Meter
+from nystream.serve.rows import Batch
+from nystream.types import Array
+
+__all__ = ["Alarm", "Watch"]
+
+PAGE = 500
+"""Rows after which columns are looked at."""
+ENOUGH = 200
+"""Labels or errors before a level is believed."""
+
+
+class Alarm(NamedTuple):
+    """Something that began, or (`over`) ended."""
+
+    cause: str
+    about: str
+    message: str
+    over: bool = False
+
+
+class Watch:
+    """Looks at rows a page at a time: columns that went missing or constant, labels out of range, a high error."""
+
+    def __init__(self, form: Form, level: float | None = None) -> None:
+        self._names = [name for name in form.schema.names if form.schema.columns[name] in NUMERIC]
+        self._level = level
+        self._pages: list[Array] = []
+        self._rows = 0
+        self._lively: set[str] = set()
+        """Columns that had different values at some time."""
+        self._filled: set[str] = set()
+        """Columns that had values at some time."""
+        self._unknown: set[str] = set()
+        self._reported = 0
+        self.raised: dict[tuple[str, str], str] = {}
+        """Alarms that have not ended, by cause and what they are about."""
+
+    def rows(self, batch: Batch, meter: Meter) -> list[Alarm]:
+        """Take in rows before the meter does."""
+        found: list[Alarm] = []
+        if isinstance(batch.labels, np.ndarray) and meter.labels >= ENOUGH:
+            found += self._labels(batch.labels, meter)
+        if self._names:
+            self._pages.append(batch.numbers)
+            self._rows += batch.n
+            if self._rows >= PAGE:
+                found += self._columns(np.vstack(self._pages))
+                self._pages, self._rows = [], 0
+        return found
+
+    def errors(self, meter: Meter) -> list[Alarm]:
+        """Look at the error after the meter took the rows in."""
+        if self._level is None or meter.n < ENOUGH:
+            return []
+        window = meter.reading()["window"]
+        return self._set(
+            "error", "", window > self._level, f"the windowed error is {window:.4g}, above {self._level:g}"
+        )
+
+    def unknown(self, names: list[str]) -> list[Alarm]:
+        """Columns that the schema does not know: said once each, for at most 100 of them."""
+        new = [name for name in names if name not in self._unknown][: max(0, 100 - len(self._unknown))]
+        self._unknown.update(new)
+        return [Alarm("unknown column", n[:100], f"column {n[:100]!r} is not known and left out") for n in new]
+
+    def reported(self, changes: list[Any]) -> list[Alarm]:
+        """What the learner itself noticed since it was last asked."""
+        new, self._reported = changes[self._reported :], len(changes)
+        return [Alarm("drift", "", f"the stream changed: {change}"[:300]) for change in new]
+
+    def _labels(self, labels: Array, meter: Meter) -> list[Alarm]:
+        width = max(meter.high - meter.low, 1e-300)
+        if labels.size == 1:
+            value = labels.item()
+            if not (value > meter.high + width or value < meter.low - width):
+                return []
+        with np.errstate(invalid="ignore"):
+            far = (labels > meter.high + width) | (labels < meter.low - width)
+        if not far.any():
+            return []
+        value = float(labels[far][0])
+        span = f"{meter.low:.4g} to {meter.high:.4g}"
+        return [Alarm("label", "", f"label {value:.6g} is far outside the range so far ({span})")]
+
+    def _columns(self, X: Array) -> list[Alarm]:
+        found: list[Alarm] = []
+        missing: Any = np.isnan(X).all(axis=0)
+        with np.errstate(invalid="ignore"):
+            low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+        for name, gone, a, b in zip(self._names, missing.tolist(), low.tolist(), high.tolist(), strict=True):
+            if name in self._filled:
+                found += self._set("missing", name, gone, f"column {name!r} is missing in the last {len(X)} rows")
+            if name in self._lively and not gone:
+                same = a == b
+                found += self._set(
+                    "constant", name, same, f"column {name!r} was {a:.6g} in all of the last {len(X)} rows"
+                )
+            if not gone:
+                self._filled.add(name)
+                if a != b:
+                    self._lively.add(name)
+        return found
+
+    def _set(self, cause: str, about: str, on: bool, message: str) -> list[Alarm]:
+        if on == ((cause, about) in self.raised):
+            return []
+        if on:
+            self.raised[cause, about] = message
+            return [Alarm(cause, about, message)]
+        return [Alarm(cause, about, "over: " + self.raised.pop((cause, about)), over=True)]

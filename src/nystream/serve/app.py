@@ -1,0 +1,187 @@
+"""The HTTP application: who may ask, how much, for how long; and every failure as one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from nystream.serve.parts import dumped
+from nystream.serve.refusals import Refusal
+from nystream.serve.service import Service
+from nystream.serve.settings import LONGEST_KEY, is_loopback
+
+__all__ = ["PAGE_HEADERS", "Call", "Handler", "answered", "application", "endpoint"]
+
+logger = logging.getLogger("nystream.serve")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+PAGE_HEADERS = {
+    **HEADERS,
+    "Content-Security-Policy": POLICY,
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+class Call:
+    """A request that was let in: its service, its body, and what its headers say."""
+
+    def __init__(self, service: Service, request: Request, body: bytes) -> None:
+        self.service, self.request, self.body = service, request, body
+
+    @property
+    def path(self) -> dict[str, str]:
+        return self.request.path_params
+
+    @property
+    def query(self) -> Any:
+        return self.request.query_params
+
+    @property
+    def kind(self) -> str:
+        return self.request.headers.get("content-type", "")
+
+    def idempotency(self) -> tuple[str | None, bytes]:
+        """The key under which the answer is remembered, and a digest of the request."""
+        key = self.request.headers.get("idempotency-key")
+        if not key:
+            return None, b""
+        if len(key) > LONGEST_KEY or not key.isprintable():
+            raise Refusal(422, f"Idempotency-Key must be 1 to {LONGEST_KEY} printable characters")
+        target = f"{self.request.url.path}?{self.request.url.query}".encode()
+        digest = hashlib.blake2b(target + b"\0" + self.body, digest_size=16).digest()
+        return key, digest
+
+
+Handler = Callable[[Call], Awaitable[Response]]
+
+
+def answered(body: bytes | dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """JSON."""
+    content = body if isinstance(body, bytes) else dumped(body)
+    return Response(content, status, {**HEADERS, **(headers or {})}, "application/json")
+
+
+def refused(refusal: Refusal) -> Response:
+    return answered({"error": refusal.message}, refusal.status, refusal.headers)
+
+
+def endpoint(service: Service, handler: Handler, role: str | None) -> Callable[[Request], Awaitable[Response]]:
+    """A handler behind its role, its limits and its time."""
+    limits = service.settings.limits
+
+    async def called(request: Request) -> Response:
+        received = False
+        try:
+            _check_origin(request, service)
+            if role is not None:
+                service.tokens.check(request.headers.get("authorization"), role)
+            async with asyncio.timeout(limits.seconds):
+                body = await _body(request, limits.body) if request.method in ("POST", "PUT") else b""
+                received = True
+                return await handler(Call(service, request, body))
+        except Refusal as refusal:
+            service.refused["not allowed" if refusal.status in (401, 403) else "bad request"] += 1
+            return refused(refusal)
+        except TimeoutError:
+            if not received:
+                message = f"the request did not come within {limits.seconds:g} s"
+                return refused(Refusal(408, message, {"Connection": "close"}))
+            message = f"the request took more than {limits.seconds:g} s; repeat it with the same Idempotency-Key"
+            return refused(Refusal(503, message, {"Retry-After": "1"}))
+        except ClientDisconnect:
+            return refused(Refusal(400, "the client went away"))
+        except Exception:
+            logger.exception("%s %s", request.method, request.url.path)
+            return refused(Refusal(500, "the server failed; its log has the reason"))
+
+    return called
+
+
+def _check_origin(request: Request, service: Service) -> None:
+    """Refuse what a page of another site makes a browser send, and names of this machine that such a page made up."""
+    host = request.headers.get("host", "")
+    if not service.tokens.needed:
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+        if not is_loopback(name.strip("[]")):
+            raise Refusal(403, f"without tokens only this machine is served, and it is not called {host[:60]!r}")
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != host and origin not in service.settings.origins:
+        raise Refusal(403, f"pages of {origin[:60]!r} may not call this server; see --origin")
+
+
+async def _body(request: Request, most: int) -> bytes:
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > most:
+        raise Refusal(413, f"the body has {declared} bytes, more than {most}", {"Connection": "close"})
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise Refusal(413, f"the body has more than {most} bytes", {"Connection": "close"})
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    """What no route takes: 404 for a path, 405 for a method."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    text = {404: "there is nothing here; see /openapi.json", 405: "this path does not take that method"}
+    return refused(Refusal(status, text.get(status, "the request cannot be answered"), headers))
+
+
+def application(service: Service, routes: list[Route], quick: dict[tuple[str, int], Any]) -> Any:
+    """All routes, and nothing else.
+
+    `quick` has the endpoints of /models/NAME/VERB and /models/NAME/keys/KEY/VERB by verb and number of parts: the
+    requests that come by the thousand go past the list of routes, which costs more than many a learner.
+    """
+    app = _routed(service, routes)
+    if service.settings.origins:
+        return app
+
+    async def called(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            parts = scope["path"].split("/")
+            found = quick.get((parts[-1], len(parts)))
+            if found is not None and parts[1] == "models" and "" not in parts[1:]:
+                if len(parts) == 6 and parts[3] != "keys":
+                    return await app(scope, receive, send)
+                scope["path_params"] = {"name": parts[2]} if len(parts) == 4 else {"name": parts[2], "key": parts[4]}
+                response = await found(Request(scope, receive))
+                return await response(scope, receive, send)
+        return await app(scope, receive, send)
+
+    return called
+
+
+def _routed(service: Service, routes: list[Route]) -> Starlette:
+    origins = list(service.settings.origins)
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=["GET", "POST", "PUT", "DELETE"],
+        allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
+    )
+    app = Starlette(
+        routes=routes,
+        middleware=[cors] if origins else [],
+        exception_handlers={404: _not_found, 405: _not_found, HTTPException: _not_found},
+    )
+    app.router.redirect_slashes = False
+    return app

@@ -1,0 +1,55 @@
+"""A copy of the whole folder while it is served: the log and the snapshots that it names, of one moment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from nystream.serve.log import Full
+from nystream.serve.parts import dumped
+from nystream.serve.refusals import Refusal
+from nystream.serve.writer import NO_ROOM, Command, Writer
+
+__all__ = ["Backup"]
+
+
+class Backup(Command):
+    """Into a new folder of DIR/backups. Snapshot files never change, so that links to them are enough."""
+
+    alone = True
+
+    def execute(self, writer: Writer) -> Any:
+        store, now = writer.store, time.time()
+        with store.log.transaction():
+            store.write_pending(now)
+        store.pending_written()
+        name = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now)) + f"-{store.log.seq}"
+        place: Path = store.folder / "backups" / name
+        if place.exists():
+            raise Refusal(409, f"there is a backup {name} already, of this second and this event")
+        part = place.with_name(name + ".part")
+        shutil.rmtree(part, ignore_errors=True)
+        try:
+            (part / "snapshots").mkdir(parents=True)
+            store.log.copy(part / "log.db")
+            for (file,) in store.log.run("select file from snapshot").fetchall():
+                os.link(store.files / file, part / "snapshots" / file)
+            _synced(part / "log.db", part / "snapshots", part)
+            part.rename(place)
+            _synced(place.parent)
+        except (Full, OSError):
+            shutil.rmtree(part, ignore_errors=True)
+            raise Refusal(507, NO_ROOM) from None
+        return dumped({"backup": str(place), "event": store.log.seq})
+
+
+def _synced(*paths: Path) -> None:
+    for path in paths:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

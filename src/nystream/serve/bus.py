@@ -1,0 +1,82 @@
+"""The event stream: what happens, to everybody who listens, as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from nystream.serve.parts import dumped
+from nystream.serve.refusals import Refusal
+
+__all__ = ["Bus"]
+
+WAITING = 256
+"""Events that wait for a slow listener; the oldest give way."""
+TICK = 1.0
+QUIET = 15.0
+"""Seconds of silence after which a comment shows that the connection lives."""
+
+
+class Bus:
+    """Listeners of the event loop. Once a second, while somebody listens, all learn how the models are doing."""
+
+    def __init__(self, most: int, tick: Callable[[], dict[str, Any]]) -> None:
+        self._most, self._tick = most, tick
+        self._queues: set[asyncio.Queue[bytes | None]] = set()
+        self._closed = False
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def listeners(self) -> int:
+        return len(self._queues)
+
+    def publish(self, kind: str, body: dict[str, Any]) -> None:
+        """Tell everybody. Called in the event loop."""
+        if not self._queues:
+            return
+        text = b"event: " + kind.encode() + b"\ndata: " + dumped(body) + b"\n\n"
+        for waiting in self._queues:
+            if waiting.full():
+                waiting.get_nowait()
+            waiting.put_nowait(text)
+
+    def stream(self) -> AsyncIterator[bytes]:
+        """What a new listener hears from now on."""
+        if self._closed:
+            raise Refusal(503, "the server is stopping", {"Retry-After": "5"})
+        if len(self._queues) >= self._most:
+            raise Refusal(429, f"{self._most} listen already, which is the most", {"Retry-After": "10"})
+        mine: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
+        self._queues.add(mine)
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._ticks())
+        return self._heard(mine)
+
+    async def _heard(self, mine: asyncio.Queue[bytes | None]) -> AsyncIterator[bytes]:
+        try:
+            yield b": nystream\n\n"
+            while True:
+                try:
+                    text = await asyncio.wait_for(mine.get(), QUIET)
+                except TimeoutError:
+                    text = b": still here\n\n"
+                if text is None:
+                    return
+                yield text
+        finally:
+            self._queues.discard(mine)
+
+    async def _ticks(self) -> None:
+        while self._queues:
+            self.publish("tick", self._tick())
+            await asyncio.sleep(TICK)
+        self._task = None
+
+    def close(self) -> None:
+        """End all streams: the server stops."""
+        self._closed = True
+        for waiting in self._queues:
+            if waiting.full():
+                waiting.get_nowait()
+            waiting.put_nowait(None)

@@ -1,0 +1,197 @@
+"""Snapshots of what was learnt, after which the events that led there may go; small ones at once, large ones aside."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from typing import Any
+
+from nystream.model import Model
+from nystream.serve import learning
+from nystream.serve.models import Entry
+from nystream.serve.parts import Part, dumped
+from nystream.serve.snapshots import durably_written, no_room, surplus
+from nystream.serve.store import Store
+
+__all__ = ["Checkpoints"]
+
+LARGE = 0.05
+"""Seconds that the writer's thread may spend on a snapshot; one that took longer is copied and written aside."""
+EVENTS = 20_000
+"""Events of a model after which it is saved, however fast it learns."""
+AGAIN = 5.0
+"""Seconds before another attempt when the disk was full."""
+
+
+class Checkpoints:
+    """When to save which model. Everything here runs in the writer's thread but the writing of large files."""
+
+    def __init__(self, store: Store, done: Any) -> None:
+        self.store = store
+        self._done = done
+        """Called by the other thread with a command for the writer when a large snapshot is on the disk."""
+        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._not_before = 0.0
+        self.taken = 0
+
+    def take_turn(self) -> None:
+        """Save what a restart would have to repeat for too long, and what is due to be kept."""
+        now = time.time()
+        if now < self._not_before:
+            return
+        total, entries = 0.0, []
+        for entry in self.store.models:
+            if not entry.events or entry.saving:
+                continue
+            seconds = entry.keyed_seconds + sum(part.replay_seconds for part in entry.parts)
+            total += seconds + entry.events * 2e-5
+            due = entry.events >= EVENTS or now - entry.last_kept >= self.store.settings.retention.every
+            entries.append((due, seconds, entry))
+        over = total > self.store.settings.replay
+        for due, seconds, entry in sorted(entries, key=lambda found: -found[1]):
+            if due or (over and total > self.store.settings.replay / 2):
+                self.save(entry)
+                total -= seconds + entry.events * 2e-5
+
+    def save(self, entry: Entry, *, keep: bool = False, at_once: bool = False) -> None:
+        """Save all parts of a model and its keyed models."""
+        now = time.time()
+        keep = keep or now - entry.last_kept >= self.store.settings.retention.every
+        parts = [part for part in entry.parts if part.dirty]
+        seq = self.store.log.seq
+        if any(part.save_seconds > LARGE for part in parts) and not at_once:
+            entry.saving = True
+            copies = [(part, learning.copied(part.model), self._about(part)) for part in parts if part.model]
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._write_aside, name="snapshots", daemon=True)
+                self._thread.start()
+            self._jobs.put((entry, seq, copies, keep, now))
+            return
+        try:
+            files = [self._write(part, part.model, self._about(part)) for part in parts if part.model]
+        except OSError as error:
+            if not no_room(error):
+                raise
+            self._not_before = now + AGAIN
+            return
+        self.record(entry, seq, files, keep, now)
+
+    def _about(self, part: Part) -> dict[str, Any]:
+        assert part.model is not None
+        reading = part.meter.reading()
+        return {
+            "seq": part.seq,
+            "rows": part.model.n_seen,
+            "error": reading["error"],
+            "meter": dumped(part.meter.state()).decode(),
+        }
+
+    def _write(self, part: Part, model: Model, about: dict[str, Any]) -> dict[str, Any]:
+        began = time.perf_counter()
+        content = learning.saved(model)
+        name = f"{part.id}-{about['seq']}-{time.time_ns():x}.nys"
+        durably_written(self.store.files / name, content)
+        part.save_seconds = time.perf_counter() - began
+        return {**about, "part": part, "file": name, "bytes": len(content)}
+
+    def _write_aside(self) -> None:
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                return
+            entry, seq, copies, keep, now = job
+            error: OSError | None = None
+            files: list[dict[str, Any]] = []
+            try:
+                files = [self._write(part, model, about) for part, model, about in copies]
+            except OSError as failure:
+                error = failure
+            self._done(entry, seq, files, keep, now, error)
+
+    def finished(self, entry: Entry, seq: int, files: list[Any], keep: bool, now: float, error: OSError | None) -> None:
+        """A large snapshot is on the disk, or could not be written."""
+        entry.saving = False
+        if error is not None:
+            if not no_room(error):
+                raise error
+            self._not_before = time.time() + AGAIN
+        elif not entry.gone:
+            self.record(entry, seq, files, keep, now)
+
+    def record(self, entry: Entry, seq: int, files: list[dict[str, Any]], keep: bool, now: float) -> None:
+        """Enter the files into the log, and let the events go that they cover. Raises Full."""
+        store, log = self.store, self.store.log
+        keyed = store.keyed.dirty(entry)
+        versions = dumped(learning.versions()).decode()
+        old: list[str] = []
+        with log.transaction():
+            store.write_pending(now)
+            store.keyed.write(entry, keyed, now)
+            for found in files:
+                part = found["part"]
+                replaced = log.run("select id, file from snapshot where part = ? and not kept", (part.id,)).fetchall()
+                for id, file in replaced:
+                    log.run("delete from snapshot where id = ?", (id,))
+                    old.append(file)
+                champion = part is entry.champion
+                log.run(
+                    "insert into snapshot(part, seq, at, rows, error, kept, file, bytes, meter, versions) "
+                    "values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        part.id,
+                        found["seq"],
+                        now,
+                        found["rows"],
+                        found["error"],
+                        keep and champion,
+                        found["file"],
+                        found["bytes"],
+                        found["meter"],
+                        versions,
+                    ),
+                )
+            for shadow in entry.shadows.values():
+                if shadow.broken is not None:
+                    text = dumped({**shadow.config, "broken": shadow.broken}).decode()
+                    log.run("update part set config = ? where id = ?", (text, shadow.id))
+            if keep:
+                last = "select max(id) from snapshot where part = ?"
+                log.run(f"update snapshot set kept = 1 where id = ({last})", (entry.champion.id,))
+                old += self._drop_surplus(entry, now)
+            log.forget(entry.id, seq, keyed=False)
+            log.forget(entry.id, log.seq, keyed=True)
+            expired = log.expire(now - store.settings.answers_for, now - store.settings.limits.open_age)
+        store.pending_written()
+        for _, part in keyed:
+            part.saved = part.seq
+        for found in files:
+            part = found["part"]
+            part.saved = max(part.saved, found["seq"])
+            part.replay_seconds = 0.0
+        entry.events, entry.keyed_seconds = 0, 0.0
+        if keep:
+            entry.last_kept = now
+        if expired:
+            for other in store.models:
+                other.waiting = store.waits_for(other)
+            entry.counts["expired"] += expired
+        store.refresh_snapshots(entry)
+        self.taken += 1
+        for file in old:
+            (store.files / file).unlink(missing_ok=True)
+
+    def _drop_surplus(self, entry: Entry, now: float) -> list[str]:
+        log = self.store.log
+        kept = log.run("select id, at from snapshot where part = ? and kept", (entry.champion.id,)).fetchall()
+        old = []
+        for id in surplus(kept, now, self.store.settings.retention):
+            old.append(log.run("select file from snapshot where id = ?", (id,)).fetchone()[0])
+            log.run("delete from snapshot where id = ?", (id,))
+        return old
+
+    def close(self) -> None:
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join()

@@ -1,0 +1,305 @@
+"""What clients ask of the writer again and again: learn rows, remember a prediction, learn its label, forget rows."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import suppress
+from typing import Any
+
+from nystream.serve import learning
+from nystream.serve.form import Form, one_line
+from nystream.serve.log import Full
+from nystream.serve.models import Entry
+from nystream.serve.parts import Part, dumped
+from nystream.serve.refusals import Refusal
+from nystream.serve.rows import Batch
+from nystream.serve.store import Store
+from nystream.serve.writer import Command, Writer
+
+__all__ = ["Bring", "Label", "Learn", "Remember", "Unlearn"]
+
+
+class Event(Command):
+    """A command that becomes an event of one model: logged with its idempotency key, answered once and for all."""
+
+    kind = "learn"
+
+    def __init__(self, entry: Entry, key: str | None, idempotency: str | None, digest: bytes) -> None:
+        self.entry, self.key, self.idempotency, self.digest = entry, key, idempotency, digest
+        self.at = time.time()
+        self.batch: Batch | None = None
+        self._repeat: tuple[int, bytes | None] | None = None
+        self.seq = 0
+
+    def prepare(self, store: Store) -> None:
+        if self.idempotency is not None and self._answered(store):
+            return
+        if self.entry.gone:
+            raise Refusal(404, f"there is no model {self.entry.name!r}")
+        self.check(store)
+        assert self.batch is not None
+        self._check_limits(store)
+        self.batch.piece = self.entry.champion.piece
+        self.seq = store.log.append(self.entry.id, self.key, self.kind, self.batch.pack(), self.at)
+        if self.idempotency is not None:
+            store.log.promise(self.idempotency, self.seq, self.at, self.digest)
+
+    def check(self, store: Store) -> None:
+        """Make sure that the event can be applied, or raise Refusal having written nothing."""
+        raise NotImplementedError
+
+    def _answered(self, store: Store) -> bool:
+        assert self.idempotency is not None
+        found = store.log.answered(self.idempotency)
+        if found is None:
+            return False
+        seq, digest, body = found
+        if digest != self.digest:
+            raise Refusal(422, f"Idempotency-Key {self.idempotency[:60]!r} was used for another request")
+        self._repeat = (seq, body)
+        return True
+
+    def _check_limits(self, store: Store) -> None:
+        limits, entry = store.settings.limits, self.entry
+        assert self.batch is not None
+        if isinstance(self.batch.labels, list):
+            new = {name for name in self.batch.labels if name is not None} - entry.classes
+            if len(entry.classes) + len(new) > limits.classes:
+                raise Refusal(422, f"the model would have more than {limits.classes} classes; is the label a number?")
+            entry.classes |= new
+        if self.key is not None and entry.keys >= limits.keys and not store.keyed.knows(entry, self.key):
+            raise Refusal(429, f"the model has {limits.keys} keys, which is the most it may have")
+
+    def apply(self, store: Store) -> Any:
+        if self._repeat is not None:
+            seq, body = self._repeat
+            body = body if body is not None else store.answers.get(seq)
+            if body is None:  # the first one of this group failed
+                raise Refusal(409, "the request with this Idempotency-Key was refused")
+            return body
+        assert self.batch is not None
+        try:
+            answer = dumped(store.apply(self.entry, self.key, self.kind, self.batch, self.at, self.seq))
+        except (sqlite3.Error, OSError, MemoryError):  # not the rows' fault
+            raise
+        except Exception as error:
+            store.doomed.append(self.seq)
+            with suppress(Full):
+                with store.log.transaction():
+                    store.write_pending(self.at)
+                store.pending_written()
+            store.restore(self.entry, self.key, self.seq)
+            raise Refusal(422, f"the learner cannot learn these rows: {one_line(error)}") from error
+        if self.idempotency is not None:
+            store.answers[self.seq] = answer
+        return answer
+
+
+class Learn(Event):
+    """Rows with labels. `table` as the request had it, or rows checked already in `batch`."""
+
+    def __init__(
+        self,
+        entry: Entry,
+        key: str | None,
+        idempotency: str | None,
+        digest: bytes,
+        *,
+        step: bool,
+        table: Any,
+        labels: Any,
+        weights: Any,
+        batch: Batch | None,
+    ) -> None:
+        super().__init__(entry, key, idempotency, digest)
+        self.kind = "step" if step else "learn"
+        self._table, self._labels, self._weights = table, labels, weights
+        self.batch = batch
+        self._told = False
+        self.size = 0 if batch is None else batch.numbers.nbytes
+
+    def check(self, store: Store) -> None:
+        if self.batch is not None:
+            return
+        if self.entry.form is None:
+            self._tell(store)
+        assert self.entry.form is not None
+        self.batch = self.entry.form.batch(self._table, self._labels, self._weights, lambda names: None)
+
+    def _tell(self, store: Store) -> None:
+        """The first labelled rows of a model say what its rows are; that is written with them."""
+        model, form = learning.told(self.entry.config, self._table, self._labels)
+        form.batch(self._table, self._labels, self._weights, lambda names: None)  # refuses before anything is written
+        write_form(store, self.entry, model, form)
+        self._told = True
+
+    def undo(self, store: Store) -> None:
+        if self._told:
+            self.entry.untell()
+
+
+def write_form(store: Store, entry: Entry, model: Any, form: Form) -> None:
+    """Enter what rows are into the open transaction, and into memory."""
+    described = dumped(form.described()).decode()
+    store.log.run("update model set pattern = ?, form = ? where id = ?", (learning.saved(model), described, entry.id))
+    entry.tell(model, form)
+
+
+class Label(Event):
+    """Late labels: the rows as they were predicted, and what had been predicted for them."""
+
+    kind = "label"
+
+    def __init__(
+        self, entry: Entry, key: str | None, idempotency: str | None, digest: bytes, ids: list[str], labels: list[Any]
+    ) -> None:
+        super().__init__(entry, key, idempotency, digest)
+        self._ids, self._labels = ids, labels
+
+    def check(self, store: Store) -> None:
+        form = self.entry.form
+        found = []
+        for name in self._ids:
+            body = store.log.waits(self.entry.id, self.key or "", name)
+            if body is None:
+                raise Refusal(404, f"no prediction with id {name[:60]!r} waits for a label: it has one, or is too old")
+            found.append(Batch.unpack(body))
+        if form is None:
+            raise Refusal(
+                409, "the model has learnt nothing yet: nobody knows what its labels are; learn some rows first"
+            )
+        try:
+            self.batch = Batch.joined(found)
+            self.batch.labels = form.labels(self._labels, self.batch.n)
+        except (ValueError, TypeError) as error:
+            raise Refusal(422, one_line(error)) from None
+        for name in self._ids:
+            store.log.labelled(self.entry.id, self.key or "", name)
+
+    def apply(self, store: Store) -> Any:
+        answer = super().apply(store)
+        if self._repeat is None:
+            self.entry.waiting -= len(self._ids)
+            self.entry.counts["labelled"] += len(self._ids)
+        return answer
+
+
+class Remember(Command):
+    """Predictions that wait for their labels, with their rows. A repeat of the same is answered as the first was."""
+
+    def __init__(self, entry: Entry, key: str | None, ids: list[str], batch: Batch, answer: dict[str, Any]) -> None:
+        self._entry, self._key, self._ids, self._batch, self._answer = entry, key or "", ids, batch, answer
+        self.size = batch.numbers.nbytes
+        self._added = self._dropped = 0
+
+    def prepare(self, store: Store) -> None:
+        entry, log, limits = self._entry, store.log, store.settings.limits
+        if entry.gone:
+            raise Refusal(404, f"there is no model {entry.name!r}")
+        now, rows = time.time(), [self._batch.part(slice(i, i + 1)) for i in range(self._batch.n)]
+        known = [log.waits(entry.id, self._key, name) for name in self._ids]
+        for i, (name, body) in enumerate(zip(self._ids, known, strict=True)):
+            if body is not None:
+                self._repeated(i, name, Batch.unpack(body), rows[i])
+        self._added = known.count(None)
+        self._dropped = min(max(0, entry.waiting + self._added - limits.open_labels), entry.waiting)
+        if self._dropped:
+            log.drop_oldest_waiting(entry.id, self._dropped)
+        for name, body, row in zip(self._ids, known, rows, strict=True):
+            if body is None:
+                log.remember(entry.id, self._key, name, now, row.pack())
+        entry.waiting += self._added - self._dropped
+
+    def _repeated(self, i: int, name: str, before: Batch, now: Batch) -> None:
+        predicted, before.predictions, now = before.predictions, None, now.part(slice(0, 1))
+        now.predictions = None
+        if before.pack() != now.pack():
+            raise Refusal(
+                409, f"a prediction of another row with id {name[:60]!r} waits for its label; take another id"
+            )
+        self._answer["predictions"][i] = (predicted or [None])[0]
+
+    def undo(self, store: Store) -> None:
+        self._entry.waiting -= self._added - self._dropped
+
+    def apply(self, store: Store) -> Any:
+        self._entry.counts["expired"] += self._dropped
+        return dumped(self._answer)
+
+
+class Unlearn(Event):
+    """Rows that were learnt and are to be forgotten exactly."""
+
+    kind = "unlearn"
+    alone = True
+
+    def __init__(
+        self,
+        entry: Entry,
+        key: str | None,
+        idempotency: str | None,
+        digest: bytes,
+        batch: Batch,
+        *,
+        snapshots: bool,
+    ) -> None:
+        super().__init__(entry, key, idempotency, digest)
+        self.batch, self._snapshots = batch, snapshots
+
+    def check(self, store: Store) -> None:
+        if self.key is not None and not store.keyed.knows(self.entry, self.key):
+            raise Refusal(404, f"the model has no key {self.key[:60]!r}")
+        part = store.part_of(self.entry, self.key)
+        for each in [part] if self.key is not None else self.entry.parts:
+            self._try(each, part)
+
+    def _try(self, each: Part, part: Part) -> None:
+        """On a copy, since only doing it shows whether these rows were learnt."""
+        if each.model is None or each.form is None:
+            raise Refusal(422, "the model has learnt nothing that could be forgotten")
+        assert self.batch is not None
+        try:
+            learning.can_unlearn(each.model)
+            learning.unlearn(learning.copied(each.model), each.form, self.batch, each.gate)
+        except (Refusal, ValueError, TypeError) as error:
+            text = one_line(error)
+            if each is not part:
+                text = f"challenger {each.name!r} cannot forget these rows (remove it first): {text}"
+            raise Refusal(422, text) from None
+
+    def execute(self, writer: Writer) -> Any:
+        answer = super().execute(writer)
+        if self._snapshots and self._repeat is None:
+            writer.checkpoints.save(self.entry, at_once=True)
+            drop_older_snapshots(writer, self.entry)
+        return answer
+
+
+def drop_older_snapshots(writer: Writer, entry: Entry) -> None:
+    """Keep the last snapshot of each part alone."""
+    store, old = writer.store, []
+    with store.log.transaction():
+        for part in entry.parts:
+            rows = store.log.run("select id, file from snapshot where part = ? order by seq, id", (part.id,)).fetchall()
+            for id, file in rows[:-1]:
+                store.log.run("delete from snapshot where id = ?", (id,))
+                old.append(file)
+    store.refresh_snapshots(entry)
+    for file in old:
+        (store.files / file).unlink(missing_ok=True)
+
+
+class Bring(Command):
+    """Bring the model of a key into memory, so that it can be asked; None where there is none."""
+
+    alone = True
+
+    def __init__(self, entry: Entry, key: str) -> None:
+        self._entry, self._key = entry, key
+
+    def execute(self, writer: Writer) -> Any:
+        store = writer.store
+        if self._entry.gone or not store.keyed.knows(self._entry, self._key):
+            return None
+        return store.part_of(self._entry, self._key)

@@ -1,0 +1,30 @@
+"""The folder of a server, held by one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+__all__ = ["Held"]
+
+
+class Held:
+    """A lock on a folder, which ends with the process whatever becomes of it."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # rows of other people's lives are in it
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(f"{folder} cannot be written to")
+        self._handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.read(self._handle, 20).decode(errors="replace").strip() or "unknown"
+            os.close(self._handle)
+            raise ValueError(f"{folder} is served by another process already (pid {owner})") from None
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        os.close(self._handle)

@@ -1,0 +1,331 @@
+"""All contact with `nystream.Model`: made from a configuration, told by first rows, learning, answering, as bytes."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from nystream import catalogue, persist
+from nystream.learners.base import Learner
+from nystream.model import Model
+from nystream.schema import Schema
+from nystream.serve.form import Form, one_line
+from nystream.serve.gate import Gate
+from nystream.serve.refusals import Refusal
+from nystream.serve.rows import PIECE, Batch
+from nystream.tables.reading import Table, read
+from nystream.tables.targets import class_names, first_label, is_name
+from nystream.tables.targets import columns_of as label_columns
+from nystream.tasks import for_task
+
+__all__ = [
+    "answer",
+    "can_unlearn",
+    "check",
+    "copied",
+    "declared",
+    "described",
+    "form_of",
+    "fresh",
+    "learn",
+    "loaded",
+    "made",
+    "relied_on",
+    "reported",
+    "saved",
+    "told",
+    "unlearn",
+    "versions",
+]
+
+CONFIGURATION = ("learner", "settings", "columns", "target", "task", "classes", "drop", "standardize", "alarm_error")
+
+
+def check(config: dict[str, Any], columns: int) -> None:
+    """Refuse a configuration of which no model can be made."""
+    for name in config:
+        if name not in CONFIGURATION:
+            raise Refusal(422, f"a model has no setting {name!r}; it has {', '.join(CONFIGURATION)}")
+    settings, found = config.get("settings"), config.get("columns")
+    if settings is not None and (not isinstance(settings, dict) or config.get("learner") is None):
+        raise Refusal(422, "settings must be an object of parameters, together with the name of a learner")
+    if not isinstance(config.get("learner"), str | None):
+        raise Refusal(422, f"learner must be a name, got {config['learner']!r:.60}")
+    if found is not None and (not isinstance(found, dict | list) or len(found) > columns):
+        raise Refusal(422, f"columns must be an object of name to kind, or a list of at most {columns} names")
+    level = config.get("alarm_error")
+    if level is not None and (isinstance(level, bool) or not isinstance(level, int | float) or not level > 0):
+        raise Refusal(422, f"alarm_error must be a number greater than 0, got {level!r:.60}")
+    try:
+        declared = _declared(config)
+        learner = _learner(config, config.get("task"))
+        if declared is not None and declared.task is not None:
+            for_task(learner, declared.task, len(declared.names))
+            declared.encoder()
+    except (ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
+        raise Refusal(422, one_line(error)) from None
+
+
+def _declared(config: dict[str, Any]) -> Schema | None:
+    if config.get("columns") is None:
+        if config.get("task") is not None:
+            Schema(["x"], task=config["task"])  # refuses a task that there is not
+        return None
+    return Schema(config["columns"], config.get("target"), config.get("task"), config.get("classes"))
+
+
+def _learner(config: dict[str, Any], task: str | None) -> Learner | None:
+    if config.get("learner") is None:
+        return None
+    standardize = config.get("standardize", True) is not False
+    if task == "novelty":
+        return catalogue.build(config["learner"], None, config.get("settings"))
+    return catalogue.build(config["learner"], task, config.get("settings"), standardize=standardize)
+
+
+def made(config: dict[str, Any]) -> Model:
+    """An untrained model of a configuration that declares columns and task, or a Refusal."""
+    check(config, len(config["columns"]))
+    return Model(_learner(config, config["task"]), _declared(config))
+
+
+def declared(config: dict[str, Any]) -> tuple[Model, Form] | tuple[None, None]:
+    """The untrained model and its form where a configuration says all about rows; else the first rows will tell."""
+    if config.get("columns") is None:
+        return None, None
+    model = Model(_learner(config, config.get("task")), _declared(config))
+    if model.task is None or (model.task == "classification" and not model.classes):
+        return None, None  # whether classes are names or numbers the first label says
+    targets = config.get("target")
+    try:
+        return model, form_of(model, len(targets) if isinstance(targets, list) else 1)
+    except (ValueError, TypeError) as error:
+        raise Refusal(422, one_line(error)) from None
+
+
+def told(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form]:
+    """The untrained model and its form, from the configuration and from the first rows with a label."""
+    try:
+        declared = _declared(config)
+        found = read(table)
+        target = config.get("target")
+        if declared is None:
+            there = [] if target is None else [target] if isinstance(target, str) else list(target)
+            inside = [name for name in there if name in found.columns]
+            if inside and len(inside) < len(there):
+                raise ValueError(f"rows have the target {inside[0]!r} and not {set(there) - set(inside)}")
+            declared = Schema.of(found, inside or None, drop=config.get("drop"))
+            declared = declared.described(task=config.get("task"), target=target, classes=config.get("classes"))
+        if labels is None and declared.targets and all(name in found.columns for name in declared.targets):
+            parts = {name: found.columns[name] for name in declared.targets}
+            labels = next(iter(parts.values())) if len(parts) == 1 else Table(parts, found.n)
+        parts_of = None if labels is None else label_columns(labels, found.n)
+        label = None if parts_of is None else first_label(parts_of[0])
+        task = declared.task
+        if task is None:
+            task = Model(_learner(config, None), declared).task
+        if task is None and label is None:
+            raise ValueError("no row has a label, and neither the model's task nor its target was declared")
+        if task is None:
+            task = "classification" if len(parts_of or ()) == 1 and is_name(label) else "regression"
+        schema = declared.described(task=task)
+        outputs = len(parts_of) if parts_of is not None else max(1, len(schema.targets))
+        model = Model(_learner(config, task), schema)
+        form = form_of(model, 1 if task != "regression" else outputs, label)
+        trial = model.clone()  # whatever a learner refuses at its first row, it refuses now
+        batch = form.batch(table, labels, None, lambda names: None).part(slice(0, PIECE))
+        _run(trial, form, batch)
+    except (ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
+        raise Refusal(422, one_line(error)) from None
+    return model, form
+
+
+def form_of(model: Model, outputs: int = 1, label: Any = None) -> Form:
+    """The form of the rows of a model whose schema is known."""
+    schema = model.schema_ or model.schema
+    if schema is None or model.task is None:
+        raise Refusal(422, "the model file has learnt nothing and declares no columns and task: nobody knows its rows")
+    schema = schema.described(task=model.task)
+    learner = model.learner_ if model.learner_ is not None else for_task(model.learner, model.task, len(schema.names))
+    if learner.d_ and model.task == "regression":
+        outputs = learner.outputs_
+    fractions = None
+    if model.task == "classification":
+        known = [*model.classes, *class_names([] if label is None else [label])]
+        if known and not isinstance(known[0], str):
+            fractions = not all(isinstance(name, int) for name in known)
+    if outputs > 1 and not learner.multi_output:
+        raise ValueError(f"{type(learner).__name__} has one output; labels have {outputs} columns")
+    return Form(schema, outputs, learner.missing, learner.weighted, fractions)
+
+
+def fresh(pattern: Model) -> Model:
+    """An untrained model like this one."""
+    return pattern.clone()
+
+
+def copied(model: Model) -> Model:
+    """The model as it is, in memory of its own."""
+    return copy.deepcopy(model)
+
+
+def saved(model: Model) -> bytes:
+    """The model as a file that `nystream.load` reads."""
+    return persist.to_bytes(model)
+
+
+def loaded(content: bytes) -> Model:
+    """The model of a file, or a ValueError."""
+    found = persist.from_bytes(content)
+    if isinstance(found, Model):
+        return found
+    if isinstance(found, Learner):
+        return Model.around(found)
+    raise ValueError(f"the file holds a {type(found).__name__}, and no model")
+
+
+def learn(model: Model, form: Form, batch: Batch, gate: Gate) -> Any:
+    """Predictions for the rows, each made before its label was read; and learn them.
+
+    Predictions for other requests wait meanwhile, for one piece of the batch at most.
+    """
+    if batch.n <= batch.piece:
+        with gate.writing():
+            return _run(model, form, batch)
+    parts = []
+    for piece in batch.pieces():
+        with gate.writing():
+            parts.append(_run(model, form, piece))
+    return np.concatenate(parts)
+
+
+def _run(model: Model, form: Form, batch: Batch) -> Any:
+    labels = batch.labels
+    if batch.n == 1 and batch.weights is None and labels is not None and not batch.words and not batch.times:
+        label = labels[0] if isinstance(labels, list) else float(labels[0, 0]) if labels.shape[1] == 1 else None
+        if label is not None and label == label:
+            row = dict(zip(form.names, batch.numbers[0].tolist(), strict=True))
+            answer = model.step(row, label)
+            if form.task == "classification":
+                found = np.empty(1, dtype=object)
+                found[0] = answer
+                return found
+            return np.array([answer])
+    if isinstance(labels, np.ndarray) and labels.shape[1] == 1:
+        labels = np.ascontiguousarray(labels[:, 0])
+    return model.run(form.table(batch), labels, batch.weights)
+
+
+def unlearn(model: Model, form: Form, batch: Batch, gate: Gate) -> None:
+    """Forget rows that were learnt, exactly."""
+    labels = batch.labels
+    if labels is None:
+        raise ValueError("to forget rows their labels are needed, as they were learnt")
+    if isinstance(labels, np.ndarray) and labels.shape[1] == 1:
+        labels = np.ascontiguousarray(labels[:, 0])
+    with gate.writing():
+        model.unlearn(form.table(batch), labels, batch.weights)
+
+
+def can_unlearn(model: Model) -> None:
+    """Refuse where the learner cannot forget rows."""
+    learner = model.learner_
+    if learner is None:
+        raise Refusal(422, "the model has learnt nothing that could be forgotten")
+    if not learner.can("unlearn"):
+        try:
+            learner.unlearn(None, None)
+        except TypeError as error:  # says which learners can
+            raise Refusal(422, one_line(error)) from None
+
+
+def answer(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: Gate) -> dict[str, Any]:
+    """Predictions, and what else was wished for: probabilities, an interval, an explanation. Changes nothing."""
+    rows = form.table(batch)
+    found: dict[str, Any] = {}
+    try:
+        with gate.reading():
+            found["predictions"] = model.predict(rows)
+            found["row"] = model.n_seen
+            if wishes.get("probabilities"):
+                found["classes"] = model.classes
+                found["probabilities"] = model.probabilities(rows)
+            if wishes.get("interval"):
+                low, high = model.predict_interval(rows, wishes["interval"])
+                found["low"], found["high"] = low, high
+            if wishes.get("explain"):
+                found["explanation"] = _explained(model, form, batch)
+    except (ValueError, TypeError) as error:
+        raise Refusal(422, one_line(error)) from None
+    return found
+
+
+def _explained(model: Model, form: Form, batch: Batch) -> Any:
+    """Contributions of the columns to each prediction where the learner knows them; else what it relies on."""
+    if model.can("explain_row"):
+        return [model.explain_row(row) for row in form.rows(batch)]
+    if model.can("weights"):
+        return {"weights": model.weights()}
+    raise ValueError(f"{name_of(model)} cannot explain its predictions; Auto can")
+
+
+def name_of(model: Model) -> str:
+    """The learner's name."""
+    learner = model.learner_ if model.learner_ is not None else model.learner
+    return "Auto" if learner is None else repr(learner)
+
+
+def described(model: Model | None) -> dict[str, Any]:
+    """What a model says of itself, cheap enough to be asked at any time."""
+    if model is None:
+        return {"rows": 0, "unlabelled": 0, "size": 0, "bytes": 0, "classes": [], "abilities": []}
+    return {
+        "learner": name_of(model)[:300],
+        "rows": model.n_seen,
+        "unlabelled": model.n_unlabelled,
+        "size": model.size,
+        "bytes": model.nbytes,
+        "classes": model.classes,
+        "abilities": sorted(model.abilities),
+    }
+
+
+def relied_on(model: Model) -> dict[str, dict[str, float]]:
+    """Shares of the experts and of the columns in the next prediction, where the learner knows them."""
+    found: dict[str, dict[str, float]] = {}
+    if model.learner_ is not None and model.can("weights"):
+        found["weights"] = model.weights()
+    if model.learner_ is not None and model.can("importance"):
+        found["importance"] = model.importance()
+    return found
+
+
+def reported(model: Model) -> list[Any]:
+    """The changes of the stream that the learner has noticed so far."""
+    return model.alarms() if model.learner_ is not None and model.can("alarms") else []
+
+
+_versions: dict[str, str] = {}
+_versions_lock = threading.Lock()
+
+
+def versions() -> dict[str, str]:
+    """What computed a model: another build replays to rounding, not to the bit."""
+    with _versions_lock:
+        if not _versions:
+            config: Any = np.show_config(mode="dicts")
+            blas = config.get("Build Dependencies", {}).get("blas", {})
+            _versions.update(nystream=_installed(), numpy=np.__version__)
+            _versions["blas"] = f"{blas.get('name')} {blas.get('version')}"
+    return dict(_versions)
+
+
+def _installed() -> str:
+    try:
+        return metadata.version("nystream")
+    except metadata.PackageNotFoundError:  # a bundle without the package's metadata
+        return "unknown"

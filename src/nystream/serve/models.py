@@ -1,0 +1,193 @@
+"""The models of a server by name, each with its challengers and its keyed models, of which memory holds the latest."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import orjson
+
+from nystream.model import Model
+from nystream.serve import learning
+from nystream.serve.form import Form
+from nystream.serve.log import Log
+from nystream.serve.meters import Meter
+from nystream.serve.parts import Part, dumped
+from nystream.serve.refusals import Refusal
+
+__all__ = ["Entry", "Keyed", "Models"]
+
+
+class Entry:
+    """One name: its configuration, its form once that is known, the champion, the challengers."""
+
+    def __init__(self, id: int, name: str, config: dict[str, Any], created: float) -> None:
+        self.id, self.name, self.config, self.created = id, name, config, created
+        self.pattern: Model | None = None
+        """Untrained: what keyed models start as."""
+        self.form: Form | None = None
+        self.champion: Part
+        self.shadows: dict[str, Part] = {}
+        self.snapshots: list[dict[str, Any]] = []
+        """Of the champion, the oldest first; replaced, never changed."""
+        self.notes: list[dict[str, Any]] = []
+        """The latest rollbacks, promotions and alarms; replaced, never changed."""
+        self.keys = 0
+        self.waiting = 0
+        self.classes: set[Any] = set()
+        self.last_kept = 0.0
+        self.events = 0
+        """Events since the last snapshot."""
+        self.keyed_seconds = 0.0
+        """Time that its keyed models have learnt since then."""
+        self.saving = False
+        self.gone = False
+        self.counts = {"learnt": 0, "predicted": 0, "labelled": 0, "unlearnt": 0, "alarms": 0, "expired": 0}
+
+    @property
+    def parts(self) -> list[Part]:
+        return [self.champion, *self.shadows.values()]
+
+    def tell(self, model: Model, form: Form) -> None:
+        """The first labelled row has come: from now on it is known what rows are."""
+        self.pattern, self.form = model, form
+        for part in self.parts:
+            if part.model is None:
+                part.open(learning.fresh(model), form)
+
+    def untell(self) -> None:
+        """The transaction that told did not come about."""
+        self.pattern = self.form = None
+        for part in self.parts:
+            part.model = part.form = None
+
+
+class Keyed:
+    """Keyed models in memory, the least recently used first, at most `memory` bytes; the others are in the log."""
+
+    def __init__(self, log: Log, memory: int) -> None:
+        self._log, self._memory = log, memory
+        self._held: OrderedDict[tuple[int, str], Part] = OrderedDict()
+        self._sizes: dict[tuple[int, str], int] = {}
+        self.bytes = 0
+        self.leaving: dict[tuple[int, str], Part] = {}
+        """Those that gave way and are written with the next transaction."""
+        self.parked = self.brought = 0
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def held(self, entry: Entry, key: str) -> Part | None:
+        """The model of a key if it is in memory. Any thread may ask."""
+        return self._held.get((entry.id, key)) or self.leaving.get((entry.id, key))
+
+    def get(self, entry: Entry, key: str) -> tuple[Part, bool]:
+        """The model of a key, brought back or made anew; and whether it is new."""
+        place = (entry.id, key)
+        part = self._held.get(place)
+        if part is not None:
+            self._held.move_to_end(place)
+            return part, False
+        part, new = self.leaving.pop(place, None), False
+        if part is None:
+            part, new = self._load(entry, key)
+        self._held[place] = part
+        self.measure(entry, key, part)
+        return part, new
+
+    def _load(self, entry: Entry, key: str) -> tuple[Part, bool]:
+        assert entry.pattern is not None
+        found = self._log.parked(entry.id, key)
+        if found is None:
+            return Part(key, learning.fresh(entry.pattern), entry.form, keyed=True), True
+        seq, body, meter = found
+        self.brought += 1
+        part = Part(
+            key, learning.loaded(body), entry.form, seq=seq, meter=Meter.restored(orjson.loads(meter)), keyed=True
+        )
+        return part, False
+
+    def knows(self, entry: Entry, key: str) -> bool:
+        """Whether there is a model of that key."""
+        return self.held(entry, key) is not None or self._log.parked(entry.id, key) is not None
+
+    def measure(self, entry: Entry, key: str, part: Part) -> None:
+        """Count its memory again."""
+        place = (entry.id, key)
+        size = part.bytes
+        self.bytes += size - self._sizes.get(place, 0)
+        self._sizes[place] = size
+
+    def drop(self, entry: Entry, key: str) -> None:
+        """Forget what memory holds of a key."""
+        self._held.pop((entry.id, key), None)
+        self.leaving.pop((entry.id, key), None)
+        self.bytes -= self._sizes.pop((entry.id, key), 0)
+
+    def drop_all(self, entry: Entry) -> None:
+        for id, key in [place for place in [*self._held, *self.leaving] if place[0] == entry.id]:
+            assert id == entry.id
+            self.drop(entry, key)
+
+    def shrink(self) -> None:
+        """Let the least recently used go until memory holds no more than it may; one always stays."""
+        while self.bytes > self._memory and len(self._held) > 1:
+            place, part = self._held.popitem(last=False)
+            self.bytes -= self._sizes.pop(place)
+            if part.dirty:
+                self.leaving[place] = part
+
+    def write_leaving(self, at: float) -> None:
+        """Write those that gave way, in the transaction that is open."""
+        for (model, key), part in self.leaving.items():
+            self._write(model, key, part, at)
+
+    def left(self) -> None:
+        """That transaction is on the disk."""
+        self.parked += len(self.leaving)
+        for part in self.leaving.values():
+            part.saved = part.seq
+        self.leaving = {}
+
+    def dirty(self, entry: Entry) -> list[tuple[str, Part]]:
+        """Keyed models of one name whose last rows only the events have."""
+        return [(key, part) for (id, key), part in self._held.items() if id == entry.id and part.dirty]
+
+    def write(self, entry: Entry, some: list[tuple[str, Part]], at: float) -> None:
+        """Write these, in the transaction that is open."""
+        for key, part in some:
+            self._write(entry.id, key, part, at)
+
+    def _write(self, model: int, key: str, part: Part, at: float) -> None:
+        assert part.model is not None
+        meter = dumped(part.meter.state()).decode()
+        self._log.park(model, key, part.seq, at, part.model.n_seen, learning.saved(part.model), meter)
+
+
+class Models:
+    """Entries by name. Changed by the writer's thread; other threads look up."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Entry] = {}
+        self.by_id: dict[int, Entry] = {}
+
+    def __iter__(self) -> Any:
+        return iter(list(self.by_name.values()))
+
+    def __len__(self) -> int:
+        return len(self.by_name)
+
+    def add(self, entry: Entry) -> None:
+        self.by_name[entry.name] = entry
+        self.by_id[entry.id] = entry
+
+    def remove(self, entry: Entry) -> None:
+        entry.gone = True
+        self.by_name.pop(entry.name, None)
+        self.by_id.pop(entry.id, None)
+
+    def find(self, name: str) -> Entry:
+        found = self.by_name.get(name)
+        if found is None:
+            raise Refusal(404, f"there is no model {name[:64]!r}")
+        return found

@@ -1,0 +1,205 @@
+"""One model in the server: its lock, its meter, its watch, and the number of the last event it has learnt."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Any
+
+import numpy as np
+import orjson
+
+from nystream.model import Model
+from nystream.serve import learning
+from nystream.serve.alarms import Alarm, Watch
+from nystream.serve.form import Form
+from nystream.serve.gate import Gate
+from nystream.serve.meters import Meter, Rate
+from nystream.serve.rows import PIECE, Batch
+
+__all__ = ["Part", "dumped", "listed"]
+
+TAIL = 20
+"""Last rows that are shown with their predictions."""
+KEYED_WINDOW = 100
+COVERAGE = 0.9
+PAUSE = 0.005
+"""Seconds that a prediction should wait for rows that are being learnt, at most."""
+SMALLEST, LARGEST = 32, 4096
+"""Rows of a piece."""
+OVERHEAD = 30_000
+"""Bytes of a model in memory beside its arrays, about."""
+
+
+class Part:
+    """The champion, a challenger or the model of one key.
+
+    Parameters
+    ----------
+    model : Model or None
+        None while nobody knows its columns.
+    seq : int
+        The last event that it has learnt.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        model: Model | None,
+        form: Form | None,
+        *,
+        id: int = 0,
+        seq: int = 0,
+        meter: Meter | None = None,
+        keyed: bool = False,
+        level: float | None = None,
+    ) -> None:
+        self.name, self.id, self.seq, self.keyed, self.level = name, id, seq, keyed, level
+        self.config: dict[str, Any] = {}
+        self.gate = Gate()
+        self.rate = Rate()
+        self.broken: str | None = None
+        """Why it learns no more: of challengers alone."""
+        self.saved = seq
+        """The last event that a snapshot covers."""
+        self.replay_seconds = 0.0
+        self.save_seconds = 0.0
+        self.piece = PIECE
+        """Rows that it learns in about `PAUSE` seconds."""
+        self.tail: deque[tuple[Batch, Any]] = deque(maxlen=TAIL)
+        self.model: Model | None = None
+        self.form: Form | None = None
+        if model is not None and form is not None:
+            self.open(model, form, meter)
+
+    def open(self, model: Model, form: Form, meter: Meter | None = None) -> None:
+        """From now on it is known what the rows are."""
+        self.model, self.form = model, form
+        small = {"window": KEYED_WINDOW, "points": 0} if self.keyed else {}
+        self.meter = meter or Meter(form.task, **small)
+        self.watch = Watch(form, self.level)
+        self._bytes = 0
+        self._next_count = 0
+
+    @property
+    def dirty(self) -> bool:
+        """Whether it has learnt something that no snapshot covers."""
+        return self.seq > self.saved and self.model is not None
+
+    @property
+    def bytes(self) -> int:
+        """Memory, counted anew whenever the rows have grown by a tenth."""
+        if self.model is None:
+            return OVERHEAD
+        if self.model.n_seen >= self._next_count:
+            self._bytes = self.model.nbytes + OVERHEAD
+            self._next_count = max(self.model.n_seen + 1, int(self.model.n_seen * 1.1))
+        return self._bytes
+
+    def learn(self, batch: Batch, at: float, seq: int) -> tuple[Any, list[Alarm]]:
+        """Predictions made before the labels were read, and alarms; the rows are learnt."""
+        assert self.model is not None
+        assert self.form is not None
+        began = time.perf_counter()
+        meter, watch = self.meter, self.watch
+        alarms = watch.rows(batch, meter) if not self.keyed else []
+        look = self._look(batch) if meter.wants_look and batch.labels is not None else None
+        predictions = learning.learn(self.model, self.form, batch, self.gate)
+        shown = predictions if batch.predictions is None else batch.predictions
+        meter.update(batch.labels, shown)
+        if look is not None:
+            meter.looked(**look)
+        self.rate.add(batch.n)
+        if not self.keyed:
+            alarms += watch.errors(meter)
+            self._keep_tail(batch, shown)
+            if meter.wants_point:
+                meter.point(at, self.rate.value, learning.relied_on(self.model))
+                alarms += watch.reported(learning.reported(self.model))
+        self.seq = seq
+        seconds = time.perf_counter() - began
+        self.replay_seconds += seconds
+        if batch.n >= SMALLEST:
+            rows = PAUSE * batch.n / seconds
+            self.piece = min(max(2 ** int(np.log2(max(rows, 1.0))), SMALLEST), LARGEST)
+        return predictions, alarms
+
+    def unlearn(self, batch: Batch, seq: int) -> None:
+        """Forget rows."""
+        assert self.model is not None
+        assert self.form is not None
+        learning.unlearn(self.model, self.form, batch, self.gate)
+        self.seq = seq
+
+    def replace(self, model: Model, meter: Meter, seq: int) -> None:
+        """Become another model of the same form: the one of a snapshot."""
+        with self.gate.writing():
+            self.model, self.meter, self.seq, self.saved = model, meter, seq, seq
+            self.replay_seconds, self._next_count = 0.0, 0
+
+    def _look(self, batch: Batch) -> dict[str, Any] | None:
+        """What the interval or the probability of the first row says, before it is learnt."""
+        assert self.model is not None
+        assert self.form is not None
+        row = batch.part(slice(0, 1))
+        try:
+            if self.form.task == "regression" and self.model.n_seen and self.model.can("predict_interval"):
+                low, high = self.model.predict_interval(self.form.table(row), COVERAGE)
+                y = row.labels[0]
+                inside = bool(((low.reshape(-1) <= y) & (y <= high.reshape(-1))).all())
+                return {"inside": inside} if (y == y).all() else None
+            if self.form.task == "classification" and self.model.n_seen and self.model.can("probabilities"):
+                P = self.model.probabilities(self.form.table(row))[0]
+                k = int(P.argmax())
+                return {"probability": float(P[k]), "right": self.model.classes[k] == row.labels[0]}
+        except ValueError:  # too early for this learner
+            pass
+        return {}
+
+    def _keep_tail(self, batch: Batch, predictions: Any) -> None:
+        if batch.n == 1:
+            self.tail.append((batch, predictions[0]))
+            return
+        for i in range(max(0, batch.n - TAIL), batch.n):
+            self.tail.append((batch.part(slice(i, i + 1)), predictions[i]))
+
+    def last_rows(self) -> list[dict[str, Any]]:
+        """The last rows with what was predicted and their labels."""
+        found = []
+        for batch, predicted in list(self.tail):
+            assert self.form is not None
+            label = None if batch.labels is None else batch.labels[0]
+            label = label.tolist() if isinstance(label, np.ndarray) else label
+            label = label[0] if isinstance(label, list) and len(label) == 1 else label
+            found.append({"row": self.form.rows(batch)[0], "prediction": predicted, "label": label})
+        return found
+
+    def described(self) -> dict[str, Any]:
+        """What the part says of itself."""
+        with self.gate.reading():
+            found = learning.described(self.model)
+        if self.model is not None:
+            found |= {"errors": self.meter.reading(), "rows_per_second": self.rate.value}
+            found["alarms"] = [
+                {"cause": cause, "about": about, "message": text}
+                for (cause, about), text in list(self.watch.raised.items())
+            ]
+        found |= {"name": self.name, "event": self.seq, "broken": self.broken}
+        return found
+
+
+def dumped(found: Any) -> bytes:
+    """JSON; arrays as lists, what is no finite number as null."""
+    return orjson.dumps(found, default=_plain, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
+
+
+def listed(predictions: Any) -> list[Any]:
+    """Predictions as a list that JSON has; a NumPy scalar as what it is."""
+    found: list[Any] = predictions.tolist() if hasattr(predictions, "tolist") else list(predictions)
+    return found

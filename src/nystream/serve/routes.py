@@ -1,0 +1,239 @@
+"""The routes: learning and asking, by name and by key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from nystream.serve import metrics, openapi, pages, routes_admin
+from nystream.serve.app import HEADERS, Call, Handler, answered, endpoint
+from nystream.serve.models import Entry
+from nystream.serve.refusals import Refusal
+from nystream.serve.service import Service, new_ids
+from nystream.serve.settings import checked_key
+from nystream.serve.wire import Rows, decoded, parsed
+
+__all__ = ["TABLE", "quick", "routes"]
+
+LARGE = 65_536
+"""Bytes of a body from which on it is read in another thread than the event loop's."""
+
+
+def _entry(call: Call) -> tuple[Entry, str | None]:
+    entry = call.service.store.models.find(call.path["name"])
+    key = call.path.get("key")
+    return entry, None if key is None else checked_key(key)
+
+
+async def _rows(call: Call) -> Rows:
+    limits = call.service.settings.limits
+    if len(call.body) < LARGE:
+        return decoded(call.kind, call.body, call.query, limits)
+    found: Rows = await call.service.aside(decoded, call.kind, call.body, call.query, limits)
+    return found
+
+
+async def learn(call: Call) -> Response:
+    return await _learn(call, step=False)
+
+
+async def step(call: Call) -> Response:
+    return await _learn(call, step=True)
+
+
+async def _learn(call: Call, *, step: bool) -> Response:
+    entry, key = _entry(call)
+    idempotency, digest = call.idempotency()
+    rows = await _rows(call)
+    _no_options(rows)
+    return answered(await call.service.learn(entry, key, rows, step=step, idempotency=idempotency, digest=digest))
+
+
+def _no_options(rows: Rows, *known: str) -> None:
+    unknown = [name for name in rows.options if name not in known]
+    if unknown:
+        also = "".join(f", {name}" for name in known)
+        raise Refusal(422, f"{unknown[0][:60]!r} is not known here; the body has rows, labels, weights{also}")
+
+
+WISHES = ("probabilities", "interval", "explain", "snapshot", "remember", "ids")
+
+
+async def predict(call: Call) -> Response:
+    entry, key = _entry(call)
+    rows = await _rows(call)
+    _no_options(rows, *WISHES)
+    wishes = {name: rows.options[name] for name in WISHES if name in rows.options}
+    wishes |= {name: call.query[name] for name in WISHES if name in call.query}
+    asked = {
+        "probabilities": _truth(wishes, "probabilities"),
+        "explain": _truth(wishes, "explain"),
+        "interval": _share(wishes.get("interval")),
+        "snapshot": _whole(wishes["snapshot"], "snapshot") if wishes.get("snapshot") is not None else None,
+    }
+    ids = _ids(wishes, rows.n)
+    if ids is not None:
+        call.service.tokens.check(call.request.headers.get("authorization"), "learn")
+    return answered(await call.service.predict(entry, key, rows, asked, ids))
+
+
+def _truth(wishes: dict[str, Any], name: str) -> bool:
+    value = wishes.get(name, False)
+    if value in (True, "true", "1", "yes"):
+        return True
+    if value in (False, "false", "0", "no", None):
+        return False
+    raise Refusal(422, f"{name} must be true or false, got {value!r:.60}")
+
+
+def _share(value: Any) -> float | None:
+    if value is None or value is False:
+        return None
+    try:
+        found = 0.9 if value in (True, "true") else float(value)
+    except (TypeError, ValueError):
+        found = -1.0
+    if not 0 < found < 1:
+        raise Refusal(422, f"interval must be a coverage between 0 and 1, got {value!r:.60}")
+    return found
+
+
+def _whole(value: Any, name: str) -> int:
+    try:
+        if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
+            raise ValueError
+        found = int(value)
+        if not 0 <= found < 2**62:
+            raise ValueError
+        return found
+    except (TypeError, ValueError):
+        raise Refusal(422, f"{name} must be a whole number, got {value!r:.60}") from None
+
+
+def _ids(wishes: dict[str, Any], n: int) -> list[str] | None:
+    given = wishes.get("ids")
+    if given is None:
+        return new_ids(n) if _truth(wishes, "remember") else None
+    ids = given.split(",") if isinstance(given, str) else given
+    if not isinstance(ids, list) or len(ids) != n or not all(isinstance(name, str) for name in ids):
+        raise Refusal(422, f"ids must be a list of texts, one for each of the {n} rows")
+    if len(set(ids)) < len(ids):
+        raise Refusal(422, "ids has one twice")
+    return [checked_key(name, "id") for name in ids]
+
+
+async def label(call: Call) -> Response:
+    entry, key = _entry(call)
+    idempotency, digest = call.idempotency()
+    found = parsed(call.body)
+    if not set(found) <= {"id", "ids", "label", "labels"}:
+        raise Refusal(422, 'the body has "id" and "label", or "ids" and "labels"')
+    one = "id" in found
+    if one == ("ids" in found) or one != ("label" in found) or one == ("labels" in found):
+        raise Refusal(422, 'the body has "id" and "label", or "ids" and "labels"')
+    ids, labels = ([found["id"]], [found["label"]]) if one else (found["ids"], found["labels"])
+    if not isinstance(ids, list) or not isinstance(labels, list) or not ids or len(ids) != len(labels):
+        raise Refusal(422, "ids and labels must be lists of the same length")
+    if len(ids) > call.service.settings.limits.rows:
+        raise Refusal(413, f"{len(ids)} labels are more than one request may have")
+    for i, (name, value) in enumerate(zip(ids, labels, strict=True)):
+        if not isinstance(name, str):
+            raise Refusal(422, f"id {i} is no text")
+        if value is None or isinstance(value, dict):
+            raise Refusal(422, f"label {i} is null or an object; a label is a number or a name")
+    if len(set(ids)) < len(ids):
+        raise Refusal(422, "ids has one twice")
+    return answered(await call.service.label(entry, key, ids, labels, idempotency, digest))
+
+
+async def unlearn(call: Call) -> Response:
+    entry, key = _entry(call)
+    idempotency, digest = call.idempotency()
+    rows = await _rows(call)
+    _no_options(rows, "drop_snapshots")
+    return answered(await call.service.unlearn(entry, key, rows, idempotency, digest))
+
+
+async def healthz(call: Call) -> Response:
+    return answered({"status": "alive"})
+
+
+async def readyz(call: Call) -> Response:
+    ready = call.service.ready
+    return answered({"status": "ready" if ready else "not ready"}, 200 if ready else 503)
+
+
+async def show_metrics(call: Call) -> Response:
+    return Response(metrics.text(call.service), 200, HEADERS, "text/plain; version=0.0.4")
+
+
+async def events(call: Call) -> Response:
+    stream = call.service.bus.stream()
+    return StreamingResponse(stream, headers={**HEADERS, "X-Accel-Buffering": "no"}, media_type="text/event-stream")
+
+
+async def show_openapi(call: Call) -> Response:
+    return answered(openapi.described())
+
+
+async def page(call: Call) -> Response:
+    return pages.page(call.path.get("name"))
+
+
+async def asset(call: Call) -> Response:
+    return pages.asset(call.path["file"])
+
+
+MODEL, KEYED = "/models/{name}", "/models/{name}/keys/{key}"
+TABLE: list[tuple[str, str, Handler, str | None]] = [
+    ("POST", f"{MODEL}/learn", learn, "learn"),
+    ("POST", f"{MODEL}/predict", predict, "read"),
+    ("POST", f"{MODEL}/step", step, "learn"),
+    ("POST", f"{KEYED}/learn", learn, "learn"),
+    ("POST", f"{KEYED}/predict", predict, "read"),
+    ("POST", f"{KEYED}/step", step, "learn"),
+    ("POST", f"{MODEL}/label", label, "learn"),
+    ("POST", f"{KEYED}/label", label, "learn"),
+    ("POST", f"{MODEL}/unlearn", unlearn, "admin"),
+    ("POST", f"{KEYED}/unlearn", unlearn, "admin"),
+    *routes_admin.TABLE,
+    ("GET", "/healthz", healthz, None),
+    ("GET", "/readyz", readyz, None),
+    ("GET", "/metrics", show_metrics, "read"),
+    ("GET", "/events", events, "read"),
+    ("GET", "/openapi.json", show_openapi, None),
+    ("GET", "/", page, None),
+    ("GET", "/view/{name}", page, None),
+    ("GET", "/assets/{file}", asset, None),
+]
+"""Method, path, handler and the role that it needs; None: anybody."""
+
+
+def routes(service: Service) -> list[Route]:
+    """The table as the application takes it: one route per path, so that a wrong method is told as such."""
+    paths: dict[str, dict[str, Any]] = {}
+    for method, path, handler, role in TABLE:
+        paths.setdefault(path, {})[method] = endpoint(service, handler, role)
+    return [_route(path, methods) for path, methods in paths.items()]
+
+
+def quick(service: Service) -> dict[tuple[str, int], Any]:
+    """The endpoints of what is asked again and again, by the last part of their paths and the number of parts."""
+    often = {
+        f"{start}/{verb}": (verb, start.count("/") + 2)
+        for start in (MODEL, KEYED)
+        for verb in ("learn", "predict", "step")
+    }
+    return {often[path]: endpoint(service, handler, role) for _, path, handler, role in TABLE if path in often}
+
+
+def _route(path: str, methods: dict[str, Any]) -> Route:
+    async def called(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        found: Response = await methods[method](request)
+        return found
+
+    return Route(path, called, methods=list(methods))

@@ -1,0 +1,181 @@
+"""The routes about models as a whole: create, describe, delete, download, clone, snapshots, challengers, keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from nystream.serve import admin, learning
+from nystream.serve.app import HEADERS, Call, Handler, answered
+from nystream.serve.backup import Backup
+from nystream.serve.form import one_line
+from nystream.serve.models import Entry
+from nystream.serve.parts import Part
+from nystream.serve.refusals import Refusal
+from nystream.serve.settings import checked_key, checked_name
+from nystream.serve.wire import parsed
+
+__all__ = ["TABLE"]
+
+FILE = "application/octet-stream"
+MOST_KEYS = 1000
+
+
+def _entry(call: Call) -> Entry:
+    return call.service.store.models.find(call.path["name"])
+
+
+async def models(call: Call) -> Response:
+    return answered({"models": call.service.listed()})
+
+
+async def create(call: Call) -> Response:
+    name = checked_name(call.path["name"])
+    if call.kind.partition(";")[0].strip().lower() == FILE:
+        model, form = await call.service.aside(_uploaded, call.body)
+        return answered(await call.service.ask(admin.Create(name, {}, learning.fresh(model), form, model)), 201)
+    config = parsed(call.body)
+    await call.service.aside(learning.check, config, call.service.settings.limits.columns)
+    pattern, form = learning.declared(config)
+    return answered(await call.service.ask(admin.Create(name, config, pattern, form)), 201)
+
+
+def _uploaded(content: bytes) -> tuple[Any, Any]:
+    try:
+        model = learning.loaded(content)
+        return model, learning.form_of(model)
+    except ValueError as error:
+        raise Refusal(422, f"the model file cannot be used: {one_line(error)}") from None
+
+
+async def describe(call: Call) -> Response:
+    return answered(call.service.described(_entry(call)))
+
+
+async def history(call: Call) -> Response:
+    return answered(call.service.history(_entry(call)))
+
+
+async def delete(call: Call) -> Response:
+    entry = _entry(call)
+    if call.query.get("confirm") != entry.name:
+        raise Refusal(422, f"to delete the model and all it learnt, add ?confirm={entry.name}")
+    return answered(await call.service.ask(admin.Delete(entry)))
+
+
+async def download(call: Call) -> Response:
+    entry = _entry(call)
+    part: Part | None = entry.champion
+    if "key" in call.path:
+        part = await call.service.part(entry, checked_key(call.path["key"]))
+    if part is None or part.model is None:
+        raise Refusal(409, "the model has learnt nothing yet; there is nothing to download")
+    content = await call.service.aside(_saved, part)
+    headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{entry.name}.nys"'}
+    return Response(content, 200, headers, FILE)
+
+
+def _saved(part: Part) -> bytes:
+    with part.gate.reading():
+        assert part.model is not None
+        model = learning.copied(part.model)
+    return learning.saved(model)
+
+
+async def clone(call: Call) -> Response:
+    found = parsed(call.body)
+    if set(found) != {"name"} or not isinstance(found["name"], str):
+        raise Refusal(422, 'the body has "name", the name of the new model')
+    return answered(await call.service.ask(admin.Clone(_entry(call), checked_name(found["name"]))), 201)
+
+
+async def snapshots(call: Call) -> Response:
+    return answered({"snapshots": [admin.shown(found) for found in _entry(call).snapshots]})
+
+
+async def save(call: Call) -> Response:
+    return answered(await call.service.ask(admin.Save(_entry(call))), 201)
+
+
+async def rollback(call: Call) -> Response:
+    found = parsed(call.body)
+    id = found.get("snapshot")
+    if set(found) != {"snapshot"} or isinstance(id, bool) or not isinstance(id, int):
+        raise Refusal(422, 'the body has "snapshot", the id of one in the list of snapshots')
+    return answered(await call.service.ask(admin.Rollback(_entry(call), id)))
+
+
+async def challengers(call: Call) -> Response:
+    entry = _entry(call)
+    found = [part.described() for part in entry.shadows.values()]
+    return answered({"champion": entry.champion.described(), "challengers": found})
+
+
+async def challenge(call: Call) -> Response:
+    entry, name = _entry(call), checked_name(call.path["challenger"], "challenger")
+    found = parsed(call.body)
+    copy = found.pop("copy", False)
+    if not isinstance(copy, bool) or not set(found) <= {"learner", "settings", "standardize"} or (copy and found):
+        raise Refusal(
+            422, 'a challenger has "learner", "settings" and "standardize"; or "copy": true, and nothing else'
+        )
+    await call.service.aside(learning.check, found, call.service.settings.limits.columns)
+    return answered(await call.service.ask(admin.AddShadow(entry, name, found, copy=copy)), 201)
+
+
+async def withdraw(call: Call) -> Response:
+    return answered(await call.service.ask(admin.RemoveShadow(_entry(call), call.path["challenger"])))
+
+
+async def promote(call: Call) -> Response:
+    return answered(await call.service.ask(admin.Promote(_entry(call), call.path["challenger"])))
+
+
+async def keys(call: Call) -> Response:
+    text = call.query.get("most", "100")
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:9]) <= MOST_KEYS:
+        raise Refusal(422, f"most must be a whole number from 1 to {MOST_KEYS}")
+    return answered(await call.service.ask(admin.Keys(_entry(call), call.query.get("after", "")[:200], int(text))))
+
+
+async def key(call: Call) -> Response:
+    part = await call.service.part(_entry(call), checked_key(call.path["key"]))
+    if part is None:
+        raise Refusal(404, f"the model has no key {call.path['key'][:60]!r}")
+    return answered(part.described())
+
+
+async def delete_key(call: Call) -> Response:
+    entry, name = _entry(call), checked_key(call.path["key"])
+    if call.query.get("confirm") != name:
+        raise Refusal(422, "to delete the model of this key, add ?confirm= and the key")
+    return answered(await call.service.ask(admin.DeleteKey(entry, name)))
+
+
+async def backup(call: Call) -> Response:
+    return answered(await call.service.ask(Backup()), 201)
+
+
+MODEL = "/models/{name}"
+TABLE: list[tuple[str, str, Handler, str | None]] = [
+    ("GET", "/models", models, "read"),
+    ("POST", "/backup", backup, "admin"),
+    ("GET", MODEL, describe, "read"),
+    ("PUT", MODEL, create, "admin"),
+    ("DELETE", MODEL, delete, "admin"),
+    ("GET", f"{MODEL}/history", history, "read"),
+    ("GET", f"{MODEL}/file", download, "read"),
+    ("POST", f"{MODEL}/clone", clone, "admin"),
+    ("GET", f"{MODEL}/snapshots", snapshots, "read"),
+    ("POST", f"{MODEL}/snapshots", save, "admin"),
+    ("POST", f"{MODEL}/rollback", rollback, "admin"),
+    ("GET", f"{MODEL}/challengers", challengers, "read"),
+    ("PUT", f"{MODEL}/challengers/{{challenger}}", challenge, "admin"),
+    ("DELETE", f"{MODEL}/challengers/{{challenger}}", withdraw, "admin"),
+    ("POST", f"{MODEL}/challengers/{{challenger}}/promote", promote, "admin"),
+    ("GET", f"{MODEL}/keys", keys, "read"),
+    ("GET", f"{MODEL}/keys/{{key}}", key, "read"),
+    ("GET", f"{MODEL}/keys/{{key}}/file", download, "read"),
+    ("DELETE", f"{MODEL}/keys/{{key}}", delete_key, "admin"),
+]

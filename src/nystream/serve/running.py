@@ -1,0 +1,127 @@
+"""A server from start to end: lock, recover, listen, and on SIGTERM finish what waits, save, and end with success."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import uvicorn
+import uvloop
+
+from nystream.serve.app import application
+from nystream.serve.folder import Held
+from nystream.serve.routes import quick, routes
+from nystream.serve.service import Service
+from nystream.serve.settings import Settings, is_loopback
+
+__all__ = ["listening", "run", "serve"]
+
+Stopper: TypeAlias = Callable[[], object]
+
+GRACE = 10
+"""Seconds that open connections have to end."""
+SWITCH = 0.001
+"""Seconds that a thread may keep the interpreter while another waits: answers wait for it, so shorter than usual."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn whose end is ours: it would pass a signal on to itself when it has stopped, and not end with 0."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for kind in (signal.SIGTERM, signal.SIGINT):
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(kind, self.ask_to_stop)
+        yield
+
+    def ask_to_stop(self) -> None:
+        """No new connections; event streams end; the others finish."""
+        self._service.bus.close()
+        if self.should_exit:
+            self.force_exit = True
+        self.should_exit = True
+
+
+def run(settings: Settings, *, quiet: bool = False) -> None:
+    """Serve a folder until SIGTERM or SIGINT."""
+    if settings.tokens is None and not is_loopback(settings.host):
+        raise ValueError(
+            f"without --tokens the server listens on this machine alone, and {settings.host} is not; give --tokens FILE"
+        )
+    sys.setswitchinterval(SWITCH)
+    held = Held(settings.folder)
+    try:
+        found = listening(settings.host, settings.port)
+        service = Service(settings)
+        host, port = found.getsockname()[:2]
+        if not quiet:
+            _announce(settings, service, host, port)
+        try:
+            serve(service, found)
+        finally:
+            found.close()
+    finally:
+        held.release()
+
+
+def serve(service: Service, place: socket.socket, started: Callable[[Stopper], None] | None = None) -> None:
+    """Answer on a socket until asked to stop: by a signal, or by what `started` is given, from any thread."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(service, place, started))
+
+
+async def _serve(service: Service, place: socket.socket, started: Callable[[Stopper], None] | None) -> None:
+    service.start()
+    config = uvicorn.Config(
+        application(service, routes(service), quick(service)),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=service.settings.limits.connections,
+        timeout_graceful_shutdown=GRACE,
+        h11_max_incomplete_event_size=65_536,
+    )
+    config.load()
+    server = _Server(config, service)
+    loop = asyncio.get_running_loop()
+    if started is not None:
+        started(lambda: loop.call_soon_threadsafe(server.ask_to_stop))
+    try:
+        await server.serve(sockets=[place])
+    finally:
+        await asyncio.to_thread(service.stop)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 is any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+        found.listen(1024)
+    except OSError as error:
+        found.close()
+        raise OSError(error.errno, f"cannot listen on {host} port {port}: {error.strerror}") from None
+    return found
+
+
+def _announce(settings: Settings, service: Service, host: str, port: int) -> None:
+    shown: Any = f"[{host}]" if ":" in host else host
+    models, events = len(service.store.models), service.replayed
+    print(f"nystream: serving {settings.folder} at http://{shown}:{port}", flush=True)
+    print(f"nystream: {models} models; {events} events learnt again in {service.recovery_seconds:.2f} s", flush=True)
+    if settings.tokens is None:
+        print("nystream: no --tokens: only this machine is served, and anybody on it may do everything", flush=True)

@@ -1,0 +1,297 @@
+"""The server without HTTP: what requests do, awaited in the event loop; threads predict, one other thread writes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+from nystream.model import Model
+from nystream.serve import learning
+from nystream.serve.bus import Bus
+from nystream.serve.commands import Bring, Label, Learn, Remember, Unlearn
+from nystream.serve.form import Form
+from nystream.serve.gate import Gate
+from nystream.serve.metrics import Histogram
+from nystream.serve.models import Entry
+from nystream.serve.parts import Part, dumped, listed
+from nystream.serve.recovery import recover
+from nystream.serve.refusals import Refusal
+from nystream.serve.rows import Batch
+from nystream.serve.settings import Settings
+from nystream.serve.store import Store
+from nystream.serve.tokens import Tokens
+from nystream.serve.webhook import Webhook
+from nystream.serve.wire import Rows
+from nystream.serve.writer import Command, Writer
+
+__all__ = ["Service"]
+
+THREADS = 4
+FEW = 4
+"""Rows that are predicted in the event loop itself, if the model is not being taught at that moment."""
+OLD_MODELS = 4
+"""Snapshots held in memory for predictions with them."""
+
+
+class Service:
+    """One folder, being served."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.tokens = Tokens(settings.tokens)
+        self.webhook = Webhook(settings.webhook)
+        self.store = Store(settings)
+        began = time.perf_counter()
+        self.replayed = recover(self.store)
+        self.recovery_seconds = time.perf_counter() - began
+        self.writer = Writer(self.store, self._answered, self._failed)
+        self.bus = Bus(settings.limits.subscribers, self._tick)
+        self.pool = ThreadPoolExecutor(THREADS, "predict")
+        self.latency = Histogram()
+        self.refused: dict[str, int] = {"bad request": 0, "not allowed": 0}
+        self.ready = False
+        self.began = time.time()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._old: OrderedDict[int, Model] = OrderedDict()
+
+    # -- beginning and end -------------------------------------------------------------------------------------------
+    def start(self) -> None:
+        """In the event loop: begin to take requests."""
+        self._loop = asyncio.get_running_loop()
+        self.writer.start()
+        self.ready = True
+
+    def stop(self) -> None:
+        """Finish what waits, save all, end."""
+        self.ready = False
+        self.writer.close()
+        self.webhook.close()
+        self.pool.shutdown(wait=True, cancel_futures=True)
+
+    def _failed(self) -> None:
+        self.ready = False
+
+    # -- the writer's thread answers ---------------------------------------------------------------------------------
+    def _answered(self, results: list[Any], news: list[Any]) -> None:
+        loop = self._loop
+        if loop is None or (not results and not news):
+            return
+        try:
+            loop.call_soon_threadsafe(self._settle, results, news)
+        except RuntimeError:  # the loop has ended: nobody waits any more
+            return
+
+    def _settle(self, results: list[Any], news: list[Any]) -> None:
+        for future, answer in results:
+            if future.done():  # the client went away
+                continue
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
+        for kind, body in news:
+            self.bus.publish(kind, body)
+            if kind == "alarm":
+                self.webhook.send(body)
+
+    async def ask(self, command: Command) -> Any:
+        """Queue a command for the writer; its answer."""
+        assert self._loop is not None
+        command.future = self._loop.create_future()
+        self.writer.submit(command)
+        return await command.future
+
+    async def aside(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run it in a thread that may wait."""
+        assert self._loop is not None
+        return await self._loop.run_in_executor(self.pool, function, *arguments)
+
+    # -- requests ----------------------------------------------------------------------------------------------------
+    async def learn(
+        self, entry: Entry, key: str | None, rows: Rows, *, step: bool, idempotency: str | None, digest: bytes
+    ) -> bytes:
+        began = time.perf_counter()
+        batch = None
+        if entry.form is not None:
+            batch = self._checked(entry, entry.form, rows)
+        command = Learn(
+            entry,
+            key,
+            idempotency,
+            digest,
+            step=step,
+            table=rows.table,
+            labels=rows.labels,
+            weights=rows.weights,
+            batch=batch,
+        )
+        answer: bytes = await self.ask(command)
+        self.latency.add(time.perf_counter() - began)
+        return answer
+
+    def _checked(self, entry: Entry, form: Form, rows: Rows, *, labelled: bool = True) -> Batch:
+        unknown: list[str] = []
+        labels, weights = (rows.labels, rows.weights) if labelled else (None, None)
+        batch = form.batch(rows.table, labels, weights, unknown.extend, labelled=labelled)
+        if unknown and entry.champion.model is not None:
+            for alarm in entry.champion.watch.unknown(unknown):
+                at = time.time()
+                entry.counts["alarms"] += 1
+                entry.notes = [*entry.notes[-199:], {"at": at, "kind": "alarm", **alarm._asdict()}]
+                body = {"model": entry.name, "at": at, **alarm._asdict()}
+                self.bus.publish("alarm", body)
+                self.webhook.send(body)
+        return batch
+
+    async def predict(
+        self, entry: Entry, key: str | None, rows: Rows, wishes: dict[str, Any], ids: list[str] | None
+    ) -> bytes:
+        """Predictions; with `ids` remembered until their labels come."""
+        form = entry.form
+        if form is None:
+            if ids is not None:
+                raise Refusal(409, "the model has learnt nothing yet: nobody knows what its rows are")
+            return dumped({"predictions": [None] * rows.n, "row": 0})
+        batch = self._checked(entry, form, rows, labelled=False)
+        batch.labels = None
+        model, gate = await self._asked(entry, key, wishes)
+        if batch.n <= FEW and not gate.busy:  # two changes of threads cost more than the prediction
+            found = learning.answer(model, form, batch, wishes, gate)
+        else:
+            found = await self.aside(learning.answer, model, form, batch, wishes, gate)
+        entry.counts["predicted"] += batch.n
+        if ids is None:
+            return dumped(found)
+        found["ids"] = ids
+        found["predictions"] = listed(found["predictions"])
+        batch.predictions = list(found["predictions"])
+        answer: bytes = await self.ask(Remember(entry, key, ids, batch, found))
+        return answer
+
+    async def _asked(self, entry: Entry, key: str | None, wishes: dict[str, Any]) -> tuple[Model, Gate]:
+        """The model that a prediction is asked of: the champion's, a key's, or one of a snapshot."""
+        if wishes.get("snapshot") is not None:
+            if key is not None:
+                raise Refusal(422, "keyed models have no snapshots")
+            return await self._of_snapshot(entry, wishes["snapshot"]), Gate()
+        part = entry.champion if key is None else await self.part(entry, key)
+        if part is None:
+            assert entry.pattern is not None
+            return learning.fresh(entry.pattern), Gate()
+        assert part.model is not None
+        return part.model, part.gate
+
+    async def part(self, entry: Entry, key: str) -> Part | None:
+        """The model of a key, brought into memory where it is not; None where there is none."""
+        found = self.store.keyed.held(entry, key)
+        if found is not None:
+            return found
+        brought: Part | None = await self.ask(Bring(entry, key))
+        return brought
+
+    async def _of_snapshot(self, entry: Entry, id: int) -> Model:
+        found = next((s for s in entry.snapshots if s["id"] == id), None)
+        if found is None:
+            raise Refusal(404, f"the model has no snapshot {id}")
+        model = self._old.pop(id, None)
+        if model is None:
+            try:
+                content = await self.aside((self.store.files / found["file"]).read_bytes)
+            except FileNotFoundError:
+                raise Refusal(404, f"the model has no snapshot {id} any more") from None
+            model = await self.aside(learning.loaded, content)
+        self._old[id] = model
+        while len(self._old) > OLD_MODELS:
+            self._old.popitem(last=False)
+        return model
+
+    async def label(
+        self, entry: Entry, key: str | None, ids: list[str], labels: list[Any], idempotency: str | None, digest: bytes
+    ) -> bytes:
+        answer: bytes = await self.ask(Label(entry, key, idempotency, digest, ids, labels))
+        return answer
+
+    async def unlearn(self, entry: Entry, key: str | None, rows: Rows, idempotency: str | None, digest: bytes) -> bytes:
+        if entry.form is None:
+            raise Refusal(422, "the model has learnt nothing that could be forgotten")
+        batch = self._checked(entry, entry.form, rows)
+        snapshots = bool(rows.options.get("drop_snapshots"))
+        answer: bytes = await self.ask(Unlearn(entry, key, idempotency, digest, batch, snapshots=snapshots))
+        return answer
+
+    # -- what is shown -----------------------------------------------------------------------------------------------
+    def listed(self) -> list[dict[str, Any]]:
+        """All models, a few numbers of each."""
+        found = []
+        for entry in self.store.models:
+            part = entry.champion
+            reading = part.meter.reading() if part.model is not None else {}
+            found.append(
+                {
+                    "name": entry.name,
+                    "learner": entry.config.get("learner") or "auto",
+                    "task": entry.form.task if entry.form else entry.config.get("task"),
+                    "rows": part.model.n_seen if part.model is not None else 0,
+                    "error": reading.get("error"),
+                    "window": reading.get("window"),
+                    "window_mean": reading.get("window_mean"),
+                    "window_last": reading.get("window_last"),
+                    "measure": reading.get("measure"),
+                    "rows_per_second": part.rate.value,
+                    "bytes": part.bytes,
+                    "challengers": len(entry.shadows),
+                    "keys": entry.keys,
+                    "open_labels": entry.waiting,
+                    "alarms": len(part.watch.raised) if part.model is not None else 0,
+                    "created": entry.created,
+                }
+            )
+        return found
+
+    def _tick(self) -> dict[str, Any]:
+        return {"at": time.time(), "queue": self.writer.depth, "event": self.store.log.seq, "models": self.listed()}
+
+    def described(self, entry: Entry) -> dict[str, Any]:
+        """One model: its columns, its champion and challengers, its counts, its last rows and notes."""
+        form = entry.form
+        schema: dict[str, Any] | None = None
+        if form is not None:
+            schema = {"columns": form.schema.columns, "target": form.schema.target, "task": form.task}
+            schema["outputs"] = form.outputs
+        relied = learning.relied_on(entry.champion.model) if entry.champion.model is not None else {}
+        return {
+            "name": entry.name,
+            "created": entry.created,
+            "config": entry.config,
+            "schema": schema,
+            "champion": entry.champion.described(),
+            "challengers": [part.described() for part in entry.shadows.values()],
+            "relied_on": relied,
+            "last_rows": entry.champion.last_rows(),
+            "notes": entry.notes,
+            "snapshots": len(entry.snapshots),
+            "keys": entry.keys,
+            "open_labels": entry.waiting,
+            "counts": entry.counts,
+        }
+
+    def history(self, entry: Entry) -> dict[str, Any]:
+        """The time lines of the champion and the challengers, and the marks on them."""
+        parts = [part for part in entry.parts if part.model is not None]
+        return {
+            "name": entry.name,
+            "champion": entry.champion.name,
+            "measure": parts[0].meter.reading()["measure"] if parts else None,
+            "parts": {part.name: part.meter.timeline() for part in parts},
+            "notes": entry.notes,
+        }
+
+
+def new_ids(count: int) -> list[str]:
+    """Ids for predictions of callers that have none of their own."""
+    return [uuid4().hex for _ in range(count)]

@@ -1,0 +1,59 @@
+"""Snapshot files: written whole or not at all, and kept by age."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from nystream.serve.settings import Retention
+
+__all__ = ["durably_written", "no_room", "surplus"]
+
+HOUR, DAY = 3600.0, 86400.0
+
+
+def durably_written(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole after any crash, or not at all. OSError: it is not there."""
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def no_room(error: OSError) -> bool:
+    """Whether a write failed because the disk, or a quota on it, is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def surplus(times: Iterable[tuple[int, float]], now: float, keep: Retention) -> list[int]:
+    """Of snapshots (id, time) those that need not be kept.
+
+    All of the last `keep.all_for` seconds stay, then the first of each hour, then the first of each day. The newest
+    always stays.
+    """
+    ordered = sorted(times, key=lambda pair: pair[1])
+    seen: set[tuple[float, int]] = set()
+    drop = []
+    for id, at in ordered[:-1]:
+        age = now - at
+        if age <= keep.all_for:
+            continue
+        unit = HOUR if age <= keep.hourly_for else DAY
+        place = (unit, int(at // unit))
+        if age > keep.daily_for or place in seen:
+            drop.append(id)
+        seen.add(place)
+    return drop

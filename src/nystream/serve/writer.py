@@ -1,0 +1,267 @@
+"""The one thread that writes: takes what waits, one transaction, one sync, applies it in order, one wake-up for all.
+
+A request that is answered with success is on the disk. When there is no room for a transaction nothing of it happens,
+and its requests are refused with 507. When the disk fails the process ends: after a failed sync nobody knows what is on
+the disk until the log is opened again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from nystream.serve.checkpoints import Checkpoints
+from nystream.serve.log import Broken, Full
+from nystream.serve.metrics import Histogram
+from nystream.serve.refusals import Refusal
+from nystream.serve.store import Store
+
+__all__ = ["Command", "Writer"]
+
+GROUP = 256
+"""Requests in one transaction, at most."""
+TURN = 0.05
+"""Seconds between looks at which models should be saved."""
+NO_ROOM = "there is no room on the disk (or in the log's limit); nothing was learnt, predictions go on"
+logger = logging.getLogger("nystream.serve")
+
+
+class Command:
+    """Something that the writer's thread is asked to do.
+
+    `prepare` checks and writes into the transaction that is open, or raises Refusal having written nothing; `apply`,
+    after the commit, changes what memory holds and gives the answer. One that is `alone` sees all before it applied.
+    """
+
+    alone = False
+    size = 0
+    """Bytes that it holds while it waits."""
+    future: Any = None
+
+    def prepare(self, store: Store) -> None:
+        """Check and write."""
+
+    def apply(self, store: Store) -> Any:
+        """Do it; the answer."""
+
+    def undo(self, store: Store) -> None:
+        """The transaction did not come about."""
+
+    def execute(self, writer: Writer) -> Any:
+        """Of one that is alone: all of it, with transactions of its own where it needs several."""
+        with writer.store.log.transaction():
+            writer.store.write_pending(time.time())
+            self.prepare(writer.store)
+        writer.store.pending_written()
+        return self.apply(writer.store)
+
+
+class Writer:
+    """A bounded queue and the thread that empties it.
+
+    Parameters
+    ----------
+    answer : callable
+        Given, once per group, a list of (future, answer or exception) and news for the event stream; called in the
+        writer's thread.
+    fail : callable
+        Called when the disk failed, before the process ends.
+    """
+
+    def __init__(self, store: Store, answer: Callable[[list[Any], list[Any]], None], fail: Callable[[], None]) -> None:
+        self.store = store
+        self._answer, self._fail = answer, fail
+        self._queue: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self.checkpoints = Checkpoints(store, self._saved_aside)
+        self.commits = Histogram()
+        self.refused = {"full queue": 0, "full disk": 0}
+        self.closing = False
+        self._next_turn = 0.0
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def depth(self) -> int:
+        """Requests that wait."""
+        return self._queue.qsize()
+
+    def submit(self, command: Command) -> None:
+        """Queue it, or refuse because too much waits already."""
+        limits = self.store.settings.limits
+        if self.closing:
+            raise Refusal(503, "the server is stopping", {"Retry-After": "5"})
+        if self._queue.qsize() >= limits.queue or self._bytes + command.size > limits.queue_bytes:
+            self.refused["full queue"] += 1
+            raise Refusal(429, "too many requests wait to be learnt; try again in a second", {"Retry-After": "1"})
+        with self._lock:
+            self._bytes += command.size
+        self._queue.put(command)
+
+    def _saved_aside(self, *found: Any) -> None:
+        command = Finished(self, found)
+        self._queue.put(command)
+
+    def close(self) -> None:
+        """Finish what waits, save everything, and end."""
+        self.closing = True
+        self._queue.put(None)
+        self._thread.join()
+
+    # -- the thread ----------------------------------------------------------------------------------------------------
+    def _run(self) -> None:
+        try:
+            held: Command | None = None
+            while True:
+                batch, held, stop = self._take(held)
+                if batch:
+                    self._group(batch)
+                if held is not None:
+                    self._single(held)
+                    held = None
+                self._between()
+                if stop:
+                    self._last()
+                    return
+        except BaseException as error:
+            self._die(error)
+
+    def _take(self, held: Command | None) -> tuple[list[Command], Command | None, bool]:
+        """What waits, up to one that must be alone; whether the end was asked for."""
+        batch: list[Command] = []
+        try:
+            command = self._queue.get(timeout=1.0)
+            while True:
+                if command is None:
+                    return batch, held, True
+                with self._lock:
+                    self._bytes -= command.size
+                if command.alone:
+                    return batch, command, False
+                batch.append(command)
+                if len(batch) >= GROUP:
+                    break
+                command = self._queue.get_nowait()
+        except queue.Empty:
+            pass
+        return batch, held, False
+
+    def _group(self, batch: list[Command]) -> None:
+        store = self.store
+        results: list[tuple[Any, Any]] = []
+        ready: list[Command] = []
+        if store.settings.acknowledge_early:
+            self._answer([(command.future, b'{"event": 0}') for command in batch], [])
+        try:
+            with store.log.transaction():
+                store.write_pending(time.time())
+                for command in batch:
+                    try:
+                        command.prepare(store)
+                        ready.append(command)
+                    except Refusal as refusal:
+                        results.append((command.future, refusal))
+        except Full:
+            for command in reversed(ready):
+                command.undo(store)
+            self.refused["full disk"] += len(batch)
+            done = {id(future) for future, _ in results}
+            results += [(c.future, Refusal(507, NO_ROOM)) for c in batch if id(c.future) not in done]
+            self._tell(results)
+            return
+        store.pending_written()
+        self.commits.add(store.log.commit_seconds)
+        for command in ready:
+            results.append((command.future, self._applied(command)))
+        self._tell(results)
+
+    def _applied(self, command: Command) -> Any:
+        try:
+            return command.apply(self.store)
+        except Refusal as refusal:
+            return refusal
+        except (Broken, OSError, sqlite3.Error, MemoryError):
+            raise
+        except Exception:
+            logger.exception("a command failed after its commit")
+            return Refusal(500, "the server failed to do this; its log has the reason")
+
+    def _single(self, command: Command) -> None:
+        answer: Any
+        try:
+            answer = command.execute(self)
+        except Refusal as refusal:
+            answer = refusal
+        except Full:
+            command.undo(self.store)
+            self.refused["full disk"] += 1
+            answer = Refusal(507, NO_ROOM)
+        self._tell([(command.future, answer)])
+
+    def _tell(self, results: list[tuple[Any, Any]]) -> None:
+        news, self.store.news = self.store.news, []
+        self._answer([found for found in results if found[0] is not None], news)
+
+    def _between(self) -> None:
+        now = time.monotonic()
+        self.store.keyed.shrink()
+        if now < self._next_turn:
+            return
+        try:
+            self.checkpoints.take_turn()
+        except Full:
+            self.refused["full disk"] += 1
+            self.checkpoints._not_before = time.time() + 5.0
+        self._next_turn = time.monotonic() + TURN
+
+    def _last(self) -> None:
+        """Everything is learnt; leave snapshots behind, so that the next start has nothing to repeat."""
+        self.checkpoints.close()
+        try:
+            while True:  # snapshots that were written aside
+                command = self._queue.get_nowait()
+                if isinstance(command, Finished):
+                    command.execute(self)
+        except queue.Empty:
+            pass
+        for entry in self.store.models:
+            try:
+                if any(part.dirty for part in entry.parts) or self.store.keyed.dirty(entry):
+                    self.checkpoints.save(entry, at_once=True)
+            except Full:
+                break
+        try:
+            with self.store.log.transaction():
+                self.store.write_pending(time.time())
+            self.store.pending_written()
+        except Full:
+            logger.warning("no room to write the last answers; a restart repeats a few events")
+        self.store.log.close()
+
+    def _die(self, error: BaseException) -> None:
+        """The disk failed, or we did: be not ready, then be gone; a restart finds all that was acknowledged."""
+        logger.critical("the writer stopped, the server ends: %s", error, exc_info=error)
+        self._fail()
+        time.sleep(0.2)  # for one look at /readyz
+        os._exit(3)
+
+
+class Finished(Command):
+    """A large snapshot has been written by the other thread."""
+
+    alone = True
+
+    def __init__(self, writer: Writer, found: tuple[Any, ...]) -> None:
+        self._found = found
+
+    def execute(self, writer: Writer) -> Any:
+        writer.checkpoints.finished(*self._found)

@@ -1,0 +1,180 @@
+"""The Python client and `nystream push`."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("httpx")
+pa = pytest.importorskip("pyarrow")
+
+import nystream
+from nystream.client import AsyncClient, Client, Refused
+from nystream.client.blocks import body
+from nystream.serve import learning
+from serving import CONFIG, Running
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with Running(tmp_path_factory.mktemp("serve")) as running:
+        yield running
+
+
+def examples(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return {"a": X[:, 0], "b": X[:, 1]}, X, np.sin(X[:, 0]) + X[:, 1]
+
+
+def test_a_remote_model_is_used_as_a_local_one(server, tmp_path):
+    columns, X, y = examples(300)
+    local = learning.declared(CONFIG)[0]
+    with nystream.Client(server.url) as client:
+        model = client.model("remote")
+        model.create(CONFIG)
+        assert client.names() == ["remote"]
+        p = model.step({"a": 1.0, "b": 2.0}, 3.0)
+        assert p == local.step({"a": 1.0, "b": 2.0}, 3.0)
+        np.testing.assert_allclose(model.run(columns, y), local.run(X, y), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(model.predict(X[:5]), local.predict(X[:5]), rtol=1e-9, atol=1e-12)
+        assert model.learn(pa.table(columns), y) == 601
+        answer = model.ask({"a": 0.0, "b": 1.0}, remember=True)
+        assert model.label(answer["ids"][0], 1.0) == 602
+        assert model.describe()["open_labels"] == 0
+        model.download(tmp_path / "m.nys")
+        assert nystream.load(tmp_path / "m.nys").n_seen == 602
+        client.model("again").create(file=tmp_path / "m.nys")
+        assert client.model("again").describe()["champion"]["rows"] == 602
+        keyed = client.model("remote", key="a machine: 7?")
+        assert keyed.learn(columns, y) == 300
+        with pytest.raises(ValueError, match="slash"):
+            client.model("remote", key="a/b")
+        with pytest.raises(Refused, match="row 0: column 'a' is 'x'") as refusal:
+            model.step({"a": "x", "b": 1.0}, 1.0)
+        assert refusal.value.status == 422
+
+
+def test_classes_come_back_by_name(server):
+    columns, X, y = examples(200)
+    names = np.where(y > 0, "up", "down")
+    with Client(server.url) as client:
+        model = client.model("classes")
+        model.create()
+        found = model.run(columns, names)
+        assert found[0] is None
+        assert np.mean(found[100:] == names[100:]) > 0.8
+        assert set(model.predict(X[:10])) <= {"up", "down"}
+
+
+def test_the_asynchronous_client_does_the_same(server):
+    columns, _, y = examples(120)
+
+    async def use():
+        async with AsyncClient(server.url) as client:
+            model = client.model("awaited")
+            await model.create(CONFIG)
+            first = await model.step({"a": 1.0, "b": 2.0}, 3.0)
+            predictions = await model.run(columns, y)
+            row = await model.learn(columns, y)
+            answer = await model.ask({"a": 0.0, "b": 1.0}, ids=["mine"])
+            row = await model.label("mine", 2.0)
+            return first, predictions, row, answer["ids"], await model.predict(columns), await client.models()
+
+    first, predictions, row, ids, asked, models = asyncio.run(use())
+    assert (first, row, ids) == (0.0, 242, ["mine"])
+    assert predictions.shape == asked.shape == (120,)
+    assert "awaited" in [found["name"] for found in models]
+
+
+class Broken:
+    """Passes one request on to a server and drops the answer: the client cannot know that it was learnt."""
+
+    def __init__(self, port):
+        self.port, self.dropped = port, 0
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while True:
+            try:
+                client, _ = self.socket.accept()
+            except OSError:
+                return
+            with client, socket.create_connection(("127.0.0.1", self.port)) as server:
+                client.settimeout(0.3)
+                server.settimeout(5)
+                try:
+                    while True:
+                        server.sendall(client.recv(65536))
+                except OSError:
+                    pass
+                answer = server.recv(65536)
+                if self.dropped < 1:
+                    self.dropped += 1
+                else:
+                    client.sendall(answer)
+
+    def close(self):
+        self.socket.close()
+
+
+def test_an_answer_that_got_lost_is_asked_for_again_and_learnt_once(server):
+    with Client(server.url) as client:
+        client.model("lossy").create(CONFIG)
+    proxy = Broken(server.port)
+    try:
+        with Client(proxy.url) as client:
+            assert client.model("lossy").send([{"a": 1.0, "b": 2.0}], [1.0])["row"] == 1
+    finally:
+        proxy.close()
+    assert proxy.dropped == 1
+
+
+def test_a_server_that_is_not_there_is_told():
+    with Client("http://127.0.0.1:9", attempts=2) as client, pytest.raises(ConnectionError, match=r"127\.0\.0\.1:9"):
+        client.models()
+
+
+def test_many_rows_go_as_arrow_and_few_as_json():
+    columns, X, y = examples(150)
+    assert body(columns, y).kind == "application/vnd.apache.arrow.stream"
+    assert body(columns, y).query == {"label": "label"}
+    assert body({**columns, "label": y}, y, np.ones(150)).query == {"label": "_label", "weight": "weight"}
+    few = body([{"a": float("nan"), "b": "x"}], [None])
+    assert few.content == b'{"rows": [{"a": null, "b": "x"}], "labels": [null]}'
+    assert body(X[:3]).kind == "application/json"
+
+
+def test_push_sends_a_file_and_prints_predictions(server, tmp_path):
+    _, X, y = examples(40)
+    file = tmp_path / "rows.csv"
+    file.write_text(
+        "a,b,y\n" + "".join(f"{a!r},{b!r},{t!r}\n" for (a, b), t in zip(X.tolist(), y.tolist(), strict=True))
+    )
+    command = [sys.executable, "-m", "nystream.cli.main", "push"]
+    done = subprocess.run(
+        [*command, str(file), f"{server.url}/pushed", "--block", "16", "-p"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 40
+    assert "40 rows" in done.stderr
+    assert "pushed has learnt 40 rows" in done.stderr
+    found = server.call("GET", "/models/pushed")[1]
+    assert found["schema"]["columns"] == {"a": "number", "b": "number"}
+    wrong = subprocess.run([*command, str(file), "nowhere"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2
+    assert "is no URL/NAME" in wrong.stderr

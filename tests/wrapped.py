@@ -6,6 +6,7 @@ import numpy as np
 
 from nystream import Classifier, Standardized, Thresholded
 from nystream.compose.probabilities import Brier
+from nystream.compose.targets import StandardizedTarget
 from nystream.compose.thresholded import best_threshold
 from nystream.scaling import RunningScale
 
@@ -74,6 +75,34 @@ class Scaled:
 
     def ask(self, ability, Q):
         return self.inside.ask(ability, self.scale.scaled(Q))
+
+
+class Unit:
+    """`StandardizedTarget`: the learner gets targets scaled by those up to them; answers are in the targets' unit."""
+
+    def __init__(self, inside):
+        self.inside, self.pattern = inside, StandardizedTarget(inside.pattern)
+
+    def run(self, X, Y):
+        scale = RunningScale()
+        scale.start(1)
+        self.mean, self.deviation = Y.mean(), Y.std()
+        return self.inside.run(X, scale(Y[:, None])[:, 0])
+
+    def can(self, ability):
+        lost = ("merge", "unlearn", "add_outputs", "regret", "regret_bound")
+        return ability not in lost and self.inside.can(ability)
+
+    def predict(self, Q):
+        return self.mean + self.deviation * self.inside.predict(Q)
+
+    def ask(self, ability, Q):
+        answer = self.inside.ask(ability, Q)
+        if ability == "predict_interval":
+            return tuple(self.mean + self.deviation * end for end in answer)
+        if ability in ("predict_quantile", "averaged"):
+            return self.mean + self.deviation * answer
+        return self.deviation * answer if ability == "std" else answer
 
 
 class Shifted:
@@ -172,6 +201,8 @@ WRAPPERS = {
     "thresholded": (Shifted,),
     "thresholded by hand": (ByHand,),
     "classifier": (Classes,),
+    "standardized target": (Unit,),
+    "standardized, and its target": (Unit, Scaled),
     "standardized standardized": (Scaled, Scaled),
     "standardized thresholded": (Shifted, Scaled),
     "thresholded standardized": (Scaled, Shifted),

@@ -64,6 +64,9 @@ class StandardizedTarget(Wrapper):
         spread = super().std(X)
         return spread * self._moments[1] if self.d_ and spread.ndim == 2 else spread * self._scale
 
+    def explain_row(self, row: Any) -> dict[str, float]:
+        return {name: self._scale * share for name, share in super().explain_row(row).items()}
+
     @property
     def _moments(self) -> tuple[Array, Array]:
         """Mean and deviation (K,) of the targets so far."""

@@ -206,7 +206,10 @@ class Model(Changing):
         return X
 
     def _run(self, rows: Any, y: Any, weights: Any) -> Scores:
-        table = rows if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf" else read(rows)
+        plain = isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf"
+        if self.schema_ is not None and y is not None and not isinstance(y, str):
+            plain = plain or self.schema_.matrix(rows) is not None  # a dict without doubt, whose label is apart
+        table = rows if plain else read(rows)
         if isinstance(y, str):
             y = self._named(table, y)
         elif y is None:
@@ -316,7 +319,7 @@ class Model(Changing):
         if learner is None or schema is None or not learner.d_ or self.class_weight is not None:
             return None
         if type(row) is dict:
-            x = schema.row(row) if schema.numeric else None
+            x = schema.row(row)
         else:
             x = row if is_clean_row(row, learner.d_) and type(self.encoder_) is Plain else None
         if x is None:

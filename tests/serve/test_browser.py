@@ -196,12 +196,15 @@ def test_a_row_of_every_kind_can_be_tried(visit, server):
     levels = page.locator("#try datalist option").evaluate_all("(all) => all.map((one) => one.value).sort()")
     assert levels == ["rain", "sun"]
     row = {"temp": 1.5, "open": True, "sky": "rain", "when": "2024-05-03T10:30:15", "words": "other words"}
-    expected = server.post("/models/kinds/predict", {"row": row, "probabilities": True})
+    asked = {"row": row, "probabilities": True, "explain": True}
+    expected = server.post("/models/kinds/predict", asked)
     with page.expect_request("**/predict") as sent:
         page.get_by_role("button", name="Predict").click()
-    assert sent.value.post_data_json == {"row": row, "probabilities": True}
+    assert sent.value.post_data_json == asked
     shown(page, "#try-answer .big", expected["predictions"][0])
     shown(page, "#try-answer .bars", f"{100 * max(expected['probabilities'][0]):.1f}%")
+    reasons = page.locator("#try-answer .bars").last.locator(".name").all_inner_texts()
+    assert sorted(reasons) == sorted(kinds)
     assert server.call("GET", "/models/kinds")[1]["champion"]["rows"] == 60
     page.get_by_label("temp").fill("")
     page.get_by_role("button", name="Fill in the last row").click()

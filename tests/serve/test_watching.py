@@ -226,6 +226,17 @@ def test_alarms_reach_the_stream_the_metrics_and_the_webhook(tmp_path):
         assert {body["cause"] for body in receiver.bodies} >= {"constant", "label", "error", "unknown column"}
 
 
+def test_the_importance_of_columns_is_worked_out_when_asked_for(server):
+    server.create("m")
+    assert server.call("GET", "/models/m/importance")[0] == 409
+    learn(server, "/models/m", 200)
+    status, found = server.call("GET", "/models/m/importance")
+    assert (status, found["row"]) == (200, 200)
+    assert found["importance"].keys() == {"a", "b"}
+    assert sum(found["importance"].values()) == pytest.approx(1)
+    assert learn(server, "/models/m", 1)["row"] == 201
+
+
 def test_a_listener_may_hear_of_one_model_alone(server):
     for name in ("mine", "other"):
         server.create(name, {**CONFIG, "alarm_error": 50.0})

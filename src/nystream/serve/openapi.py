@@ -180,6 +180,7 @@ def _paths() -> dict[str, dict[str, Any]]:
             "delete": _operation("Delete a model and all it learnt", "admin", more=confirm),
         },
         f"{model}/history": {"get": _operation("Errors, baselines and weights over time", "read")},
+        f"{model}/importance": {"get": _operation("Shares of the columns in what is predicted now", "read")},
         f"{model}/file": {"get": _operation("Download", "read", kind="application/octet-stream")},
         f"{model}/clone": {
             "post": _operation(

@@ -19,6 +19,7 @@ ASSETS = {
     "icon.svg": "image/svg+xml",
     "api.js": "text/javascript",
     "chart.js": "text/javascript",
+    "columns.js": "text/javascript",
     "last.js": "text/javascript",
     "models.js": "text/javascript",
     "shown.js": "text/javascript",

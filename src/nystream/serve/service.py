@@ -14,7 +14,7 @@ from nystream.model import Model
 from nystream.serve import learning
 from nystream.serve.bus import Bus
 from nystream.serve.commands import Bring, Label, Learn, Remember, Unlearn
-from nystream.serve.form import Form
+from nystream.serve.form import Form, one_line
 from nystream.serve.gate import Gate
 from nystream.serve.metrics import Histogram
 from nystream.serve.models import Entry
@@ -58,6 +58,7 @@ class Service:
         self.began = time.time()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._old: OrderedDict[int, Model] = OrderedDict()
+        self._weighing = False
 
     # -- beginning and end -------------------------------------------------------------------------------------------
     def start(self) -> None:
@@ -289,6 +290,22 @@ class Service:
             "counts": entry.counts,
         }
 
+    async def importance(self, entry: Entry) -> dict[str, Any]:
+        """Shares of the columns in what the champion predicts now. One at a time: it takes thousands of predictions."""
+        part = entry.champion
+        if part.model is None or not part.model.n_seen or not part.model.can("importance"):
+            raise Refusal(409, "the model has learnt nothing yet, or its learner cannot tell columns apart")
+        if self._weighing:
+            raise Refusal(
+                429, "the importance of columns is being worked out for somebody; ask again", {"Retry-After": "2"}
+            )
+        self._weighing = True
+        try:
+            found: dict[str, Any] = await self.aside(_weighed, part)
+            return found
+        finally:
+            self._weighing = False
+
     def history(self, entry: Entry) -> dict[str, Any]:
         """The time lines of the champion and the challengers, and the marks on them."""
         parts = [part for part in entry.parts if part.model is not None]
@@ -299,6 +316,18 @@ class Service:
             "parts": {part.name: part.meter.timeline() for part in parts},
             "notes": entry.notes,
         }
+
+
+def _weighed(part: Part) -> dict[str, Any]:
+    """On a copy, so that the model goes on learning meanwhile."""
+    with part.gate.reading():
+        assert part.model is not None
+        model = learning.copied(part.model)
+    try:
+        shares = model.importance()
+    except ValueError as error:  # too early
+        raise Refusal(409, one_line(error)) from None
+    return {"row": model.n_seen, "importance": {name: float(share) for name, share in shares.items()}}
 
 
 def new_ids(count: int) -> list[str]:

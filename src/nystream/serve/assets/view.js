@@ -17,6 +17,7 @@ import {
   share,
   when,
 } from "./shown.js";
+import { showColumns } from "./columns.js";
 import { lastRows } from "./last.js";
 import { describeNote, errorLines, shareLines } from "./timeline.js";
 import { offer } from "./try.js";
@@ -186,12 +187,11 @@ function showHistory() {
   if (!line) return;
   spark(by("rate-spark"), line.rows_per_second);
   spark(by("memory-spark"), line.bytes);
-  const known = ["weights", "importance"].filter((one) => line.relied_on[one]);
-  by("relied-kind").hidden = known.length < 2;
-  if (!known.includes(kind)) kind = known[0] ?? "weights";
-  const given = shareLines(line, kind);
-  by("relied-none").hidden = Boolean(given);
+  const given = kind === "weights" ? shareLines(line, "weights") : null;
+  by("relied-kind").hidden = !described?.champion.abilities.includes("importance");
+  by("relied-none").hidden = kind !== "weights" || Boolean(given);
   by("relied").hidden = !given;
+  by("columns").hidden = kind === "weights";
   if (given) {
     charts.relied ??= new Chart(by("relied"), "What the prediction relies on, over the rows", {
       height: 240,
@@ -362,6 +362,7 @@ async function begin() {
     button.onclick = () => {
       kind = button.dataset.kind;
       for (const other of by("relied-kind").children) other.setAttribute("aria-pressed", String(other === button));
+      if (kind === "importance") attempt(() => showColumns(name));
       showHistory();
     };
   }

@@ -139,7 +139,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any, reset: bool) -> Any:
         """Rows as scikit-learn checks them; or, of a frame with categories, times or text, its table."""
-        table = _other_than_numbers(X) if reset else None if self.model_.schema_.numeric else read(X)
+        table = _other_than_numbers(X) if reset else None if self._numeric else read(X)
         if table is None:
             return validate_data(self, X, reset=reset, **self._numbers)
         if reset:
@@ -155,7 +155,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
         Labels of which some are missing come as a list with None in their places.
         """
         there = _there(y) if partly else None
-        tabular = _other_than_numbers(X) is not None if reset else not self.model_.schema_.numeric
+        tabular = _other_than_numbers(X) is not None if reset else not self._numeric
         if not tabular and (there is None or there.all()):
             X, y = validate_data(self, X, y, reset=reset, **self._numbers, **self._target)
         else:
@@ -179,6 +179,12 @@ class Online(BaseEstimator):  # type: ignore[misc]
     def _clean(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
         return self._rows(X, reset=False)
+
+    @property
+    def _numeric(self) -> bool:
+        """Whether the model has learnt numbers and booleans alone."""
+        schema = self.model_.schema_
+        return schema is None or schema.numeric
 
     @property
     def _missing(self) -> bool:

@@ -142,13 +142,14 @@ def test_a_late_class_adds_columns_where_the_learner_can_be_widened():
     y = np.minimum(classes_of(y), np.repeat([1, 3], 75)).astype(float)
     wide = Encoded(Auto(recipe=SMALL, task="classification"), KINDS, experts=True)
     fixed = Encoded(Classifier(LINEAR.clone()), KINDS, experts=True)
-    for model, columns in ((wide, 13 - 1 + 3 * 3 + 2 * 4), (fixed, 13 - 1 + 3 * 1 + 2 * 2)):
+    for model, columns in ((wide, 13 - 1 + 3 * 3 + 2 * 4), (fixed, 13 - 1 + 3 * 1 + 2 * 1)):
         P = model.run(content, y)
         assert P.shape == (150, 4)
         assert np.isneginf(P[:75, 2:]).all()
-        assert len(model.layout_) == model.learner_.d_
+        layout = model.translator_.layout_
+        assert len(layout) == model.learner_.d_
         assert np.isfinite(model.predict(content)).all()
-        assert len(set(model.layout_)) == len(model.layout_)
+        assert len(set(layout)) == len(layout)
         assert model.learner_.d_ == columns - 2
 
 
@@ -163,7 +164,7 @@ def test_frames_dicts_matrices_and_typed_columns_are_rows():
     assert_array_equal(Encoded(LINEAR.clone()).run(matrix, y), Encoded(LINEAR.clone()).run(numbers, y))
     told = Encoded(LINEAR.clone())
     told.run(content, y)
-    assert told.encoder_.kinds_ == {**KINDS, "note": "category"}
+    assert told.translator_.encoder_.kinds_ == {**KINDS, "note": "category"}
 
 
 def test_columns_are_matched_by_name_and_absent_ones_are_missing():

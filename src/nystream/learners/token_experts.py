@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream.encoding import Encoding
 from nystream.learners.gaussian_filter import GaussianFilter
 from nystream.learners.sparse_linear import SparseLinear
 from nystream.params import Params, at_least
+from nystream.sparse_rows import SparseRows
 from nystream.types import Array
 
 __all__ = ["TokenExperts"]
@@ -48,18 +48,22 @@ class TokenExperts(Params):
 
     @property
     def names(self) -> list[str]:
-        """What each of the experts is called."""
+        """Keys of the experts, in the order of what they say."""
         return [*(f"descent, rate {rate:g}" for rate in RATES), "descent", "filter"]
 
-    def predict(self, rows: Encoding) -> Array:
-        """(n, experts, K), pure."""
-        pooled, apart = self.descent_.predict_apart(rows.plain)
-        return self._together(apart, pooled, self.filter_.predict_rows(rows.tokens))
+    def predict(self, plain: SparseRows, tokens: SparseRows) -> Array:
+        """(n, experts, K) for rows without pairs and with them, pure."""
+        pooled, apart = self.descent_.predict_apart(plain)
+        return self._together(apart, pooled, self.filter_.predict_rows(tokens))
 
-    def run(self, rows: Encoding, Y: Array, weights: Array | None = None) -> Array:
+    def run(self, plain: SparseRows, tokens: SparseRows, Y: Array, weights: Array | None = None) -> Array:
         """The same, each row before its label in Y (n, K) or (n, 1) is learnt. Classes are known, weights above 0."""
-        pooled, apart = self.descent_.run_apart(rows.plain, Y, weights)
-        return self._together(apart, pooled, self.filter_.run_rows(rows.tokens, Y, weights))
+        pooled, apart = self.descent_.run_apart(plain, Y, weights)
+        return self._together(apart, pooled, self.filter_.run_rows(tokens, Y, weights))
+
+    def check(self, rows: SparseRows) -> None:
+        """Refuse values that are too large, before anything is learnt."""
+        self.descent_._check(rows, len(rows))
 
     def grow(self, outputs: int) -> None:
         """Make room for classes that appear late."""

@@ -11,7 +11,6 @@ import numpy as np
 
 from nystream._core.inputs import is_clean_row
 from nystream.auto.learner import Auto
-from nystream.compose.encoded import Encoded
 from nystream.inputs import as_weights
 from nystream.learners.base import Learner
 from nystream.model.changing import Changing
@@ -365,7 +364,7 @@ class Model(Changing):
         """The learner that was chosen, or the default one for columns of these kinds."""
         if self.learner is not None:
             return self.learner
-        return Auto() if schema is None or schema.numeric else Encoded(Auto(), experts=True)
+        return Auto()
 
     def _fresh(self, task: str) -> Learner:
         schema = self.schema_ or self.schema

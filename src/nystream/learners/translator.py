@@ -1,0 +1,210 @@
+"""Rows of tables, or sparse rows, as numbers for a learner of dense rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nystream.encoding import Encoder, Encoding
+from nystream.learners.token_experts import TokenExperts
+from nystream.params import Params, at_least
+from nystream.sparse_rows import SparseRows
+from nystream.types import Array
+
+__all__ = ["Translated", "Translator"]
+
+COLUMNS = ("descent", "filter")
+"""Sparse experts whose answers are dense columns."""
+MOST_CLASSES = 9
+"""Classes, the first ones, whose scores are dense columns."""
+SURE = 10.0
+"""Scores of classes beyond count as this."""
+TITLES = {"descent": "linear in levels, words and bins", "filter": "linear in those and pairs of levels, filtered"}
+SPARSE_TITLES = {"descent": "linear in the sparse columns", "filter": "linear in the sparse columns, filtered"}
+"""For people: what the experts are, on tables and on sparse rows."""
+
+
+class Translated(NamedTuple):
+    """What rows became."""
+
+    dense: Array
+    """(n, D)"""
+    said: Array
+    """(n, E, C) answers of the sparse experts: labels, or scores of classes (C = 1 for two: that of class 1)."""
+
+
+class Translator(Params):
+    """Typed columns, or sparse rows, become dense numbers and answers of linear models of sparse rows.
+
+    Dense are the numbers of the encoder (`nystream.encoding.Encoder`; sparse rows have none) and what the pool of
+    descents and the filter say (`TokenExperts`); apart from them come the answers of the descent at each rate and of
+    the filter, for whoever combines experts. Every row is translated before its label is learnt.
+
+    Parameters
+    ----------
+    classes : bool
+        Whether labels are numbers of classes.
+    experts : bool, default True
+        Whether there are sparse experts at all.
+    encoder : Encoder, optional
+        The pattern of the encoder, with other sizes than the default ones.
+    max_bytes : int, default 2^25
+        Of the tables of the experts.
+    """
+
+    encoder_: Encoder | None
+    """None where rows are sparse."""
+    experts_: TokenExperts | None
+    outputs_: int
+    layout_: list[str]
+    """The dense columns by name: those that came later are last."""
+
+    def __init__(
+        self, classes: bool, *, experts: bool = True, encoder: Encoder | None = None, max_bytes: int = 2**25
+    ) -> None:
+        self.classes = classes
+        self.experts = experts
+        self.encoder = encoder
+        self.max_bytes = at_least("max_bytes", max_bytes, 1)
+
+    def start(self, kinds: Mapping[str, str] | None, outputs: int) -> None:
+        """Columns by name with their kinds, or None for sparse rows; so many targets (0: none) or classes."""
+        self.encoder_ = self.experts_ = None
+        if kinds is not None:
+            self.encoder_ = Encoder() if self.encoder is None else self.encoder.clone()
+            self.encoder_.start(kinds, outputs, classes=self.classes)
+        if self.experts:
+            self.experts_ = TokenExperts(self.classes, self.max_bytes)
+            self.experts_.start(outputs)
+        self.outputs_ = outputs
+        self.layout_ = self._named(outputs)
+        self._lay_out()
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are sparse, and not columns of a table."""
+        return self.encoder_ is None
+
+    @property
+    def width(self) -> int:
+        """Dense columns."""
+        return len(self.layout_)
+
+    @property
+    def titles(self) -> list[str]:
+        """For people: whose answers `said` are."""
+        if self.experts_ is None:
+            return []
+        words = SPARSE_TITLES if self.sparse else TITLES
+        return [
+            words["filter"] if name == "filter" else name.replace("descent", words["descent"])
+            for name in self._spoken(self.experts_)
+        ]
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+    def predict(self, rows: Any) -> Translated:
+        """What the rows are now. Pure."""
+        if self.encoder_ is None:
+            assert self.experts_ is not None
+            return self._translated(None, self.experts_.predict(rows, rows), len(rows))
+        encoded = self.encoder_.encode(rows)
+        said = None if self.experts_ is None else self.experts_.predict(encoded.plain, encoded.tokens)
+        return self._translated(encoded, said, len(rows))
+
+    def run(self, rows: Any, Y: Array, weights: Array | None = None) -> Translated:
+        """The same, each row before its label in Y (n, K) or (n, 1) is learnt. Classes are known, weights above 0."""
+        if self.encoder_ is None:
+            assert self.experts_ is not None
+            return self._translated(None, self.experts_.run(rows, rows, Y, weights), len(rows))
+        encoded = self.encoder_.run(rows, Y, weights)
+        said = None if self.experts_ is None else self.experts_.run(encoded.plain, encoded.tokens, Y, weights)
+        return self._translated(encoded, said, len(rows))
+
+    def check(self, rows: Any) -> None:
+        """Refuse values that nobody can learn from, before anything changes."""
+        if isinstance(rows, SparseRows) and self.experts_ is not None:
+            self.experts_.check(rows)
+
+    # -- more classes, more columns ----------------------------------------------------------------------------------
+    def width_of(self, outputs: int) -> int:
+        """What `width` would be with so many targets or classes."""
+        new = len(set(self._expert_columns(outputs)) - set(self.layout_))
+        return (
+            self.width + new + (0 if self.encoder_ is None else self.encoder_.width_of(outputs) - self.encoder_.width)
+        )
+
+    def grow(self, outputs: int, *, columns: bool = True) -> None:
+        """Classes that appear late, exactly as if they had been known; without `columns` no dense ones are added."""
+        if columns and self.encoder_ is not None:
+            self.encoder_.grow(outputs)
+        if self.experts_ is not None:
+            self.experts_.grow(outputs)
+        self.outputs_ = outputs
+        self._add_columns(columns)
+
+    def widen(self, kinds: Mapping[str, str]) -> None:
+        """More columns of the table, missing in all rows so far; their dense columns come last."""
+        assert self.encoder_ is not None
+        self.encoder_.widen(kinds)
+        self._add_columns(True)
+
+    def _add_columns(self, wanted: bool) -> None:
+        if wanted:
+            known = set(self.layout_)
+            self.layout_ = self.layout_ + [name for name in self._named(self.outputs_) if name not in known]
+        self._lay_out()
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in (self.encoder_, self.experts_) if part is not None)
+
+    # -- inner -------------------------------------------------------------------------------------------------------
+    def _translated(self, encoded: Encoding | None, scores: Array | None, n: int) -> Translated:
+        if scores is None or self.experts_ is None:
+            assert encoded is not None
+            return Translated(self._ordered(encoded.dense), np.empty((n, 0, 1)))
+        if self.classes:
+            scores = np.minimum(np.maximum(scores, -SURE), SURE)
+        said = scores[:, self._heard[1]]
+        answers = scores[:, self._heard[0]][:, :, self._shown(self.outputs_)].reshape(n, -1)
+        dense = answers if encoded is None else np.hstack([encoded.dense, answers])
+        return Translated(self._ordered(dense), said[..., 1:] if self.classes and self.outputs_ == 2 else said)
+
+    def _ordered(self, X: Array) -> Array:
+        return X if self._order is None else np.ascontiguousarray(X[:, self._order])
+
+    def _shown(self, outputs: int) -> list[int]:
+        """Outputs of an expert that are dense columns."""
+        if not self.classes:
+            return list(range(outputs))
+        return [1] if outputs == 2 else list(range(min(outputs, MOST_CLASSES)))
+
+    def _expert_columns(self, outputs: int) -> list[str]:
+        if self.experts_ is None:
+            return []
+        return [f"{expert}, output {k}" for expert in COLUMNS for k in self._shown(outputs)]
+
+    def _named(self, outputs: int) -> list[str]:
+        """Names of the encoder's columns, and of the experts' for so many outputs."""
+        dense = [] if self.encoder_ is None else self.encoder_.dense_names()
+        return [f"{name}: {part}" for name, part in dense] + self._expert_columns(outputs)
+
+    def _spoken(self, experts: TokenExperts) -> list[str]:
+        """Keys of those whose answers are told apart from the columns: the pool is made of them."""
+        return [name for name in experts.names if name != "descent"]
+
+    def _lay_out(self) -> None:
+        """Where the columns of `layout_` are among all of them now, and the experts among theirs."""
+        names = self._named(self.outputs_)
+        place = {name: i for i, name in enumerate(names)}
+        self._order = None if names == self.layout_ else [place[name] for name in self.layout_]
+        if self.experts_ is not None:
+            keys = self.experts_.names
+            self._heard = ([keys.index(name) for name in COLUMNS], [keys.index(n) for n in self._spoken(self.experts_)])
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if "layout_" in state:
+            self._lay_out()

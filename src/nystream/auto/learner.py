@@ -22,12 +22,11 @@ from nystream.learners.families.tabular import Opening
 from nystream.params import boolean, one_of, positive
 from nystream.scaling.ring import Ring
 from nystream.seeds import checked_seed, generator
+from nystream.sparse_rows import NARROW
 from nystream.types import Array, LabelKind, Seed
 
 __all__ = ["Auto"]
 
-NARROW = 256
-"""Columns up to which a sparse matrix is made dense."""
 LABELS = "the last labels"
 """The name under which `weights` adds up the label lags."""
 TINY = 1e-300

@@ -15,7 +15,7 @@ from nystream import persist
 from nystream.cli import options as opt
 from nystream.cli.answers import FORMATS, writer
 from nystream.cli.resuming import read
-from nystream.cli.rows import open_rows
+from nystream.cli.rows import open_rows, stay_sparse
 from nystream.model import Model
 from nystream.params import one_of, positive
 from nystream.tables.reading import Table
@@ -45,7 +45,8 @@ def predict(
     model.on_error = one_of("--on-error", on_error, ("raise", "missing"))
     _check(model, probabilities, interval)
     chosen = form or _by_ending(out)
-    found = open_rows(source, wanted=False, rows=rows, data=data)
+    sparse, width = stay_sparse(model, [], None)
+    found = open_rows(source, wanted=False, rows=rows, data=data, width=width, sparse=sparse)
     kept = _kept(keep or [], found.columns, found.name)
     with _opened(out, chosen) as file:
         lines = writer(chosen, file)

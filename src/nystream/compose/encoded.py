@@ -85,6 +85,10 @@ class Encoded(TabularLearner, Wrapper):
         return True
 
     @property
+    def takes_sparse(self) -> bool:
+        return self.experts
+
+    @property
     def separable(self) -> bool:
         return False  # every target's means are columns for all
 

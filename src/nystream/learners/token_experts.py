@@ -40,9 +40,10 @@ class TokenExperts(Params):
 
     def start(self, outputs: int) -> None:
         loss = "softmax" if self.classes else "squared"
-        # at three rates a record of the descent is about three times as long as one of the filter
-        self.descent_ = SparseLinear(loss, rates=RATES, max_bytes=self.max_bytes * 3 // 4)
-        self.filter_ = GaussianFilter(loss, max_bytes=self.max_bytes // 4)
+        # as their records are long: 3 (K + 1) and 2 K numbers of K classes, 6 K and 2 K of K targets
+        first = self.max_bytes * 7 // 10 if self.classes else self.max_bytes * 3 // 4
+        self.descent_ = SparseLinear(loss, rates=RATES, max_bytes=max(1, first))
+        self.filter_ = GaussianFilter(loss, max_bytes=max(1, self.max_bytes - first))
         for learner in (self.descent_, self.filter_):
             learner.reserve(TOKENS, outputs)
 

@@ -169,7 +169,7 @@ class Translator(Params):
             scores = np.minimum(np.maximum(scores, -SURE), SURE)
         said = scores[:, self._heard[1]]
         answers = scores[:, self._heard[0]][:, :, self._shown(self.outputs_)].reshape(n, -1)
-        dense = answers if encoded is None else np.hstack([encoded.dense, answers])
+        dense = np.ascontiguousarray(answers) if encoded is None else np.hstack([encoded.dense, answers])
         return Translated(self._ordered(dense), said[..., 1:] if self.classes and self.outputs_ == 2 else said)
 
     def _ordered(self, X: Array) -> Array:

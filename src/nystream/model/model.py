@@ -18,6 +18,7 @@ from nystream.model.labels import Labels, Scores, answers, labels_in, labels_of,
 from nystream.model.weighting import ClassWeight, checked_weight, weighted
 from nystream.params import one_of
 from nystream.schema import Schema
+from nystream.sparse_rows import SparseRows, is_sparse
 from nystream.tables.plain import Plain
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import Place, columns_of, first_label, is_name
@@ -30,10 +31,11 @@ __all__ = ["Model"]
 class Model(Changing):
     """A learner with the names and kinds of its columns, its target, its task and its classes.
 
-    Rows are a pandas or polars frame, an Arrow table or record batch, a list of dicts, one dict, a structured array or
-    a matrix of numbers. Columns are found by name, in any order: a missing one is missing values, one that the schema
-    does not know is reported once. Labels are numbers or names of classes; a row without one (None, nan, "") is
-    predicted and not learnt. A class that has not appeared yet cannot be predicted: the very first prediction is None.
+    Rows are a pandas or polars frame, an Arrow table or record batch, a list of dicts, one dict, a structured array, a
+    matrix of numbers, or a sparse one (scipy), whose columns have no names. Columns are found by name, in any order: a
+    missing one is missing values, one that the schema does not know is reported once. Labels are numbers or names of
+    classes; a row without one (None, nan, "") is predicted and not learnt. A class that has not appeared yet cannot be
+    predicted: the very first prediction is None.
 
     `predict` and all abilities that take rows change nothing, so that several threads may ask at once.
 
@@ -148,7 +150,8 @@ class Model(Changing):
         """
         if self.learner_ is None:
             schema = self.schema_ or self.schema
-            n = read(rows).n if schema is None else self._columns(rows, schema)[1]
+            sparse = is_sparse(rows)
+            n = rows.shape[0] if sparse else read(rows).n if schema is None else self._columns(rows, schema)[1]
             return nothing(n, schema, self.task)
         return answers(self.scores(rows), self.task, self.classes_)
 
@@ -200,7 +203,7 @@ class Model(Changing):
         return X
 
     def _run(self, rows: Any, y: Any, weights: Any) -> Scores:
-        table = rows if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf" else read(rows)
+        table = rows if is_sparse(rows) or (isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf") else read(rows)
         if isinstance(y, str):
             y = self._named(table, y)
         elif y is None:
@@ -243,7 +246,7 @@ class Model(Changing):
         if learner.classes is not None and len(labels.classes) > learner.classes:
             raise ValueError(f"there are {len(labels.classes)} classes, but {learner!r} is for {learner.classes}")
         if not learner.d_ and len(X):
-            self._reserve(X.shape[1])
+            self._reserve_for(X)
         parts = []
         for part, labelled in _stretches(labels.there):
             if labelled:
@@ -271,7 +274,13 @@ class Model(Changing):
         return table.columns[target]
 
     def _open(self, schema: Schema) -> None:
-        self.encoder_ = schema.encoder(self._pattern_for(schema).takes_tables)
+        pattern = self._pattern_for(schema)
+        if schema.width is not None and not pattern.takes_sparse:
+            raise ValueError(
+                f"rows are sparse with {schema.width:,} columns, which {algorithm(pattern)} does not take; use Auto, "
+                "SparseLinear or GaussianFilter, or Encoded(learner, experts=True)"
+            )
+        self.encoder_ = schema.encoder(pattern.takes_tables)
         self.schema_, self.classes_, self.counts_, self.notes_ = schema, list(schema.classes or []), [], {}
 
     def _begin(self, parts: list[Any] | None) -> None:
@@ -332,7 +341,7 @@ class Model(Changing):
             warnings.warn(f"the model knows no column {listed}; what it holds is left out", UserWarning, stacklevel=6)
 
     def _check_missing(self, X: Array, at: Place = "row {}".format) -> None:
-        if not self.inner.missing and np.isnan(X).any():
+        if not self.inner.missing and not isinstance(X, SparseRows) and np.isnan(X).any():
             row, j = np.argwhere(np.isnan(X))[0].tolist()
             raise ValueError(
                 f"{at(row)}: column {self.encoder_.columns[j]!r} is missing, and {algorithm(self._pattern)} takes "

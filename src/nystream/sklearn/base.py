@@ -12,6 +12,7 @@ from nystream.auto.learner import Auto
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.schema import Schema
+from nystream.sparse_rows import NARROW, is_sparse
 from nystream.tables.targets import columns_of
 from nystream.tables.values import is_absent
 from nystream.types import Array
@@ -51,6 +52,8 @@ class Online(BaseEstimator):  # type: ignore[misc]
     """How scikit-learn checks y."""
     _default_missing: ClassVar[bool] = True
     """Whether nan is a missing value to the learner of `learner=None`."""
+    _default_sparse: ClassVar[bool] = True
+    """Whether that takes sparse rows."""
 
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
@@ -85,7 +88,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{os.fspath(path)} holds a model of {model.task}; {cls.__name__} is for {cls._task}")
         estimator = cls(learner=model.learner)
         names = model.schema_.names
-        estimator.n_features_in_ = len(names)
+        estimator.n_features_in_ = model.schema_.width or len(names)
         if names != [str(j) for j in range(len(names))]:
             estimator.feature_names_in_ = np.array(names, dtype=object)
         estimator._adopt(model)
@@ -98,12 +101,14 @@ class Online(BaseEstimator):  # type: ignore[misc]
     def _note(self, notes: dict[str, Any]) -> None:
         """Write down what belongs to the estimator and not to the model."""
 
-    def _fresh(self, **settings: Any) -> Model:
+    def _fresh(self, X: Any, **settings: Any) -> Model:
         """A model that has learnt nothing, for the columns of the rows just checked."""
         names = getattr(self, "feature_names_in_", None)
         columns = [str(j) for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
-        classes = settings.pop("classes", None)
-        return Model(self.learner, Schema(columns, task=self._task, classes=classes), **settings)
+        about = {"task": self._task, "classes": settings.pop("classes", None)}
+        wide = is_sparse(X) and X.shape[1] > NARROW
+        schema = Schema({}, width=X.shape[1], **about) if wide else Schema(columns, **about)
+        return Model(self.learner, schema, **settings)
 
     def _checked(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool, keep: bool = False, partly: bool = False
@@ -117,8 +122,8 @@ class Online(BaseEstimator):  # type: ignore[misc]
             X, y = validate_data(self, X, y, reset=reset, **self._numbers, **self._target)
         else:
             X, y = validate_data(self, X, reset=reset, **self._numbers), _listed(y)
-            if len(y) != len(X):
-                raise ValueError(f"y has {len(y)} labels for the {len(X)} rows of X")
+            if len(y) != X.shape[0]:
+                raise ValueError(f"y has {len(y)} labels for the {X.shape[0]} rows of X")
         if sample_weight is None:
             return X, y, None
         weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -144,11 +149,19 @@ class Online(BaseEstimator):  # type: ignore[misc]
     @property
     def _numbers(self) -> dict[str, Any]:
         """How scikit-learn checks X."""
-        return {"dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan" if self._missing else True}
+        finite: Any = "allow-nan" if self._missing else True
+        sparse: Any = "csr" if self._sparse else False
+        return {"dtype": np.float64, "order": "C", "ensure_all_finite": finite, "accept_sparse": sparse}
+
+    @property
+    def _sparse(self) -> bool:
+        """Whether the learner takes sparse rows."""
+        return self._default_sparse if not isinstance(self.learner, Learner) else self.learner.takes_sparse
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._missing
+        tags.input_tags.sparse = self._sparse
         return tags
 
 
@@ -160,7 +173,7 @@ def fitted(model: Model, X: Array, y: Any, weights: Array | None) -> Model:
     """
     model.prepare(X, weights)
     shuffled = isinstance(model.inner, Auto)
-    order: Any = np.random.default_rng(SEED).permutation(len(X)) if shuffled else slice(None)
+    order: Any = np.random.default_rng(SEED).permutation(X.shape[0]) if shuffled else slice(None)
     model.run_scores(X[order], y[order], None if weights is None else weights[order])
     return model
 

@@ -52,6 +52,7 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
 
     _task: ClassVar[str] = "novelty"
     _default_missing: ClassVar[bool] = False
+    _default_sparse: ClassVar[bool] = False
 
     def __init__(self, learner: Learner | None = None, contamination: float | str = 0.1) -> None:
         super().__init__(learner)
@@ -100,7 +101,7 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
     def _start(self) -> tuple[Model, RecentQuantile | None]:
         if self.learner is not None:
             checked_novelty(self.learner)
-        model, share = self._fresh(), self.contamination
+        model, share = self._fresh(None), self.contamination
         if isinstance(share, (float, int, np.floating)) and 0 < share <= 0.5:
             return model, RecentQuantile(float(share))
         if share != "auto":

@@ -53,7 +53,7 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
         """
         self._check_learner()
         X, y, weights = self._checked(X, y, sample_weight, reset=True)
-        self.model_ = fitted(self._fresh(), X, y, weights)
+        self.model_ = fitted(self._fresh(X), X, y, weights)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -95,7 +95,7 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
         self._check_learner()
         first = not hasattr(self, "model_")
         X, y, weights = self._checked(X, y, sample_weight, reset=first, keep=keep, partly=True)
-        model = self._fresh() if first else self.model_
+        model = self._fresh(X) if first else self.model_
         predictions: Array = model.run(X, y, weights)
         self.model_ = model
         return predictions

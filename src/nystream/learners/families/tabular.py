@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from nystream.encoding import Columns, as_columns, is_table, one_row
-from nystream.inputs import as_block
+from nystream.inputs import as_block, as_row
 from nystream.learners.base import Learner
 from nystream.sparse_rows import SparseRows, as_sparse_rows, is_sparse
 from nystream.types import Array
@@ -33,6 +33,10 @@ class TabularLearner(Learner):
         return True
 
     @property
+    def takes_sparse(self) -> bool:
+        return True
+
+    @property
     def opening(self) -> Opening:
         """What rows have to be, as far as that is decided."""
         raise NotImplementedError
@@ -50,8 +54,10 @@ class TabularLearner(Learner):
         elif is_sparse(x):
             if x.shape[0] != 1:
                 raise ValueError(f"x must be one row, got shape {x.shape}; for many rows use run")
-        elif not isinstance(x, (Columns, SparseRows)):
-            return super().step(x, y, weight)
+        elif not isinstance(x, Columns):
+            if self.opening is None:
+                return super().step(x, y, weight)
+            x = as_row(x, self.d_ or None, missing=True)[None]
         p = self.run(x, None if y is None else np.asarray(y)[None], None if weight == 1.0 else [weight])[0]
         return float(p) if np.ndim(p) == 0 else p
 

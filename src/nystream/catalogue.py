@@ -179,7 +179,7 @@ def build(
         (`StandardizedTarget`) where its steps or bounds are made for those of unit scale.
     kinds : kinds of the columns, as `Schema.kinds` has them; None: rows are sparse
         A learner of numbers gets other columns encoded (`Encoded`), and text by what the sparse experts hear in it.
-        Sparse rows are not scaled.
+        Sparse rows are not scaled; a learner of dense ones gets what the sparse experts say of them.
     """
     entry = find(name or DEFAULT)
     learner = _constructed(entry, task, dict(settings or {}), sigma, dim, seed)
@@ -192,7 +192,9 @@ def build(
     learner = for_task(learner, task, 1)
     if standardize and kinds is not None and not issubclass(entry.cls, (Auto, Baseline)):
         learner = Standardized(learner)
-    if kinds is None or set(kinds) <= NUMERIC or learner.takes_tables:
+    if kinds is None:
+        return learner if learner.takes_sparse else Encoded(learner, experts=True)
+    if set(kinds) <= NUMERIC or learner.takes_tables:
         return learner
     return Encoded(learner, experts="text" in kinds)
 

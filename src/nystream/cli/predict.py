@@ -15,7 +15,7 @@ from nystream import persist
 from nystream.cli import options as opt
 from nystream.cli.answers import FORMATS, writer
 from nystream.cli.resuming import read
-from nystream.cli.rows import open_rows, stay_sparse
+from nystream.cli.rows import NEVER_SPARSE, open_rows, width_of
 from nystream.model import Model
 from nystream.params import one_of, positive
 from nystream.tables.reading import Table
@@ -45,8 +45,9 @@ def predict(
     model.on_error = one_of("--on-error", on_error, ("raise", "missing"))
     _check(model, probabilities, interval)
     chosen = form or _by_ending(out)
-    sparse, width = stay_sparse(model, [], None)
-    found = open_rows(source, wanted=False, rows=rows, data=data, width=width, sparse=sparse)
+    wide = width_of(model)
+    dense = NEVER_SPARSE if wide is None else wide - 1
+    found = open_rows(source, wanted=False, rows=rows, data=data, width=wide, dense=dense)
     kept = _kept(keep or [], found.columns, found.name)
     with _opened(out, chosen) as file:
         lines = writer(chosen, file)

@@ -19,7 +19,7 @@ from nystream.catalogue import build, find
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.demo import demo_races
-from nystream.cli.rows import DATASET, FromStream, open_rows, stay_sparse
+from nystream.cli.rows import DATASET, FromStream, dense_up_to, open_rows
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Comparison, compare
 from nystream.model import Model
@@ -70,8 +70,8 @@ def race(
     if source is None:
         raise ValueError("name a file, - for standard input, a generator such as friedman, or --demo")
     only, wide = opt.columns_of(columns)
-    sparse, wide = stay_sparse(None, learners.split(","), wide)
-    found = open_rows(source, target=target, width=wide, rows=rows, shuffle=shuffle, data=data, sparse=sparse)
+    narrow = dense_up_to(learners.split(","))
+    found = open_rows(source, target=target, width=wide, rows=rows, shuffle=shuffle, data=data, dense=narrow)
     rows_of = opened(found, task=task, kinds=opt.kinds_of(kind), drop=drop or (), columns=only)
     name = Path(source).name.removeprefix(DATASET) or "race"
     _race(console, name, rows_of, learners.split(","), sigma, dim, seed, every, out, report)

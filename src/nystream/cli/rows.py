@@ -12,7 +12,7 @@ import numpy as np
 from nystream import datasets
 from nystream.catalogue import find
 from nystream.model import Model
-from nystream.sparse_rows import NARROW, SparseRows
+from nystream.sparse_rows import MOST_COLUMNS, NARROW, SparseRows
 from nystream.streams import Stream, open_stream
 from nystream.streams.columns import choose
 from nystream.streams.svmlight import SvmlightStream
@@ -20,10 +20,24 @@ from nystream.streams.tabular import Tables, open_tables
 from nystream.streams.text import Pipe
 from nystream.tables.reading import Table
 
-__all__ = ["DATASET", "Block", "FromStream", "FromTables", "Rows", "open_rows", "stay_sparse"]
+__all__ = [
+    "DATASET",
+    "NEVER_SPARSE",
+    "Block",
+    "FromStream",
+    "FromTables",
+    "Rows",
+    "dense_up_to",
+    "open_rows",
+    "width_of",
+]
 
 DATASET = "dataset:"
 """What a source begins with that names a public dataset."""
+NEVER_SPARSE = MOST_COLUMNS
+"""Columns up to which rows are made dense for a saved model of dense ones."""
+LESS_NARROW = 10_000
+"""Columns up to which sparse rows are made dense for learners that take nothing else."""
 
 
 class Block(NamedTuple):
@@ -156,13 +170,16 @@ class _Shuffled(Rows):
             yield Block(_picked(rows, index), _picked(labels, index))
 
 
-def stay_sparse(model: Model | None, learners: Sequence[str | None], width: int | None) -> tuple[bool, int | None]:
-    """Whether wide LIBSVM files stay sparse, for a saved model or for learners by name; and how many columns they have,
-    if that is known."""
+def dense_up_to(learners: Sequence[str | None]) -> int:
+    """Columns up to which rows of LIBSVM files are made dense, for learners by name."""
+    sparse = all(find(name.strip()).example.takes_sparse for name in learners if name)
+    return NARROW if sparse else LESS_NARROW
+
+
+def width_of(model: Model | None) -> int | None:
+    """Columns of the sparse rows that a saved model takes."""
     schema = None if model is None else model.schema_ or model.schema
-    if schema is not None:
-        return schema.width is not None, schema.width if width is None else width
-    return all(find(name.strip()).example.takes_sparse for name in learners if name), width
+    return None if schema is None else schema.width
 
 
 def open_rows(
@@ -174,13 +191,13 @@ def open_rows(
     rows: int | None = None,
     shuffle: int | None = None,
     data: Path | None = None,
-    sparse: bool = True,
+    dense: int = NARROW,
 ) -> Rows:
     """A file, standard input ("-"), a dataset or a generator.
 
-    `wanted` says whether there is a target to learn, `sparse` whether wide LIBSVM files stay sparse.
+    `wanted` says whether there is a target to learn, `dense` up to how many columns rows of LIBSVM files become dense.
     """
-    found = _opened(spec, target, wanted, width, data, sparse)
+    found = _opened(spec, target, wanted, width, data, dense)
     if shuffle is not None:
         found = _Shuffled(found, shuffle)
     if rows is not None:
@@ -191,7 +208,7 @@ def open_rows(
 
 
 def _opened(
-    spec: str, target: Sequence[str] | None, wanted: bool, width: int | None, data: Path | None, sparse: bool
+    spec: str, target: Sequence[str] | None, wanted: bool, width: int | None, data: Path | None, dense: int
 ) -> Rows:
     if spec.startswith(DATASET):
         if target:
@@ -204,17 +221,17 @@ def _opened(
         return FromTables(tables, target, wanted=wanted)
     options: dict[str, Any] = {} if width is None else {"d": width}
     if pipe is not None:
-        return _from(SvmlightStream(pipe, **options), sparse)
+        return _from(SvmlightStream(pipe, **options), dense)
     if target:
         asked = [int(t) if t.lstrip("-").isdigit() else t for t in target]
         options["target"] = asked[0] if len(asked) == 1 else asked
     elif not wanted and not _generated(spec):
         options["target"] = None
-    return _from(open_stream(spec, missing="nan", **options), sparse)
+    return _from(open_stream(spec, missing="nan", **options), dense)
 
 
-def _from(stream: Stream, sparse: bool) -> Rows:
-    if sparse and isinstance(stream, SvmlightStream) and stream.d > NARROW:
+def _from(stream: Stream, dense: int) -> Rows:
+    if isinstance(stream, SvmlightStream) and stream.d > dense:
         return FromSparse(stream)
     return FromStream(stream)
 

@@ -15,7 +15,7 @@ from nystream.catalogue import build
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.resuming import read
-from nystream.cli.rows import open_rows, stay_sparse
+from nystream.cli.rows import NEVER_SPARSE, dense_up_to, open_rows, width_of
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Result, prequential
 from nystream.evaluate.result import check_form
@@ -69,8 +69,9 @@ def run(
     model = read(resume) if resume else None
     only, width = opt.columns_of(columns)
     wanted = target or (_own_target(model) if model is not None else None)
-    sparse, width = stay_sparse(model, [learner], width)
-    found = open_rows(source, target=wanted, width=width, rows=rows, shuffle=shuffle, data=data, sparse=sparse)
+    wide = width_of(model)  # as many columns as the saved model has, and sparse again
+    dense = dense_up_to([learner]) if model is None else NEVER_SPARSE if wide is None else wide - 1
+    found = open_rows(source, target=wanted, width=wide or width, rows=rows, shuffle=shuffle, data=data, dense=dense)
     look = model is None and learner is not None and sigma is None  # a kernel width has to be found
     kinds = opt.kinds_of(kind)
     options: dict[str, Any] = {"kinds": kinds, "drop": drop or (), "columns": only}

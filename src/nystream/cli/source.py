@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from nystream.cli.rows import Block, Rows
-from nystream.encoding import Encoder
+from nystream.encoding import Columns, Encoder
+from nystream.learners.translator import Translator
 from nystream.model import Model
 from nystream.scaling.distance import median_distance
 from nystream.schema import Schema
@@ -65,27 +66,30 @@ class Source:
                 yield block.rows[i : i + size], labels
 
     def numbers(self) -> Array:
-        """The first rows as a learner gets them, other columns than numbers by their mean labels."""
+        """The first rows as a learner of numbers gets them: see `Encoded` for others."""
         rows = _joined([block.rows for block in self.first])
         if isinstance(rows, SparseRows):
-            return rows[:WIDE].toarray()
+            return self._translated(rows, None)
         columns, n, _ = self.schema.columns_of(rows, on_error="missing", report=lambda names: None)
         if self.schema.numeric:
             X: Array = self.schema.encoder().encode(columns, n)
             return X
-        return self._encoded(columns, n)
+        kinds = {name: self.schema.columns[name] for name in self.schema.names}
+        return self._translated(Columns(columns, kinds, n), kinds)
 
-    def _encoded(self, columns: dict[str, Any], n: int) -> Array:
-        labels, classes = _joined([block.labels for block in self.first]), self.task == "classification"
+    def _translated(self, rows: Any, kinds: dict[str, str] | None) -> Array:
+        n, classes = len(rows), self.task == "classification"
+        labels = _joined([block.labels for block in self.first])
         if classes:
             Y, _, names = numbered(class_names(columns_of(labels, n)[0]), [], {}, None)
         else:
             Y, names = np.asarray(labels, dtype=np.float64).reshape(n, -1), []
-        there = ~np.isnan(Y).any(axis=1)
-        encoder = Encoder(fill=True)
-        kinds = {name: self.schema.columns[name] for name in self.schema.names}
-        encoder.start(kinds, max(2, len(names)) if classes else Y.shape[1], classes=classes)
-        return encoder.run(columns, np.nan_to_num(Y), there.astype(np.float64)).dense
+        there = np.flatnonzero(~np.isnan(Y).any(axis=1))
+        translator = Translator(
+            classes, experts=kinds is None or "text" in kinds.values(), encoder=Encoder(fill=True), max_bytes=2**20
+        )
+        translator.start(kinds, max(2, len(names)) if classes else Y.shape[1])
+        return translator.run(rows[there], np.ascontiguousarray(Y[there])).dense
 
     def width(self, standardized: bool = False) -> float:
         """A kernel width on the scale of the first rows, or of what they are once standardised."""

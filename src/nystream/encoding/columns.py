@@ -59,11 +59,11 @@ class Columns:
     def __len__(self) -> int:
         return self.n
 
-    def __getitem__(self, rows: slice) -> Columns:
+    def __getitem__(self, rows: slice | npt.NDArray[np.intp]) -> Columns:
         part = object.__new__(Columns)
         part.kinds = self.kinds
         part.arrays = [array[rows] for array in self.arrays]
-        part.n = len(range(*rows.indices(self.n)))
+        part.n = len(range(*rows.indices(self.n))) if isinstance(rows, slice) else len(rows)
         return part
 
 

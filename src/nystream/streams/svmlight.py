@@ -83,7 +83,7 @@ class _Entries(NamedTuple):
 
     def sparse(self, d: int) -> SparseRows:
         ends = np.cumsum(self.counts, dtype=np.int64)
-        return SparseRows(ends - self.counts, ends, self.index.astype(np.uint32), self.value, d)
+        return SparseRows(ends - self.counts, ends, self.index.astype(np.uint32), np.ascontiguousarray(self.value), d)
 
 
 class SvmlightStream(Stream):

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import (
     FOGD,
+    KONS,
     PKRR,
     Auto,
     Classifier,
@@ -18,6 +19,8 @@ from nystream import (
     Fourier,
     Gaussian,
     GaussianFilter,
+    KernelRidge,
+    Linear,
     Standardized,
     WithConstant,
     from_bytes,
@@ -199,6 +202,52 @@ def test_weights_and_several_targets_reach_the_encoder():
     two.run(cut(content, kept), Y[kept], w[kept])
     assert one.to_bytes() == two.to_bytes()
     assert one.predict(content).shape == (150, 2)
+
+
+@pytest.mark.parametrize("experts", [False, True])
+def test_a_block_that_the_inner_learner_would_refuse_on_the_way_changes_nothing(experts):
+    """A label makes the mean of its level too large for a later row of the same block."""
+    model = Encoded(KONS(Linear(), lam=1.0, clip=1.0, loss="squared"), KINDS, experts=experts)
+    content, y = table(30)
+    y = y / 100
+    model.run(cut(content, slice(0, 20)), y[:20])
+    before = model.to_bytes()
+    y[22] = 1e200
+    with pytest.raises(ValueError, match="scale the inputs"):
+        model.run(cut(content, slice(20, 30)), y[20:])
+    assert model.to_bytes() == before
+    y[22] = 0.1
+    assert np.isfinite(model.run(cut(content, slice(20, 30)), y[20:])).all()
+
+
+def test_the_rows_of_a_full_learner_are_not_encoded():
+    model = Encoded(KernelRidge(Gaussian(1.0), lam=1.0, max_points=25), KINDS)
+    content, y = table(40)
+    model.run(cut(content, slice(0, 20)), y[:20])
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="more than max_points=25"):
+        model.run(cut(content, slice(20, 40)), y[20:])
+    assert model.to_bytes() == before
+
+
+def test_columns_that_come_late_join_or_are_refused_by_name():
+    content, y = table()
+    fixed = Encoded(KernelRidge(Gaussian(1.0), lam=1.0), KINDS)
+    fixed.run(content, y)
+    before = fixed.to_bytes()
+    with pytest.raises(TypeError, match="cannot take more columns"):
+        fixed.widen_columns({"team": "category"})
+    assert fixed.to_bytes() == before
+    wide = Encoded(Auto(recipe=SMALL), KINDS, experts=True)
+    wide.run(cut(content, slice(0, 100)), y[:100])
+    wide.widen_columns({"team": "category"})
+    assert wide.d_ == 6
+    team = np.array(["a", "b"] * 75, dtype=object)
+    assert np.isfinite(wide.run({**cut(content, slice(100, 150)), "team": team[100:]}, y[100:])).all()
+    with pytest.raises(ValueError, match="nothing was learnt yet"):
+        Encoded(LINEAR.clone(), KINDS).widen_columns({"team": "category"})
+    with pytest.raises(TypeError, match="use widen_columns"):
+        wide.widen(9)
 
 
 def test_bad_settings_are_refused():

@@ -23,6 +23,7 @@ from nystream.cli.rows import DATASET, FromStream, dense_up_to, open_rows
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Comparison, compare
 from nystream.model import Model
+from nystream.sparse_rows import SparseRows
 from nystream.tables.reading import Table as Columns
 
 __all__ = ["race"]
@@ -158,7 +159,11 @@ class _Converted:
 
     def _numbers(self, rows: Any) -> Any:
         schema = self._data.schema
-        if not schema.numeric or (isinstance(rows, np.ndarray) and schema.matrix(rows) is not None):
+        if (
+            not schema.numeric
+            or isinstance(rows, SparseRows)
+            or (isinstance(rows, np.ndarray) and schema.matrix(rows) is not None)
+        ):
             return rows
         columns, n, _ = schema.columns_of(rows)
         return schema.encoder().encode(columns, n)

@@ -60,6 +60,7 @@ class Encoded(TabularLearner, Wrapper):
     """
 
     translator_: Translator
+    _largest: float = 0.0  # of the labels of the block that is being learnt
 
     def __init__(
         self,
@@ -119,6 +120,7 @@ class Encoded(TabularLearner, Wrapper):
         return _rows(super()._accepted(X))
 
     def run_clean(self, X: Any, Y: Array, weights: Array | None = None) -> Array:
+        self._largest = float(np.abs(Y).max(initial=0.0))
         return super().run_clean(_rows(X), Y, weights)
 
     def step_clean(self, x: Any, y: Array, weight: float = 1.0) -> Array:
@@ -166,9 +168,10 @@ class Encoded(TabularLearner, Wrapper):
         self.d_ += len(kinds)
 
     def _check(self, X: Any, learnt: int) -> None:
+        """Refuse what the inner learner would refuse, whatever the rows before it in the block make of a row."""
         self.translator_.check(X)
         if type(self.learner_)._check is not Learner._check:  # who refuses nothing need not see the rows twice
-            self.learner_._check(self._inward(X), learnt)
+            self.learner_._check(self.translator_.extreme(X, self._largest), learnt)
 
     def _inward(self, X: Any) -> Array:
         return self.translator_.predict(_rows(X)).dense

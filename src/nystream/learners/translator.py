@@ -127,6 +127,27 @@ class Translator(Params):
         if isinstance(rows, SparseRows) and self.experts_ is not None:
             self.experts_.check(rows)
 
+    def extreme(self, rows: Any, largest: float) -> Array:
+        """(n, D) the rows now, with every column that comes from labels as large as it can become while labels of at
+        most this size are learnt: what a learner that refuses large rows is to be shown before anything is learnt."""
+        X = self.predict(rows).dense
+        if self.classes:
+            bound = SURE
+        else:
+            known = 0.0 if self.experts_ is None else float(np.abs(self.experts_.descent_.moments_[:, 3:]).max())
+            bound = 2.0 * max(largest, known)  # experts stay within the range of the labels and half of it around
+        told = [j for j, name in enumerate(self.layout_) if name in self._from_labels()]
+        X[:, told] = np.copysign(np.maximum(np.abs(X[:, told]), bound), X[:, told])
+        return X
+
+    def _from_labels(self) -> set[str]:
+        """Names of the dense columns that labels move."""
+        names = self._expert_columns(self.outputs_)
+        if self.encoder_ is not None:
+            dense = self.encoder_.dense_names()
+            names += [f"{dense[j][0]}: {dense[j][1]}" for j in self.encoder_.means_.ravel().tolist()]
+        return set(names)
+
     # -- more classes, more columns ----------------------------------------------------------------------------------
     def width_of(self, outputs: int) -> int:
         """What `width` would be with so many targets or classes."""

@@ -3,7 +3,7 @@
 Run: python benchmarks/every_learner.py [FILE] [--target NAME] [--rows N] [--learner NAME ...] [--out FILE]
 
 Learners are made as `nystream run --learner NAME` makes them. Printed are the squared error over that of the running
-mean, the error rate over that of the most frequent class so far, or the one line with which a learner refuses. A learner
+mean, the error rate over that of the most frequent class so far, or the one line of a refusal. A learner
 above 1 is worse than doing nothing, and the command then ends with an error. Without FILE two generated streams with
 numbers, a category and a boolean are learnt; with it its target decides the task.
 """

@@ -20,8 +20,8 @@ TOKENS = 2**32
 class TokenExperts(Params):
     """`SparseLinear` on tokens without pairs and `GaussianFilter` on all of them, told the same labels.
 
-    What they say of a row is (experts, K): the descent at each of its rates, their pool, the filter. Real targets are
-    predicted in the units of the labels; of classes these are scores, centred around 0.
+    What they say of a row is (experts, K): the descent at each of its rates, the filter, the pool of the rates. Real
+    targets are predicted in the units of the labels; of classes these are scores, centred around 0.
 
     Parameters
     ----------
@@ -50,17 +50,17 @@ class TokenExperts(Params):
     @property
     def names(self) -> list[str]:
         """Keys of the experts, in the order of what they say."""
-        return [*(f"descent, rate {rate:g}" for rate in RATES), "descent", "filter"]
+        return [*(f"descent, rate {rate:g}" for rate in RATES), "filter", "descent"]
 
     def predict(self, plain: SparseRows, tokens: SparseRows) -> Array:
         """(n, experts, K) for rows without pairs and with them, pure."""
         pooled, apart = self.descent_.predict_apart(plain)
-        return self._together(apart, pooled, self.filter_.predict_rows(tokens))
+        return self._together(apart, self.filter_.rounds(tokens), pooled)
 
     def run(self, plain: SparseRows, tokens: SparseRows, Y: Array, weights: Array | None = None) -> Array:
         """The same, each row before its label in Y (n, K) or (n, 1) is learnt. Classes are known, weights above 0."""
         pooled, apart = self.descent_.run_apart(plain, Y, weights)
-        return self._together(apart, pooled, self.filter_.run_rows(tokens, Y, weights))
+        return self._together(apart, self.filter_.rounds(tokens, Y, weights), pooled)
 
     def check(self, rows: SparseRows) -> None:
         """Refuse values that are too large, before anything is learnt."""
@@ -75,6 +75,8 @@ class TokenExperts(Params):
     def nbytes(self) -> int:
         return self.descent_.nbytes + self.filter_.nbytes
 
-    def _together(self, apart: Array, pooled: Array, filtered: Array) -> Array:
-        S = np.concatenate([apart, pooled[:, None], filtered[:, None]], axis=1)
-        return S - S.mean(axis=2, keepdims=True) if self.classes else S
+    def _together(self, apart: Array, filtered: Array, pooled: Array) -> Array:
+        S = np.concatenate([apart, filtered[:, None], pooled[:, None]], axis=1)
+        if self.classes:
+            S -= np.add.reduce(S, axis=2, keepdims=True) / S.shape[2]
+        return S

@@ -15,8 +15,8 @@ from nystream.types import Array
 
 __all__ = ["Translated", "Translator"]
 
-COLUMNS = ("descent", "filter")
-"""Sparse experts whose answers are dense columns."""
+COLUMNS = ("filter", "descent")
+"""Sparse experts whose answers are dense columns: the last ones. All but the last are told apart from the columns."""
 MOST_CLASSES = 9
 """Classes, the first ones, whose scores are dense columns."""
 SURE = 10.0
@@ -100,7 +100,7 @@ class Translator(Params):
         words = SPARSE_TITLES if self.sparse else TITLES
         return [
             words["filter"] if name == "filter" else name.replace("descent", words["descent"])
-            for name in self._spoken(self.experts_)
+            for name in self.experts_.names[:-1]
         ]
 
     # -- rows --------------------------------------------------------------------------------------------------------
@@ -188,42 +188,35 @@ class Translator(Params):
             return Translated(self._ordered(encoded.dense), np.empty((n, 0, 1)))
         if self.classes:
             scores = np.minimum(np.maximum(scores, -SURE), SURE)
-        said = scores[:, self._heard[1]]
-        answers = scores[:, self._heard[0]][:, :, self._shown(self.outputs_)].reshape(n, -1)
-        dense = np.ascontiguousarray(answers) if encoded is None else np.hstack([encoded.dense, answers])
+        said = scores[:, :-1]
+        answers = scores[:, -len(COLUMNS) :, self._shown(self.outputs_)].reshape(n, -1)
+        dense = np.ascontiguousarray(answers) if encoded is None else np.concatenate([encoded.dense, answers], axis=1)
         return Translated(self._ordered(dense), said[..., 1:] if self.classes and self.outputs_ == 2 else said)
 
     def _ordered(self, X: Array) -> Array:
         return X if self._order is None else np.ascontiguousarray(X[:, self._order])
 
-    def _shown(self, outputs: int) -> list[int]:
+    def _shown(self, outputs: int) -> slice:
         """Outputs of an expert that are dense columns."""
         if not self.classes:
-            return list(range(outputs))
-        return [1] if outputs == 2 else list(range(min(outputs, MOST_CLASSES)))
+            return slice(0, outputs)
+        return slice(1, 2) if outputs == 2 else slice(0, min(outputs, MOST_CLASSES))
 
     def _expert_columns(self, outputs: int) -> list[str]:
         if self.experts_ is None:
             return []
-        return [f"{expert}, output {k}" for expert in COLUMNS for k in self._shown(outputs)]
+        return [f"{expert}, output {k}" for expert in COLUMNS for k in range(outputs)[self._shown(outputs)]]
 
     def _named(self, outputs: int) -> list[str]:
         """Names of the encoder's columns, and of the experts' for so many outputs."""
         dense = [] if self.encoder_ is None else self.encoder_.dense_names()
         return [f"{name}: {part}" for name, part in dense] + self._expert_columns(outputs)
 
-    def _spoken(self, experts: TokenExperts) -> list[str]:
-        """Keys of those whose answers are told apart from the columns: the pool is made of them."""
-        return [name for name in experts.names if name != "descent"]
-
     def _lay_out(self) -> None:
-        """Where the columns of `layout_` are among all of them now, and the experts among theirs."""
+        """Where the columns of `layout_` are among all of them now."""
         names = self._named(self.outputs_)
         place = {name: i for i, name in enumerate(names)}
         self._order = None if names == self.layout_ else [place[name] for name in self.layout_]
-        if self.experts_ is not None:
-            keys = self.experts_.names
-            self._heard = ([keys.index(name) for name in COLUMNS], [keys.index(n) for n in self._spoken(self.experts_)])
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

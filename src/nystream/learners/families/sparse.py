@@ -102,13 +102,10 @@ class SparseLearner(Learner):
     def _accepted(self, X: Any) -> Any:
         return as_sparse_rows(X, self.d_ or None) if is_sparse(X) else super()._accepted(X)
 
-    def predict_rows(self, rows: SparseRows) -> Array:
-        """`predict_clean` of sparse rows."""
-        return self.predict_clean(rows)  # type: ignore[arg-type]
-
-    def run_rows(self, rows: SparseRows, Y: Array, weights: Array | None = None) -> Array:
-        """`run_clean` of sparse rows."""
-        return self.run_clean(rows, Y, weights)  # type: ignore[arg-type]
+    def rounds(self, rows: SparseRows, Y: Array | None = None, weights: Array | None = None) -> Array:
+        """Predictions (n, K) of a started learner for checked rows, and with labels learn: classes are known, weights
+        above 0, and nothing is counted by `n_seen`."""
+        return self._rounds(rows, None if Y is None else np.ascontiguousarray(Y), weights)
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for x, dense (d,) or scipy.sparse (1, d), made before y is read; then learn (x, y)."""

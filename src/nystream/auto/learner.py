@@ -195,13 +195,15 @@ class Auto(Rounds):
             self._widen_dense(d, self.d_)  # columns of sparse rows have their places already
 
     def widen_columns(self, kinds: Mapping[str, str]) -> None:
-        """More columns of a table, by name with their kinds; they were missing in all rows so far."""
+        """More columns of a table, by name with their kinds; they were missing in all rows so far.
+
+        Predictions for rows without them stay as they are, to the last bit: the dense experts, whose landmarks may be
+        frozen, do not see them, the sparse experts learn them.
+        """
         if self.kinds_ is None:
             raise TypeError("there were no rows with named columns so far; use widen(d), or begin with such rows")
         if self.translator_ is not None:
-            before = self._dense
-            self.translator_.widen(kinds)
-            self._widen_dense(self.translator_.width, before)
+            self.translator_.widen(kinds, columns=False)
         else:
             other = [name for name, kind in kinds.items() if kind not in NUMERIC]
             if other:

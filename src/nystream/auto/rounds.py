@@ -35,6 +35,7 @@ class Rounds(TabularLearner):
 
     memory: Any
     task: str
+    seed_: int
 
     sized_: Recipe
     """The recipe that the budgets led to at the start; with very many classes that of the bank is smaller."""
@@ -244,10 +245,14 @@ class Rounds(TabularLearner):
         self.stack_.grow(outputs)
 
     def _shrink(self, recipe: Recipe, outputs: int) -> None:
-        self.bank_.recipe = recipe
+        before, self.bank_.recipe = self.bank_.names, recipe
         capacity = recipe.ring if self._warm else recipe.warmup
         self.buffer_ = [ring.resized(capacity) for ring in self.buffer_]
         self.stack_.grow(outputs)
+        if self.bank_.names != before:  # the stackers of other experts begin anew
+            stack = Stack(self._classes, self.stack_.lags)
+            stack.start(len(self.bank_.names), outputs, self.stack_.more_)
+            stack.lags_, self.stack_ = self.stack_.lags_, stack
         if self.bank_.experts_:
             X, Y, w = self._kept()
             rng = np.random.default_rng([self.seed_, self.count_, outputs])

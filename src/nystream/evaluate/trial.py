@@ -194,7 +194,7 @@ class Trial:
         return np.full((1, k), 1.0 / k)
 
 
-def _single(x: Array, y: Any) -> tuple[Array, Any]:
+def _single(x: Any, y: Any) -> tuple[Any, Any]:
     """One row of a block and its label, as `step` takes them."""
     row = x if isinstance(x, SparseRows) else x[0].copy()
     return row, None if y is None else y[0] if np.ndim(y) > 1 else float(y[0])

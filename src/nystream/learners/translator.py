@@ -158,22 +158,23 @@ class Translator(Params):
 
     def grow(self, outputs: int, *, columns: bool = True) -> None:
         """Classes that appear late, exactly as if they had been known; without `columns` no dense ones are added."""
+        known = set(self._named(self.outputs_)) | set(self.layout_)
         if columns and self.encoder_ is not None:
             self.encoder_.grow(outputs)
         if self.experts_ is not None:
             self.experts_.grow(outputs)
         self.outputs_ = outputs
-        self._add_columns(columns)
+        self._add_columns(known, columns)
 
-    def widen(self, kinds: Mapping[str, str]) -> None:
-        """More columns of the table, missing in all rows so far; their dense columns come last."""
+    def widen(self, kinds: Mapping[str, str], *, columns: bool = True) -> None:
+        """More columns of the table, missing in all rows so far; without `columns` only the sparse experts hear them."""
         assert self.encoder_ is not None
+        known = set(self._named(self.outputs_))
         self.encoder_.widen(kinds)
-        self._add_columns(True)
+        self._add_columns(known, columns)
 
-    def _add_columns(self, wanted: bool) -> None:
+    def _add_columns(self, known: set[str], wanted: bool) -> None:
         if wanted:
-            known = set(self.layout_)
             self.layout_ = self.layout_ + [name for name in self._named(self.outputs_) if name not in known]
         self._lay_out()
 

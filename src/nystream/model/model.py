@@ -340,7 +340,7 @@ class Model(Changing):
             listed = ", ".join(map(repr, new[:20])) + (", ..." if len(new) > 20 else "")
             warnings.warn(f"the model knows no column {listed}; what it holds is left out", UserWarning, stacklevel=6)
 
-    def _check_missing(self, X: Array, at: Place = "row {}".format) -> None:
+    def _check_missing(self, X: Any, at: Place = "row {}".format) -> None:
         if not self.inner.missing and not isinstance(X, SparseRows) and np.isnan(X).any():
             row, j = np.argwhere(np.isnan(X))[0].tolist()
             raise ValueError(

@@ -72,18 +72,18 @@ class _Entries(NamedTuple):
     """Lines that were read: entries of each, one after the other, and labels."""
 
     counts: np.typing.NDArray[np.intp]
-    index: np.typing.NDArray[np.intp]
-    value: Array
+    places: np.typing.NDArray[np.intp]
+    values: Array
     y: Array
 
     def dense(self, d: int) -> Array:
         X = np.zeros((len(self.counts), d))
-        X[np.repeat(np.arange(len(self.counts)), self.counts), self.index] = self.value
+        X[np.repeat(np.arange(len(self.counts)), self.counts), self.places] = self.values
         return X
 
     def sparse(self, d: int) -> SparseRows:
         ends = np.cumsum(self.counts, dtype=np.int64)
-        return SparseRows(ends - self.counts, ends, self.index.astype(np.uint32), np.ascontiguousarray(self.value), d)
+        return SparseRows(ends - self.counts, ends, self.places.astype(np.uint32), np.ascontiguousarray(self.values), d)
 
 
 class SvmlightStream(Stream):

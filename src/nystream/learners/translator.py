@@ -167,7 +167,7 @@ class Translator(Params):
         self._add_columns(known, columns)
 
     def widen(self, kinds: Mapping[str, str], *, columns: bool = True) -> None:
-        """More columns of the table, missing in all rows so far; without `columns` only the sparse experts hear them."""
+        """More columns of the table, missing so far; without `columns` the sparse experts alone hear them."""
         assert self.encoder_ is not None
         known = set(self._named(self.outputs_))
         self.encoder_.widen(kinds)

@@ -9,7 +9,7 @@ import numpy as np
 
 from nystream.auto.bank import Bank
 from nystream.auto.clock import in_time
-from nystream.auto.explain import explanation
+from nystream.auto.explain import ByColumn, explanation
 from nystream.auto.intervals import Intervals
 from nystream.auto.quantities import bytes_of, seconds_of
 from nystream.auto.recipe import Recipe
@@ -33,7 +33,7 @@ TINY = 1e-300
 """In place of a sum that is 0."""
 
 
-class Auto(Rounds):
+class Auto(ByColumn, Rounds):
     """Regression or classes with nothing to tune: many experts, stacked and mixed online.
 
     Experts are least squares on Nystrom features with several scalings, a learnt metric and forgetting, and two window
@@ -117,6 +117,8 @@ class Auto(Rounds):
         return True
 
     def why_not(self, ability: str) -> str | None:
+        if ability in ("importance", "explain_row") and self.translator_ is not None:
+            return "rows of tables and sparse rows are explained by `Model`, which knows their columns"
         if ability == "probabilities" and not self._classes:
             return "probabilities are of classes, and this one has task='regression'"
         if ability == "predict_interval" and self._classes:

@@ -96,6 +96,8 @@ class Encoded(TabularLearner, Wrapper):
     def why_not(self, ability: str) -> str | None:
         if ability in ("merge", "unlearn") and self.learner.can(ability):
             return "every row was encoded by those before it, which other rows, or fewer, would have encoded otherwise"
+        if ability in ("importance", "explain_row") and self.learner.can(ability):
+            return "its learner knows encodings and not columns; a `nystream.Model` around it tells of columns"
         if ability == "add_outputs" and self.learner.can(ability):
             return "the encoding has seen no labels of the new outputs"
         return super().why_not(ability)
@@ -178,6 +180,11 @@ class Encoded(TabularLearner, Wrapper):
 
     def _run(self, X: Any, Y: Array, weights: Array | None) -> Array:
         return self.learner_.run_clean(self.translator_.run(X, Y, weights).dense, Y, weights)
+
+    @property
+    def owners(self) -> list[str]:
+        """The table's column that each dense column comes from; "" of what comes from all."""
+        return self.translator_.owners
 
     @property
     def _own_bytes(self) -> int:

@@ -93,6 +93,13 @@ class Translator(Params):
         return len(self.layout_)
 
     @property
+    def owners(self) -> list[str]:
+        """The table's column that each dense column comes from; "" of what comes from all."""
+        dense = [] if self.encoder_ is None else self.encoder_.dense_names()
+        parts = {f"{name}: {part}": name for name, part in dense}
+        return [parts.get(name, "") for name in self.layout_]
+
+    @property
     def titles(self) -> list[str]:
         """For people: whose answers `said` are."""
         if self.experts_ is None:

@@ -10,7 +10,7 @@ from nystream.compose.classifier import Classifier
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.weighting import BALANCED, ClassWeight
-from nystream.sklearn.base import ClassifierMixin, Online, check_classification_targets, check_is_fitted, fitted
+from nystream.sklearn.base import ClassifierMixin, Online, check_classification_targets, fitted
 from nystream.tables.targets import class_names
 from nystream.types import Array
 
@@ -117,11 +117,6 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         """Labels (n,)."""
         X = self._clean(X)
         return self._chosen(self.model_.scores(X))
-
-    def explain(self) -> str:
-        """What carries the predictions now, in words; of learners that can say, as the default."""
-        check_is_fitted(self, "model_")
-        return self.model_.explain()
 
     @property
     def learners_(self) -> list[Learner]:

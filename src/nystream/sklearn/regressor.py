@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from nystream.learners.base import Learner
-from nystream.sklearn.base import Online, RegressorMixin, check_is_fitted, fitted
+from nystream.sklearn.base import Online, RegressorMixin, fitted
 from nystream.types import Array
 
 __all__ = ["OnlineKernelRegressor"]
@@ -81,11 +81,6 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
         """
         X = self._clean(X)
         return self.model_.predict_interval(X, coverage)
-
-    def explain(self) -> str:
-        """What carries the predictions now, in words; of learners that can say, as the default."""
-        check_is_fitted(self, "model_")
-        return self.model_.explain()
 
     def _check_learner(self) -> None:
         if isinstance(self.learner, Learner) and self.learner.labels != "real":

@@ -141,9 +141,15 @@ class Online(BaseEstimator):  # type: ignore[misc]
         schema = schema.described(task=self._task, classes=settings.pop("classes", None))
         return Model(self.learner, schema, **settings)
 
+    @property
+    def _all_numbers(self) -> bool:
+        """Whether the columns of the fitted model are numbers, or sparse."""
+        schema = self.model_.schema_
+        return schema is None or schema.numeric
+
     def _rows(self, X: Any, reset: bool) -> Any:
         """Rows as scikit-learn checks them; or, of a frame with categories, times or text, its table."""
-        table = _other_than_numbers(X) if reset else None if self.model_.schema_.numeric else read(X)
+        table = _other_than_numbers(X) if reset else None if self._all_numbers else read(X)
         if table is None:
             return validate_data(self, X, reset=reset, **self._numbers)
         if reset:
@@ -159,7 +165,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
         Labels of which some are missing come as a list with None in their places.
         """
         there = _there(y) if partly else None
-        tabular = _other_than_numbers(X) is not None if reset else not self.model_.schema_.numeric
+        tabular = _other_than_numbers(X) is not None if reset else not self._all_numbers
         if not tabular and (there is None or there.all()):
             X, y = validate_data(self, X, y, reset=reset, **self._numbers, **self._target)
         else:

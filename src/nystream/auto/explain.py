@@ -133,11 +133,12 @@ def explanation(model: Auto) -> str:
         view = VIEW_TITLES[bank.seen_in_["big"]]
         lines.append(f"inputs of the expert with the most landmarks: {view}, which did best in the warm-up")
     if len(bank.holes_):
-        holes = ", ".join(map(str, bank.holes_.tolist()))
+        known = None if model.translator_ is None else model.translator_.layout_
+        holes = ", ".join(str(j) if known is None else known[j] for j in bank.holes_.tolist())
         lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")
     weights = stack.weights().mean(axis=1)
     recent = np.r_[stack.recent_[0], np.full(len(weights) - len(names), np.nan)]
-    inputs = [*bank.titles(model.d_).values(), *(LAGS if model.lags else ())]
+    inputs = [*model.titles(), *(LAGS if model.lags else ())]
     lines.append(f"{'weight':>7} {'recent loss':>12}  of")
     for i in np.argsort(-np.abs(weights), kind="stable"):
         loss = f"{recent[i]:12.4f}" if np.isfinite(recent[i]) else " " * 12

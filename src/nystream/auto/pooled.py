@@ -243,11 +243,10 @@ class PooledAuto(Learner):
             member.solvers_ = [self._solver(name, self.lams_[name], sums[name])]
         self.stacker_ = (SoftmaxStacker if self._codes else RidgeStacker)([(1.0, 1.0)])
         self.stacker_.start(len(self.members_), self.outputs_)
-        F = self._outputs(X)
-        self.stacker_.run(F, Y[:, 0] if self._codes else self._targets(Y))
+        P = self.stacker_.run(self._outputs(X), Y[:, 0] if self._codes else self._targets(Y))[:, 0]
         self.residuals_ = np.zeros((0, self.outputs_))
         if not self._codes:
-            self.residuals_ = np.sort(np.abs(self._answers(F) - Y), axis=0)
+            self.residuals_ = np.sort(np.abs(self._shown(P) - Y), axis=0)
         more = self.sums(X, Y)
         for name, member in self.members_.items():
             total = (sums[name][0] + more[name][0], sums[name][1] + more[name][1])
@@ -303,7 +302,7 @@ class PooledAuto(Learner):
         """(n, C) what members learn: standardised labels, or codes -1/+1, one of two classes."""
         if not self._codes:
             return (np.clip(Y, *self.fences_) - self.shift_) / self.scale_
-        codes = np.where(Y == np.arange(self.outputs_), 1.0, -1.0)
+        codes = np.where(np.arange(self.outputs_) == Y, 1.0, -1.0)
         return np.ascontiguousarray(codes[:, 1:] if self.outputs_ == 2 else codes)
 
     def _rows(self, name: str, X: Array) -> Array:

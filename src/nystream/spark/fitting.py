@@ -17,7 +17,7 @@ from nystream.spark.jobs import Fold
 from nystream.spark.merging import collected, merge_states
 from nystream.spark.patterns import named_model
 
-__all__ = ["MODELS", "check_mergeable", "fit", "fitted"]
+__all__ = ["MODELS", "check_mergeable", "check_seeded", "classes_of", "fit", "fitted"]
 
 MODELS = TypeVar("MODELS", Learner, Model)
 MOST_CLASSES = 1000
@@ -102,6 +102,17 @@ def check_mergeable(learner: Learner | Model) -> None:
     )
 
 
+def check_seeded(model: Model) -> None:
+    """Refuse a model whose partial models would each draw a map of their own."""
+    if model.learner is None or sampler_of(model) is not None:
+        return
+    for name, value in model.learner.get_params(deep=True).items():
+        if name.rpartition("__")[2] == "seed" and value is None:
+            raise ValueError(
+                f"{name} of {model.learner!r} is None, so that every partition would draw its own; give it"
+            )
+
+
 def _checked(learner: Any) -> Any:
     if not isinstance(learner, (Learner, Model)):
         raise TypeError(f"learner must be a nystream learner or Model, got {learner!r}")
@@ -123,13 +134,14 @@ def _model(df: Any, model: Model, found: Roles) -> Model:
     fresh = named_model(df, model, found)
     assert fresh.schema is not None
     if fresh.task == "classification" and fresh.schema.classes is None:
-        classes = model.classes or _classes(df, found.targets[0])
+        classes = model.classes or classes_of(df, found.targets[0])
         fresh = Model(**{**fresh.get_params(deep=False), "schema": fresh.schema.described(classes=classes)})
     check_mergeable(fresh)
+    check_seeded(fresh)
     return fresh
 
 
-def _classes(df: Any, target: str) -> list[Any]:
+def classes_of(df: Any, target: str) -> list[Any]:
     """The values of the target, in their order; one more look at its column."""
     values = df.select(column(target).alias("label")).where("label is not null").distinct().limit(MOST_CLASSES + 1)
     with clear_errors():

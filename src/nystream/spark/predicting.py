@@ -14,7 +14,7 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.params import positive
 from nystream.persist import from_bytes, to_bytes
-from nystream.spark.columns import Roles, column, require
+from nystream.spark.columns import column, require
 from nystream.spark.errors import Refusal, one_line
 from nystream.spark.jobs import here
 from nystream.spark.patterns import prediction_type, trained_model
@@ -69,16 +69,15 @@ def predict(
     clash = next((name for name in new if name in df.columns), None)
     if clash is not None:
         raise ValueError(f"the frame has a column {clash!r} already; rename or drop it, or give another `prediction`")
-    answers = sql.pandas_udf(
-        _answering(to_bytes(trained), Roles(tuple(names), ()), probabilities, interval), StructType(fields)
-    )
+    answering = _answering(to_bytes(trained), tuple(names), probabilities, interval)
+    answers = sql.pandas_udf(answering, StructType(fields))
     asked = df.withColumn("__answers", answers(sql.struct(*[column(name) for name in names])))
     columns = [column(name) for name in df.columns]
     found = [sql.col(f"__answers.{field.name}").alias(name) for field, name in zip(fields, new, strict=True)]
     return asked.select(*columns, *found)
 
 
-def _answering(content: bytes, roles: Roles, probabilities: bool, interval: float | None) -> Any:
+def _answering(content: bytes, names: tuple[str, ...], probabilities: bool, interval: float | None) -> Any:
     build = here()
 
     def answers(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
@@ -86,7 +85,7 @@ def _answering(content: bytes, roles: Roles, probabilities: bool, interval: floa
         model = from_bytes(content, trust=True)
         for frame in frames:
             try:
-                yield _answers(model, frame.set_axis(list(roles.features), axis=1), probabilities, interval)
+                yield _answers(model, frame.set_axis(list(names), axis=1), probabilities, interval)
             except (ValueError, TypeError) as error:
                 raise Refusal(one_line(error)) from None
 

@@ -10,7 +10,8 @@ from nystream.model import Model
 from nystream.params import at_least
 from nystream.persist import from_bytes
 from nystream.spark.columns import Roles, roles
-from nystream.spark.fitting import check_mergeable, fitted
+from nystream.spark.errors import Refusal, one_line
+from nystream.spark.fitting import check_mergeable, check_seeded, fitted
 from nystream.spark.folders import ModelFolder, has_started
 from nystream.spark.patterns import named_model
 
@@ -62,6 +63,7 @@ def fit_stream(
     found = roles(stream, learner, features, target, weight)
     pattern = named_model(stream, learner, found)
     check_mergeable(pattern)
+    check_seeded(pattern)
     if pattern.task == "classification" and not (pattern.schema and pattern.schema.classes):
         raise ValueError(
             "fit_stream needs to know the classes beforehand, so that all partial models number them alike: give a "
@@ -86,8 +88,14 @@ class _Step:
         self.pattern, self.found, self.folder, self.keep, self.depth = pattern, found, folder, keep, depth
 
     def __call__(self, df: Any, batch: int) -> None:
+        try:
+            self._learn(df, batch)
+        except (ValueError, TypeError) as error:
+            raise Refusal(f"batch {batch}: {one_line(error)}") from None
+
+    def _learn(self, df: Any, batch: int) -> None:
         model = self._before(batch)
-        fresh = self.pattern if model.learner_ is None else _emptied(model)
+        fresh = self.pattern if model.learner_ is None else model.clone()  # a dictionary that was chosen is a parameter
         more = fitted(df, fresh, self.found, self.depth)
         if more is not None:
             model = more if model.learner_ is None else model.merge(more)
@@ -107,8 +115,3 @@ class _Step:
             )
         model: Model = from_bytes(content, trust=True)
         return model
-
-
-def _emptied(model: Model) -> Model:
-    """A fresh model with equal parameters, whose maps are those that were drawn or chosen."""
-    return model.clone()

@@ -30,7 +30,7 @@ def sampled(X: np.ndarray, parts: int, seed: int, **settings) -> list[KORS]:
 
 
 def accuracy(X: np.ndarray, dictionary: KORS) -> float:
-    """Largest |eigenvalue - 1| of A^-1/2 B A^-1/2, the covariances of all rows and of the weighted atoms, ridges added."""
+    """Largest |eigenvalue - 1| of A^-1/2 B A^-1/2, covariances of all rows and of the weighted atoms, with ridges."""
     A = RIDGE * np.eye(X.shape[1]) + X.T @ X
     atoms = dictionary.points / np.sqrt(dictionary.odds)[:, None]
     root = np.linalg.inv(np.linalg.cholesky(A))

@@ -15,6 +15,8 @@ REASON = (
     if not (shutil.which("java") or os.environ.get("JAVA_HOME"))
     else None
 )
+OWN = ("PySpark does not yet fully support pandas", "The copy keyword is deprecated")
+"""Warnings about pandas 3 that pyspark itself is to blame for."""
 SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.driver.host": "127.0.0.1",
@@ -31,7 +33,8 @@ SETTINGS = {
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = [item for item in items if "tests/spark/" in item.path.as_posix()]
     for item in here:
-        item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:UserWarning"))
+        for message in OWN:
+            item.add_marker(pytest.mark.filterwarnings(f"ignore:{message}"))
         if REASON:
             item.add_marker(pytest.mark.skip(reason=f"Spark: {REASON}"))
 

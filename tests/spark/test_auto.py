@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from frames import FEATURES, examples, in_parts, table
 from numpy.testing import assert_allclose
 
 import nystream
+from spark_frames import FEATURES, examples, in_parts, table
 
 nystream_spark = pytest.importorskip("nystream.spark")
 

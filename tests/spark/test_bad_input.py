@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-from frames import FEATURES, examples, pkrr, table
 
 import nystream
+from spark_frames import FEATURES, examples, pkrr, table
 
 nystream_spark = pytest.importorskip("nystream.spark")
 from nystream.spark.errors import explained  # noqa: E402

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from frames import FEATURES, examples, in_parts, pkrr, table
 from numpy.testing import assert_allclose
 
 import nystream
+from spark_frames import FEATURES, examples, in_parts, pkrr, table
 
 nystream_spark = pytest.importorskip("nystream.spark")
 from nystream.dictionary import KORS, merge_dictionaries  # noqa: E402

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from frames import FEATURES, examples, pkrr, table
 
 import nystream
+from spark_frames import FEATURES, examples, pkrr, table
 
 nystream_spark = pytest.importorskip("nystream.spark")
 

@@ -13,7 +13,6 @@ from nystream.learners.base import Learner
 from nystream.params import at_least, one_of, positive
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 from nystream.scaling.spread import fences, moments
-from nystream.seeds import checked_seed
 from nystream.solvers.awv import AWV
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 from nystream.types import Array, LabelKind
@@ -100,7 +99,7 @@ class PooledAuto(Learner):
         self.landmarks = at_least("landmarks", landmarks, 1)
         self.big = at_least("big", big, 0)
         self.metric = at_least("metric", metric, 2)
-        self.seed = checked_seed(seed)
+        self.seed = at_least("seed", seed, 0)
 
     # -- what it says of itself --------------------------------------------------------------------------------------
     @property
@@ -190,7 +189,7 @@ class PooledAuto(Learner):
         for name, scale in VIEWS.items():
             self.views_[name] = View(scale.clone())
             learnt = labels if name in LEARNT else None
-            self.views_[name].fit(A, learnt, rows=min(self.metric, len(A)), rounds=2, seed=int(self.seed or 0))
+            self.views_[name].fit(A, learnt, rows=min(self.metric, len(A)), rounds=2, seed=self.seed)
         self._penalties: dict[str, Array] = {}
         self._sample = A
         for name, (view, factor) in MEMBERS.items():
@@ -226,7 +225,7 @@ class PooledAuto(Learner):
         half = losses.get(f"{winner}/2")
         if half is None or half <= WORSE * losses[winner]:
             factor = max(NARROWER * factor, NARROWEST)
-        self._enter("big", view, self.big, factor, np.random.default_rng([int(self.seed or 0), 1]))
+        self._enter("big", view, self.big, factor, np.random.default_rng([self.seed, 1]))
 
     def _pick(self, name: str, X: Array, Y: Array, sums: tuple[Array, Array]) -> float:
         """The least loss of a member on these rows, over all lams; notes which."""

@@ -77,16 +77,15 @@ def fit(
     model = fitted(df, pattern, found, depth)
     if model is None:
         raise ValueError("the frame has no rows, so that nothing can be learnt")
-    return model  # type: ignore[no-any-return]
+    return model
 
 
 def fitted(df: Any, pattern: Learner | Model, found: Roles, depth: int | None = None) -> Any:
     """The model of a frame whose columns are checked, or None for a frame without rows."""
-    if sampler_of(pattern) is not None:
-        pattern = with_common_dictionary(df, pattern, found)
-        if pattern is None:
-            return None
-    states = collected(df, Fold(to_bytes(pattern), found), depth)
+    ready = pattern if sampler_of(pattern) is None else with_common_dictionary(df, pattern, found)
+    if ready is None:
+        return None
+    states = collected(df, Fold(to_bytes(ready), found), depth)
     return merge_states([state for _, _, state in states]) if states else None
 
 

@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 import nystream
 from spark_frames import FEATURES, examples, in_parts, table
 
-nystream_spark = pytest.importorskip("nystream.spark")
+pytest.importorskip("pyspark")
+import nystream.spark as nystream_spark
 
 SMALL = {"landmarks": 40, "big": 80, "sample": 500}
 N = 1500

@@ -11,9 +11,10 @@ import pytest
 import nystream
 from spark_frames import FEATURES, examples, pkrr, table
 
-nystream_spark = pytest.importorskip("nystream.spark")
-from nystream.spark.errors import explained  # noqa: E402
-from nystream.spark.jobs import blas_threads  # noqa: E402
+pytest.importorskip("pyspark")
+import nystream.spark as nystream_spark
+from nystream.spark.errors import explained
+from nystream.spark.jobs import blas_threads
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("nystream.spark")
+pytest.importorskip("pyspark")
 EXAMPLES = Path(__file__).parents[2] / "examples" / "spark"
 
 

@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose
 import nystream
 from spark_frames import FEATURES, examples, in_parts, pkrr, table
 
-nystream_spark = pytest.importorskip("nystream.spark")
-from nystream.dictionary import KORS, merge_dictionaries  # noqa: E402
-from nystream.kernels import Gaussian  # noqa: E402
+pytest.importorskip("pyspark")
+import nystream.spark as nystream_spark
+from nystream.dictionary import KORS, merge_dictionaries
+from nystream.kernels import Gaussian
 
 N = 1200
 

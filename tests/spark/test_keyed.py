@@ -9,7 +9,8 @@ import pytest
 import nystream
 from spark_frames import FEATURES, examples, pkrr, table
 
-nystream_spark = pytest.importorskip("nystream.spark")
+pytest.importorskip("pyspark")
+import nystream.spark as nystream_spark
 
 N, KEYS, FILES = 600, 6, 4
 

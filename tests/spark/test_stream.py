@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 import nystream
 from spark_frames import FEATURES, examples, pkrr, table
 
-nystream_spark = pytest.importorskip("nystream.spark")
+pytest.importorskip("pyspark")
+import nystream.spark as nystream_spark
 
 N, FILES = 400, 4
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import functions as sql
@@ -12,21 +11,9 @@ from pyspark.sql.types import BooleanType, DataType, NumericType
 
 from nystream.learners.base import Learner
 from nystream.model import Model
+from nystream.spark.roles import Roles
 
-__all__ = ["Roles", "column", "names_of", "require", "roles"]
-
-
-@dataclass(frozen=True)
-class Roles:
-    """Names of the columns by what they are for."""
-
-    features: tuple[str, ...]
-    targets: tuple[str, ...]
-    weight: str | None = None
-
-    @property
-    def all(self) -> list[str]:
-        return [*self.features, *self.targets, *([] if self.weight is None else [self.weight])]
+__all__ = ["column", "is_number", "names_of", "require", "roles"]
 
 
 def names_of(value: str | Sequence[str] | None, what: str) -> tuple[str, ...]:

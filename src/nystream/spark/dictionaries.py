@@ -14,9 +14,9 @@ from nystream.learners.base import Learner
 from nystream.learners.nystrom_pkawv import NystromPKAWV
 from nystream.model import Model
 from nystream.persist import from_bytes, to_bytes
-from nystream.spark.columns import Roles
 from nystream.spark.jobs import Fold, Place, reader
 from nystream.spark.merging import collected
+from nystream.spark.roles import Roles
 
 __all__ = ["common_dictionary", "sampler_of", "with_common_dictionary"]
 

@@ -10,12 +10,13 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.params import at_least
 from nystream.persist import to_bytes
-from nystream.spark.columns import Roles, column, roles
+from nystream.spark.columns import column, roles
 from nystream.spark.dictionaries import sampler_of, with_common_dictionary
 from nystream.spark.errors import clear_errors
 from nystream.spark.jobs import Fold
 from nystream.spark.merging import collected, merge_states
 from nystream.spark.patterns import named_model
+from nystream.spark.roles import Roles
 
 __all__ = ["MODELS", "check_mergeable", "check_seeded", "classes_of", "fit", "fitted"]
 

@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from nystream.model import Model
 from nystream.persist import FORMAT, from_bytes, to_bytes
-from nystream.spark.columns import Roles
 from nystream.spark.errors import PYTHON, Refusal, one_line
+from nystream.spark.roles import Roles
 from nystream.types import Array
 
 __all__ = ["STATES", "Build", "Fold", "Place", "blas_threads", "here", "partial_states", "reader"]
@@ -73,7 +72,7 @@ class Fold:
 
     def learn(self, model: Any, batch: Any, place: Place) -> Any:
         """Learn a batch; the model, which may be another object than before."""
-        if isinstance(model, Model):
+        if hasattr(model, "schema_"):  # a Model; workers import no more than they need
             refuse_nulls(batch, self.roles.targets, place)
             weights = None if self.roles.weight is None else matrix(batch, [self.roles.weight], place)[:, 0]
             model.run(batch.select([*self.roles.features, *self.roles.targets]), weights=weights)

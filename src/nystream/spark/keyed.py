@@ -15,10 +15,11 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.params import at_least, one_of
 from nystream.persist import from_bytes, to_bytes
-from nystream.spark.columns import Roles, column, names_of, require, roles
+from nystream.spark.columns import column, names_of, require, roles
 from nystream.spark.errors import Refusal, one_line
 from nystream.spark.jobs import Build, here
 from nystream.spark.patterns import named_model, prediction_type
+from nystream.spark.roles import Roles
 
 __all__ = ["STATE", "per_key"]
 

@@ -10,7 +10,7 @@ from nystream.auto.learner import Auto
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.schema import Schema
-from nystream.spark.columns import Roles
+from nystream.spark.roles import Roles
 
 __all__ = ["named_model", "prediction_type", "trained_model"]
 

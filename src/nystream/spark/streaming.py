@@ -9,11 +9,12 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.params import at_least
 from nystream.persist import from_bytes
-from nystream.spark.columns import Roles, roles
+from nystream.spark.columns import roles
 from nystream.spark.errors import Refusal, one_line
 from nystream.spark.fitting import check_mergeable, check_seeded, fitted
 from nystream.spark.folders import ModelFolder, has_started
 from nystream.spark.patterns import named_model
+from nystream.spark.roles import Roles
 
 __all__ = ["fit_stream"]
 

@@ -109,7 +109,7 @@ def check_seeded(model: Model) -> None:
     for name, value in model.learner.get_params(deep=True).items():
         if name.rpartition("__")[2] == "seed" and value is None:
             raise ValueError(
-                f"{name} of {model.learner!r} is None, so that every partition would draw its own; give it"
+                f"{name} is None in {model.learner!r}, so that every partition would draw a map of its own; give a seed"
             )
 
 

@@ -93,7 +93,7 @@ def per_key(
     columns = list(dict.fromkeys([*keys, *order, *found.all]))
     groups = df.select(*[column(name) for name in columns]).groupBy(*[column(name) for name in keys])
     if not df.isStreaming:
-        return groups.applyInPandas(job.fresh, schema)
+        return groups.applyInPandas(_once(job), schema)
     _use_rocksdb(df.sparkSession)
     return groups.transformWithStateInPandas(Processor(job), schema, "Append", "None")
 
@@ -109,10 +109,6 @@ class Keyed:
     emit: str
     most_rows: int
     build: Build
-
-    def fresh(self, key: Any, frame: pd.DataFrame) -> pd.DataFrame:
-        """All rows of a key, from an empty model."""
-        return self.advance(key, [frame], None)[0]
 
     def advance(self, key: Any, frames: Any, state: Any) -> tuple[pd.DataFrame, tuple[bytes, int, float]]:
         """Rows to be emitted, and the state after it; `state` is None for a key that is new."""
@@ -153,6 +149,15 @@ class Keyed:
         ties = bool(rows.duplicated(list(self.order)).any())
         rest = [name for name in rows.columns if name not in self.order] if ties else []
         return rows.sort_values([*self.order, *rest], kind="stable", ignore_index=True)
+
+
+def _once(job: Keyed) -> Any:
+    """All rows of a key, from an empty model."""
+
+    def emitted(key: Any, frame: pd.DataFrame) -> pd.DataFrame:
+        return job.advance(key, [frame], None)[0]
+
+    return emitted
 
 
 class Processor(StatefulProcessor):  # type: ignore[misc]

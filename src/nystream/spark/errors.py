@@ -24,6 +24,11 @@ PYTHON = (
 REMEDIES = (
     ("PYTHON_VERSION_MISMATCH", f"workers run another Python than the driver: {PYTHON}"),
     ("Cannot run program", f"workers cannot start their Python: {PYTHON}"),
+    (
+        "failed to connect back",
+        "a Python worker did not start in time: the machine is overloaded, or its Python cannot start; try again "
+        f"with less beside it, and {PYTHON}",
+    ),
     ("Can't get attribute", f"workers have another version of nystream than the driver: {PYTHON}"),
     (
         "maxResultSize",

@@ -100,12 +100,12 @@ def test_a_model_of_classes_looks_them_up_and_keeps_their_names(frames, rows):
 def test_a_sampled_dictionary_takes_two_passes_over_a_common_one(spark, frames, rows):
     from pyspark.sql.functions import spark_partition_id
 
-    pattern = nystream.NystromPKRR(Gaussian(1.5), lam=0.5, mu=2.0, seed=5)
+    pattern = nystream.NystromPKRR(Gaussian(1.5), lam=0.5, mu=0.5, beta=2.0, seed=5)
     found = nystream_spark.fit(frames[4], pattern, FEATURES, "y")
     cut = frames[4].select(spark_partition_id().alias("part"), *FEATURES).toPandas()
     samples = []
     for number, part in cut.groupby("part"):
-        sampler = KORS(Gaussian(1.5), 2.0)
+        sampler = KORS(Gaussian(1.5), 0.5, beta=2.0)
         sampler.start(3)
         sampler.run(
             np.ascontiguousarray(part[FEATURES].to_numpy()), np.random.default_rng([5, number]).random(len(part))
@@ -114,7 +114,7 @@ def test_a_sampled_dictionary_takes_two_passes_over_a_common_one(spark, frames, 
     common = merge_dictionaries(samples, 5)
     assert_allclose(found.dictionary, common.points)
     assert common.n < 0.75 * sum(sample.n for sample in samples)
-    whole = nystream.NystromPKRR(Gaussian(1.5), lam=0.5, mu=2.0, dictionary=common.points)
+    whole = nystream.NystromPKRR(Gaussian(1.5), lam=0.5, dictionary=common.points)
     whole.run(*rows)
     assert_allclose(found.predict(rows[0]), whole.predict(rows[0]), rtol=0, atol=1e-8)
     sequential = pattern.clone()

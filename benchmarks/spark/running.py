@@ -12,9 +12,13 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
+import warnings
+
 import numpy as np
 
 import nystream
+
+warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
 
 SOURCES = str(Path(nystream.__file__).parents[1])
 SETTINGS = {

@@ -26,8 +26,8 @@ BASES = {
         *("Learner", "LeastSquares", "LossLearner", "MarginLearner", "SparseLearner", "UnboundedCorrections"),
     ],
     "losses": ["Loss", "MarginLoss", "ScalarLoss", "VectorLoss"],
-    "metrics": ["Mean", "Meter", "Metric", "_Confusion", "_Share"],
-    "model": ["Changing", "Forwarded"],
+    "metrics": ["Mean", "Meter", "Metric", "Shares", "_Confusion", "_Share"],
+    "model": ["Changing", "Explaining", "Forwarded"],
     "scaling": ["FrozenScale"],
     "solvers": ["NewtonSolver", "Solver", "Stacker"],
 }

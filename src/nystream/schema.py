@@ -73,7 +73,8 @@ class Schema(Params):
         self.classes = None if classes is None else list(classes)
         self.formats = None if formats is None else dict(formats)
         self._check_target()
-        self._index = {name: j for j, name in enumerate(self.names)}
+        self._used = [name for name, kind in self.columns.items() if kind != "ignored"]
+        self._numeric = all(self.columns[name] in NUMERIC for name in self._used)
         self._known = frozenset((*self.columns, *self.targets))
         self._plain = all(kind == "number" for kind in self.columns.values())
 
@@ -81,7 +82,7 @@ class Schema(Params):
     @property
     def names(self) -> list[str]:
         """The columns in use, in order."""
-        return [name for name, kind in self.columns.items() if kind != "ignored"]
+        return list(self._used)
 
     @property
     def targets(self) -> list[str]:
@@ -91,7 +92,7 @@ class Schema(Params):
     @property
     def numeric(self) -> bool:
         """Whether every column in use is a number or a boolean."""
-        return all(self.columns[name] in NUMERIC for name in self.names)
+        return self._numeric
 
     def __str__(self) -> str:
         looks = getattr(self, "looks_", {})
@@ -218,20 +219,23 @@ class Schema(Params):
         return table
 
     def matrix(self, rows: Any) -> Array | None:
-        """A block of numbers as it is (n, d), where no column needs a look of its own; else None."""
+        """A block of numbers as it is (n, d), where no column needs a look of its own; one plain dict; else None."""
+        if isinstance(rows, (list, dict)):
+            row = self.row(rows) if isinstance(rows, dict) else self.row(rows[0]) if len(rows) == 1 else None
+            return None if row is None else row[None]
         if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "iuf":
             return None
-        if not self._plain or rows.shape[1] != len(self._index):
+        if not self._plain or rows.shape[1] != len(self._used):
             return None
         X = np.ascontiguousarray(rows, dtype=np.float64)
         return None if np.isinf(X).any() else X
 
     def row(self, row: Any) -> Array | None:
         """One dict as a row of numbers (d,), where all columns are numbers and nothing is doubtful; else None."""
-        if len(row) > len(self._known) or not isinstance(row, dict):
+        if not isinstance(row, dict) or len(row) > len(self._known) or not self._numeric:
             return None
         try:
-            x = np.frombuffer(array("d", [row[name] for name in self._index]), dtype=np.float64)
+            x = np.frombuffer(array("d", [row[name] for name in self._used]), dtype=np.float64)
         except (KeyError, TypeError, OverflowError):
             return None
         known = len(x) and (len(row) == len(x) or row.keys() <= self._known)

@@ -114,7 +114,9 @@ def test_intervals_and_explanations_come_on_request(server):
     assert all(
         low < p < high for low, p, high in zip(answer["low"], answer["predictions"], answer["high"], strict=True)
     )
-    assert sum(answer["explanation"]["weights"].values()) == pytest.approx(1)
+    assert [set(reasons) for reasons in answer["explanation"]] == [{"a", "b"}, {"a", "b"}]
+    gaps = [p - sum(reasons.values()) for p, reasons in zip(answer["predictions"], answer["explanation"], strict=True)]
+    assert gaps[0] == pytest.approx(gaps[1])  # the mean prediction over the rows that were learnt
     status, answer = server.call("POST", "/models/plain/predict", {"rows": found, "probabilities": True})
     assert status == 422
     assert "probabilities" in answer["error"]

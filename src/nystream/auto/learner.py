@@ -9,7 +9,7 @@ import numpy as np
 
 from nystream.auto.bank import Bank
 from nystream.auto.clock import in_time
-from nystream.auto.explain import explanation
+from nystream.auto.explain import ByColumn, explanation
 from nystream.auto.intervals import Intervals
 from nystream.auto.memory import in_memory, most_bytes
 from nystream.auto.quantities import bytes_of, seconds_of
@@ -36,7 +36,7 @@ TINY = 1e-300
 """In place of a sum that is 0."""
 
 
-class Auto(Learner):
+class Auto(ByColumn, Learner):
     """Regression or classes with nothing to tune: many experts, stacked and mixed online.
 
     Experts are least squares on Nystrom features with several scalings, a learnt metric and forgetting, and two window

@@ -113,7 +113,9 @@ def _race(
             "columns": f"{data.d:,}",
             "kernel width": f"{width:.4g}",
         }
-        pages.write(comparison, report, f"Race: {name}", {**about, "seed": str(seed), **pages.explained(field)})
+        best = comparison.best(metric)
+        about |= {"seed": str(seed), **pages.explained(field)}
+        pages.write(comparison, report, f"Race: {name}", about, pages.importance(best, field[best]) if best else None)
         chart = f"{chart}, report: {report}"
     console.print(f"{chart}, readings: {out / f'{stem}.json'}", highlight=False, soft_wrap=True, markup=False)
 

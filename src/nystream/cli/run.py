@@ -19,7 +19,7 @@ from nystream.cli.rows import open_rows
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Result, prequential
 from nystream.evaluate.result import check_form
-from nystream.metrics import Weights
+from nystream.metrics import ImportanceShares, Weights
 from nystream.model import Model
 from nystream.tasks import algorithm
 from nystream.types import Array
@@ -94,7 +94,8 @@ def run(
     if finished is not None and report is not None:
         about = {"source": examples.name, "task": examples.task, "columns": f"{examples.d:,}", "seed": str(seed)}
         about |= pages.explained({finished.name: model})
-        pages.write(finished, report, f"{finished.name}: {examples.name}", about)
+        worth = pages.importance(finished.name, model)
+        pages.write(finished, report, f"{finished.name}: {examples.name}", about, worth)
         _say(f"wrote {report}", quiet)
 
 
@@ -112,7 +113,7 @@ def _learn(
 ) -> Result | None:
     """The pass itself, with `more` readings for a report. None: whoever read the predictions went away."""
     usual = "accuracy" if data.task == "classification" else "mse"
-    told = [name for name in metrics or [] if name != Weights.name] or [usual]
+    told = [name for name in metrics or [] if name not in (Weights.name, ImportanceShares.name)] or [usual]
     names = list(dict.fromkeys([*told, *(metrics or [])]))
     shares = SHARES if data.task == "regression" else {}
     _say(f"{data.name}: {data.task}, {model.inner!r}", quiet)

@@ -99,6 +99,8 @@ class Encoded(Wrapper):
     def why_not(self, ability: str) -> str | None:
         if ability in ("merge", "unlearn") and self.learner.can(ability):
             return "every row was encoded by those before it, which other rows, or fewer, would have encoded otherwise"
+        if ability in ("importance", "explain_row") and self.learner.can(ability):
+            return "its learner knows encodings and not columns; a `nystream.Model` around it tells of columns"
         if ability == "add_outputs" and self.learner.can(ability):
             return "the encoding has seen no labels of the new outputs"
         return super().why_not(ability)
@@ -229,6 +231,12 @@ class Encoded(Wrapper):
         if self.experts_ is not None:
             names += [f"{expert}, output {k}" for expert in COLUMNS for k in range(outputs)]
         return names
+
+    @property
+    def owners(self) -> list[str]:
+        """The table's column that each column of `layout_` comes from; "" of what comes from all."""
+        parts = {f"{name}: {part}": name for name, part in self.encoder_.dense_names()}
+        return [parts.get(name, "") for name in self.layout_]
 
     @property
     def _own_bytes(self) -> int:

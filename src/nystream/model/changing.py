@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from nystream.compose.classifier import Classifier
-from nystream.model.forwarded import Forwarded
+from nystream.model.explaining import Explaining
 from nystream.model.labels import labels_of
 from nystream.schema import Schema
 from nystream.tables.targets import class_names, columns_of
@@ -17,7 +17,7 @@ __all__ = ["Changing"]
 M = TypeVar("M", bound="Changing")
 
 
-class Changing(Forwarded):
+class Changing(Explaining):
     """A model with its schema; how rows are learnt is the model's own."""
 
     schema: Schema | None
@@ -77,6 +77,9 @@ class Changing(Forwarded):
         encoder = wider.encoder()
         self.learner_.widen(len(encoder.columns))
         self.schema_, self.encoder_ = wider, encoder
+        if self.recent_ is not None:
+            fill = float("nan") if self.inner.missing else 0.0
+            self.recent_ = self.recent_.changed({name: wider.columns[name] for name in wider.names}, fill)
 
     def _check_numeric(self, schema: Schema) -> None:
         if not schema.numeric:
@@ -93,6 +96,9 @@ class Changing(Forwarded):
         self._check_numeric(schema)
         self.schema_ = schema.described(columns=columns)
         self.encoder_ = self.schema_.encoder()
+        if self.recent_ is not None:
+            kinds = {name: columns[name] for name in self.schema_.names}
+            self.recent_ = self.recent_.changed(kinds, names=names)
 
     def merge(self: M, other: M) -> M:
         """Become the model of both streams: equal columns, kinds and task, and classes in one order."""
@@ -110,6 +116,10 @@ class Changing(Forwarded):
             if a != b:
                 raise ValueError(f"models that merge must have the same {what}; got {a} and {b}")
         self.learner_.merge(other.learner_)
+        if self.recent_ is None:
+            self.recent_ = copy.deepcopy(other.recent_)
+        elif other.recent_ is not None:
+            self.recent_.extend(other.recent_.columns, other.recent_.labels)
         self.n_unlabelled_ += other.n_unlabelled_
         self.n_misfits_ += other.n_misfits_
         self.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]
@@ -125,4 +135,6 @@ class Changing(Forwarded):
         if len(labels.classes) > len(self.classes_) or not labels.there.all():
             raise ValueError("every row to unlearn needs the label it was learnt with")
         learner.unlearn(X, labels.Y, weights)
+        if self.recent_ is not None:
+            self.recent_ = self.recent_.without(self._columns(rows, schema)[0], labels.Y)
         return self

@@ -16,8 +16,9 @@ from nystream.inputs import as_weights
 from nystream.learners.base import Learner
 from nystream.model.changing import Changing
 from nystream.model.labels import Labels, Scores, answers, labels_in, labels_of, nothing
+from nystream.model.recent import KEPT
 from nystream.model.weighting import ClassWeight, checked_weight, weighted
-from nystream.params import one_of
+from nystream.params import at_least, one_of
 from nystream.schema import Schema
 from nystream.tables.plain import Plain
 from nystream.tables.reading import Table, read
@@ -52,6 +53,8 @@ class Model(Changing):
     mixed : bool
         Whether names and numbers may be classes side by side. False: a label of another kind than the classes so far is
         refused, since that is most often another target.
+    keep : int
+        Of the last rows, which explanations need and which are saved with the model; 0: none are.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class Model(Changing):
         on_error: str = "raise",
         class_weight: ClassWeight = None,
         mixed: bool = False,
+        keep: int = KEPT,
     ) -> None:
         if learner is not None and not isinstance(learner, Learner):
             raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
@@ -96,6 +100,7 @@ class Model(Changing):
         self.on_error = one_of("on_error", on_error, ("raise", "missing"))
         self.class_weight = checked_weight(class_weight)
         self.mixed = mixed
+        self.keep = at_least("keep", keep, 0)
         self._reported: set[str] = set()  # names; no part of the model, so that reporting leaves no trace in it
         self._numbers: dict[Any, int] = {}  # places of the classes, made again when there are more
 
@@ -201,7 +206,10 @@ class Model(Changing):
         return X
 
     def _run(self, rows: Any, y: Any, weights: Any) -> Scores:
-        table = rows if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf" else read(rows)
+        plain = isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf"
+        if self.schema_ is not None and y is not None and not isinstance(y, str):
+            plain = plain or self.schema_.matrix(rows) is not None  # a dict without doubt, whose label is apart
+        table = rows if plain else read(rows)
         if isinstance(y, str):
             y = self._named(table, y)
         elif y is None:
@@ -227,6 +235,7 @@ class Model(Changing):
         self._check_missing(X, at)
         there = labels.there
         P = self._learnt(X, labels, w)
+        self._remember(columns or X, labels, w) if n else None
         self.classes_, self.counts_ = labels.classes, counts
         self.n_unlabelled_ += int(n - there.sum())
         self.n_misfits_ += misfits
@@ -310,17 +319,23 @@ class Model(Changing):
         if learner is None or schema is None or not learner.d_ or self.class_weight is not None:
             return None
         if type(row) is dict:
-            x = schema.row(row) if schema.numeric else None
+            x = schema.row(row)
         else:
             x = row if is_clean_row(row, learner.d_) and type(self.encoder_) is Plain else None
         if x is None:
             return None
         if schema.task == "regression":
-            return (learner.step(x, y, weight),) if type(y) is float and y - y == 0 else None
+            if type(y) is not float or y - y != 0:
+                return None
+            answer = learner.step(x, y, weight)
+            self._keep_one(x, y, weight)
+            return (answer,)
         k = self._places().get(y) if schema.task == "classification" and type(y) in (str, int, bool) else None
         if k is None:
             return None
-        return (self.classes_[int(learner.step(x, k, weight)[: len(self.classes_)].argmax())],)
+        scores = learner.step(x, k, weight)
+        self._keep_one(x, k, weight)
+        return (self.classes_[int(scores[: len(self.classes_)].argmax())],)
 
     def _columns(self, rows: Any, schema: Schema) -> tuple[dict[str, Any], int, int]:
         return schema.columns_of(rows, on_error=self.on_error, report=self._report)

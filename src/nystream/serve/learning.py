@@ -295,12 +295,13 @@ def described(model: Model | None) -> dict[str, Any]:
 
 
 def relied_on(model: Model) -> dict[str, dict[str, float]]:
-    """Shares of the experts and of the columns in the next prediction, where the learner knows them."""
+    """Shares of the experts in the next prediction, where the learner knows them.
+
+    Importance of columns takes thousands of predictions, too many for a reading along the stream.
+    """
     found: dict[str, dict[str, float]] = {}
     if model.learner_ is not None and model.can("weights"):
         found["weights"] = model.weights()
-    if model.learner_ is not None and model.can("importance"):
-        found["importance"] = model.importance()
     return found
 
 

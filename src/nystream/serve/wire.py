@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 import orjson
-import pyarrow as pa
 
+from nystream.serve.arrow import ARROW, from_arrow
 from nystream.serve.refusals import Refusal
 from nystream.serve.settings import Limits
-from nystream.tables.reading import Table, read
+from nystream.tables.reading import Table
 
 __all__ = ["ARROW", "Rows", "decoded", "parsed"]
 
-ARROW = ("application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.file")
 JSON = ("", "application/json", "application/x-www-form-urlencoded")
 """The last is what curl says of any `-d` without looking at it."""
 CSV = ("text/csv", "application/csv")
@@ -56,7 +55,7 @@ def decoded(kind: str, body: bytes, query: Mapping[str, str], limits: Limits) ->
     if media in CSV:
         table = _from_csv(body, limits)
     elif media in ARROW:
-        table = _from_arrow(media, body, limits)
+        table = from_arrow(body, limits)
     else:
         raise Refusal(415, f"Content-Type {media[:60]!r} is not read; use JSON, CSV or an Arrow IPC stream")
     columns = dict(table.columns)
@@ -211,41 +210,6 @@ def _numbers(values: list[str]) -> Any:
     except ValueError:
         return values
     return found if np.isfinite(found).all() else values
-
-
-def _from_arrow(media: str, body: bytes, limits: Limits) -> Table:
-    try:
-        reader = pa.ipc.open_file(body) if media == ARROW[1] else pa.ipc.open_stream(body)
-        if len(reader.schema) > limits.columns:
-            raise Refusal(422, f"{len(reader.schema)} columns are more than {limits.columns}")
-        batches, rows = [], 0
-        source = (reader.get_batch(i) for i in range(reader.num_record_batches)) if media == ARROW[1] else reader
-        for batch in source:
-            rows += batch.num_rows
-            if rows > limits.rows:
-                raise Refusal(413, f"more than the {limits.rows} rows that one request may have")
-            batches.append(batch)
-        table = pa.Table.from_batches(batches, reader.schema)
-        table.validate(full=True)
-    except (pa.ArrowException, ValueError, TypeError, OSError, KeyError, NotImplementedError) as error:
-        raise Refusal(422, f"the Arrow stream cannot be read: {' '.join(str(error).split())}"[:300]) from None
-    if not table.num_rows:
-        raise Refusal(422, "there are no rows")
-    for column in table.schema:
-        if pa.types.is_nested(column.type) or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-            raise Refusal(422, f"column {column.name[:60]!r} is of type {str(column.type)[:60]}, which is no value")
-    try:
-        found = read(table)
-    except (pa.ArrowException, ValueError, TypeError, OverflowError, NotImplementedError) as error:
-        raise Refusal(422, f"the Arrow table cannot be read: {' '.join(str(error).split())}"[:300]) from None
-    for name, values in found.columns.items():
-        if isinstance(values, list):
-            for i, value in enumerate(values):
-                if isinstance(value, str) and len(value) > limits.text:
-                    raise Refusal(
-                        422, f"row {i}: column {name[:60]!r} has {len(value)} characters, more than {limits.text}"
-                    )
-    return found
 
 
 def _kind(value: Any) -> str:

@@ -3,8 +3,8 @@
     python benchmarks/spark/exact.py [--rows 200000] [--features 200] [--no-kill]
 
 Prints the largest differences to one pass over all rows in this process: of coefficients, relative to the largest one,
-of predictions, and of the best loss in hindsight; and of the regret to the same parts learnt and merged in this process.
-The killed executor dies while it learns (`local-cluster[2,1,1024]`). Negative control: a fit without one of its files has
+of predictions, and of the best loss in hindsight; and of the regret to the same parts learnt and merged here. The
+killed executor dies while it learns (`local-cluster[2,1,1024]`). Negative control: a fit without one of its files has
 to be found different.
 """
 

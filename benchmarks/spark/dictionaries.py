@@ -21,7 +21,7 @@ import nystream
 from nystream.dictionary import KORS, merge_dictionaries, theory_beta
 from nystream.kernels import Gaussian, Linear
 
-ROUNDS, RUNS, DELTA, RIDGE = 6000, 4, 0.1, 1.0
+ROUNDS, RUNS, DELTA, RIDGE = 2000, 3, 0.1, 1.0
 PARTS = (1, 4, 16)
 
 

@@ -84,6 +84,7 @@ TAGS = {
     "learner/sketched-kons": "nystream.learners.sketched_kons:SketchedKONS",
     "learner/sketched-ons": "nystream.learners.sketched_ons:SketchedONS",
     "learner/sparse-linear": "nystream.learners.sparse_linear:SparseLinear",
+    "learner/translator": "nystream.learners.translator:Translator",
     "learner/token-experts": "nystream.learners.token_experts:TokenExperts",
     "learner/svmd": "nystream.learners.svmd:SVMD",
     "solver/awv": "nystream.solvers.awv:AWV",

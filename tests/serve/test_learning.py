@@ -97,7 +97,13 @@ def test_a_model_with_nothing_chosen_is_told_by_its_first_rows(server):
     answer = server.post("/models/told/step", {"rows": [{"x": 1.0}, {"x": 2.0}], "labels": ["low", "high"]})
     assert answer["predictions"] == [None, "low"]
     found = server.call("GET", "/models/told")[1]
-    assert found["schema"] == {"columns": {"x": "number"}, "target": None, "task": "classification", "outputs": 1}
+    assert found["schema"] == {
+        "columns": {"x": "number"},
+        "target": None,
+        "task": "classification",
+        "outputs": 1,
+        "formats": {},
+    }
     assert found["champion"]["classes"] == ["low", "high"]
     answer = server.post("/models/told/predict", {"row": {"x": 1.5}, "probabilities": True})
     assert answer["classes"] == ["low", "high"]

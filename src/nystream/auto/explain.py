@@ -87,13 +87,15 @@ def _by_place(shares: Array | None) -> dict[str, float] | None:
 
 
 def metric_shares(model: Auto) -> Array | None:
-    """(d,) shares of the columns in the learnt metrics, weighted by the experts that look through them; or None.
+    """Shares of the columns in the learnt metrics, weighted by the experts that look through them; or None.
 
-    A column's part in a metric T is what distances gain from its own differences, the diagonal of T'T.
+    The columns are those that the experts see: of a table, its translation. A column's part in a metric T is what
+    distances gain from its own differences, the diagonal of T'T.
     """
     if not model.d_:
         return None
-    bank, total = model.bank_, np.zeros(model.d_)
+    bank = model.bank_
+    total: Array | None = None
     sizes = np.abs(model.stack_.weights()).mean(axis=1)
     for name, size in zip(bank.names, sizes.tolist(), strict=False):
         view = bank.views_.get(bank.seen_in_.get(name, ""))
@@ -103,8 +105,9 @@ def metric_shares(model: Auto) -> Array | None:
         own = T**2 if T.ndim == 1 else (T**2).sum(axis=0)
         holes, columns = own[: len(bank.holes_)], own[len(bank.holes_) :].copy()
         columns[bank.holes_] += holes
-        total += size * columns / columns.sum()
-    return total / total.sum() if total.sum() > 0 else None
+        share = size * columns / columns.sum()
+        total = share if total is None else total + share
+    return total / total.sum() if total is not None and total.sum() > 0 else None
 
 
 def recent_share(model: Auto) -> float:
@@ -133,11 +136,12 @@ def explanation(model: Auto) -> str:
         view = VIEW_TITLES[bank.seen_in_["big"]]
         lines.append(f"inputs of the expert with the most landmarks: {view}, which did best in the warm-up")
     if len(bank.holes_):
-        holes = ", ".join(map(str, bank.holes_.tolist()))
+        known = None if model.translator_ is None else model.translator_.layout_
+        holes = ", ".join(str(j) if known is None else known[j] for j in bank.holes_.tolist())
         lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")
     weights = stack.weights().mean(axis=1)
     recent = np.r_[stack.recent_[0], np.full(len(weights) - len(names), np.nan)]
-    inputs = [*bank.titles(model.d_).values(), *(LAGS if model.lags else ())]
+    inputs = [*model.titles(), *(LAGS if model.lags else ())]
     lines.append(f"{'weight':>7} {'recent loss':>12}  of")
     for i in np.argsort(-np.abs(weights), kind="stable"):
         loss = f"{recent[i]:12.4f}" if np.isfinite(recent[i]) else " " * 12

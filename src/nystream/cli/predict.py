@@ -15,7 +15,7 @@ from nystream import persist
 from nystream.cli import options as opt
 from nystream.cli.answers import FORMATS, writer
 from nystream.cli.resuming import read
-from nystream.cli.rows import open_rows
+from nystream.cli.rows import NEVER_SPARSE, open_rows, width_of
 from nystream.model import Model
 from nystream.params import one_of, positive
 from nystream.tables.reading import Table
@@ -53,7 +53,9 @@ def predict(
             "--reasons: the model has kept none of the rows it has learnt, so a row has no others beside it"
         )
     chosen = form or _by_ending(out)
-    found = open_rows(source, wanted=False, rows=rows, data=data)
+    wide = width_of(model)
+    dense = NEVER_SPARSE if wide is None else wide - 1
+    found = open_rows(source, wanted=False, rows=rows, data=data, width=wide, dense=dense)
     kept = _kept(keep or [], found.columns, found.name)
     with _opened(out, chosen) as file:
         lines = writer(chosen, file)

@@ -15,7 +15,7 @@ from nystream.catalogue import build
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.resuming import read
-from nystream.cli.rows import open_rows
+from nystream.cli.rows import NEVER_SPARSE, dense_up_to, open_rows, width_of
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Result, prequential
 from nystream.evaluate.result import check_form
@@ -69,19 +69,17 @@ def run(
     model = read(resume) if resume else None
     only, width = opt.columns_of(columns)
     wanted = target or (_own_target(model) if model is not None else None)
-    found = open_rows(source, target=wanted, width=width, rows=rows, shuffle=shuffle, data=data)
+    wide = width_of(model)  # as many columns as the saved model has, and sparse again
+    dense = dense_up_to([learner]) if model is None else NEVER_SPARSE if wide is None else wide - 1
+    found = open_rows(source, target=wanted, width=wide or width, rows=rows, shuffle=shuffle, data=data, dense=dense)
     look = model is None and learner is not None and sigma is None  # a kernel width has to be found
     kinds = opt.kinds_of(kind)
-    free = learner is None and not settings  # the model then chooses by the kinds of the columns
-    options: dict[str, Any] = {"kinds": kinds, "drop": drop or (), "columns": only, "kinds_too": free}
+    options: dict[str, Any] = {"kinds": kinds, "drop": drop or (), "columns": only}
     examples = opened(found, task=task, model=model, block=block, look=look, **options)
-    if model is None and not examples.schema.numeric:
-        model = Model(None, examples.schema, on_error=on_error)
-    elif model is None:
+    if model is None:
         sigma = sigma if sigma is not None else examples.width(standardized=standardize) if look else 1.0
-        pattern = build(
-            learner, examples.task, opt.settings_of(settings), sigma=sigma, seed=seed, standardize=standardize
-        )
+        scales: dict[str, Any] = {"sigma": sigma, "seed": seed, "standardize": standardize}
+        pattern = build(learner, examples.task, opt.settings_of(settings), kinds=examples.schema.kinds, **scales)
         model = Model(pattern, examples.schema, on_error=on_error)
     finished = _learn(
         model, examples, metrics, predictions, test=test, delay=delay, block=block, quiet=quiet, more=report is not None

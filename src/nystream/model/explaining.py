@@ -196,7 +196,7 @@ class Explaining(Forwarded):
         """Keep the rows of a block that were learnt."""
         assert self.schema_ is not None
         there = labels.there if weights is None else labels.there & (weights > 0)
-        if self.keep == 0 or not there.any():
+        if self.keep == 0 or not there.any() or self.schema_.width is not None:  # sparse rows have no names
             return
         if self.recent_ is None:
             kinds = {name: self.schema_.columns[name] for name in self.schema_.names}
@@ -318,7 +318,9 @@ class Explaining(Forwarded):
         shares = None if auto is None else metric_shares(auto)
         if shares is None:
             return None
-        owners = inner.owners if isinstance(inner, Encoded) else self.encoder_.columns
+        translator = None if auto is None else auto.translator_
+        owners = self.encoder_.columns if translator is None else translator.owners
+        owners = inner.owners if isinstance(inner, Encoded) else owners
         found = dict.fromkeys(self.encoder_.columns, 0.0)
         for owner, share in zip(owners, shares.tolist(), strict=True):
             if owner in found:

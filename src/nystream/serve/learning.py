@@ -20,7 +20,6 @@ from nystream.serve.rows import PIECE, Batch
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import class_names, first_label, is_name
 from nystream.tables.targets import columns_of as label_columns
-from nystream.tasks import for_task
 
 __all__ = [
     "answer",
@@ -64,8 +63,7 @@ def check(config: dict[str, Any], columns: int) -> None:
         declared = _declared(config)
         learner = _learner(config, config.get("task"))
         if declared is not None and declared.task is not None:
-            for_task(learner, declared.task, len(declared.names))
-            declared.encoder()
+            declared.encoder(Model(learner, declared).inner.takes_tables)
     except (ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
         raise Refusal(422, one_line(error)) from None
 
@@ -78,26 +76,30 @@ def _declared(config: dict[str, Any]) -> Schema | None:
     return Schema(config["columns"], config.get("target"), config.get("task"), config.get("classes"))
 
 
-def _learner(config: dict[str, Any], task: str | None) -> Learner | None:
+def _learner(config: dict[str, Any], task: str | None, schema: Schema | None = None) -> Learner | None:
+    """The learner of a configuration; of numbers alone unless the schema has other columns."""
     if config.get("learner") is None:
         return None
     standardize = config.get("standardize", True) is not False
     if task == "novelty":
         return catalogue.build(config["learner"], None, config.get("settings"))
-    return catalogue.build(config["learner"], task, config.get("settings"), standardize=standardize)
+    kinds = ("number",) if schema is None else schema.kinds
+    return catalogue.build(config["learner"], task, config.get("settings"), standardize=standardize, kinds=kinds)
 
 
 def made(config: dict[str, Any]) -> Model:
     """An untrained model of a configuration that declares columns and task, or a Refusal."""
     check(config, len(config["columns"]))
-    return Model(_learner(config, config["task"]), _declared(config))
+    schema = _declared(config)
+    return Model(_learner(config, config["task"], schema), schema)
 
 
 def declared(config: dict[str, Any]) -> tuple[Model, Form] | tuple[None, None]:
     """The untrained model and its form where a configuration says all about rows; else the first rows will tell."""
     if config.get("columns") is None:
         return None, None
-    model = Model(_learner(config, config.get("task")), _declared(config))
+    schema = _declared(config)
+    model = Model(_learner(config, config.get("task"), schema), schema)
     if model.task is None or (model.task == "classification" and not model.classes):
         return None, None  # whether classes are names or numbers the first label says
     targets = config.get("target")
@@ -127,14 +129,10 @@ def told(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form]:
         label = None if parts_of is None else first_label(parts_of[0])
         task = declared.task
         if task is None:
-            task = Model(_learner(config, None), declared).task
-        if task is None and label is None:
-            raise ValueError("no row has a label, and neither the model's task nor its target was declared")
-        if task is None:
-            task = "classification" if len(parts_of or ()) == 1 and is_name(label) else "regression"
+            task = _task_of(config, declared, parts_of, label)
         schema = declared.described(task=task)
         outputs = len(parts_of) if parts_of is not None else max(1, len(schema.targets))
-        model = Model(_learner(config, task), schema)
+        model = Model(_learner(config, task, schema), schema)
         form = form_of(model, 1 if task != "regression" else outputs, label)
         trial = model.clone()  # whatever a learner refuses at its first row, it refuses now
         batch = form.batch(table, labels, None, lambda names: None).part(slice(0, PIECE))
@@ -144,13 +142,28 @@ def told(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form]:
     return model, form
 
 
+def _task_of(config: dict[str, Any], schema: Schema, parts: list[Any] | None, label: Any) -> str:
+    """What the first label says: names are classes, and so are numbers to a learner of classes alone."""
+    if Model(_learner(config, None), schema).task == "novelty":
+        return "novelty"
+    if label is None or parts is None:
+        raise ValueError("no row has a label, and neither the model's task nor its target was declared")
+    if len(parts) == 1 and is_name(label):
+        return "classification"
+    try:
+        _learner(config, "regression")
+    except ValueError:
+        return "classification"
+    return "regression"
+
+
 def form_of(model: Model, outputs: int = 1, label: Any = None) -> Form:
     """The form of the rows of a model whose schema is known."""
     schema = model.schema_ or model.schema
     if schema is None or model.task is None:
         raise Refusal(422, "the model file has learnt nothing and declares no columns and task: nobody knows its rows")
     schema = schema.described(task=model.task)
-    learner = model.learner_ if model.learner_ is not None else for_task(model.learner, model.task, len(schema.names))
+    learner = model.inner
     if learner.d_ and model.task == "regression":
         outputs = learner.outputs_
     fractions = None

@@ -16,6 +16,7 @@ from nystream.inputs import as_row
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.schema import Schema
+from nystream.sparse_rows import NARROW, is_sparse
 from nystream.tables.kinds import looked
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import columns_of
@@ -59,6 +60,8 @@ class Online(BaseEstimator):  # type: ignore[misc]
     """How scikit-learn checks y."""
     _default_missing: ClassVar[bool] = True
     """Whether nan is a missing value to the learner of `learner=None`."""
+    _default_sparse: ClassVar[bool] = True
+    """Whether that takes sparse rows."""
 
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
@@ -116,7 +119,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{os.fspath(path)} holds a model of {model.task}; {cls.__name__} is for {cls._task}")
         estimator = cls(learner=model.learner)
         names = model.schema_.names
-        estimator.n_features_in_ = len(names)
+        estimator.n_features_in_ = model.schema_.width or len(names)
         if names != [str(j) for j in range(len(names))]:
             estimator.feature_names_in_ = np.array(names, dtype=object)
         estimator._adopt(model)
@@ -133,13 +136,20 @@ class Online(BaseEstimator):  # type: ignore[misc]
         """A model that has learnt nothing, for the columns of rows that were checked."""
         names = getattr(self, "feature_names_in_", None)
         columns = [str(j) for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
-        schema = Schema.of(X) if isinstance(X, Table) else Schema(columns)
+        wide = is_sparse(X) and X.shape[1] > NARROW
+        schema = Schema({}, width=X.shape[1]) if wide else Schema.of(X) if isinstance(X, Table) else Schema(columns)
         schema = schema.described(task=self._task, classes=settings.pop("classes", None))
         return Model(self.learner, schema, **settings)
 
+    @property
+    def _all_numbers(self) -> bool:
+        """Whether the columns of the fitted model are numbers, or sparse."""
+        schema = self.model_.schema_
+        return schema is None or schema.numeric
+
     def _rows(self, X: Any, reset: bool) -> Any:
         """Rows as scikit-learn checks them; or, of a frame with categories, times or text, its table."""
-        table = _other_than_numbers(X) if reset else None if self.model_.schema_.numeric else read(X)
+        table = _other_than_numbers(X) if reset else None if self._all_numbers else read(X)
         if table is None:
             return validate_data(self, X, reset=reset, **self._numbers)
         if reset:
@@ -155,17 +165,17 @@ class Online(BaseEstimator):  # type: ignore[misc]
         Labels of which some are missing come as a list with None in their places.
         """
         there = _there(y) if partly else None
-        tabular = _other_than_numbers(X) is not None if reset else not self.model_.schema_.numeric
+        tabular = _other_than_numbers(X) is not None if reset else not self._all_numbers
         if not tabular and (there is None or there.all()):
             X, y = validate_data(self, X, y, reset=reset, **self._numbers, **self._target)
         else:
             X = self._rows(X, reset)
             y = _listed(y) if there is not None and not there.all() else check_array(y, **_LABELS)
-            if len(y) != len(X):
-                raise ValueError(f"y has {len(y)} labels for the {len(X)} rows of X")
+            if len(y) != _count(X):
+                raise ValueError(f"y has {len(y)} labels for the {_count(X)} rows of X")
         if sample_weight is None:
             return X, y, None
-        weights: Array = _check_sample_weight(sample_weight, np.empty((len(X), 1)), dtype=np.float64)
+        weights: Array = _check_sample_weight(sample_weight, np.empty((_count(X), 1)), dtype=np.float64)
         if bool((weights < 0).any()):
             raise ValueError("sample_weight has negative values; weights must be at least 0")
         some = weights > 0
@@ -187,11 +197,19 @@ class Online(BaseEstimator):  # type: ignore[misc]
     @property
     def _numbers(self) -> dict[str, Any]:
         """How scikit-learn checks X."""
-        return {"dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan" if self._missing else True}
+        finite: Any = "allow-nan" if self._missing else True
+        sparse: Any = "csr" if self._sparse else False
+        return {"dtype": np.float64, "order": "C", "ensure_all_finite": finite, "accept_sparse": sparse}
+
+    @property
+    def _sparse(self) -> bool:
+        """Whether the learner takes sparse rows."""
+        return self._default_sparse if not isinstance(self.learner, Learner) else self.learner.takes_sparse
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._missing
+        tags.input_tags.sparse = self._sparse
         return tags
 
 
@@ -206,7 +224,7 @@ def fitted(model: Model, X: Any, y: Any, weights: Array | None) -> Model:
     if not isinstance(learner.learner if isinstance(learner, Encoded) else learner, Auto):
         model.run_scores(X, y, weights)
         return model
-    order = np.random.default_rng(SEED).permutation(len(X))
+    order = np.random.default_rng(SEED).permutation(_count(X))
     model.run_scores(_picked(X, order), y[order], None if weights is None else weights[order])
     return model
 
@@ -218,6 +236,11 @@ def _other_than_numbers(X: Any) -> Table | None:
     table = read(X)
     kinds = [looked(values, table.kinds.get(name)).kind for name, values in table.columns.items()]
     return table if any(kind not in ("number", "boolean") for kind in kinds) else None
+
+
+def _count(X: Any) -> int:
+    """Rows of a table, or of a matrix that may be sparse."""
+    return int(X.shape[0]) if is_sparse(X) else len(X)
 
 
 def _picked(X: Any, index: Any) -> Any:

@@ -52,6 +52,7 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
 
     _task: ClassVar[str] = "novelty"
     _default_missing: ClassVar[bool] = False
+    _default_sparse: ClassVar[bool] = False
 
     def __init__(self, learner: Learner | None = None, contamination: float | str = 0.1) -> None:
         super().__init__(learner)

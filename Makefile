@@ -32,14 +32,16 @@ demo: install
 # Tests run side by side, one to a core: threads of the linear algebra beneath them would only wait for each other.
 test test-all test-numerical: export OPENBLAS_NUM_THREADS ?= 1
 
-# One variant of each kind; what is marked exhaustive is left out.
+# One variant of each kind; what is marked exhaustive is left out. Spark is started once, by a process of its own.
 test: install
-	$(BIN)/python -m pytest tests --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest tests --ignore tests/spark --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest tests/spark
 	$(BIN)/python -m pytest --doctest-modules --pyargs nystream -p no:cacheprovider
 
 # Every test, the exhaustive ones too.
 test-all: install
-	$(BIN)/python -m pytest tests -m '' --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest tests --ignore tests/spark -m '' --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest tests/spark -m ''
 	$(BIN)/python -m pytest --doctest-modules --pyargs nystream -p no:cacheprovider
 
 # For other instruction sets: NYSTREAM_ISA=plain OPENBLAS_CORETYPE=Nehalem make test-numerical

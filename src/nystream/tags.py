@@ -23,6 +23,7 @@ TAGS = {
     "auto/decaying": "nystream.auto.experts:Decaying",
     "auto/intervals": "nystream.auto.intervals:Intervals",
     "auto/linear": "nystream.auto.experts:Linear",
+    "auto/pooled": "nystream.auto.pooled:PooledAuto",
     "auto/recipe": "nystream.auto.recipe:Recipe",
     "auto/ridge": "nystream.auto.experts:Ridge",
     "auto/scaled-features": "nystream.auto.baseline:ScaledFeatures",

@@ -9,6 +9,7 @@ from nystream.dictionary.growing import DistantAtoms, GivenAtoms, Growing
 from nystream.dictionary.history import History
 from nystream.dictionary.kmeans import MovingLandmarks
 from nystream.dictionary.kors import KORS, theory_beta
+from nystream.dictionary.merging import merge_dictionaries
 from nystream.dictionary.nested import Nested
 from nystream.dictionary.rows import Rows
 from nystream.dictionary.sampled import SampledAtoms
@@ -29,6 +30,7 @@ __all__ = [
     "Rows",
     "SampledAtoms",
     "Span",
+    "merge_dictionaries",
     "theory_beta",
     "GramInverse",
 ]

@@ -1,0 +1,337 @@
+"""The automatic learner from sums: views and landmarks of a sample, ridges from sums over all rows, one stack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from nystream.auto.experts import Ridge, View, _start_solver
+from nystream.inputs import as_block
+from nystream.learners.base import Learner
+from nystream.params import at_least, one_of, positive
+from nystream.scaling import GlobalScale, LogScale, StandardScale
+from nystream.scaling.spread import fences, moments
+from nystream.solvers.awv import AWV
+from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
+from nystream.types import Array, LabelKind
+
+__all__ = ["PooledAuto"]
+
+MEMBERS = {
+    "std": ("std", 1.0),
+    "std/2": ("std", 0.5),
+    "ag": ("ag", 1.0),
+    "ag/2": ("ag", 0.5),
+    "glob": ("glob", 0.7),
+    "log+ag": ("log", 1.0),
+}
+"""Ridges of the first round: view and width, as part of the median distance."""
+VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "log": LogScale()}
+LEARNT = ("ag", "log")
+"""Views with a learnt metric."""
+LAMS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+"""Ridges of which the held-back rows choose one for each member."""
+NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
+"""The big member's width: this part of the winner's, not under; the winner's own where half is so much worse."""
+BLOCK = 512
+"""Rows whose features are held at a time."""
+METRIC_TARGETS = 64
+MARGIN = 1.5
+"""Scores of classes are clipped to these."""
+
+
+class PooledAuto(Learner):
+    """Regression or classes with nothing to tune, for rows that lie in many places: what of `Auto` sums can give.
+
+    In the order of its making: `design` takes a sample and fixes scales, learnt metrics, widths and landmarks of six
+    ridges; `sums` of any rows add up over the places where rows lie; `choose` picks for each ridge its lam by rows
+    that were held back, and designs one more with more landmarks like the best; `sums` again, of that one;
+    `conclude` learns on the held-back rows how the ridges are stacked, and then lets the ridges learn those rows too.
+    `fit` does all of it for rows in memory. From then on it learns online: ridges exactly, their stack as in `Auto`.
+
+    Unlike `Auto` it has no expert that forgets, no windows and no last labels, since rows in many places have no
+    common order; scales, metrics, widths, landmarks and ridges stay what they are.
+
+    Parameters
+    ----------
+    task : "regression" or "classification"
+    landmarks, big : int
+        Landmarks of each of the six ridges and of the large one.
+    metric : int
+        Rows of the sample that a metric is learnt from.
+    seed : int
+        Of the landmarks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.auto.pooled import PooledAuto
+    >>> X = np.random.default_rng(0).normal(size=(600, 2)) * [1, 1000]
+    >>> y = np.sin(X[:, 0]) + X[:, 1] / 1000
+    >>> model = PooledAuto(landmarks=50, big=100).fit(X[:500], y[:500])
+    >>> bool(np.mean((model.predict(X[500:]) - y[500:]) ** 2) < 0.01 * y.var())
+    True
+    """
+
+    multi_output: ClassVar[bool] = True
+
+    views_: dict[str, View]
+    members_: dict[str, Ridge]
+    """By name; without solvers until `conclude`."""
+    seen_in_: dict[str, str]
+    """Which view each member looks through."""
+    lams_: dict[str, float]
+    holes_: Array
+    """Columns with missing values in the sample, which have an indicator."""
+    shift_: Array
+    scale_: Array
+    fences_: Array
+    stacker_: RidgeStacker | SoftmaxStacker
+    residuals_: Array
+    """(n, K) sizes of the residuals of the held-back rows, in order; of regression only."""
+
+    def __init__(
+        self, task: str = "regression", *, landmarks: int = 300, big: int = 1000, metric: int = 2000, seed: int = 0
+    ) -> None:
+        self.task = one_of("task", task, ("regression", "classification"))
+        self.landmarks = at_least("landmarks", landmarks, 1)
+        self.big = at_least("big", big, 0)
+        self.metric = at_least("metric", metric, 2)
+        self.seed = at_least("seed", seed, 0)
+
+    # -- what it says of itself --------------------------------------------------------------------------------------
+    @property
+    def labels(self) -> LabelKind:
+        return "class" if self._codes else "real"
+
+    @property
+    def classes(self) -> int | None:
+        return self.outputs_ if self._codes and self.d_ else None
+
+    @property
+    def link(self) -> str | None:
+        """What turns predictions into probabilities: of classes they are logarithms."""
+        return "softmax" if self._codes else None
+
+    @property
+    def missing(self) -> bool:
+        return True
+
+    @property
+    def _codes(self) -> bool:
+        return self.task == "classification"
+
+    def why_not(self, ability: str) -> str | None:
+        if ability == "probabilities" and not self._codes:
+            return "probabilities are of classes, and this one has task='regression'"
+        if ability == "predict_interval" and self._codes:
+            return "intervals are of numbers, and this one has task='classification', where there are probabilities"
+        return super().why_not(ability)
+
+    def for_classes(self) -> PooledAuto:
+        return type(self)(**{**self.clone().get_params(deep=False), "task": "classification"})
+
+    def probabilities(self, X: Any) -> Array:
+        """(n, K) probabilities of the classes, rows summing to 1."""
+        self._require("probabilities")
+        return np.exp(self.predict_clean(as_block(X, self.d_ or None, missing=True)))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+        """Ends, shaped as predictions: of one width for all rows, the quantile of the held-back residuals' sizes."""
+        self._require("predict_interval")
+        positive("coverage", coverage, below=1.0)
+        if not self.d_:
+            raise ValueError("predict_interval needs a model that was fitted")
+        P, n = self.predict_clean(as_block(X, self.d_, missing=True)), len(self.residuals_)
+        place = int(np.ceil((n + 1) * coverage)) - 1
+        half = self.residuals_[place] if place < n else np.full(self.outputs_, np.inf)
+        return self._outward(P - half), self._outward(P + half)
+
+    def weights(self) -> dict[str, float]:
+        """How much each ridge moves the prediction: shares by name that sum to 1."""
+        if not self.d_:
+            return {}
+        inner = self.stacker_.weights_[0]
+        sizes = np.abs(inner[: len(self.members_)] if inner.ndim == 1 else inner.mean(axis=0))
+        return dict(zip(self.members_, (sizes / sizes.sum()).tolist(), strict=True))
+
+    # -- making it ---------------------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any, held: float = 0.1) -> Self:
+        """All rows in memory: the last part `held` of them in a random order is held back for the choices."""
+        X = as_block(X, missing=True)
+        Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        order = np.random.default_rng(self.seed).permutation(len(X))
+        cut = max(1, int((1 - positive("held", held, below=1.0)) * len(X)))
+        seen, kept = order[:cut], order[cut:]
+        sample = seen[: 10 * self.metric]
+        self.design(X[sample], Y[sample], int(Y.max()) + 1 if self._codes else Y.shape[1])
+        first = self.sums(X[seen], Y[seen])
+        self.choose(X[kept], Y[kept], first)
+        more = self.sums(X[seen], Y[seen], self.waiting)
+        return self.conclude(X[kept], Y[kept], {**first, **more}, len(X))
+
+    def design(self, X: Array, Y: Array, outputs: int) -> None:
+        """Fix scales, metrics, widths and landmarks by a sample: labels (n, K), or (n, 1) numbers of classes."""
+        if len(X) < 2:
+            raise ValueError(f"at least 2 rows are needed to choose a model, got {len(X)}")
+        self.d_, self.outputs_ = X.shape[1], outputs
+        self.shift_, self.scale_, self.fences_ = np.zeros(outputs), np.ones(outputs), np.zeros((2, outputs))
+        if not self._codes:
+            self.fences_ = fences(Y)
+            self.shift_, self.scale_ = moments(np.clip(Y, *self.fences_))
+            self.scale_[self.scale_ == 0.0] = 1.0
+        self.holes_ = np.flatnonzero(np.isnan(X).any(axis=0)).astype(np.float64)
+        A, rng = self._augmented(X), np.random.default_rng(self.seed)
+        labels = _few(self._targets(Y))
+        self.views_, self.members_, self.seen_in_, self.lams_ = {}, {}, {}, {}
+        for name, scale in VIEWS.items():
+            self.views_[name] = View(scale.clone())
+            learnt = labels if name in LEARNT else None
+            self.views_[name].fit(A, learnt, rows=min(self.metric, len(A)), rounds=2, seed=self.seed)
+        self._penalties: dict[str, Array] = {}
+        self._sample = A
+        for name, (view, factor) in MEMBERS.items():
+            self._enter(name, view, self.landmarks, factor, rng)
+
+    def _enter(self, name: str, view: str, m: int, factor: float, rng: np.random.Generator) -> None:
+        member = Ridge(m, factor)
+        self._penalties[name] = member._place(self.views_[view], self._sample, m, factor, rng)
+        self.members_[name], self.seen_in_[name] = member, view
+
+    @property
+    def waiting(self) -> list[str]:
+        """Members whose sums are still to be made."""
+        return [name for name in self.members_ if name not in self.lams_]
+
+    def sums(self, X: Array, Y: Array, names: Sequence[str] | None = None) -> dict[str, tuple[Array, Array]]:
+        """Z'Z and Z'T of rows for each of these members, all by default: what adds up over places."""
+        found: dict[str, tuple[Array, Array]] = {}
+        for name in self.members_ if names is None else names:
+            member = self.members_[name]
+            G = np.zeros((len(member.points_) + 1, len(member.points_) + 1))
+            b = member._add(G, self.views_[self.seen_in_[name]], self._augmented(X), self._targets(Y), None)
+            found[name] = (G, b)
+        return found
+
+    def choose(self, X: Array, Y: Array, sums: dict[str, tuple[Array, Array]]) -> None:
+        """Pick lams by held-back rows, and design the large member like the best one."""
+        losses = {name: self._pick(name, X, Y, sums[name]) for name in self.waiting}
+        if not self.big or "big" in self.members_:
+            return
+        winner = min(losses, key=lambda name: losses[name])
+        view, factor = MEMBERS[winner]
+        half = losses.get(f"{winner}/2")
+        if half is None or half <= WORSE * losses[winner]:
+            factor = max(NARROWER * factor, NARROWEST)
+        self._enter("big", view, self.big, factor, np.random.default_rng([self.seed, 1]))
+
+    def _pick(self, name: str, X: Array, Y: Array, sums: tuple[Array, Array]) -> float:
+        """The least loss of a member on these rows, over all lams; notes which."""
+        T, Z = self._targets(Y), self._rows(name, X)
+        found = {lam: _loss(self._solver(name, lam, sums), Z, T) for lam in LAMS}
+        self.lams_[name] = min(found, key=lambda lam: found[lam])
+        return found[self.lams_[name]]
+
+    def conclude(self, X: Array, Y: Array, sums: dict[str, tuple[Array, Array]], rows: int) -> Self:
+        """Stack the members by held-back rows, let them learn those too; `rows` are all, counted."""
+        for name in self.waiting:
+            self._pick(name, X, Y, sums[name])
+        for name, member in self.members_.items():
+            member.solvers_ = [self._solver(name, self.lams_[name], sums[name])]
+        self.stacker_ = (SoftmaxStacker if self._codes else RidgeStacker)([(1.0, 1.0)])
+        self.stacker_.start(len(self.members_), self.outputs_)
+        P = self.stacker_.run(self._outputs(X), Y[:, 0] if self._codes else self._targets(Y))[:, 0]
+        self.residuals_ = np.zeros((0, self.outputs_))
+        if not self._codes:
+            self.residuals_ = np.sort(np.abs(self._shown(P) - Y), axis=0)
+        more = self.sums(X, Y)
+        for name, member in self.members_.items():
+            total = (sums[name][0] + more[name][0], sums[name][1] + more[name][1])
+            member.solvers_ = [self._solver(name, self.lams_[name], total)]
+        self.n_seen_ = rows
+        del self._penalties, self._sample
+        return self
+
+    def _solver(self, name: str, lam: float, sums: tuple[Array, Array]) -> AWV:
+        G, b = sums
+        solver = AWV(lam, vovk=False)
+        solver.start(len(G), b.shape[1])
+        _start_solver(solver, lam * self._penalties[name] + G, b)
+        return solver
+
+    # -- rounds --------------------------------------------------------------------------------------------------------
+    def _start(self, d: int, outputs: int) -> None:
+        raise ValueError(
+            "PooledAuto does not begin row by row: give it rows at once (fit), or a frame (nystream.spark.fit_auto); "
+            "Auto begins with the first row"
+        )
+
+    def _predict(self, X: Array) -> Array:
+        return np.concatenate([self._answers(self._outputs(X[i : i + BLOCK])) for i in range(0, len(X), BLOCK)] or [X])
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        T = self._targets(Y)
+        A = self._augmented(X)
+        parts = [m.run(self.views_[self.seen_in_[name]](A), T, weights) for name, m in self.members_.items()]
+        F = self._bounded(np.stack(parts, axis=1))
+        return self._shown(self.stacker_.run(F, Y[:, 0] if self._codes else T, weights)[:, 0])
+
+    def _outputs(self, X: Array) -> Array:
+        """(n, E, C) outputs of the members."""
+        A = self._augmented(X)
+        return self._bounded(
+            np.stack([m.predict(self.views_[self.seen_in_[name]](A)) for name, m in self.members_.items()], axis=1)
+        )
+
+    def _bounded(self, F: Array) -> Array:
+        if self._codes:
+            return np.clip(F, -MARGIN, MARGIN)
+        low, high = (self.fences_ - self.shift_) / self.scale_
+        return np.clip(F, low, high)
+
+    def _answers(self, F: Array) -> Array:
+        return self._shown(self.stacker_.predict(F)[:, 0])
+
+    def _shown(self, P: Array) -> Array:
+        return np.log(np.maximum(P, 1e-300)) if self._codes else P * self.scale_ + self.shift_
+
+    def _targets(self, Y: Array) -> Array:
+        """(n, C) what members learn: standardised labels, or codes -1/+1, one of two classes."""
+        if not self._codes:
+            return (np.clip(Y, *self.fences_) - self.shift_) / self.scale_
+        codes = np.where(np.arange(self.outputs_) == Y, 1.0, -1.0)
+        return np.ascontiguousarray(codes[:, 1:] if self.outputs_ == 2 else codes)
+
+    def _rows(self, name: str, X: Array) -> Array:
+        return self.members_[name]._features(self.views_[self.seen_in_[name]](self._augmented(X)))
+
+    def _augmented(self, X: Array) -> Array:
+        """Indicators of missing values, 0 or 1, before the columns."""
+        if not len(self.holes_):
+            return X
+        return np.hstack([np.isnan(X[:, self.holes_.astype(np.intp)]).astype(np.float64), X])
+
+    @property
+    def size(self) -> int:
+        """Landmarks of all members."""
+        return sum(len(member.points_) for member in self.members_.values()) if self.d_ else 0
+
+    @property
+    def nbytes(self) -> int:
+        if not self.d_:
+            return 0
+        parts = (*self.views_.values(), *self.members_.values(), self.stacker_)
+        return self.residuals_.nbytes + sum(part.nbytes for part in parts)
+
+
+def _loss(solver: AWV, Z: Array, T: Array) -> float:
+    return float(np.mean((np.clip(solver.predict(Z), T.min() - MARGIN, T.max() + MARGIN) - T) ** 2))
+
+
+def _few(T: Array) -> Array:
+    """Targets that a metric is learnt from; of many, fixed random combinations."""
+    if T.shape[1] <= METRIC_TARGETS:
+        return T
+    return T @ np.random.default_rng(T.shape[1]).choice([-1.0, 1.0], size=(T.shape[1], METRIC_TARGETS))

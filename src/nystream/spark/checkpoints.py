@@ -1,0 +1,41 @@
+"""The models of a keyed stream out of its checkpoint, without running the query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from nystream.params import at_least
+from nystream.spark.errors import one_line
+
+__all__ = ["load_keys"]
+
+
+def load_keys(spark: Any, checkpoint: str, *, batch: int | None = None) -> Any:
+    """A frame with the columns of the key, `model`, `rows` and `loss`: a row for each key of a `per_key` stream.
+
+    `model` is bytes that `nystream.from_bytes` reads; `rows` are the labelled rows it learnt, `loss` the sum of their
+    losses, each made before its label was read. Nothing of the query runs, and its checkpoint stays as it is.
+
+    Parameters
+    ----------
+    spark : pyspark.sql.SparkSession
+    checkpoint : str
+        The checkpointLocation of the query.
+    batch : int or None
+        The state after this micro-batch, while Spark keeps it; None: after the last one that was committed.
+    """
+    reader = spark.read.format("statestore").option("stateVarName", "model")
+    if batch is not None:
+        reader = reader.option("batchId", at_least("batch", batch, 0))
+    try:
+        frame = reader.load(str(checkpoint))
+        return frame.select("key.*", "value.*").select("*")
+    except (PySparkException, Py4JError) as error:
+        raise ValueError(
+            f"checkpoint={str(checkpoint)!r} is no checkpoint of a per_key stream that has committed "
+            f"{'a micro-batch' if batch is None else f'micro-batch {batch} and still keeps it'}: "
+            f"{one_line(error)[:200]}"
+        ) from None

@@ -1,0 +1,98 @@
+"""Which columns of a frame are learnt, checked on the driver before anything runs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pyspark.sql import functions as sql
+from pyspark.sql.types import BooleanType, DataType, NumericType
+
+from nystream.learners.base import Learner
+from nystream.model import Model
+from nystream.spark.roles import Roles
+
+__all__ = ["column", "is_number", "names_of", "require", "roles"]
+
+
+def names_of(value: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
+    """One name or several, as a tuple; refuses what is none."""
+    names = () if value is None else (value,) if isinstance(value, str) else tuple(value)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{what} must be the name of a column, or a list of names; got {value!r}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{what} names a column twice: {', '.join(names)}")
+    return names
+
+
+def column(name: str) -> Any:
+    """The column of exactly this name, dots and all."""
+    return sql.col("`" + name.replace("`", "``") + "`")
+
+
+def require(df: Any, names: Iterable[str]) -> None:
+    """Refuse a frame without one of these columns, or with two of that name."""
+    for name in names:
+        found = df.columns.count(name)
+        if found > 1:
+            raise ValueError(f"the frame has {found} columns named {name!r}; rename or drop all but one")
+        if not found:
+            near = difflib.get_close_matches(name, df.columns, 1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ValueError(f"the frame has no column {name!r}; {hint}there are {', '.join(df.columns)}")
+
+
+def roles(
+    df: Any,
+    pattern: Learner | Model | None,
+    features: Any,
+    target: Any,
+    weight: str | None = None,
+    *,
+    numbers: bool = False,
+) -> Roles:
+    """The columns that the pattern learns from, checked against the frame's names and types.
+
+    A model with a schema knows its columns: features and target may then be None. `numbers`: the target must be one.
+    """
+    schema = (pattern.schema_ or pattern.schema) if isinstance(pattern, Model) else None
+    if schema is not None:
+        features = schema.names if features is None else features
+        target = schema.targets or None if target is None else target
+        _same("features", features, schema.names)
+    if features is None:
+        raise ValueError("features is missing: give the names of the columns to learn from")
+    if target is None:
+        raise ValueError("target is missing: give the name of the column to predict")
+    found = Roles(names_of(features, "features"), names_of(target, "target"), weight)
+    both = [name for name in found.features if name in (*found.targets, weight)]
+    if both:
+        raise ValueError(f"column {both[0]!r} is a feature and also the target or the weight; leave it out of one")
+    require(df, found.all)
+    if schema is not None and schema.targets:
+        _same("target", found.targets, schema.targets)
+    _check_types(df, found, {} if schema is None else schema.columns, numbers or len(found.targets) > 1)
+    return found
+
+
+def _same(what: str, given: Any, known: list[str]) -> None:
+    if list(names_of(given, what)) != known:
+        raise ValueError(f"{what} is {given!r}, but the model's schema has {known!r}; leave {what} out")
+
+
+def _check_types(df: Any, found: Roles, kinds: dict[str, str], numbers: bool) -> None:
+    for name in found.all:
+        free = kinds.get(name, "number") not in ("number", "boolean") or (name in found.targets and not numbers)
+        dtype = df.schema[name].dataType
+        if not free and not is_number(dtype):
+            what = "weight" if name == found.weight else "target" if name in found.targets else "feature"
+            raise ValueError(
+                f"column {name!r}, a {what}, is {dtype.simpleString()}, not a number; cast or encode it, leave it out, "
+                "or pass a nystream.Model whose schema says its kind"
+            )
+
+
+def is_number(dtype: DataType) -> bool:
+    """Whether values of this type are numbers as they are."""
+    return isinstance(dtype, (NumericType, BooleanType))

@@ -1,0 +1,83 @@
+"""What goes wrong on workers, said on the driver in one line: the column, or the remedy."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+__all__ = ["Refusal", "WorkerError", "clear_errors", "explained", "one_line"]
+
+REFUSED = re.compile(r"nystream\.spark\.errors\.Refusal: (.+)")
+"""The last line of a traceback of a refusal, wherever Spark puts it."""
+ABSENT = re.compile(r"No module named '([\w.]+)'")
+EXTRA = ("nystream", "pyarrow", "pandas", "numpy", "scipy", "safetensors", "google")
+"""Packages that workers need."""
+PYTHON = (
+    "set PYSPARK_PYTHON (or spark.pyspark.python) to a Python that has `pip install 'nystream[spark]'`, the same on "
+    f"every worker as on the driver, which runs {sys.executable}"
+)
+REMEDIES = (
+    ("PYTHON_VERSION_MISMATCH", f"workers run another Python than the driver: {PYTHON}"),
+    ("Cannot run program", f"workers cannot start their Python: {PYTHON}"),
+    (
+        "failed to connect back",
+        "a Python worker did not start in time: the machine is overloaded, or its Python cannot start; try again "
+        f"with less beside it, and {PYTHON}",
+    ),
+    ("Can't get attribute", f"workers have another version of nystream than the driver: {PYTHON}"),
+    (
+        "maxResultSize",
+        "the partial models are too large to be collected one by one: merge them on the workers first (depth=1 or "
+        "more), use fewer features or partitions, or raise spark.driver.maxResultSize",
+    ),
+)
+"""What Spark says, and what to do about it."""
+
+
+class Refusal(ValueError):
+    """Something on a worker that cannot be learnt or predicted; the message says what and where, in one line."""
+
+
+class WorkerError(RuntimeError):
+    """Workers could not do their work at all; the message says what to change."""
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error without line breaks."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def explained(error: BaseException) -> Exception | None:
+    """An error in one line for one that Spark raised; None where there is nothing better to say."""
+    text = str(error)
+    refused = REFUSED.search(text)
+    if refused:
+        return ValueError(refused.group(1).strip())
+    absent = ABSENT.search(text)
+    if absent and absent.group(1).partition(".")[0] in EXTRA:
+        return WorkerError(f"a Python worker has no module {absent.group(1)!r}: {PYTHON}")
+    for sign, remedy in REMEDIES:
+        if sign in text:
+            return WorkerError(remedy)
+    return None
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Errors of workers as one line: `with clear_errors(): query.awaitTermination()`.
+
+    `fit` and all else that runs at once says it by itself. What Spark runs later, a stream of `per_key` or the
+    predictions of `predict`, fails at the action that runs it: put this around that action.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        clear = explained(error)
+        if clear is None:
+            raise
+        raise clear from None

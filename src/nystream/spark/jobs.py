@@ -1,0 +1,167 @@
+"""What a worker does with the rows of a partition, and what it brings back: the bytes of a partial model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+
+from nystream.persist import FORMAT, from_bytes, to_bytes
+from nystream.spark.errors import PYTHON, Refusal, one_line
+from nystream.spark.roles import Roles
+from nystream.types import Array
+
+__all__ = ["STATES", "Build", "Fold", "Place", "blas_threads", "here", "partial_states", "reader"]
+
+Place: TypeAlias = Callable[[int], str]
+"""What messages call a row of a batch."""
+STATES = "part int, rows bigint, state binary, refusal string, threads int"
+"""What comes back from a partition: its number, the rows it learnt, the partial model or why there is none."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """The nystream of a process."""
+
+    version: str
+    format: int
+
+    def check(self) -> None:
+        """Refuse to work for a driver that has another one."""
+        mine = here()
+        if mine != self:
+            raise Refusal(
+                f"a worker has nystream {mine.version} (file format {mine.format}), the driver {self.version} (format "
+                f"{self.format}): {PYTHON}"
+            )
+
+
+def here() -> Build:
+    """The nystream of this process."""
+    try:
+        return Build(version("nystream"), FORMAT)
+    except PackageNotFoundError:  # sources on the path of Python, as with --py-files
+        return Build("from sources", FORMAT)
+
+
+def blas_threads(environment: Any = os.environ) -> int:
+    """Threads that the linear algebra beneath NumPy may start in this process; 0: as many as there are cores."""
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        if environment.get(name, "").isdigit():
+            return int(environment[name])
+    return 0
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A pattern and the columns it learns from: batches of rows in, one partial model out."""
+
+    pattern: bytes
+    roles: Roles
+
+    def start(self, part: int) -> Any:
+        """What is to learn the rows of this partition."""
+        return from_bytes(self.pattern, trust=True)  # bytes that the driver made for this job
+
+    def learn(self, model: Any, batch: Any, place: Place) -> Any:
+        """Learn a batch; the model, which may be another object than before."""
+        if hasattr(model, "schema_"):  # a Model; workers import no more than they need
+            refuse_nulls(batch, self.roles.targets, place)
+            weights = None if self.roles.weight is None else matrix(batch, [self.roles.weight], place)[:, 0]
+            model.run(batch.select([*self.roles.features, *self.roles.targets]), weights=weights)
+        else:
+            X, Y, w = reader(self.roles, missing=model.missing)(batch, place)
+            model.run(X, Y, w)
+        return model
+
+    def finish(self, model: Any) -> bytes:
+        return to_bytes(model)
+
+
+def partial_states(fold: Fold) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function of a partition for mapInArrow. It refuses in a row of its own: no task fails, nothing is retried."""
+    build = here()
+
+    def states(batches: Iterator[Any]) -> Iterator[Any]:
+        part, rows = TaskContext.get().partitionId(), 0
+        try:
+            build.check()
+            model = fold.start(part)
+            for batch in batches:
+                if batch.num_rows:
+                    model = fold.learn(model, batch, partial(_place, part, rows))
+                    rows += batch.num_rows
+        except (ValueError, TypeError) as error:
+            for _ in batches:  # the rest is read, so that Spark can end its side
+                pass
+            yield _record(part, 0, None, one_line(error))
+            return
+        if rows:
+            yield _record(part, rows, fold.finish(model), None)
+
+    return states
+
+
+def _place(part: int, before: int, row: int) -> str:
+    """What messages call a row of a batch."""
+    return f"row {before + row} of partition {part}"
+
+
+def _record(part: int, rows: int, state: bytes | None, refusal: str | None) -> Any:
+    values: dict[str, Any] = {
+        "part": pa.array([part], pa.int32()),
+        "rows": pa.array([rows], pa.int64()),
+        "state": pa.array([state], pa.binary()),
+        "refusal": pa.array([refusal], pa.string()),
+        "threads": pa.array([blas_threads()], pa.int32()),
+    }
+    return pa.RecordBatch.from_pydict(values)
+
+
+def reader(roles: Roles, *, missing: bool) -> Callable[[Any, Place], tuple[Array, Any, Array | None]]:
+    """What makes arrays of a batch: X (n, d), labels (n,) or (n, K), weights (n,) or None; `missing`: nulls are nan."""
+
+    def arrays(batch: Any, place: Place) -> tuple[Array, Any, Array | None]:
+        X = matrix(batch, roles.features, place, missing=missing)
+        Y = matrix(batch, roles.targets, place) if roles.targets else None
+        w = None if roles.weight is None else matrix(batch, [roles.weight], place)[:, 0]
+        return X, Y if Y is None or Y.shape[1] > 1 else Y[:, 0], w
+
+    return arrays
+
+
+def matrix(batch: Any, names: Any, place: Place, *, missing: bool = False) -> Array:
+    """Columns of a batch as (n, d) float64 in C order: the same bits whatever the layout of the batch was."""
+    X = np.empty((batch.num_rows, len(names)))
+    if not missing:
+        refuse_nulls(batch, names, place)
+    for j, name in enumerate(names):
+        values = batch.column(name)
+        X[:, j] = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    bad = np.isinf(X) if missing else ~np.isfinite(X)
+    if bad.any():
+        row, j = np.argwhere(bad)[0].tolist()
+        raise Refusal(
+            f"column {names[j]!r} is {X[row, j]} at {place(row)}; a learner needs finite numbers: leave such rows out "
+            "or put numbers there"
+        )
+    return X
+
+
+def refuse_nulls(batch: Any, names: Any, place: Place) -> None:
+    """Refuse a batch in which one of these columns has a null."""
+    for name in names:
+        values = batch.column(name)
+        if values.null_count:
+            row = int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
+            raise Refusal(
+                f"column {name!r} is null in {values.null_count} of {batch.num_rows} rows, first at {place(row)}; fill "
+                f"them (df.fillna) or leave the rows out (df.dropna(subset=[{name!r}]))"
+            )

@@ -1,0 +1,118 @@
+"""One model of a whole stream, a micro-batch at a time, with a file for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nystream.learners.base import Learner
+from nystream.model import Model
+from nystream.params import at_least
+from nystream.persist import from_bytes
+from nystream.spark.columns import roles
+from nystream.spark.errors import Refusal, one_line
+from nystream.spark.fitting import check_mergeable, check_seeded, fitted
+from nystream.spark.folders import ModelFolder, has_started
+from nystream.spark.patterns import named_model
+from nystream.spark.roles import Roles
+
+__all__ = ["fit_stream"]
+
+
+def fit_stream(
+    stream: Any,
+    learner: Learner | Model,
+    features: Sequence[str] | None = None,
+    target: str | Sequence[str] | None = None,
+    *,
+    checkpoint: str,
+    models: str,
+    weight: str | None = None,
+    trigger: dict[str, Any] | None = None,
+    keep: int | None = 100,
+    depth: int | None = None,
+) -> Any:
+    """Start a query that learns a stream into one model; returns it (`pyspark.sql.streaming.StreamingQuery`).
+
+    Every micro-batch is fitted as by `fit` and merged into the model of the batch before it, whose file is named by the
+    number of that batch: 000000.nys, 000001.nys, ... After a failure Spark may run a batch again; it then starts from
+    the same file, so that each row counts once. The files are `nystream.Model`s, which know their columns.
+
+    A learner that samples its dictionary chooses it in the first batch with rows, in two passes, and keeps it.
+
+    Parameters
+    ----------
+    stream : pyspark.sql.DataFrame
+        A streaming frame.
+    learner, features, target, weight, depth
+        As in `fit`. Classes must be declared in the schema: a later batch may bring new ones.
+    checkpoint, models : str
+        Folders of the query, which belong together. `models` is a folder of the driver's machine or an address that
+        pyarrow writes to (s3://, hdfs://, gs://).
+    trigger : dict or None
+        Of the query, as {"availableNow": True} or {"processingTime": "1 minute"}; None: as fast as it can.
+    keep : int or None
+        Files that are kept, the last ones, at least 2; None: all.
+    """
+    if keep is not None:
+        at_least("keep", keep, 2)
+    if not getattr(stream, "isStreaming", False):
+        raise ValueError("fit_stream needs a streaming frame (spark.readStream); for one that does not stream use fit")
+    if not isinstance(learner, (Learner, Model)):
+        raise TypeError(f"learner must be a nystream learner or Model, got {learner!r}")
+    check_mergeable(learner)
+    found = roles(stream, learner, features, target, weight)
+    pattern = named_model(stream, learner, found)
+    check_mergeable(pattern)
+    check_seeded(pattern)
+    if pattern.task == "classification" and not (pattern.schema and pattern.schema.classes):
+        raise ValueError(
+            "fit_stream needs to know the classes beforehand, so that all partial models number them alike: give a "
+            "Model whose schema declares them (Schema(..., classes=[...]))"
+        )
+    folder = ModelFolder(str(models))
+    numbers = folder.numbers()
+    if numbers and not has_started(str(checkpoint)):
+        raise ValueError(
+            f"models={str(models)!r} has models up to batch {numbers[-1]}, but checkpoint={str(checkpoint)!r} is new; "
+            "give the checkpoint that belongs to them, or an empty folder (and merge the last model later)"
+        )
+    step = _Step(pattern, found, folder, keep, depth)
+    writer = stream.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(step)
+    return (writer if trigger is None else writer.trigger(**trigger)).start()
+
+
+class _Step:
+    """What is done with a micro-batch."""
+
+    def __init__(self, pattern: Model, found: Roles, folder: ModelFolder, keep: int | None, depth: int | None) -> None:
+        self.pattern, self.found, self.folder, self.keep, self.depth = pattern, found, folder, keep, depth
+
+    def __call__(self, df: Any, batch: int) -> None:
+        try:
+            self._learn(df, batch)
+        except (ValueError, TypeError) as error:
+            raise Refusal(f"batch {batch}: {one_line(error)}") from None
+
+    def _learn(self, df: Any, batch: int) -> None:
+        model = self._before(batch)
+        fresh = self.pattern if model.learner_ is None else model.clone()  # a dictionary that was chosen is a parameter
+        more = fitted(df, fresh, self.found, self.depth)
+        if more is not None:
+            model = more if model.learner_ is None else model.merge(more)
+        self.folder.write(batch, model)
+        if self.keep is not None:
+            self.folder.keep(self.keep)
+
+    def _before(self, batch: int) -> Model:
+        if batch == 0:
+            return self.pattern.clone()
+        content = self.folder.read(batch - 1)
+        if content is None:
+            raise ValueError(
+                f"{self.folder.path} has no model of batch {batch - 1}, on which batch {batch} builds: it was removed "
+                "or the folder is another one than before. Put it back, or start anew with an empty folder and a new "
+                "checkpoint"
+            )
+        model: Model = from_bytes(content, trust=True)
+        return model

@@ -1,0 +1,202 @@
+"""What cannot work is refused on the driver, in one line that names the column or the remedy."""
+
+from __future__ import annotations
+
+import stat
+import sys
+
+import numpy as np
+import pytest
+
+import nystream
+from spark_frames import FEATURES, examples, pkrr, table
+
+pytest.importorskip("pyspark")
+import nystream.spark as nystream_spark
+from nystream.spark.errors import explained
+from nystream.spark.jobs import blas_threads
+
+
+@pytest.fixture(scope="module")
+def rows():
+    data = table(*examples(40), key=["a", "b"] * 20, seq=range(40), city=["x"] * 40)
+    return data.assign(x1=data["x1"].where(np.arange(40) != 17))
+
+
+@pytest.fixture(scope="module")
+def frame(spark, rows):
+    from pyspark.sql.functions import col, isnan, when
+
+    found = spark.createDataFrame(rows).repartitionByRange(2, "seq")
+    return found.withColumn("x1", when(isnan(col("x1")), None).otherwise(col("x1"))).cache()
+
+
+def one_line(error: BaseException) -> str:
+    text = str(error)
+    assert "\n" not in text
+    assert "java" not in text.lower()
+    return text
+
+
+def test_a_null_is_an_error_that_names_column_and_place(frame):
+    with pytest.raises(ValueError, match=r"column 'x1' is null in 1 of \d+ rows") as refusal:
+        nystream_spark.fit(frame, pkrr(), FEATURES, "y")
+    assert "dropna" in one_line(refusal.value)
+    with pytest.raises(ValueError, match="column 'x1' is null"):
+        nystream_spark.fit(frame, pkrr(), ["x0", "x2"], "x1")
+    with pytest.raises(ValueError, match="'x1' is missing, and PKRR takes no missing values"):
+        nystream_spark.fit(frame, nystream.Model(pkrr()), FEATURES, "y")
+
+
+def test_nan_and_infinity_are_errors_that_name_column_and_place(spark):
+    data = spark.createDataFrame(table(*examples(10)).assign(x2=[np.inf if i == 3 else 1.0 for i in range(10)]))
+    with pytest.raises(ValueError, match="column 'x2' is inf at row 3 of partition 0") as refusal:
+        nystream_spark.fit(data.coalesce(1), pkrr(), FEATURES, "y")
+    one_line(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("features", "target", "message"),
+    [
+        (["x0", "cty"], "y", "no column 'cty'; did you mean 'city'"),
+        (["x0", "city"], "y", "'city', a feature, is string, not a number"),
+        (["x0"], "city", "'city', a target, is string, not a number"),
+        (["x0", "y"], "y", "'y' is a feature and also the target"),
+        (["x0", "x0"], "y", "features names a column twice"),
+        ([], "y", "features must be the name"),
+        (None, "y", "features is missing"),
+        (["x0"], None, "target is missing"),
+    ],
+)
+def test_wrong_columns_are_refused_before_anything_runs(frame, features, target, message):
+    with pytest.raises(ValueError, match=message) as refusal:
+        nystream_spark.fit(frame, pkrr(), features, target)
+    one_line(refusal.value)
+
+
+def test_a_column_that_is_there_twice_is_refused(frame):
+    twice = frame.select("x0", "x0", "y")
+    with pytest.raises(ValueError, match="2 columns named 'x0'"):
+        nystream_spark.fit(twice, pkrr(), ["x0"], "y")
+
+
+def test_other_arguments_that_cannot_be_are_refused(frame, tmp_path):
+    with pytest.raises(TypeError, match="learner must be a nystream learner or Model, got 'pkrr'"):
+        nystream_spark.fit(frame, "pkrr", FEATURES, "y")
+    with pytest.raises(ValueError, match="depth"):
+        nystream_spark.fit(frame, pkrr(), FEATURES, "y", depth=-1)
+    with pytest.raises(ValueError, match="needs a streaming frame"):
+        nystream_spark.fit_stream(frame, pkrr(), FEATURES, "y", checkpoint=str(tmp_path), models=str(tmp_path))
+    with pytest.raises(ValueError, match="order_by is missing: Spark promises no order"):
+        nystream_spark.per_key(frame, "key", pkrr(), FEATURES, "y", order_by=None)
+    with pytest.raises(TypeError, match="order_by"):
+        nystream_spark.per_key(frame, "key", pkrr(), FEATURES, "y")
+    with pytest.raises(ValueError, match="no column 'kee'; did you mean 'key'"):
+        nystream_spark.per_key(frame, "kee", pkrr(), FEATURES, "y", order_by="seq")
+    with pytest.raises(ValueError, match="emit"):
+        nystream_spark.per_key(frame, "key", pkrr(), FEATURES, "y", order_by="seq", emit="all")
+    with pytest.raises(ValueError, match="learnt nothing yet"):
+        nystream_spark.predict(frame, pkrr(), FEATURES)
+    with pytest.raises(ValueError, match="column 'key', a feature, is string"):
+        nystream_spark.fit_auto(frame, "y")
+
+
+def test_a_model_that_draws_without_a_seed_is_refused(frame):
+    model = nystream.Model(nystream.PKRR(nystream.Fourier(nystream.Gaussian(1.0), 20)))
+    with pytest.raises(ValueError, match="features__seed is None in PKRR"):
+        nystream_spark.fit(frame, model, ["x0"], "y")
+
+
+def test_what_spark_runs_later_is_said_in_one_line_within_clear_errors(frame):
+    keyed = nystream_spark.per_key(frame, "key", pkrr(), FEATURES, "y", order_by="seq")
+    with (
+        pytest.raises(ValueError, match=r"key 'b': row \d+: column 'x1' is missing") as refusal,
+        nystream_spark.clear_errors(),
+    ):
+        keyed.collect()
+    one_line(refusal.value)
+
+
+def test_a_key_with_too_many_rows_for_a_worker_is_refused(frame):
+    keyed = nystream_spark.per_key(frame, "key", pkrr(), ["x0"], "y", order_by="seq", most_rows=19)
+    with (
+        pytest.raises(ValueError, match=r"key '[ab]' has more than 19 rows in one micro-batch"),
+        nystream_spark.clear_errors(),
+    ):
+        keyed.collect()
+
+
+def test_an_order_with_nulls_is_refused(frame):
+    keyed = nystream_spark.per_key(frame, "key", pkrr(), ["x0"], "y", order_by="x1")
+    with (
+        pytest.raises(ValueError, match="column 'x1', by which rows are ordered, is null"),
+        nystream_spark.clear_errors(),
+    ):
+        keyed.collect()
+
+
+def other_python(folder, code: str) -> str:
+    """A Python of its own for workers, which runs this code at its start."""
+    (folder / "sitecustomize.py").write_text(code)
+    script = folder / "python"
+    script.write_text(f'#!/bin/sh\nPYTHONPATH="{folder}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return str(script)
+
+
+WITHOUT = """
+import sys
+class Nowhere:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "{}":
+            raise ModuleNotFoundError(f"No module named {{name!r}}")
+sys.meta_path.insert(0, Nowhere())
+"""
+OLDER = """
+import importlib.metadata
+original = importlib.metadata.version
+importlib.metadata.version = lambda name: "0.0.7" if name == "nystream" else original(name)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "message"),
+    [
+        (
+            WITHOUT.format("nystream"),
+            nystream_spark.WorkerError,
+            "a Python worker has no module 'nystream.*': set PYSPARK_PYTHON",
+        ),
+        (
+            WITHOUT.format("pyarrow"),
+            nystream_spark.WorkerError,
+            "a Python worker has no module 'pyarrow.*PYSPARK_PYTHON",
+        ),
+        (OLDER, ValueError, "a worker has nystream 0.0.7 .*, the driver .*PYSPARK_PYTHON"),
+    ],
+    ids=["without nystream", "without pyarrow", "another version"],
+)
+def test_workers_with_another_python_are_named_with_the_remedy(
+    spark, frame, tmp_path, monkeypatch, code, kind, message
+):
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", other_python(tmp_path, code))
+    with pytest.raises(kind, match=message) as refusal:
+        nystream_spark.fit(frame, pkrr(), ["x0"], "y")
+    one_line(refusal.value)
+
+
+def test_remedies_for_what_spark_says():
+    for said, remedy in [
+        ("[PYTHON_VERSION_MISMATCH] Python in worker has different version", "PYSPARK_PYTHON"),
+        ('java.io.IOException: Cannot run program "python9"', "PYSPARK_PYTHON"),
+        ("Total size of serialized results of 16 tasks is bigger than spark.driver.maxResultSize", "depth=1"),
+    ]:
+        assert remedy in one_line(explained(RuntimeError(said)))
+    assert explained(RuntimeError("No module named 'their_own'")) is None
+    assert explained(RuntimeError("something else")) is None
+
+
+def test_threads_of_the_linear_algebra_are_read_from_the_environment():
+    assert blas_threads({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "8"}) == 1
+    assert blas_threads({"OMP_NUM_THREADS": "8"}) == 8
+    assert blas_threads({}) == 0

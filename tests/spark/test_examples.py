@@ -1,0 +1,30 @@
+"""The programs of examples/spark run as they stand."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+EXAMPLES = Path(__file__).parents[2] / "examples" / "spark"
+
+
+def program(name: str):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_keyed_sensors_from_files(spark, tmp_path, capsys):
+    program("keyed_sensors").main(spark, "files", tmp_path)
+    shown = capsys.readouterr().out
+    assert "sensor 3:" in shown
+    assert "overall" in shown
+
+
+def test_nightly_fits_merge_and_forget(spark, tmp_path, capsys):
+    program("nightly").main(spark, tmp_path, days=4)
+    assert "night 3 rows 6000" in capsys.readouterr().out

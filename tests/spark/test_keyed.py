@@ -1,0 +1,161 @@
+"""One model for each key: predicted before learnt, in order, exactly once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import nystream
+from spark_frames import FEATURES, examples, pkrr, table
+
+pytest.importorskip("pyspark")
+import nystream.spark as nystream_spark
+
+N, KEYS, FILES = 600, 6, 4
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(1)
+    return table(*examples(N), key=[f"k{i}" for i in rng.integers(KEYS, size=N)], seq=np.arange(N))
+
+
+@pytest.fixture(scope="module")
+def folder(rows, tmp_path_factory):
+    """Files of rows in the order of the stream, within each of them in any order."""
+    path = tmp_path_factory.mktemp("stream")
+    for i, part in enumerate(np.array_split(np.arange(N), FILES)):
+        rows.iloc[np.random.default_rng(i).permutation(part)].to_parquet(path / f"{i}.parquet")
+    return path
+
+
+def stream(spark, path, files: int = 2):
+    schema = spark.read.parquet(str(path)).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", files).parquet(str(path))
+
+
+def written(frame, name: str, checkpoint) -> pd.DataFrame:
+    """All that a stream emits until there is nothing more to read."""
+    writer = frame.writeStream.format("memory").queryName(name).option("checkpointLocation", str(checkpoint))
+    with nystream_spark.clear_errors():
+        writer.trigger(availableNow=True).start().awaitTermination()
+    return frame.sparkSession.table(name).toPandas()
+
+
+def alone(rows: pd.DataFrame, files: int = 2) -> tuple[dict[str, nystream.Model], pd.Series]:
+    """The same models and predictions in this process, with the same cuts."""
+    models, predictions = {}, pd.Series(np.nan, index=rows.index)
+    parts = np.array_split(np.arange(N), FILES)
+    for i in range(0, FILES, files):
+        batch = rows.iloc[np.concatenate(parts[i : i + files])]
+        for key, part in batch.groupby("key"):
+            model = models.setdefault(key, nystream.Model(pkrr(), nystream.Schema(FEATURES, "y", "regression")))
+            predictions[part.index] = model.run(part[[*FEATURES, "y"]])
+    return models, predictions
+
+
+def test_models_of_keys_are_those_of_one_process_bit_for_bit_and_come_out_of_the_checkpoint(
+    spark, rows, folder, tmp_path
+):
+    keyed = nystream_spark.per_key(stream(spark, folder), "key", pkrr(), FEATURES, "y", order_by="seq")
+    found = written(keyed, "one", tmp_path / "ck").set_index("seq").sort_index()
+    models, predictions = alone(rows)
+    assert list(found.columns) == ["key", "y", "prediction"]
+    assert len(found) == N
+    assert (found["prediction"].to_numpy() == predictions.to_numpy()).all()
+    kept = {row["key"]: row for row in nystream_spark.load_keys(spark, str(tmp_path / "ck")).collect()}
+    assert kept.keys() == models.keys()
+    for key, model in models.items():
+        assert bytes(kept[key]["model"]) == model.to_bytes()
+        assert kept[key]["rows"] == model.n_seen
+    residuals = predictions - rows["y"]
+    by_key = residuals.pow(2).groupby(rows["key"]).sum()
+    for key in models:
+        assert kept[key]["loss"] == pytest.approx(by_key[key], rel=1e-12)
+
+
+def test_a_query_that_is_stopped_goes_on_as_if_it_had_not_been(spark, rows, folder, tmp_path):
+    copy = tmp_path / "in"
+    copy.mkdir()
+    for half in range(2):
+        for i in range(half * FILES // 2, (half + 1) * FILES // 2):
+            (copy / f"{i}.parquet").write_bytes((folder / f"{i}.parquet").read_bytes())
+        keyed = nystream_spark.per_key(stream(spark, copy), "key", pkrr(), FEATURES, "y", order_by="seq")
+        writer = keyed.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "ck"))
+        writer.trigger(availableNow=True).start().awaitTermination()
+    models, _ = alone(rows)
+    kept = {row["key"]: bytes(row["model"]) for row in nystream_spark.load_keys(spark, str(tmp_path / "ck")).collect()}
+    assert kept == {key: model.to_bytes() for key, model in models.items()}
+    before = nystream_spark.load_keys(spark, str(tmp_path / "ck"), batch=0).collect()
+    assert sum(row["rows"] for row in before) == N // 2
+
+
+def test_metrics_are_one_row_for_each_key_and_batch(spark, rows, folder, tmp_path):
+    keyed = nystream_spark.per_key(stream(spark, folder), "key", pkrr(), FEATURES, "y", order_by="seq", emit="metrics")
+    found = written(keyed, "metrics", tmp_path / "ck")
+    assert len(found) == 2 * KEYS
+    models, predictions = alone(rows)
+    last = found.sort_values("total_rows").groupby("key").last()
+    losses = (predictions - rows["y"]).pow(2).groupby(rows["key"]).mean()
+    assert (last["total_rows"] == rows["key"].value_counts()[last.index]).all()
+    assert np.allclose(last["total_loss"], losses[last.index], rtol=1e-12)
+    assert np.allclose((found["rows"] * found["loss"]).sum(), (predictions - rows["y"]).pow(2).sum())
+    assert (last["model_bytes"] == [len(models[key].to_bytes()) for key in last.index]).all()
+
+
+def test_a_frame_that_does_not_stream_is_learnt_once_and_evaluated_for_each_key_and_in_all(spark, rows):
+    frame = spark.createDataFrame(rows.sample(frac=1.0, random_state=0))
+    keyed = nystream_spark.per_key(frame, "key", pkrr(), FEATURES, "y", order_by="seq").cache()
+    figures = nystream_spark.evaluate(keyed, "y", key="key").toPandas().set_index("key")
+    found = keyed.toPandas()
+    model = nystream.Model(pkrr(), nystream.Schema(FEATURES, "y", "regression"))
+    one = rows[rows["key"] == "k3"]
+    expected = model.run(one[[*FEATURES, "y"]])
+    assert (found[found["key"] == "k3"].sort_values("seq")["prediction"].to_numpy() == expected).all()
+    misses = (found["prediction"] - found["y"]).abs()
+    mse = misses.pow(2).groupby(found["key"]).mean()
+    overall = figures[figures["overall"]].iloc[0]
+    each = figures[~figures["overall"]]
+    assert np.allclose(each["mse"], mse[each.index])
+    assert overall["rows"] == N
+    assert overall["mae"] == pytest.approx(misses.mean())
+    assert overall["r2"] == pytest.approx(1 - misses.pow(2).mean() / found["y"].var(ddof=0))
+    alone_ = nystream_spark.evaluate(keyed, "y").collect()[0]
+    assert alone_["rmse"] == pytest.approx(overall["rmse"])
+
+
+def test_ties_of_the_order_are_settled_by_the_other_columns(spark, rows):
+    tied = rows.assign(seq=rows["seq"] // 50)
+    found = [
+        nystream_spark.per_key(
+            spark.createDataFrame(tied.sample(frac=1.0, random_state=seed)),
+            "key",
+            pkrr(),
+            FEATURES,
+            "y",
+            order_by="seq",
+        ).toPandas()
+        for seed in (0, 1)
+    ]
+    first, second = (part.sort_values(["key", "seq", "y"])["prediction"].to_numpy() for part in found)
+    assert (first == second).all()
+
+
+def test_classes_by_name_and_rows_without_a_label(spark, rows):
+    labels = np.where(rows["y"] > 0, "up", "down").astype(object)
+    labels[::3] = None
+    frame = spark.createDataFrame(rows.assign(label=labels))
+    keyed = nystream_spark.per_key(frame, "key", None, FEATURES, "label", order_by="seq").cache()
+    found = keyed.toPandas().sort_values("seq")
+    assert set(found["prediction"].dropna()) <= {"up", "down"}
+    assert found["prediction"].isna().sum() <= 2 * KEYS  # before the first label of a key
+    figures = nystream_spark.evaluate(keyed, "label", key="key").toPandas()
+    overall = figures[figures["overall"]].iloc[0]
+    assert overall["rows"] == N - len(labels[::3])
+    assert overall["error_rate"] == overall["errors"] / overall["rows"] < 0.5
+
+
+def test_a_checkpoint_that_is_none_is_refused(spark, tmp_path):
+    with pytest.raises(ValueError, match="is no checkpoint of a per_key stream"):
+        nystream_spark.load_keys(spark, str(tmp_path / "nothing"))

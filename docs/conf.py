@@ -27,6 +27,8 @@ extensions = [
     "running",
     "api_pages",
     "algorithm_pages",
+    "chart",
+    "others",
     "offline",
 ]
 exclude_patterns = ["**/README.md", "README.md", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
@@ -35,6 +37,7 @@ templates_path = ["_templates"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 3
+myst_url_schemes = ("http", "https", "mailto", "site")
 suppress_warnings = ["config.cache", "myst.strikethrough"]
 
 default_role = "obj"
@@ -56,7 +59,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 0,
-    "image_scrapers": ("matplotlib",),
+    "image_scrapers": ("figures.scraper",),
     "matplotlib_animations": False,
     "download_all_examples": False,
     "write_computation_times": True,

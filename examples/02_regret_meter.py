@@ -1,4 +1,9 @@
-"""The guarantee meter: how far from the best model in hindsight, while the stream runs."""
+"""
+The guarantee meter
+===================
+
+How far from the best model in hindsight, while the stream runs.
+"""
 
 import numpy as np
 
@@ -18,13 +23,17 @@ for start in range(0, 2000, 400):
     )
     assert model.regret() <= model.regret_bound()
 
+# %%
 # The bound holds for every stream, also one that is chosen against the learner while it plays.
+
 opponent = nystream.KernelAWV(nystream.Gaussian(1.0), lam=1.0)
 played = nystream.streams.greedy_adversary(opponent, 30, d=2, seed=0)
 print(f"\nagainst an adversary: regret {opponent.regret():.3f}, bound {opponent.regret_bound():.3f}")
 assert opponent.regret() <= opponent.regret_bound()
 
+# %%
 # Where was little seen? Leverage is large there, and the predictive deviation grows.
+
 points = np.array([[0.0], [0.9], [1.5]])
 print("\n    x  prediction  deviation  leverage")
 for x, p, std, leverage in zip(

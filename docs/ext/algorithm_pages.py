@@ -241,9 +241,9 @@ def learners_table() -> str:
         cells += [mark(has[trait]) for trait in ("merges", "unlearns", "weights", "several targets")]
         for stream in streams:
             if stream in found:
-                error = f"{found[stream]['error']:.3f}"
+                error, speed = f"{found[stream]['error']:.3f}", float(f"{found[stream]['rows_per_second']:.2g}")
                 strong = found[stream]["error"] <= best[stream]
-                cells += [f"**{error}**" if strong else error, f"{float(f'{found[stream]["rows_per_second"]:.2g}'):,.0f}"]
+                cells += [f"**{error}**" if strong else error, f"{speed:,.0f}"]
             else:
                 cells += ["", ""]
         lines.append("| " + " | ".join(cells) + " |")

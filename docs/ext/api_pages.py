@@ -86,7 +86,7 @@ def missing() -> list[str]:
 
 def undocumented(owner: type, key: str, member: Any) -> bool:
     """Whether this is a public method or property of which neither the class nor one above it says what it does."""
-    if key.startswith("_") or not (inspect.isroutine(member) or isinstance(member, property)):
+    if key.startswith("_") or key in getattr(owner, "__dataclass_fields__", ()) or not (inspect.isroutine(member) or isinstance(member, property)):
         return False
     return not inspect.getdoc(getattr(owner, key))
 
@@ -100,6 +100,9 @@ def written(module: str, names: list[str]) -> str:
         lines += [name, "-" * len(name), ""]
         if kind == "class" and thing.__name__ != name:
             lines += [f"`{name}` is `{thing.__name__}`.", ""]
+            continue
+        if kind == "data" and home == "nystream.types":
+            lines += [f".. py:data:: {full}", "", f"   ``{thing}``", ""]
             continue
         lines += [f".. auto{kind}:: {full}"]
         if kind == "class":

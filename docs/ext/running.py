@@ -1,7 +1,7 @@
 """Code that runs when the page is built: `{run}` for Python, `{shell}` for commands. What they print is on the page.
 
 The blocks of a page share one namespace and one folder. An error, or a command that fails, fails the build. Figures
-that are open after a block follow it.
+that are open after a block follow it, as does one that it calls `figure`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from sphinx.util.docutils import SphinxDirective
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 
 LIMIT = 120
 """Seconds that a block of commands may take."""
@@ -65,6 +66,7 @@ class Run(Block):
 
     def run(self) -> list[nodes.Node]:
         code, page = "\n".join(self.content), self.page
+        page.names.pop("figure", None)
         printed = io.StringIO()
         before = os.getcwd()
         os.chdir(page.folder)
@@ -85,10 +87,12 @@ class Run(Block):
         folder = Path(self.env.srcdir) / "_generated" / "pages"
         folder.mkdir(parents=True, exist_ok=True)
         found: list[nodes.Node] = []
-        for number in plt.get_fignums():
+        drawn = [plt.figure(number) for number in plt.get_fignums()]
+        own = self.page.names.get("figure")  # charts of nystream.plot are not among those of pyplot
+        for figure in drawn + ([own] if isinstance(own, Figure) and own not in drawn else []):
             self.page.figures += 1
             name = f"{self.env.docname.replace('/', '-')}-{self.page.figures}.svg"
-            plt.figure(number).savefig(folder / name, bbox_inches="tight", metadata={"Date": None})
+            figure.savefig(folder / name, bbox_inches="tight", metadata={"Date": None})
             image = nodes.image(uri=f"/_generated/pages/{name}", alt=self.options.get("alt", ""), classes=["figure"])
             found.append(image)
         plt.close("all")

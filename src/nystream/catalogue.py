@@ -77,10 +77,12 @@ class Entry:
 
     @property
     def cls(self) -> type[Learner]:
+        """The class of the learner."""
         return type(self.example)
 
     @property
     def summary(self) -> str:
+        """The first sentence of its docstring."""
         return (inspect.getdoc(self.cls) or "").partition("\n")[0]
 
 

@@ -43,6 +43,7 @@ class Columns:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
         return self.n, len(self.arrays)
 
     def __len__(self) -> int:

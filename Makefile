@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 NUMERICAL := $(addprefix tests/,core scaling kernels losses dictionary features solvers learners test_laws.py \
   test_hard_streams.py test_oracle_cases.py)
 
-.PHONY: demo test test-all test-numerical check lint bench install clean
+.PHONY: demo docs test test-all test-numerical check lint bench install clean
 
 install: $(VENV)/installed
 
@@ -54,6 +54,16 @@ lint: install
 	$(BIN)/cython-lint src/nystream/_core
 
 check: lint test
+
+# The site: every block of code and every example is run, warnings are errors. What has not changed is not run again.
+docs: export OPENBLAS_NUM_THREADS ?= 1
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx -b html -W --keep-going -d out/docs/trees docs out/docs/html
+	@echo "out/docs/html/index.html"
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --no-build-isolation -Cbuild-dir=build '.[docs]'
+	touch $@
 
 bench: install
 	$(BIN)/python benchmarks/run.py

@@ -107,7 +107,9 @@ def main(names: list[str]) -> None:
     streams = {name: {"task": task, "what": what, "rows": ROWS} for name, (task, what, _) in STREAMS.items()}
     record = {"versions": versions, "machine": platform.machine(), "streams": streams, "every": EVERY}
     record["learners"] = {name: found[name] for name in CATALOGUE if name in found}
-    RESULTS.write_text(json.dumps(record, indent=None, separators=(",", ":")).replace('"learners"', '\n"learners"') + "\n")
+    RESULTS.write_text(
+        json.dumps(record, indent=None, separators=(",", ":")).replace('"learners"', '\n"learners"') + "\n"
+    )
 
 
 if __name__ == "__main__":

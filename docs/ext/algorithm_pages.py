@@ -85,7 +85,9 @@ def page(entry: Entry, text: str) -> str:
     ]
     head = [f"# {entry.cls.__name__}", "", prose(entry.summary), "", "| | |", "|---|---|"]
     head += [f"| {title} | {cell(value)} |" for title, value in facts]
-    return "\n".join([*head, "", text.strip(), "", *figure(entry), *parameters(entry, doc), *sources(entry, doc)]) + "\n"
+    return (
+        "\n".join([*head, "", text.strip(), "", *figure(entry), *parameters(entry, doc), *sources(entry, doc)]) + "\n"
+    )
 
 
 def figure(entry: Entry) -> list[str]:
@@ -191,7 +193,9 @@ def draw_one(name: str, path: Path) -> None:
     if stream == "friedman":
         axes.axvline(MEASURED["streams"][stream]["rows"] // 2, color="#c92a2a", lw=0.9, ls="--")
         axes.axhline(1.0, color="#adb5bd", lw=0.8, ls=":")
-        axes.text(MEASURED["streams"][stream]["rows"] // 2, axes.get_ylim()[1], " the function changes", va="top", size=8)
+        axes.text(
+            MEASURED["streams"][stream]["rows"] // 2, axes.get_ylim()[1], " the function changes", va="top", size=8
+        )
     axes.set_xlabel("rows")
     axes.set_ylabel("RMSE / deviation" if stream == "friedman" else "share wrong")
     axes.set_ylim(bottom=0)
@@ -227,7 +231,17 @@ def mark(has: bool) -> str:
 
 def learners_table() -> str:
     streams = list(MEASURED["streams"])
-    columns = ["learner", "tasks", "time for a row", "memory", "guarantee", "merges", "unlearns", "weights", "several targets"]
+    columns = [
+        "learner",
+        "tasks",
+        "time for a row",
+        "memory",
+        "guarantee",
+        "merges",
+        "unlearns",
+        "weights",
+        "several targets",
+    ]
     columns += [f"{stream}: {what}" for stream in streams for what in ("error", "rows/s")]
     best = {
         stream: min(found[stream]["error"] for found in MEASURED["learners"].values() if stream in found)
@@ -260,13 +274,17 @@ def families_table() -> str:
         for name in names:
             entry = CATALOGUE[name]
             title = f"[{entry.cls.__name__}](/algorithms/{name}.md)"
-            lines.append(f"| {title} | {prose(entry.summary.rstrip('.'))} | {NOTES[name].advice} | {prose(entry.paper)} |")
+            lines.append(
+                f"| {title} | {prose(entry.summary.rstrip('.'))} | {NOTES[name].advice} | {prose(entry.paper)} |"
+            )
         lines += ["", "```{toctree}", ":hidden:", *names, "```", ""]
     return "\n".join(lines)
 
 
 def streams_list() -> str:
-    return "\n".join(f"- *{name}* ({of['task']}, {of['rows']:,} rows): {of['what']}." for name, of in MEASURED["streams"].items())
+    return "\n".join(
+        f"- *{name}* ({of['task']}, {of['rows']:,} rows): {of['what']}." for name, of in MEASURED["streams"].items()
+    )
 
 
 def versions() -> str:

@@ -8,21 +8,44 @@ from typing import Any
 from nystream.catalogue import CATALOGUE
 
 QUESTIONS: list[tuple[str, str, list[tuple[str, str]]]] = [
-    ("Nothing you must have,", "nothing you know?", [("auto", "finds scales, kernels, forgetting"), ("baseline", "when it must be quick")]),
+    (
+        "Nothing you must have,",
+        "nothing you know?",
+        [("auto", "finds scales, kernels, forgetting"), ("baseline", "when it must be quick")],
+    ),
     ("Rows without labels?", "(novelty, alarms)", [("silk", "loss='novelty'"), ("norma", "nu = share of alarms")]),
     ("Text, clicks, millions", "of columns?", [("sparse-linear", ""), ("gaussian-filter", "knows how sure it is")]),
-    ("Must models merge, or", "forget a customer?", [("pkrr", "both, exactly"), ("pkawv", "with the better worst case")]),
+    (
+        "Must models merge, or",
+        "forget a customer?",
+        [("pkrr", "both, exactly"), ("pkawv", "with the better worst case")],
+    ),
     (
         "Must there be a",
         "guarantee?",
-        [("pkawv", "numbers"), ("kernel-awv", "some thousand rows"), ("nystrom-pkawv", "any kernel"), ("ons", "other losses"), ("aggregate", "over your own")],
+        [
+            ("pkawv", "numbers"),
+            ("kernel-awv", "some thousand rows"),
+            ("nystrom-pkawv", "any kernel"),
+            ("ons", "other losses"),
+            ("aggregate", "over your own"),
+        ],
     ),
     (
         "Does it change",
         "over time?",
-        [("forgetting", "numbers"), ("silk", "classes"), ("mixture", "regimes that return"), ("nolana", "inputs that move")],
+        [
+            ("forgetting", "numbers"),
+            ("silk", "classes"),
+            ("mixture", "regimes that return"),
+            ("nolana", "inputs that move"),
+        ],
     ),
-    ("Is the stream short?", "(some thousand rows)", [("kernel-ridge", "exact"), ("nystrom-pkrr", "smaller, any kernel")]),
+    (
+        "Is the stream short?",
+        "(some thousand rows)",
+        [("kernel-ridge", "exact"), ("nystrom-pkrr", "smaller, any kernel")],
+    ),
     ("Millions of rows, and", "every microsecond?", [("fogd", ""), ("rrf", "useless columns"), ("nogd", "any kernel")]),
     ("A model of kilobytes?", "", [("bsgd", "merging points"), ("budget-pa", "classes"), ("projectron", "classes")]),
 ]

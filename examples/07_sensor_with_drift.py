@@ -10,7 +10,7 @@ import numpy as np
 
 import nystream
 
-# Concentration from three raw channels. Sensitivity decays over time; at row 2,500 the sensor is replaced by a fresh one.
+# Concentration from three raw channels. Sensitivity decays with age; at row 2,500 the sensor is replaced by a new one.
 rng = np.random.default_rng(0)
 rows, replaced = 4000, 2500
 gas = rng.gamma(2.0, 1.0, rows)

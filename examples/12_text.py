@@ -15,7 +15,7 @@ TOPICS = {
     "payment": "card charged twice refund invoice bank transfer price discount wrong amount receipt",
     "account": "password login reset email locked account change name delete profile security code",
 }
-FILLER = "hello please thanks the my is was not yet since i have again today could you help with it".split()
+FILLER = ["hello", "please", "thanks", "the", "my", "is", "was", "not", "yet", "since", "again", "today", "you", "help"]
 rng = np.random.default_rng(0)
 
 

@@ -32,9 +32,8 @@ for name, decider in deciders.items():
     alarms = decider.clone().run(X, y)[half:] >= 0
     fraud = y[half:] > 0
     hit = np.sum(alarms & fraud)
-    print(
-        f"{name:>14}: {alarms.sum():4d} alarms, precision {hit / max(1, alarms.sum()):.2f}, recall {hit / fraud.sum():.2f}"
-    )
+    precision, recall = hit / max(1, alarms.sum()), hit / fraud.sum()
+    print(f"{name:>14}: {alarms.sum():4d} alarms, precision {precision:.2f}, recall {recall:.2f}")
 
 # %%
 # Every threshold of the second half: what precision costs in recall.

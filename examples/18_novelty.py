@@ -26,9 +26,8 @@ model = nystream.SILK(nystream.Gaussian(0.5), loss="novelty", C=0.05, tau=0.002,
 score = model.run(X)
 cut = np.quantile(score[200:1500], 0.02)
 alarm = score < cut
-print(
-    f"faults found: {alarm[faults].mean():.0%}; alarms at other rows before 1500: {np.delete(alarm, faults)[300:1400].mean():.1%}"
-)
+calm = np.delete(alarm, faults)[300:1400].mean()
+print(f"faults found: {alarm[faults].mean():.0%}; alarms at other rows before 1500: {calm:.1%}")
 for start in (1500, 1600, 2000, 2900):
     third = state[start : start + 100] == 2
     print(

@@ -2,8 +2,8 @@
 A live dashboard
 ================
 
-`prequential` tells its readings while the stream runs. Here they are drawn as they come; in a terminal or a notebook the
-picture would move. The server has such a page built in (`nystream serve`).
+`prequential` tells its readings while the stream runs. Here they are drawn as they come; in a notebook the picture
+would move. The server has such a page built in (`nystream serve`).
 """
 
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""The site's sources are complete: pages, figures and words for everything. `make docs` builds it, and checks the rest."""
+"""The site's sources are complete: pages, figures and words for everything. `make docs` checks the rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 OWN = sorted([*DOCS.glob("start/*.md"), *DOCS.glob("guides/*.md"), DOCS / "index.md", DOCS / "faq.md"])
 
 
-@pytest.fixture()
+@pytest.fixture
 def extensions(monkeypatch):
     """The site's own extensions can be imported."""
     monkeypatch.syspath_prepend(str(DOCS / "ext"))

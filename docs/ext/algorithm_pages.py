@@ -96,10 +96,10 @@ def figure(entry: Entry) -> list[str]:
     return [
         "## On a standard stream",
         "",
-        f"![Error of {entry.cls.__name__} and of Auto along the stream](/_generated/learners/{entry.name}.svg){{.figure}}",
+        f"![Error of {entry.cls.__name__} and Auto along the stream](/_generated/learners/{entry.name}.svg){{.figure}}",
         "",
-        f"The stream is *{stream}*: {what}. The learner is what `nystream race` starts, untuned; every row is predicted "
-        "before it is learnt. Figures: `python docs/make_learners.py`.",
+        f"The stream is *{stream}*: {what}. The learner is what `nystream race` starts, untuned; every row is "
+        "predicted before it is learnt. Figures: `python docs/make_learners.py`.",
         "",
     ]
 
@@ -166,7 +166,7 @@ def cell(text: str) -> str:
     return text if text.startswith("`") else prose(text)
 
 
-# -- figures ------------------------------------------------------------------------------------------------------------
+# -- figures -------------------------------------------------------------------------------------------------------
 def standard(name: str) -> str:
     """The stream of the figure: the one with a change, of its task."""
     return "friedman" if "friedman" in MEASURED["learners"][name] else "turning"
@@ -224,7 +224,7 @@ def draw_all(path: Path) -> None:
     plt.close(figure)
 
 
-# -- tables ---------------------------------------------------------------------------------------------------------------
+# -- tables --------------------------------------------------------------------------------------------------------
 def mark(has: bool) -> str:
     return "yes" if has else ""
 

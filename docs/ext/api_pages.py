@@ -68,7 +68,13 @@ def plain(text: str) -> str:
     return re.sub(r"(?<=\w)_(?!\w)", r"\\_", text.replace("|", r"\|").replace("*", r"\*"))
 
 
+def skipped(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """What scikit-learn adds to every estimator, in words of its own."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
 def setup(app: Any) -> dict[str, bool]:
     app.connect("builder-inited", generate, priority=300)
+    app.connect("autodoc-skip-member", skipped)
     app.connect("autodoc-process-docstring", escaped, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

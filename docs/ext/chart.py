@@ -1,4 +1,4 @@
-"""The decision chart of "Which learner?": drawn as SVG in the page, so that its boxes are links and follow the theme."""
+"""The decision chart of "Which learner?": SVG in the page, so that its boxes are links and follow the theme."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def chart() -> str:
     width = RIGHT + most * (BOX + GAP)
     parts = [
         "```{raw} html",
-        f'<div class="chart"><svg viewBox="0 0 {width} {height}" role="img" aria-label="Which learner: a chart of questions">',
+        f'<div class="chart"><svg viewBox="0 0 {width} {height}" role="img" aria-label="A chart of questions">',
         '<defs><marker id="tip" markerWidth="9" markerHeight="9" refX="7" refY="4" orient="auto">'
         '<path d="M0,0 L8,4 L0,8 z" class="tip"/></marker></defs>',
     ]
@@ -88,7 +88,8 @@ def answer(name: str, word: str, x: float, top: float) -> list[str]:
     if word:
         lines.append(f'<text x="{x + BOX / 2}" y="{top + 43}" class="word">{escape(word)}</text>')
     return [
-        f'<a href="algorithms/{name}.html"><rect x="{x}" y="{top + 3}" width="{BOX}" height="50" rx="8" class="answer"/>',
+        f'<a href="algorithms/{name}.html">',
+        f'<rect x="{x}" y="{top + 3}" width="{BOX}" height="50" rx="8" class="answer"/>',
         *lines,
         "</a>",
     ]

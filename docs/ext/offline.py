@@ -1,4 +1,4 @@
-"""After the build: a page that would load anything from elsewhere when it is opened, or links to nothing, is an error."""
+"""After the build: a page that would load anything from elsewhere, or that links to nothing, is an error."""
 
 from __future__ import annotations
 

@@ -112,7 +112,11 @@ class Shell(Block):
             script += [f"printf '%s\\n' {quoted('$ ' + line)}", line] if "hide" not in self.options else [line]
         environment = os.environ | {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            **{"COLUMNS": "96", "NO_COLOR": "1", "TERM": "dumb", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"},
+            "COLUMNS": "96",
+            "NO_COLOR": "1",
+            "TERM": "dumb",
+            "OPENBLAS_NUM_THREADS": "1",
+            "MPLBACKEND": "Agg",
         }
         process = subprocess.Popen(
             ["bash", "-c", "\n".join(script)],

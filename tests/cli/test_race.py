@@ -137,6 +137,12 @@ def test_bench_measures_what_it_is_asked_to(capsys):
 def test_the_version_is_told(capsys):
     assert call(["--version"]) == 0
     assert capsys.readouterr().out.startswith("nystream 0.")
+    assert call(["--version", "-v"]) == 0
+    told = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines()[1:])
+    assert told["numpy"] == np.__version__
+    assert told["instruction set"] in ("plain", "base", "avx2", "avx512")
+    assert told["linear algebra"]
+    assert call(["-v"]) == 2
 
 
 def test_without_a_command_there_is_the_help_and_no_empty_complaint(capsys):

@@ -13,6 +13,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from api_pages import with_notes
 from numpydoc.docscrape import NumpyDocString
 from sphinx.errors import ExtensionError
 
@@ -71,20 +72,30 @@ FAMILIES = {
 # -- the page of one algorithm --------------------------------------------------------------------------------------
 def page(entry: Entry, text: str) -> str:
     """The hand-written text in its frame."""
-    note, doc = NOTES[entry.name], NumpyDocString(inspect.getdoc(entry.cls) or "")
+    note, doc = NOTES[entry.name], NumpyDocString(with_notes(inspect.getdoc(entry.cls) or ""))
     able = [LABELS[trait] for trait, has in traits(entry).items() if has]
     facts = [
         ("on the command line", f"`{entry.name}`"),
         ("tasks", ", ".join(tasks(entry))),
-        ("time for a row", f"O({note.cost})" if "^" in note.cost or " " in note.cost else note.cost),
-        ("memory", note.memory + (", grows with the stream" if note.grows else "")),
+        ("time for a row", letters(note.cost)),
+        ("memory", letters(note.memory) + (", grows with the stream" if note.grows else "")),
         ("guarantee", note.guarantee),
         ("also", ", ".join(able) or "-"),
         ("take it for", note.advice),
         ("published", entry.paper),
     ]
-    head = [f"# {entry.cls.__name__}", "", prose(entry.summary), "", "| | |", "|---|---|"]
-    head += [f"| {title} | {cell(value)} |" for title, value in facts]
+    head = [
+        f"# {entry.cls.__name__}",
+        "",
+        prose(entry.summary),
+        "",
+        "```{list-table}",
+        ":widths: 20 80",
+        ":class: facts",
+        "",
+    ]
+    head += [f"* - {title}\n  - {cell(value)}" for title, value in facts]
+    head += ["```"]
     return (
         "\n".join([*head, "", text.strip(), "", *figure(entry), *parameters(entry, doc), *sources(entry, doc)]) + "\n"
     )
@@ -163,7 +174,14 @@ def prose(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    return text if text.startswith("`") else prose(text)
+    return text if text.startswith(("`", "$")) else prose(text)
+
+
+def letters(formula: str) -> str:
+    """A cost as mathematics, if it is made of single letters: "m^2 + m d"."""
+    single = all(len(word) == 1 or "^" in word for word in formula.split())
+    written = formula.replace("l", r"\ell")
+    return f"${written}$" if single else formula
 
 
 # -- figures -------------------------------------------------------------------------------------------------------
@@ -251,7 +269,7 @@ def learners_table() -> str:
     for entry in CATALOGUE.values():
         note, found, has = NOTES[entry.name], MEASURED["learners"][entry.name], traits(entry)
         cells = [f"[{entry.name}](/algorithms/{entry.name}.md)", " ".join(task[0].upper() for task in tasks(entry))]
-        cells += [cell(note.cost), cell(note.memory), note.guarantee]
+        cells += [cell(letters(note.cost)), cell(letters(note.memory)), note.guarantee]
         cells += [mark(has[trait]) for trait in ("merges", "unlearns", "weights", "several targets")]
         for stream in streams:
             if stream in found:

@@ -52,6 +52,8 @@ LITERAL = re.compile(r"(``.*?``|`[^`]*`)")
 
 def escaped(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Docstrings are written to be read as they are: `|f|` and `w_t` are no markup."""
+    if what == "class":
+        lines[:] = with_notes("\n".join(lines)).split("\n")
     block: int | None = None
     for i, line in enumerate(lines):
         indent = len(line) - len(line.lstrip())
@@ -62,6 +64,11 @@ def escaped(app: Any, what: str, name: str, thing: Any, options: Any, lines: lis
             lines[i] = "".join(part if j % 2 else plain(part) for j, part in enumerate(parts))
             if line.rstrip().endswith("::"):
                 block = indent
+
+
+def with_notes(text: str) -> str:
+    """Deviations from the paper stand after the parameters, and are none: they get a heading of their own."""
+    return re.sub(r"(?m)^(?=Deviations from the papers?:)", "Notes\n-----\n", text, count=1)
 
 
 def plain(text: str) -> str:

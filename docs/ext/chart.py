@@ -11,7 +11,7 @@ QUESTIONS: list[tuple[str, str, list[tuple[str, str]]]] = [
     (
         "Nothing you must have,",
         "nothing you know?",
-        [("auto", "finds scales, kernels, forgetting"), ("baseline", "when it must be quick")],
+        [("auto", "finds it all out"), ("baseline", "when it must be quick")],
     ),
     ("Rows without labels?", "(novelty, alarms)", [("silk", "loss='novelty'"), ("norma", "nu = share of alarms")]),
     ("Text, clicks, millions", "of columns?", [("sparse-linear", ""), ("gaussian-filter", "knows how sure it is")]),

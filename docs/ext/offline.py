@@ -16,6 +16,8 @@ logger = logging.getLogger(__name__)
 LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
 """Elements that load something, and the attribute that says what; `link` loads by its `rel`."""
 REMOTE = re.compile(r"^(https?:)?//")
+BACK = re.compile(r'<a class="viewcode-back".*?</a>')
+"""From source to reference: by the name in the module, which is not always the one in the reference."""
 LOADED_LINKS = {"stylesheet", "preload", "icon", "shortcut icon", "modulepreload", "prefetch", "manifest"}
 
 
@@ -44,7 +46,10 @@ def check(app: Any, exception: Exception | None) -> None:
     if exception is not None or app.builder.name != "html":
         return
     folder = Path(app.outdir)
-    pages = {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in folder.rglob("*.html")}
+    for source in (folder / "_modules").rglob("*.html"):
+        source.write_text(BACK.sub("", source.read_text(encoding="utf-8")), encoding="utf-8")
+    own = [path for path in folder.rglob("*.html") if "_static" not in path.parts]  # the theme's templates are there
+    pages = {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in own}
     faults = [f"{path.relative_to(folder)} loads {url}" for path, page in pages.items() for url in remote(page)]
     faults += [fault for path in pages for fault in broken(path, pages, folder)]
     for sheet in folder.rglob("*.css"):

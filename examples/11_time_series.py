@@ -23,6 +23,7 @@ series = np.array(series) + noise * rng.normal(size=len(series))
 
 lags = np.lib.stride_tricks.sliding_window_view(series, 6)[:-1]
 following = series[6:]
+print(f"{len(following)} values to predict from {lags.shape[1]} lags each")
 model = nystream.Auto()
 start = len(following) - 300
 p = model.run(lags[:start], following[:start])

@@ -19,6 +19,7 @@ y[theirs] += 1.5
 model = nystream.PKRR(nystream.Fourier(nystream.Gaussian(0.3), 100, seed=0), lam=0.1)
 without = model.clone()
 model.run(X, y)
+print(f"{model.n_seen} rows learnt, {theirs.sum()} of them theirs")
 before = model.predict(np.linspace(-1, 1, 200)[:, None])
 
 # %%

@@ -47,9 +47,9 @@ X = np.arange(len(words), dtype=float)[:, None]
 model = nystream.NystromPKRR(Pieces(words), lam=0.5, max_atoms=60, seed=0)
 p = model.run(X, labels)
 right = (p > 0) == (labels > 0)
-print(
-    f"first 100 words: {right[:100].mean():.1%} right, last 500: {right[-500:].mean():.1%}; {model.size} words stored"
-)
+for name, part in (("first 100", slice(0, 100)), ("last 500", slice(-500, None))):
+    print(f"{name} words: {right[part].mean():.1%} right")
+print(f"{model.size} words stored of {len(words)}")
 
 fig, axes = plt.subplots(figsize=(7, 2.4))
 axes.hist(

@@ -2,7 +2,7 @@
 A scikit-learn pipeline with columns
 ====================================
 
-Categories and numbers in a frame: inside a `ColumnTransformer`, or given to the model as they are.
+Categories and numbers in a frame: inside a `ColumnTransformer`, or given to a `Model` as they are.
 """
 
 import matplotlib.pyplot as plt
@@ -41,15 +41,17 @@ there = test["age"].notna()
 print(f"pipeline, rows without holes: R2 {pipeline.score(test[there], price[1500:][there]):.3f}")
 
 # %%
-# Or nothing at all: the default takes the frame, categories and holes included.
+# Or nothing at all: a `Model` takes the frame, categories and holes included.
 
-model = OnlineKernelRegressor().fit(train, price[:1500])
-print(f"the frame as it is, all rows: R2 {model.score(test, price[1500:]):.3f}")
-print(f"trained on {model.model_.n_seen} rows in one pass, {model.model_.nbytes:,} bytes")
-print(model.model_.schema_)
+model = nystream.Model()
+model.run(train, price[:1500])
+p, y = model.predict(test), price[1500:].to_numpy()
+print(f"the frame as it is, all rows: R2 {1 - np.mean((p - y) ** 2) / y.var():.3f}")
+print(f"trained on {model.n_seen} rows in one pass, {model.nbytes:,} bytes")
+print(model.schema_)
 
 fig, axes = plt.subplots(figsize=(3.6, 3.4))
-axes.plot(price[1500:], model.predict(test), ".", ms=3, color="#0b7285")
+axes.plot(y, p, ".", ms=3, color="#0b7285")
 axes.axline((0, 0), slope=1, color="gray", ls=":")
 axes.set(xlabel="price", ylabel="predicted")
 plt.show()

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import numpy as np
 from nystream.serve.running import listening, serve
 from nystream.serve.service import Service
 from nystream.serve.settings import Settings
+from nystream.serve.writer import Command, Writer
 
 JSON = "application/json"
 CONFIG = {"columns": ["a", "b"], "target": "y", "task": "regression", "learner": "pkrr", "settings": {"lam": 0.1}}
@@ -93,10 +96,30 @@ class Running(Calls):
         assert not self._thread.is_alive()
 
 
+class _Copied(Command):
+    """Copies the folder while the thread that writes does nothing else."""
+
+    alone = True
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.future: Future[Path] = Future()
+
+    def execute(self, writer: Writer) -> Path:
+        shutil.copytree(writer.store.folder, self._folder, copy_function=_copy_if_there)
+        return self._folder
+
+
+def _copy_if_there(source: str, target: str) -> None:
+    with suppress(FileNotFoundError):  # a snapshot that is written aside has just got its name
+        shutil.copy2(source, target)
+
+
 def after_a_crash(running: Running, folder: Path) -> Path:
     """What the disk would hold if the process were killed now."""
-    shutil.copytree(running.service.store.folder, folder)
-    return folder
+    copied = _Copied(folder)
+    running.service.writer.submit(copied)
+    return copied.future.result(60)
 
 
 class Process(Calls):

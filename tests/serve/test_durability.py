@@ -362,3 +362,14 @@ def test_a_folder_of_a_later_version_is_refused(tmp_path):
     log.close()
     with pytest.raises(ValueError, match="upgrade nystream"):
         Log(tmp_path)
+
+
+def test_idempotency_keys_are_bounded_in_number(tmp_path):
+    with Running(tmp_path, limits=Limits(answers=5)) as server:
+        server.create("m")
+        for k in range(12):
+            learn(server, "/models/m", 1, seed=k, key=f"k{k}")
+        server.post("/models/m/snapshots", {})  # the time when old ones go
+        assert learn(server, "/models/m", 1, seed=11, key="k11")["row"] == 12  # known: learnt once
+        assert learn(server, "/models/m", 1, seed=0, key="k0")["row"] == 13  # forgotten: learnt again
+        assert server.service.store.log.run("select count(*) from answer").fetchone()[0] <= 6

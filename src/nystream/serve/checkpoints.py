@@ -162,7 +162,8 @@ class Checkpoints:
                 old += self._drop_surplus(entry, now)
             log.forget(entry.id, seq, keyed=False)
             log.forget(entry.id, log.seq, keyed=True)
-            expired = log.expire(now - store.settings.answers_for, now - store.settings.limits.open_age)
+            limits = store.settings.limits
+            expired = log.expire(now - store.settings.answers_for, limits.answers, now - limits.open_age)
         store.pending_written()
         for _, part in keyed:
             part.saved = part.seq

@@ -142,8 +142,11 @@ class Log:
         """Events with a key whose answers were lost with the process; a replay makes them again."""
         return {row[0] for row in self.db.execute("select seq from answer where body is null")}
 
-    def expire(self, answers_before: float, waiting_before: float) -> int:
-        """Forget old idempotency keys and predictions whose labels never came; how many of the latter."""
+    def expire(self, answers_before: float, answers: int, waiting_before: float) -> int:
+        """Forget old idempotency keys, and the oldest of more than so many, and predictions whose labels never came.
+
+        How many of the latter.
+        """
         newest = self.db.execute(
             "select id from answer where at >= ? order by id limit 1", (answers_before,)
         ).fetchone()
@@ -151,6 +154,8 @@ class Log:
             self.db.execute("delete from answer where at < ? and body is not null", (answers_before,))
         else:
             self.db.execute("delete from answer where id < ? and body is not null", (newest[0],))
+        last = "(select max(id) from answer)"
+        self.db.execute(f"delete from answer where id <= {last} - ? and body is not null", (answers,))
         self.db.execute("delete from note where id <= (select max(id) from note) - ?", (NOTES,))
         return self.db.execute("delete from waiting where at < ?", (waiting_before,)).rowcount
 

@@ -40,6 +40,8 @@ class Limits:
     """Predictions of one model that wait for their label; the oldest give way."""
     open_age: float = 30 * 86400.0
     """Seconds that a prediction waits for its label."""
+    answers: int = 1_000_000
+    """Idempotency keys that are remembered; the oldest give way."""
     connections: int = 1000
     subscribers: int = 64
     """Listeners to the event stream."""

@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from tokenize import TokenError
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -22,6 +23,10 @@ from nystream.types import Array
 
 __all__ = ["NumpyStream", "numpy"]
 
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError, RuntimeError)
+"""What is raised while a file is unpacked that is not what it says."""
+_BAD_HEADER = (ValueError, TypeError, KeyError, OverflowError, OSError, EOFError, SyntaxError, TokenError, MemoryError)
+"""What NumPy raises for a header that is none: it reads it as Python."""
 _FEATURES = ("X", "x", "data", "features")
 _TARGETS = ("y", "Y", "target", "targets", "labels")
 _ROWS = 1024  # rows read at once
@@ -178,7 +183,9 @@ class _Forward:
             else:
                 with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as content:
                     yield content
-        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
+        except FileNotFoundError:
+            raise
+        except _DAMAGED as error:
             raise ValueError(f"{self.name} is damaged or cut off ({error})") from None
 
 
@@ -192,13 +199,13 @@ def _members(path: str) -> dict[str, _Rows]:
     if start == b"\x93NUMPY":
         try:
             return {"": _Held(np.load(path, mmap_mode="r", allow_pickle=False))}
-        except ValueError as error:
-            raise ValueError(f"{name} is cut off, or holds no plain numbers ({error})") from None
+        except _BAD_HEADER as error:
+            raise ValueError(f"{name} is cut off, or holds no plain numbers ({_line(error)})") from None
     if start.startswith(b"PK"):
         try:
             with zipfile.ZipFile(path) as archive:
                 members = [member for member in archive.namelist() if member.endswith(".npy")]
-        except zipfile.BadZipFile as error:
+        except _DAMAGED as error:
             raise ValueError(f"{name} is damaged or cut off ({error})") from None
         return {member[:-4]: _Forward(path, member) for member in members}
     return {"": _Forward(path)}
@@ -218,9 +225,13 @@ def _npy_header(content: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, n
         version = np.lib.format.read_magic(content)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(content)
-    except ValueError as error:
-        raise ValueError(f"{name} is not a NumPy file: {error}") from None
+    except _BAD_HEADER as error:
+        raise ValueError(f"{name} is not a NumPy file: {_line(error)}") from None
     return shape, fortran, dtype
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:120]
 
 
 def _floats(values: Any) -> Array:

@@ -25,6 +25,8 @@ NULLS = frozenset(
 TEXT = (".csv", ".tsv", ".txt", ".data")
 JSON = (".jsonl", ".ndjson", ".json")
 ARROW = (".parquet", ".pq", ".feather", ".arrow")
+DAMAGED = (OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError, NotImplementedError)
+"""What pyarrow raises for files that are not what they say, its own errors among them."""
 _COMPRESSED = (".gz", ".bz2", ".xz")
 _COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 _ROWS = 1024
@@ -169,10 +171,17 @@ class ArrowTables(Tables):
                     yield whole[i : i + size]
 
     def _batches(self, file: Any, size: int) -> Iterator[Any]:
-        if self._parquet:
-            yield from file.iter_batches(batch_size=size)
-        else:
-            yield from (file.get_batch(i) for i in range(file.num_record_batches))
+        try:
+            parts = (
+                file.iter_batches(batch_size=size)
+                if self._parquet
+                else (file.get_batch(i) for i in range(file.num_record_batches))
+            )
+            for batch in parts:
+                batch.validate(full=True)
+                yield batch
+        except DAMAGED as error:
+            raise ValueError(f"{self.name} is damaged: {' '.join(str(error).split())}") from None
 
     def _opened(self) -> Any:
         with open(self._path, "rb"):  # a file that is not there is the operating system's error, not pyarrow's
@@ -183,9 +192,9 @@ class ArrowTables(Tables):
             raise ImportError("reading Parquet and Feather needs pyarrow: pip install nystream[parquet]") from None
         try:
             return module.ParquetFile(self._path) if self._parquet else module.open_file(self._path)
-        except (OSError, ValueError) as error:
+        except DAMAGED as error:
             kind = "Parquet" if self._parquet else "Feather"
-            raise ValueError(f"{self.name} is not a {kind} file: {error}") from None
+            raise ValueError(f"{self.name} is not a {kind} file: {' '.join(str(error).split())}") from None
 
 
 def open_tables(spec: str | os.PathLike[str] | Pipe) -> Tables | None:

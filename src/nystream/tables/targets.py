@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream.tables.reading import read
-from nystream.tables.values import converted, is_absent
+from nystream.tables.values import Misfit, converted, is_absent
 from nystream.types import Array
 
 Counts: TypeAlias = npt.NDArray[np.intp]
@@ -115,7 +115,10 @@ def task_of(parts: list[Any]) -> str:
     there = [name for name in class_names(parts[0]) if name is not None]
     if any(is_name(value) for value in there):
         return "classification"
-    values: npt.NDArray[Any] = np.unique(np.array(there, dtype=np.float64))
+    try:
+        values: npt.NDArray[Any] = np.unique(np.array(there, dtype=np.float64))
+    except OverflowError:
+        raise Misfit("a label is a whole number with hundreds of digits, which is no finite number") from None
     whole = bool((values == np.floor(values)).all())
     two = len(values) == 2 and len(there) >= ENOUGH
     return "classification" if two or (whole and len(values) <= MOST_CLASSES) else "regression"

@@ -152,9 +152,12 @@ def boolean(value: Any) -> Any:
 
 
 def word(value: Any) -> Any:
-    """A string; a whole number without its fraction, so that 12345 and 12345.0 are one level. None for an empty one."""
+    """A string; a whole number without its fraction, so that 12345 and 12345.0 are one level. None for an empty one.
+
+    Half a character, as texts have it that were cut in the middle of one, becomes "?".
+    """
     if isinstance(value, str):
-        return value or None
+        return (value if value.isascii() else value.encode("utf-8", "replace").decode()) or None
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace") or None
     if isinstance(value, (float, np.floating)) and float(value).is_integer():

@@ -50,4 +50,5 @@ learners = {
 result = nystream.compare((X, y - 14), learners, ["mse", "mse@500", "regret", "size"], every=1000)
 print(result)
 print("best over the last 500 rows:", result.best("mse@500"))
-result.save("first_steps.json")  # or .csv; nystream.plot.curves(result, y="mse@500") draws it
+result.save("first_steps.json")  # or .csv
+figure = nystream.plot.curves(result, y="mse@500")  # figure.savefig("first_steps.png")

@@ -5,6 +5,7 @@ The guarantee meter
 How far from the best model in hindsight, while the stream runs.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import nystream
@@ -44,3 +45,12 @@ for x, p, std, leverage in zip(
 fresh, labels = nystream.streams.sine(5000, periods=3, noise=0.2, seed=1)
 inside = np.abs(model.predict(fresh) - labels) < 2 * model.std(fresh)
 print(f"\nlabels of a new stream within two deviations: {inside.mean():.1%}")
+
+grid = np.linspace(-1.6, 1.6, 300)[:, None]
+middle, width = model.predict(grid), 2 * model.std(grid)
+fig, axes = plt.subplots(figsize=(7, 3))
+axes.plot(fresh[:400], labels[:400], ".", ms=2, color="gray")
+axes.fill_between(grid[:, 0], middle - width, middle + width, alpha=0.25, lw=0, color="#0b7285")
+axes.plot(grid, middle, color="#0b7285")
+axes.set_ylim(-3, 3)
+plt.show()

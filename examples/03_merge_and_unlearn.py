@@ -5,6 +5,7 @@ Models that merge and forget, both exactly
 Three sites learn apart, one is taken out again.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import nystream
@@ -53,3 +54,11 @@ try:
     merged.unlearn(10 * X[:5], y[:5])
 except ValueError as refusal:
     print("refused:", refusal)
+
+grid = np.stack(np.meshgrid(np.linspace(-1, 1, 60), np.linspace(-1, 1, 60)), axis=-1).reshape(-1, 2)
+fig, row = plt.subplots(1, 3, figsize=(9, 3))
+shown = {"one site": nystream.from_bytes(models[0]), "all three": whole, "the second taken out": merged}
+for axes, (name, model) in zip(row, shown.items(), strict=True):
+    axes.imshow(model.predict(grid).reshape(60, 60), origin="lower", extent=(-1, 1, -1, 1))
+    axes.set_title(f"{name}: {model.n_seen} rows", size=9)
+plt.show()

@@ -5,6 +5,7 @@ In scikit-learn
 Nothing to choose, pipelines, searches, weights, classes that appear late, features as transformers.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
@@ -64,3 +65,10 @@ print(f"weights against repetitions: {np.abs(weighted.predict(X) - twice.predict
 
 pipeline = make_pipeline(StandardScaler(), nystream.Nystrom(nystream.Gaussian(8.0), 200), SGDClassifier(random_state=0))
 print(f"Nystrom features and scikit-learn's SGD: {pipeline.fit(X_train, y_train).score(X_test, y_test):.3f}")
+
+fig, grid = plt.subplots(1, 8, figsize=(8, 1.5))
+for axes, pixels, said in zip(grid, X_test, model.predict(X_test[:8]), strict=False):
+    axes.imshow(pixels.reshape(8, 8), cmap="gray_r")
+    axes.set_title(said, size=8)
+    axes.axis("off")
+plt.show()

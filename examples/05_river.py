@@ -7,6 +7,7 @@ Dictionaries in, one row at a time; features come and go; frames; pipelines.
 
 import math
 
+import matplotlib.pyplot as plt
 import pandas as pd
 from river import compose, datasets, evaluate, metrics, preprocessing
 
@@ -55,3 +56,12 @@ frame = pd.DataFrame({"hour": [0.1, 0.2], "humidity": [0.3, 0.4]})
 twin = model.clone()
 twin.learn_many(frame, pd.Series([0.31, 0.44]))
 print("frame:", twin.predict_many(frame).round(2).tolist())
+
+hours = [h / 50 for h in range(-50, 51)]
+fig, axes = plt.subplots(figsize=(6, 2.6))
+for humidity in (0.0, 0.5):
+    guesses = [model.predict_one({"hour": h, "humidity": humidity}) for h in hours]
+    axes.plot(hours, guesses, label=f"humidity {humidity}")
+axes.set(xlabel="hour", ylabel="predicted")
+axes.legend(frameon=False)
+plt.show()

@@ -34,9 +34,6 @@ def draw(snapshot):
         print(f"row {snapshot.n}: RMSE {snapshot.values['rmse@200']:.3f}, {snapshot.values['bytes']:,.0f} bytes")
 
 
-# %%
-# The change at row 1,500 is seen when it happens, not in the evening's report.
-
 nystream.prequential(stream, model, ["rmse@200", "bytes"], every=50, progress=draw)
-error.axvline(1500, color="crimson", ls="--", lw=1)
+error.axvline(1500, color="crimson", ls="--", lw=1)  # seen when it happens, not in the evening's report
 plt.show()

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from public_names import MODULES, missing, places, present
+from public_names import MODULES, missing, places, present, words
 from sphinx.errors import ExtensionError
 
 
@@ -22,14 +22,13 @@ def written(module: str, names: list[str]) -> str:
         if kind == "class" and thing.__name__ != name:
             lines += [f"`{name}` is `{thing.__name__}`.", ""]
             continue
-        if kind == "data" and home == "nystream.types":
-            lines += [f".. py:data:: {full}", "", f"   ``{thing}``", ""]
+        if kind == "data":
+            said = words(name, thing) or f"``{thing}``"
+            lines += [f".. py:data:: {full}", "", *(f"   {line}" for line in said.splitlines()), ""]
             continue
         lines += [f".. auto{kind}:: {full}"]
         if kind == "class":
             lines += ["   :members:", "   :show-inheritance:"]
-        if kind == "data":
-            lines += ["   :no-value:"]
         lines += [""]
     return "\n".join(lines)
 

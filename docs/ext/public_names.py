@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import inspect
+import sys
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import nystream
@@ -76,9 +81,29 @@ def missing() -> list[str]:
         thing = getattr(importlib.import_module(module), name)
         if inspect.isclass(thing) or inspect.isroutine(thing):
             lost += [full] if not inspect.getdoc(thing) else []
+        elif not module.endswith(".types"):  # names of types say what they are
+            lost += [full] if not words(name, thing) else []
         if inspect.isclass(thing) and thing.__module__.startswith("nystream"):
             lost += [f"{full}.{key}" for key, member in vars(thing).items() if undocumented(thing, key, member)]
     return lost
+
+
+def words(name: str, thing: Any) -> str:
+    """The text below the assignment of a constant, in the module that makes it."""
+    homes = [m for key, m in sorted(sys.modules.items()) if key.startswith("nystream") and vars(m).get(name) is thing]
+    return next(filter(None, (below(home, name) for home in homes)), "")
+
+
+def below(module: ModuleType, name: str) -> str:
+    body = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8")).body
+    for made, text in pairwise(body):
+        targets = (
+            made.targets if isinstance(made, ast.Assign) else [made.target] if isinstance(made, ast.AnnAssign) else []
+        )
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            said = text.value.value if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) else None
+            return inspect.cleandoc(said) if isinstance(said, str) else ""
+    return ""
 
 
 def undocumented(owner: type, key: str, member: Any) -> bool:

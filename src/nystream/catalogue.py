@@ -138,6 +138,7 @@ _ROWS = [
 ]
 
 CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ROWS}
+"""Every learner, by the name that users type."""
 
 
 def find(name: str) -> Entry:

@@ -15,6 +15,7 @@ from nystream.catalogue import CATALOGUE, Entry, build
 __all__ = ["NOTES", "TASKS", "Note", "defaults", "of_task", "tasks", "traits"]
 
 TASKS = ("regression", "classification", "novelty")
+"""What a learner may be for: numbers, classes, rows without labels."""
 
 
 @dataclass(frozen=True)

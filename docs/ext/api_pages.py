@@ -24,7 +24,13 @@ def written(module: str, names: list[str]) -> str:
             continue
         if kind == "data":
             said = words(name, thing) or f"``{thing}``"
-            lines += [f".. py:data:: {full}", "", *(f"   {line}" for line in said.splitlines()), ""]
+            lines += [
+                f".. py:data:: {name}",
+                f"   :module: {home}",
+                "",
+                *(f"   {line}" for line in said.splitlines()),
+                "",
+            ]
             continue
         lines += [f".. auto{kind}:: {full}"]
         if kind == "class":
@@ -75,8 +81,9 @@ def plain(text: str) -> str:
 
 
 def skipped(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """What scikit-learn adds to every estimator, in words of its own."""
-    return True if re.fullmatch(r"set_\w+_request", name) else None
+    """What scikit-learn adds to every estimator, in words of its own; and attributes that hold a learner's state."""
+    state = name.endswith("_") and not isinstance(thing, property)
+    return True if state or re.fullmatch(r"set_\w+_request", name) else None
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -80,5 +80,5 @@ def broken(path: Path, pages: dict[Path, Page], folder: Path) -> list[str]:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    app.connect("build-finished", check)
+    app.connect("build-finished", check, priority=900)  # after the theme has written its last files
     return {"parallel_read_safe": True, "parallel_write_safe": True}

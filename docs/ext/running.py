@@ -102,14 +102,13 @@ class Run(Block):
 
 
 class Shell(Block):
-    """Commands, one a line, after "$ "; a line that ends in a backslash goes on. Processes left behind are ended."""
+    """Commands, each after "$ " at the start of a line; one that ends in a backslash goes on below. Processes left behind are ended."""
 
     def run(self) -> list[nodes.Node]:
-        commands = re.sub(r"\\\n\s*", "", "\n".join(self.content)).splitlines()
+        commands = re.split(r"(?m)^\$ ", "\n".join(self.content))[1:]
         script = ["set -e"]
-        for command in commands:
-            line = command.removeprefix("$ ")
-            script += [f"printf '%s\\n' {quoted('$ ' + line)}", line] if "hide" not in self.options else [line]
+        for command in map(str.rstrip, commands):
+            script += [f"printf '%s\\n' {quoted('$ ' + command)}", command] if "hide" not in self.options else [command]
         environment = os.environ | {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "COLUMNS": "96",

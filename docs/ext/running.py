@@ -102,7 +102,7 @@ class Run(Block):
 
 
 class Shell(Block):
-    """Commands, each after "$ " at the start of a line; one that ends in a backslash goes on below. Processes left behind are ended."""
+    """Commands, each after "$ " at the start of a line; one may go on below. Processes left behind are ended."""
 
     def run(self) -> list[nodes.Node]:
         commands = re.split(r"(?m)^\$ ", "\n".join(self.content))[1:]

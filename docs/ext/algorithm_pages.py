@@ -120,10 +120,11 @@ def parameters(entry: Entry, doc: Any) -> list[str]:
     given = {name: repr(value) for name, value in defaults(entry).items() if value is not inspect.Parameter.empty}
     for item in doc["Parameters"]:
         names = [name.strip() for name in item.name.split(",")]
-        values = {given[name] for name in names if name in given}
-        default = f", default {', '.join(f'`{value}`' for value in sorted(values))}" if len(values) == 1 else ""
+        alone = len(names) == 1 and names[0] in given
+        default = f", default `{given[names[0]]}`" if alone else ""
+        written = names if alone else [f"{name}={given[name]}" if name in given else name for name in names]
         kind = re.sub(r",? default .*", "", item.type)
-        title = ", ".join(f"`{name}`" for name in names) + (f" : {prose(kind)}" if kind else "") + default
+        title = ", ".join(f"`{name}`" for name in written) + (f" : {prose(kind)}" if kind else "") + default
         body = prose(" ".join(line.strip() for line in item.desc)) or "-"
         lines += [title, f": {body}", ""]
     if not doc["Parameters"]:

@@ -14,10 +14,11 @@ from sklearn.utils.estimator_checks import check_estimator
 import nystream
 from nystream.sklearn import OnlineKernelClassifier, OnlineKernelRegressor
 
-ORDER = {
-    "check_sample_weight_equivalence_on_dense_data": "the check shuffles the rows, and Auto follows the stream: what "
-    "it learns depends on their order, as with scikit-learn's SGDClassifier, for which this is declared too"
-}
+SHUFFLED = (
+    "the check shuffles the rows, and Auto follows the stream: what it learns depends on their order, as with "
+    "scikit-learn's SGDClassifier, for which this is declared too"
+)
+ORDER = {f"check_sample_weight_equivalence_on_{kind}_data": SHUFFLED for kind in ("dense", "sparse")}
 """What cannot hold for the default learner. It does for learners whose state does not depend on the order of rows."""
 WIDTH = {
     "check_class_weight_classifiers": "the rows to predict are 20 apart, and a kernel of width 2 without a constant "

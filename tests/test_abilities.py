@@ -173,7 +173,7 @@ def test_every_ability_is_in_the_law_and_those_that_some_learner_has_are_used(ca
             f"\n{len(PAIRS)} wrapped learners, {able.total()} abilities with their numbers, {refusals.total()} refused"
         )
     had = {ability for learner in LEARNERS.values() for ability in learner.abilities}
-    assert had == set(ABILITIES) - {"predict_quantile", "importance", "explain_row", "alarms"}
+    assert had == set(ABILITIES) - {"predict_quantile", "alarms"}
     assert all(refusals[ability] > 0 for ability in ABILITIES)
     assert all(able[ability] > 0 for ability in had)
     assert {around for around, _ in PAIRS} == set(WRAPPERS)
@@ -348,7 +348,7 @@ def test_classifiers_of_least_squares_merge_and_unlearn_classes_that_one_of_them
 
 
 def test_a_threshold_that_only_tune_moves_is_merged_with_its_equal():
-    left, right = Thresholded(PKRR(FEATURES), window=0), Thresholded(PKRR(FEATURES), window=0)
+    left, right = (Thresholded(PKRR(FEATURES), window=0, caution=0.0) for _ in range(2))
     left.run(X, SIGN)
     right.run(X, SIGN)
     left.tune(X, SIGN)

@@ -49,11 +49,11 @@ def test_a_model_takes_a_table_of_all_kinds(learner):
     assert resumed.to_bytes() == model.to_bytes()
 
 
-def test_the_default_learner_is_auto_behind_the_encoder_where_columns_are_not_numbers():
+def test_the_default_learner_takes_all_kinds_of_columns_itself():
     model = Model(None, SCHEMA)
     model.run(rows(5))
-    assert isinstance(model.learner_, Encoded)
-    assert isinstance(model.learner_.learner, Auto)
+    assert isinstance(model.learner_, Auto)
+    assert model.learner_.kinds_ == KINDS
     plain = Model()
     plain.run([{"a": 1.0}, {"a": 2.0}], [1.0, 2.0])
     assert isinstance(plain.learner_, Auto)

@@ -131,7 +131,7 @@ def test_intervals_and_explanations_come_from_learners_that_have_them():
     other = KernelRegressor(REGRESSORS["PKRR"]())
     with pytest.raises(nystream.Unable, match="PKRR has no intervals"):
         other.predict_interval_one({"u": 1.0})
-    with pytest.raises(nystream.Unable, match="PKRR has no explanation"):
+    with pytest.raises(ValueError, match="learnt nothing yet, so there is nothing to explain"):
         other.explain()
 
 
@@ -451,3 +451,29 @@ def test_class_weights_count_as_weights_of_rows():
         by_row.learn_one(x, label, w=weights[label])
     assert_allclose(probabilities(by_class, rows), probabilities(by_row, rows), rtol=1e-9, atol=1e-12)
     assert by_class.clone().class_weight == weights
+
+
+def test_strings_in_the_first_row_are_categories_to_the_default_learner(tmp_path):
+    rng = np.random.default_rng(0)
+    sizes, shops = rng.normal(size=200).tolist(), rng.choice(["a", "b"], 200).tolist()
+    rows = [{"size": size, "shop": shop} for size, shop in zip(sizes, shops, strict=True)]
+    y = [x["size"] + 5 * (x["shop"] == "b") for x in rows]
+    model, many = KernelRegressor(), KernelRegressor()
+    errors = []
+    for x, target in zip(rows, y, strict=True):
+        errors.append(abs(model.predict_one(x) - target))
+        model.learn_one(x, target)
+    assert np.mean(errors[100:]) < 0.3
+    assert model.predict_one({"shop": "never seen"}) == pytest.approx(np.mean(y), abs=3.0)
+    many.learn_many(pd.DataFrame(rows), pd.Series(y))
+    assert_allclose(many.predict_many(pd.DataFrame(rows)), [model.predict_one(x) for x in rows], rtol=1e-7)
+    model.save(tmp_path / "m.nys")
+    assert KernelRegressor.load(tmp_path / "m.nys").predict_one(rows[0]) == model.predict_one(rows[0])
+    with pytest.warns(UserWarning, match="knows no column 'late'"):
+        model.learn_one({**rows[0], "late": 1.0}, 1.0)
+    classifier = KernelClassifier()
+    for x, target in zip(rows, y, strict=True):
+        classifier.learn_one(x, "high" if target > 2 else "low")
+    assert sum(classifier.predict_one(x) == ("high" if t > 2 else "low") for x, t in zip(rows, y, strict=True)) > 180
+    with pytest.raises(ValueError, match="column 'shop' is of kind 'category'"):
+        KernelRegressor(REGRESSORS["PKRR"]()).learn_one(rows[0], y[0])

@@ -16,18 +16,19 @@ from nystream.persist.format1 import NAMES
 from nystream.tags import TAGS, class_of, tag_of
 
 BASES = {
-    "auto": ["Expert", "_Landmarks"],
+    "auto": ["Expert", "Rounds", "_Landmarks"],
     "compose": ["Calibration", "ClassLearner", "Ensemble", "Wrapper"],
     "dictionary": ["FactoredPoints", "Growing"],
     "features": ["FeatureMap"],
     "kernels": ["CompiledKernel", "Kernel", "Pair"],
     "learners": [
         *("Averaging", "CorrectionLearner", "ExpansionLearner", "FeatureLearner", "GradientLearner", "LandmarkLearner"),
-        *("Learner", "LeastSquares", "LossLearner", "MarginLearner", "SparseLearner", "UnboundedCorrections"),
+        *("Learner", "LeastSquares", "LossLearner", "MarginLearner", "SparseLearner", "TabularLearner"),
+        "UnboundedCorrections",
     ],
     "losses": ["Loss", "MarginLoss", "ScalarLoss", "VectorLoss"],
-    "metrics": ["Mean", "Meter", "Metric", "_Confusion", "_Share"],
-    "model": ["Changing", "Forwarded"],
+    "metrics": ["Mean", "Meter", "Metric", "Shares", "_Confusion", "_Share"],
+    "model": ["Changing", "Explaining", "Forwarded"],
     "scaling": ["FrozenScale"],
     "solvers": ["NewtonSolver", "Solver", "Stacker"],
 }

@@ -30,7 +30,7 @@ print("works", nystream.__version__)
 
 
 def check_parts(names):
-    """The list of files has the compiled core with its types, the licence, and no sources of the core."""
+    """The list of files has the compiled core with its types, the pages, the licence, and no sources of the core."""
     assert "nystream/py.typed" in names
     core = [n for n in names if n.startswith("nystream/_core/")]
     compiled = sorted(n.split(".")[0] for n in core if n.endswith((".so", ".pyd")))
@@ -38,6 +38,8 @@ def check_parts(names):
     assert sorted(n.removesuffix(".pyi") for n in core if n.endswith(".pyi")) == compiled
     assert not [n for n in names if n.endswith((".pyx", ".h", "meson.build"))]
     assert any(n.endswith("licenses/LICENSE") for n in names)
+    pages = {f"nystream/serve/assets/{path.name}" for path in (ROOT / "src/nystream/serve/assets").iterdir()}
+    assert pages <= set(names)
 
 
 def test_what_is_installed_has_all_its_parts():

@@ -101,6 +101,8 @@ class Rescaled:
         if ability == "std":
             return self.deviation * answer
         numbers = ("averaged", "predict_interval", "predict_quantile")
+        if ability == "explain_row":
+            return {name: self.deviation * part for name, part in answer.items()}
         return self.mean + self.deviation * np.asarray(answer) if ability in numbers else answer
 
 
@@ -112,7 +114,8 @@ class Numbers:
         self.run, self.predict, self.ask = inside.run, inside.predict, inside.ask
 
     def can(self, ability):
-        return ability not in ("merge", "unlearn", "add_outputs") and self.inside.can(ability)
+        lost = ("merge", "unlearn", "add_outputs", "importance", "explain_row")
+        return ability not in lost and self.inside.can(ability)
 
 
 class Shifted:
@@ -120,7 +123,7 @@ class Shifted:
 
     def __init__(self, inside):
         self.inside = inside
-        self.pattern = Thresholded(inside.pattern, window=WINDOW, refresh=REFRESH)
+        self.pattern = Thresholded(inside.pattern, window=WINDOW, refresh=REFRESH, positive=1, caution=0.0)
 
     def run(self, X, Y):
         P = self.inside.run(X, Y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from nystream.auto.baseline import Baseline
 from nystream.auto.learner import Auto
 from nystream.auto.recipe import Recipe
 from nystream.compose.aggregate import Aggregate
+from nystream.compose.encoded import Encoded
 from nystream.compose.mixture import Mixture
 from nystream.compose.standardized import Standardized
 from nystream.compose.targets import StandardizedTarget
@@ -64,6 +65,7 @@ STARTS: dict[str, dict[str, Any]] = {
     "doubly-sgd": {"step": 20.0, "t0": 50},  # else it has hardly moved after a thousand rows
 }
 """Settings by name where a learner's own defaults are not those for a stream that nobody knows."""
+NUMERIC = {"number", "boolean"}
 TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 
 
@@ -161,6 +163,7 @@ def build(
     dim: int = 400,
     seed: int | None = 0,
     standardize: bool = True,
+    kinds: Sequence[str] | None = ("number",),
 ) -> Learner:
     """A learner by its name in the catalogue, ready for a task: what the command line, races and servers start with.
 
@@ -177,6 +180,9 @@ def build(
     standardize : bool
         With a task, inputs are scaled on the way (`Standardized`), unless the learner does that itself; so are targets
         (`StandardizedTarget`) where its steps or bounds are made for those of unit scale.
+    kinds : kinds of the columns, as `Schema.kinds` has them; None: rows are sparse
+        A learner of numbers gets other columns encoded (`Encoded`), and text by what the sparse experts hear in it.
+        Sparse rows are not scaled; a learner of dense ones gets what the sparse experts say of them.
     """
     entry = find(name or DEFAULT)
     learner = _constructed(entry, task, dict(settings or {}), sigma, dim, seed)
@@ -187,7 +193,13 @@ def build(
     if task == "regression" and standardize and _takes_unit_targets(learner):
         learner = StandardizedTarget(learner, bound=learner.get_params(deep=False).get("clip"))
     learner = for_task(learner, task, 1)
-    return learner if not standardize or issubclass(entry.cls, (Auto, Baseline)) else Standardized(learner)
+    if standardize and kinds is not None and not issubclass(entry.cls, (Auto, Baseline)):
+        learner = Standardized(learner)
+    if kinds is None:
+        return learner if learner.takes_sparse else Encoded(learner, experts=True)
+    if set(kinds) <= NUMERIC or learner.takes_tables:
+        return learner
+    return Encoded(learner, experts="text" in kinds)
 
 
 def _takes_unit_targets(learner: Learner) -> bool:

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from nystream._core.inputs import all_finite
-from nystream.params import Params, one_of
+from nystream.inputs import as_block
+from nystream.params import Params, at_least, one_of
+from nystream.sparse_rows import NARROW, SparseRows, as_sparse_rows, is_sparse
 from nystream.tables.kinds import KINDS, looked
 from nystream.tables.plain import Plain
 from nystream.tables.reading import Table, read
@@ -41,6 +43,8 @@ class Schema(Params):
         None: the first label tells, names and booleans being classes.
     classes : list or None
         Classes that are known beforehand, in their order; others may still appear.
+    width : int or None
+        Rows are sparse: so many columns, which have no names, and `columns` is empty.
     formats : dict of name to str, or None
         How the strings of a time column are written (as in `datetime.strptime`), where that is not ISO 8601.
 
@@ -65,15 +69,18 @@ class Schema(Params):
         task: str | None = None,
         classes: Sequence[Any] | None = None,
         *,
+        width: int | None = None,
         formats: Mapping[str, str] | None = None,
     ) -> None:
-        self.columns = _checked_columns(columns)
+        self.width = None if width is None else at_least("width", width, 1)
+        self.columns = _checked_columns(columns) if width is None else _no_columns(columns)
         self.target = target if target is None or isinstance(target, str) else list(target)
         self.task = None if task is None else one_of("task", task, TASKS)
         self.classes = None if classes is None else list(classes)
         self.formats = None if formats is None else dict(formats)
         self._check_target()
-        self._index = {name: j for j, name in enumerate(self.names)}
+        self._used = [name for name, kind in self.columns.items() if kind != "ignored"]
+        self._numeric = all(self.columns[name] in NUMERIC for name in self._used)
         self._known = frozenset((*self.columns, *self.targets))
         self._plain = all(kind == "number" for kind in self.columns.values())
 
@@ -81,7 +88,7 @@ class Schema(Params):
     @property
     def names(self) -> list[str]:
         """The columns in use, in order."""
-        return [name for name, kind in self.columns.items() if kind != "ignored"]
+        return list(self._used)
 
     @property
     def targets(self) -> list[str]:
@@ -91,7 +98,12 @@ class Schema(Params):
     @property
     def numeric(self) -> bool:
         """Whether every column in use is a number or a boolean."""
-        return all(self.columns[name] in NUMERIC for name in self.names)
+        return self._numeric
+
+    @property
+    def kinds(self) -> list[str] | None:
+        """Kinds of the columns in use; None for sparse rows."""
+        return None if self.width is not None else [self.columns[name] for name in self.names]
 
     def __str__(self) -> str:
         looks = getattr(self, "looks_", {})
@@ -105,8 +117,10 @@ class Schema(Params):
             rows.append((name, f"target{task}{classes}", "", ""))
         described = [row for row in rows if not row[1].startswith("target")]
         widths = [max((len(row[j]) for row in described), default=0) for j in range(4)]
-        widths[0] = max(len(row[0]) for row in rows)
-        return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+        widths[0] = max((len(row[0]) for row in rows), default=0)
+        wide = [] if self.width is None else [f"{self.width:,} columns of sparse rows"]
+        lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+        return "\n".join([*wide, *lines])
 
     # -- made from a table -----------------------------------------------------------------------------------------
     @classmethod
@@ -134,6 +148,8 @@ class Schema(Params):
         task : as in `Schema`; None: told from the target where it is in the table, or from `y`
         y : labels of the rows, where the target is not among the columns
         """
+        if is_sparse(table):
+            return cls._of_sparse(table, (kinds, drop, columns), target, task, y)
         found = read(table)
         asked, dropped = dict(kinds or {}), [drop] if isinstance(drop, str) else list(drop or ())
         targets = [] if target is None else [target] if isinstance(target, str) else list(target)
@@ -162,6 +178,17 @@ class Schema(Params):
         schema = cls(chosen, target, task, formats=formats or None)
         schema.looks_ = looks
         return schema
+
+    @classmethod
+    def _of_sparse(cls, table: Any, chosen: tuple[Any, ...], target: Any, task: str | None, y: Any) -> Schema:
+        if any(chosen):
+            raise ValueError("columns of sparse rows have no names; choose among them before")
+        n, d = table.shape
+        if task is None and y is not None and n:
+            task = task_of(target_columns(y, n))
+        if d <= NARROW:
+            return cls([str(j) for j in range(d)], target, task)
+        return cls({}, target, task, width=d)
 
     def described(self, **changes: Any) -> Schema:
         """The same schema with other parameters."""
@@ -217,21 +244,38 @@ class Schema(Params):
             report(unknown)
         return table
 
-    def matrix(self, rows: Any) -> Array | None:
-        """A block of numbers as it is (n, d), where no column needs a look of its own; else None."""
+    def matrix(self, rows: Any) -> Any:
+        """A block of numbers as it is (n, d), where no column needs a look of its own; else None.
+
+        Sparse rows where the schema is that of such.
+        """
+        if is_sparse(rows):
+            if self.width is not None:
+                return as_sparse_rows(rows, self.width, "rows")
+            rows = rows.toarray()
+            if rows.shape[1] != len(self._used):
+                raise ValueError(f"rows are sparse with {rows.shape[1]} columns, the schema has {len(self._used)}")
+        elif self.width is not None:
+            dense = isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.shape[1] == self.width
+            if not dense:
+                raise ValueError(f"rows of this model are sparse, with {self.width} columns; got {type(rows).__name__}")
+            return SparseRows.of_dense(as_block(rows, self.width, "rows"))
+        elif isinstance(rows, (list, dict)):
+            row = self.row(rows) if isinstance(rows, dict) else self.row(rows[0]) if len(rows) == 1 else None
+            return None if row is None else row[None]
         if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "iuf":
             return None
-        if not self._plain or rows.shape[1] != len(self._index):
+        if not self._plain or rows.shape[1] != len(self._used):
             return None
         X = np.ascontiguousarray(rows, dtype=np.float64)
         return None if np.isinf(X).any() else X
 
     def row(self, row: Any) -> Array | None:
         """One dict as a row of numbers (d,), where all columns are numbers and nothing is doubtful; else None."""
-        if len(row) > len(self._known) or not isinstance(row, dict):
+        if not isinstance(row, dict) or len(row) > len(self._known) or not self._numeric:
             return None
         try:
-            x = np.frombuffer(array("d", [row[name] for name in self._index]), dtype=np.float64)
+            x = np.frombuffer(array("d", [row[name] for name in self._used]), dtype=np.float64)
         except (KeyError, TypeError, OverflowError):
             return None
         known = len(x) and (len(row) == len(x) or row.keys() <= self._known)
@@ -275,6 +319,12 @@ def _checked_columns(columns: Any) -> dict[str, str]:
     if all(kind == "ignored" for kind in found.values()):
         raise ValueError("columns has none that is not ignored; at least one is needed")
     return found
+
+
+def _no_columns(columns: Any) -> dict[str, str]:
+    if len(list(columns)):
+        raise ValueError("columns of sparse rows have no names: with width, columns must be empty")
+    return {}
 
 
 def _check_names(asked: Iterable[str], table: Table) -> None:

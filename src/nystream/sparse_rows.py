@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ import numpy.typing as npt
 from nystream._core.inputs import all_finite
 from nystream.types import Array
 
-__all__ = ["SparseRows", "as_sparse_rows", "is_sparse"]
+__all__ = ["MOST_COLUMNS", "NARROW", "SparseRows", "as_sparse_rows", "is_sparse"]
+
+NARROW = 1024
+"""Columns up to which sparse rows are made dense by whoever takes both."""
 
 MOST_COLUMNS = 2**32
 """Columns are numbered with 32 bits."""
@@ -37,8 +41,30 @@ class SparseRows:
     def __len__(self) -> int:
         return len(self.begin)
 
-    def __getitem__(self, rows: slice) -> SparseRows:
+    def __getitem__(self, rows: slice | Places) -> SparseRows:
         return SparseRows(self.begin[rows], self.end[rows], self.indices, self.values, self.d)
+
+    @classmethod
+    def joined(cls, parts: Sequence[SparseRows]) -> SparseRows:
+        """The rows of several blocks."""
+        if len(parts) == 1:
+            return parts[0]
+        before = np.cumsum([0, *(len(part.values) for part in parts)]).tolist()
+        return cls(
+            np.concatenate([part.begin + start for part, start in zip(parts, before, strict=False)]),
+            np.concatenate([part.end + start for part, start in zip(parts, before, strict=False)]),
+            np.concatenate([part.indices for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            max(part.d for part in parts),
+        )
+
+    def toarray(self) -> Array:
+        """(n, d) dense rows."""
+        X, counts = np.zeros(self.shape), self.end - self.begin
+        places = np.repeat(self.begin - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+        rows = np.repeat(np.arange(len(self)), counts)
+        np.add.at(X, (rows, self.indices[places]), self.values[places])
+        return X
 
     @classmethod
     def of_dense(cls, X: Array) -> SparseRows:
@@ -55,12 +81,16 @@ class SparseRows:
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X is a matrix or an array of scipy.sparse."""
-    return hasattr(X, "tocsr") and hasattr(X, "nnz")
+    """Whether X is a matrix or an array of scipy.sparse, or sparse rows already."""
+    return isinstance(X, SparseRows) or (hasattr(X, "tocsr") and hasattr(X, "nnz"))
 
 
 def as_sparse_rows(X: Any, d: int | None = None, name: str = "X") -> SparseRows:
     """Rows of a scipy.sparse matrix of any format, values as finite float64; equal entries are added up by COO."""
+    if isinstance(X, SparseRows):
+        if d is not None and X.d != d:
+            raise ValueError(f"{name} has {X.d} columns, but the learner was started with {d}")
+        return X
     if len(X.shape) != 2:
         raise ValueError(f"{name} must be two-dimensional (rows, columns), got shape {X.shape}")
     columns = X.shape[1]

@@ -12,6 +12,7 @@ __all__ = ["TAGS", "class_of", "tag_of"]
 
 TAGS = {
     "model/model": "nystream.model.model:Model",
+    "model/recent": "nystream.model.recent:Recent",
     "schema/schema": "nystream.schema:Schema",
     "tables/typed": "nystream.tables.typed:Typed",
     "tables/plain": "nystream.tables.plain:Plain",
@@ -82,6 +83,7 @@ TAGS = {
     "learner/sketched-kons": "nystream.learners.sketched_kons:SketchedKONS",
     "learner/sketched-ons": "nystream.learners.sketched_ons:SketchedONS",
     "learner/sparse-linear": "nystream.learners.sparse_linear:SparseLinear",
+    "learner/translator": "nystream.learners.translator:Translator",
     "learner/token-experts": "nystream.learners.token_experts:TokenExperts",
     "learner/svmd": "nystream.learners.svmd:SVMD",
     "solver/awv": "nystream.solvers.awv:AWV",
@@ -164,6 +166,7 @@ TAGS = {
     "meter/rows-per-second": "nystream.metrics.meters:RowsPerSecond",
     "meter/seconds": "nystream.metrics.meters:Seconds",
     "meter/size": "nystream.metrics.meters:Size",
+    "meter/importance": "nystream.metrics.meters:ImportanceShares",
     "meter/weights": "nystream.metrics.meters:Weights",
 }
 """Layer and name -> module and class."""

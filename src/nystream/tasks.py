@@ -12,7 +12,7 @@ from nystream.compose.novelty import default_novelty
 from nystream.compose.wrapper import Wrapper
 from nystream.learners.base import Learner
 
-__all__ = ["algorithm", "check_class", "for_task"]
+__all__ = ["algorithm", "check_class", "check_sparse", "for_task"]
 
 
 def algorithm(learner: Learner) -> str:
@@ -50,4 +50,13 @@ def check_class(learner: Learner, label: Any) -> None:
         raise ValueError(
             f"label {float(label)!r}: {algorithm(learner)} {_classes_only(learner)}, or a schema with "
             "task='classification' if fractions are classes here"
+        )
+
+
+def check_sparse(learner: Learner, width: int | None) -> None:
+    """Refuse sparse rows of so many columns (None: rows are not sparse) for a learner that takes none."""
+    if width is not None and not learner.takes_sparse:
+        raise ValueError(
+            f"rows are sparse with {width:,} columns, which {algorithm(learner)} does not take; use Auto, SparseLinear "
+            "or GaussianFilter, or Encoded(learner, experts=True)"
         )

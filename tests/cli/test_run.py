@@ -219,11 +219,6 @@ def test_readings_are_saved_as_json(tmp_path):
         (None, [], "no file 'in.csv'"),
         ("", [], "empty"),
         ("a,b,y\n1,2,3\n1,2\n", [], "2 fields"),
-        (
-            "a,b,y\n1,2,3\n1,x,4\n",
-            ["-l", "pkrr"],
-            "in.csv: column 'b' is a category ('2'), not a number; leave it out: ",
-        ),
         ("a,b,y\n1,2,3\n1,x,4\n", ["--kind", "b=number"], "in.csv:3: column 'b' is 'x', which is no finite number"),
         ("a,b,y\n1,2,3\n1,,4\n", ["-l", "pkrr"], "in.csv:3: column 'b' is missing, and PKRR takes no missing values"),
         (REALS, ["--set", "lags=perhaps"], "lags must be yes or no, got 'perhaps'"),
@@ -365,5 +360,25 @@ def test_strings_dates_booleans_decimal_commas_and_missing_labels_are_learnt_and
         p, low, high = map(float, answer.split(","))
         assert low <= p <= high
     assert len(answers) == 4
-    assert call(["run", "t.csv", "--target", "load", "--learner", "pkrr"]) == 2
-    assert "column 'when' is a time" in capsys.readouterr().err
+    assert call(["run", "t.csv", "--target", "load", "--learner", "pkrr"]) == 0
+    assert "t.csv: regression, Encoded(Standardized(PKRR(" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("learner", [None, "sparse-linear", "gaussian-filter", "fogd"])
+def test_a_wide_libsvm_file_stays_sparse_is_saved_resumed_and_predicted(tmp_path, monkeypatch, capsys, learner):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(120):
+        places = np.unique(rng.integers(1, 10**6, size=8))
+        lines.append(f"{rng.integers(2)} " + " ".join(f"{place}:{rng.integers(1, 5)}" for place in places))
+    Path("a.svm").write_text("\n".join([*lines, "1 1:1 1000000:2"]) + "\n")
+    Path("b.svm").write_text("\n".join(lines[:7]) + "\n")
+    named = [] if learner is None else ["--learner", learner]
+    assert call(["run", "a.svm", "-q", "-f", "m.nys", *named]) == 0
+    assert call(["run", "b.svm", "-q", "-i", "m.nys", "-f", "m.nys"]) == 0
+    assert call(["predict", "b.svm", "-i", "m.nys"]) == 0
+    answers = capsys.readouterr().out.splitlines()
+    assert len(answers) == 8
+    assert set(answers[1:]) <= {"0", "1", "0.0", "1.0"}
+    assert call(["race", "a.svm", "-l", "auto,fogd,sparse-linear", "--out", "race"]) == 0

@@ -65,10 +65,12 @@ def test_columns_can_be_chosen_and_kinds_said(tmp_path, frame, capsys):
     path = written(frame.assign(zip=12345), tmp_path / "a.csv")
     assert call(["run", path, "-y", "load", "--columns", "temp,open", "-q", "-f", str(tmp_path / "m")]) == 0
     assert nystream.load(tmp_path / "m").schema_.names == ["temp", "open"]
-    assert call(["run", path, "-y", "load", "--columns", "temp,zip", "--kind", "zip=category", "-q", "-l", "pkrr"]) == 2
-    assert "column 'zip' is a category ('12345'), not a number; leave it out: --drop zip" in capsys.readouterr().err
-    assert call(["run", path, "-y", "load", "-q", "-l", "pkrr"]) == 2
-    assert "column 'when' is a time ('2024-01-01 00:00:00')" in capsys.readouterr().err
+    chosen = ["--columns", "temp,zip", "--kind", "zip=category"]
+    for learner in ("pkrr", "fogd", "gaussian-filter"):
+        assert call(["run", path, "-y", "load", *chosen, "-l", learner, "-q", "-f", str(tmp_path / "m")]) == 0
+        assert nystream.load(tmp_path / "m").schema_.columns["zip"] == "category"
+        assert call(["run", path, "-y", "busy", "-q", "-l", learner]) == 0
+    assert call(["race", path, "-y", "load", "-l", "auto,pkrr", "--out", str(tmp_path / "race")]) == 0
     assert call(["run", path, "-y", "load", "-q", "-f", str(tmp_path / "all")]) == 0
     assert nystream.load(tmp_path / "all").schema_.columns["when"] == "time"
 

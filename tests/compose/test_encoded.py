@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import (
     FOGD,
+    KONS,
     PKRR,
     Auto,
     Classifier,
@@ -18,6 +19,8 @@ from nystream import (
     Fourier,
     Gaussian,
     GaussianFilter,
+    KernelRidge,
+    Linear,
     Standardized,
     WithConstant,
     from_bytes,
@@ -142,13 +145,14 @@ def test_a_late_class_adds_columns_where_the_learner_can_be_widened():
     y = np.minimum(classes_of(y), np.repeat([1, 3], 75)).astype(float)
     wide = Encoded(Auto(recipe=SMALL, task="classification"), KINDS, experts=True)
     fixed = Encoded(Classifier(LINEAR.clone()), KINDS, experts=True)
-    for model, columns in ((wide, 13 - 1 + 3 * 3 + 2 * 4), (fixed, 13 - 1 + 3 * 1 + 2 * 2)):
+    for model, columns in ((wide, 13 - 1 + 3 * 3 + 2 * 4), (fixed, 13 - 1 + 3 * 1 + 2 * 1)):
         P = model.run(content, y)
         assert P.shape == (150, 4)
         assert np.isneginf(P[:75, 2:]).all()
-        assert len(model.layout_) == model.learner_.d_
+        layout = model.translator_.layout_
+        assert len(layout) == model.learner_.d_
         assert np.isfinite(model.predict(content)).all()
-        assert len(set(model.layout_)) == len(model.layout_)
+        assert len(set(layout)) == len(layout)
         assert model.learner_.d_ == columns - 2
 
 
@@ -163,7 +167,7 @@ def test_frames_dicts_matrices_and_typed_columns_are_rows():
     assert_array_equal(Encoded(LINEAR.clone()).run(matrix, y), Encoded(LINEAR.clone()).run(numbers, y))
     told = Encoded(LINEAR.clone())
     told.run(content, y)
-    assert told.encoder_.kinds_ == {**KINDS, "note": "category"}
+    assert told.translator_.encoder_.kinds_ == {**KINDS, "note": "category"}
 
 
 def test_columns_are_matched_by_name_and_absent_ones_are_missing():
@@ -198,6 +202,52 @@ def test_weights_and_several_targets_reach_the_encoder():
     two.run(cut(content, kept), Y[kept], w[kept])
     assert one.to_bytes() == two.to_bytes()
     assert one.predict(content).shape == (150, 2)
+
+
+@pytest.mark.parametrize("experts", [False, True])
+def test_a_block_that_the_inner_learner_would_refuse_on_the_way_changes_nothing(experts):
+    """A label makes the mean of its level too large for a later row of the same block."""
+    model = Encoded(KONS(Linear(), lam=1.0, clip=1.0, loss="squared"), KINDS, experts=experts)
+    content, y = table(30)
+    y = y / 100
+    model.run(cut(content, slice(0, 20)), y[:20])
+    before = model.to_bytes()
+    y[22] = 1e200
+    with pytest.raises(ValueError, match="scale the inputs"):
+        model.run(cut(content, slice(20, 30)), y[20:])
+    assert model.to_bytes() == before
+    y[22] = 0.1
+    assert np.isfinite(model.run(cut(content, slice(20, 30)), y[20:])).all()
+
+
+def test_the_rows_of_a_full_learner_are_not_encoded():
+    model = Encoded(KernelRidge(Gaussian(1.0), lam=1.0, max_points=25), KINDS)
+    content, y = table(40)
+    model.run(cut(content, slice(0, 20)), y[:20])
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="more than max_points=25"):
+        model.run(cut(content, slice(20, 40)), y[20:])
+    assert model.to_bytes() == before
+
+
+def test_columns_that_come_late_join_or_are_refused_by_name():
+    content, y = table()
+    fixed = Encoded(Classifier(LINEAR.clone()), KINDS)
+    fixed.run(content, classes_of(y))
+    before = fixed.to_bytes()
+    with pytest.raises(TypeError, match="columns"):
+        fixed.widen_columns({"team": "category"})
+    assert fixed.to_bytes() == before
+    wide = Encoded(Auto(recipe=SMALL), KINDS, experts=True)
+    wide.run(cut(content, slice(0, 100)), y[:100])
+    wide.widen_columns({"team": "category"})
+    assert wide.d_ == 6
+    team = np.array(["a", "b"] * 75, dtype=object)
+    assert np.isfinite(wide.run({**cut(content, slice(100, 150)), "team": team[100:]}, y[100:])).all()
+    with pytest.raises(ValueError, match="nothing was learnt yet"):
+        Encoded(LINEAR.clone(), KINDS).widen_columns({"team": "category"})
+    with pytest.raises(TypeError, match="use widen_columns"):
+        wide.widen(9)
 
 
 def test_bad_settings_are_refused():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import f1_score
 
 from nystream import Classifier
 from nystream.compose import Standardized, Thresholded
@@ -12,6 +13,7 @@ from nystream.compose.thresholded import best_threshold
 from nystream.features import Fourier
 from nystream.kernels import Gaussian
 from nystream.learners import FOGD, KONS, PKRR, SILK
+from nystream.sklearn import OnlineKernelClassifier
 
 G = Gaussian(0.7)
 PLAIN = FOGD(G, dim=40, loss="logistic", eta=0.2, seed=0)
@@ -86,7 +88,7 @@ def test_of_equal_cuts_the_nearest_to_zero_and_zero_itself_where_it_will_do():
 def test_every_threshold_is_that_of_the_stretch_before_it(criterion, target, inner):
     X, y = stream(260)
     f = inner.clone().run(X, y)
-    model = Thresholded(inner, criterion=criterion, target=target, window=60, refresh=25)
+    model = Thresholded(inner, criterion=criterion, target=target, window=60, refresh=25, positive=1, caution=0.0)
     expected, theta, chosen = [], 0.0, set()
     for t in range(len(X)):
         if t and t % 25 == 0:
@@ -107,7 +109,7 @@ def test_weights_count_and_rounds_of_weight_zero_do_not():
     model = Thresholded(PLAIN, window=100, refresh=10)
     model.run(X, y, weights)
     assert model.threshold == 0.0  # one label only: nothing to choose
-    heavy, light = (Thresholded(PLAIN, window=300, refresh=100) for _ in range(2))
+    heavy, light = (Thresholded(PLAIN, window=300, refresh=100, caution=0.0) for _ in range(2))
     f = PLAIN.clone().run(X, y, np.where(y > 0, 5.0, 1.0))
     heavy.run(X, y, np.where(y > 0, 5.0, 1.0))
     assert heavy.threshold == best_threshold(f, y, np.where(y > 0, 5.0, 1.0))
@@ -175,6 +177,65 @@ def test_f1_of_a_rare_label_gains():
     assert max(gains) > 0.02
 
 
+def rare(n, seed):
+    """One in a hundred is +1, far out in two of three columns."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.01, 1.0, -1.0)
+    return rng.normal(size=(n, 3)) + np.outer(y > 0, [3.0, 0.0, 2.0]), y
+
+
+@pytest.mark.parametrize("inner", [FOGD(G, dim=100, loss="logistic", seed=0), SILK(Gaussian(1.0), budget=60)])
+def test_with_one_in_a_hundred_the_threshold_is_no_worse_than_none(inner):
+    f1 = []
+    for seed in range(3):
+        X, y = rare(5000, seed)
+        one = np.ones(3500)
+        runs = [inner.clone().run(X, y), Thresholded(inner, criterion="f1").run(X, y)]
+        f1.append([worth("f1", None, *counts(p[1500:], y[1500:], one, 0.0)) for p in runs])
+    plain, moved = np.mean(f1, axis=0)
+    assert moved >= plain - 0.005
+
+
+def test_a_cut_that_chance_alone_makes_better_is_left_at_zero():
+    scores, labels = np.array([-3.0, -2.0, -1.0, 1.0, 2.0]), np.array([-1.0, -1.0, 1.0, 1.0, 1.0])
+    assert best_threshold(scores, labels, np.ones(5)) == -1.5  # one row more is right
+    assert best_threshold(scores, labels, np.ones(5), caution=1.0) == 0.0
+    many = [np.repeat(part, 20) + 0.001 * np.tile(np.arange(20), 5) * (part is scores) for part in (scores, labels)]
+    for criterion in ("accuracy", "balanced_accuracy", "f1"):
+        assert best_threshold(*many, np.ones(100), criterion, caution=2.0) < -0.9
+    assert best_threshold(scores, labels, np.ones(5), "recall", 1.0, caution=9.0) == -1.5  # a demand is a demand
+
+
+@pytest.mark.parametrize(("criterion", "target"), AIMS)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_other_label_is_served_as_its_mirror_image(criterion, target, seed):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(60) < 0.3, 1.0, -1.0)
+    scores, w = rng.normal(size=60) + y, rng.integers(1, 3, 60).astype(float)
+    for caution in (0.0, 1.0):
+        mirrored = best_threshold(-scores, -y, w, criterion, target, caution=caution)
+        own = best_threshold(scores, y, w, criterion, target, positive=-1, caution=caution)
+        assert_array_equal(scores < own, -scores >= mirrored)
+
+
+def test_the_rare_class_is_the_positive_one_whatever_it_is_called():
+    X, y = stream(3000)
+    found = {}
+    for names in (("ok", "rare"), ("zero", "rare")):  # the rare one comes second in the alphabet, then first
+        labels = np.where(y > 0, names[1], names[0])
+        model = OnlineKernelClassifier(Thresholded(PLAIN, criterion="f1"))
+        said = model.fit(X[:2000], labels[:2000]).predict(X[2000:])
+        found[names] = f1_score(labels[2000:] == "rare", said == "rare")
+    assert found["ok", "rare"] == pytest.approx(found["zero", "rare"], abs=0.01)
+    plain = PLAIN.clone()
+    plain.run(X[:2000], y[:2000])
+    assert found["zero", "rare"] > f1_score(y[2000:] > 0, plain.predict(X[2000:]) >= 0)
+    common, other = (Thresholded(PLAIN, criterion="f1", positive=label, caution=0.0) for label in (-1, 1))
+    common.run(X, y)
+    other.run(X, y)
+    assert common.threshold > other.threshold  # of the common label f1 is best where nearly all are said to be it
+
+
 def test_bad_arguments_are_refused_with_the_way_out():
     for options, message in [
         ({"criterion": "auc"}, "criterion must be one of"),
@@ -183,6 +244,8 @@ def test_bad_arguments_are_refused_with_the_way_out():
         ({"criterion": "recall", "target": 1.5}, "target must be at most 1, got 1.5"),
         ({"criterion": "recall", "target": 0.0}, "target must be a number greater than 0"),
         ({"window": -1}, "window must be a whole number of at least 0"),
+        ({"positive": "yes"}, "positive must be 'rare', 1 or -1, got 'yes'"),
+        ({"caution": -1}, "caution must be a number at least 0"),
         ({"refresh": 0}, "refresh must be a whole number of at least 1"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -97,7 +97,13 @@ def test_a_model_with_nothing_chosen_is_told_by_its_first_rows(server):
     answer = server.post("/models/told/step", {"rows": [{"x": 1.0}, {"x": 2.0}], "labels": ["low", "high"]})
     assert answer["predictions"] == [None, "low"]
     found = server.call("GET", "/models/told")[1]
-    assert found["schema"] == {"columns": {"x": "number"}, "target": None, "task": "classification", "outputs": 1}
+    assert found["schema"] == {
+        "columns": {"x": "number"},
+        "target": None,
+        "task": "classification",
+        "outputs": 1,
+        "formats": {},
+    }
     assert found["champion"]["classes"] == ["low", "high"]
     answer = server.post("/models/told/predict", {"row": {"x": 1.5}, "probabilities": True})
     assert answer["classes"] == ["low", "high"]
@@ -114,7 +120,9 @@ def test_intervals_and_explanations_come_on_request(server):
     assert all(
         low < p < high for low, p, high in zip(answer["low"], answer["predictions"], answer["high"], strict=True)
     )
-    assert sum(answer["explanation"]["weights"].values()) == pytest.approx(1)
+    assert [set(reasons) for reasons in answer["explanation"]] == [{"a", "b"}, {"a", "b"}]
+    gaps = [p - sum(reasons.values()) for p, reasons in zip(answer["predictions"], answer["explanation"], strict=True)]
+    assert gaps[0] == pytest.approx(gaps[1])  # the mean prediction over the rows that were learnt
     status, answer = server.call("POST", "/models/plain/predict", {"rows": found, "probabilities": True})
     assert status == 422
     assert "probabilities" in answer["error"]

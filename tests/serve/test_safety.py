@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import socket
 import threading
+from importlib import resources
 
 import pytest
 
@@ -15,9 +17,12 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("pyarrow")
 
 from nystream.serve import Limits
+from nystream.serve.pages import ASSETS
 from nystream.serve.settings import Settings, bytes_of, seconds_of
 from nystream.serve.tokens import Tokens, added
 from serving import Process, Running, learn, rows
+
+PAGES = {"models.html", "view.html"}
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +54,9 @@ def test_roles_allow_what_they_say(tmp_path):
         assert (status, headers["www-authenticate"]) == (401, "Bearer")
         server.token = "wrong"
         assert server.call("GET", "/models")[0] == 401
+        assert server.call("GET", "/access")[0] == 401
+        for role, server.token in tokens.items():
+            assert server.call("GET", "/access") == (200, {"role": role, "tokens": True})
         server.token = tokens["read"]
         assert server.call("PUT", "/models/m", {})[0] == 403
         server.token = tokens["admin"]
@@ -165,6 +173,10 @@ def test_a_model_that_cannot_be_is_refused(server, config, text):
     assert text in refused(server, "/models/new", config, method="PUT")
 
 
+def test_without_tokens_everybody_is_let_in_as_admin(server):
+    assert server.call("GET", "/access") == (200, {"role": "admin", "tokens": False})
+
+
 def test_a_page_of_another_site_cannot_call(server):
     path, good = "/models", {"Origin": f"http://127.0.0.1:{server.port}"}
     assert server.raw("GET", path, headers=good)[0] == 200
@@ -189,8 +201,14 @@ def test_pages_have_a_strict_policy_and_load_nothing_from_elsewhere(server):
     assert headers["x-content-type-options"] == "nosniff"
     assert b"http://" not in content
     assert b"https://" not in content
-    assert server.raw("GET", "/assets/page.js")[0] == 200
+    for file, kind in ASSETS.items():
+        status, content, headers = server.raw("GET", f"/assets/{file}")
+        assert (status, headers["content-type"].partition(";")[0]) == (200, kind)
+        assert content.count(b"\n") <= 400
+        assert set(re.findall(rb"https?://[^\"'\s]+", content)) <= {b"http://www.w3.org/2000/svg"}
+    assert {path.name for path in (resources.files("nystream.serve") / "assets").iterdir()} == {*ASSETS, *PAGES}
     assert server.raw("GET", "/assets/..%2fapp.py")[0] == 404
+    assert server.raw("GET", "/assets/view.html")[0] == 404
     assert server.raw("GET", "/view/%3Cscript%3E")[0] == 422
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from nystream.serve import openapi
-from nystream.serve.meters import POINTS, Meter
+from nystream.serve.meters import POINTS, SHARES, Meter
 from nystream.serve.routes import TABLE
 from serving import CONFIG, Running, learn, rows
 
@@ -65,7 +65,47 @@ def test_the_history_is_bounded_and_spans_the_whole_life():
     assert POINTS // 3 < len(line["row"]) < POINTS
     assert line["row"][0] < 500
     assert line["row"][-1] > 19_000
+    assert line.pop("relied_on") == {}
     assert {len(column) for column in line.values()} == {len(line["row"])}
+
+
+def test_the_history_has_the_largest_shares_by_name():
+    meter = Meter("regression")
+    meter.point(1.0, 0.0, {"importance": {f"c{j}": j / 1000 for j in range(100)}}, 7)
+    meter.point(2.0, 0.0, {"importance": {"c0": 0.123456}, "weights": {"e": 1.0}}, 8)
+    line = meter.timeline()
+    assert line["bytes"] == [7, 8]
+    assert line["relied_on"]["weights"] == {"e": [None, 1.0]}
+    columns = line["relied_on"]["importance"]
+    assert set(columns) == {"c0", *(f"c{j}" for j in range(100 - SHARES, 100))}
+    assert (columns["c0"], columns["c99"]) == ([None, 0.1235], [0.099, None])
+
+
+def test_a_history_without_what_readings_have_now_is_read():
+    meter = Meter("regression")
+    meter.point(1.0, 0.0, {}, 7)
+    state = json.loads(json.dumps(meter.state()))
+    state["history"][0].pop()
+    again = Meter.restored(state)
+    again.point(2.0, 0.0, {}, 8)
+    assert again.timeline()["bytes"] == [None, 8]
+
+
+def test_last_rows_are_cut_to_what_can_be_shown_and_forgotten_with_their_rows(server):
+    names = [f"c{j}" for j in range(150)]
+    wide = {**dict.fromkeys(names, 1.0), "c0": "x" * 5000}
+    server.create("wide", {"columns": dict.fromkeys(names, "number") | {"c0": "text"}, "task": "regression"})
+    assert server.call("PUT", "/models/wide/challengers/other", {})[0] == 201  # the automatic learner takes any kind
+    server.post("/models/wide/learn", {"row": wide, "label": 1.0})
+    (last,) = server.call("GET", "/models/wide")[1]["last_rows"]
+    assert len(last["row"]) == 100
+    assert last["row"]["c0"] == "x" * 199 + "…"
+    server.create("m", {**CONFIG, "standardize": False})
+    learn(server, "/models/m", 6)
+    found, labels = rows(6)
+    assert len(server.call("GET", "/models/m")[1]["last_rows"]) == 6
+    server.post("/models/m/unlearn", {"rows": found[:1], "labels": labels[:1]})
+    assert server.call("GET", "/models/m")[1]["last_rows"] == []
 
 
 def test_description_and_history_say_how_a_model_does(server):
@@ -85,7 +125,10 @@ def test_description_and_history_say_how_a_model_does(server):
     line = history["parts"]["main"]
     assert line["row"][-1] == 360
     assert line["error"][-1] == pytest.approx(errors["error"])
-    assert set(line["relied_on"][-1]["weights"]) == set(found["relied_on"]["weights"])
+    assert line["relied_on"]["weights"].keys() == found["relied_on"]["weights"].keys()
+    for name, share in found["relied_on"]["weights"].items():
+        assert line["relied_on"]["weights"][name][-1] == pytest.approx(share, abs=1e-4)
+    assert line["bytes"][-1] > 1000
     (listed,) = server.call("GET", "/models")[1]["models"]
     assert (listed["name"], listed["rows"], listed["window"]) == ("m", 360, errors["window"])
 
@@ -121,10 +164,10 @@ class Receiver:
         self.server.server_close()
 
 
-def heard(server, until):
+def heard(server, until, path="/events"):
     """Events of the stream until one of that kind and cause."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
-    connection.request("GET", "/events")
+    connection.request("GET", path)
     answer = connection.getresponse()
     assert answer.status == 200
     assert answer.getheader("content-type").startswith("text/event-stream")
@@ -181,6 +224,33 @@ def test_alarms_reach_the_stream_the_metrics_and_the_webhook(tmp_path):
             notes = server.call("GET", "/models/m")[1]
             assert {"cause": "error", "about": ""}.items() <= notes["champion"]["alarms"][0].items()
         assert {body["cause"] for body in receiver.bodies} >= {"constant", "label", "error", "unknown column"}
+
+
+def test_the_importance_of_columns_is_worked_out_when_asked_for(server):
+    server.create("m")
+    assert server.call("GET", "/models/m/importance")[0] == 409
+    learn(server, "/models/m", 200)
+    status, found = server.call("GET", "/models/m/importance")
+    assert (status, found["row"]) == (200, 200)
+    assert found["importance"].keys() == {"a", "b"}
+    assert sum(found["importance"].values()) == pytest.approx(1)
+    assert learn(server, "/models/m", 1)["row"] == 201
+
+
+def test_a_listener_may_hear_of_one_model_alone(server):
+    for name in ("mine", "other"):
+        server.create(name, {**CONFIG, "alarm_error": 50.0})
+        learn(server, f"/models/{name}", 300)
+    thread, found = heard(server, "error", "/events?model=mine")
+    far, labels = rows(400, 6)
+    for name in ("other", "mine"):
+        server.post(f"/models/{name}/learn", {"rows": far, "labels": [y + 100 for y in labels]})
+    thread.join(20)
+    assert not thread.is_alive()
+    assert {body["model"] for kind, body in found if kind == "alarm"} == {"mine"}
+    ticks = [body["models"] for kind, body in found if kind == "tick"]
+    assert ticks
+    assert all([model["name"] for model in models] == ["mine"] for models in ticks)
 
 
 def test_a_column_that_went_missing_is_told(server):

@@ -115,5 +115,20 @@ def test_the_first_pass_is_not_misled_by_indices_that_fall(write):
 
 
 def test_rows_that_would_not_fit_in_memory_are_refused_with_their_size(write):
-    with pytest.raises(ValueError, match=r"a\.libsvm has index 99999999999: dense rows .* take 800\.0 GB each"):
+    with pytest.raises(ValueError, match=r"a\.libsvm has index 3999999999: dense rows .* take 32\.0 GB each"):
+        streams.libsvm(write("1 1:3 3999999999:1\n")).load()
+    with pytest.raises(ValueError, match=r"a\.libsvm has index 99999999999; hash features"):
         streams.libsvm(write("1 1:3 99999999999:1\n")).load()
+
+
+def test_sparse_blocks_are_the_dense_ones(write):
+    lines = ["1 1:3 7:2", "", "-1", "2.5 2:1e3 # a remark", "0 1:1 2:2 3:3 7:7"]
+    stream = streams.libsvm(write("\n".join(lines) + "\n"))
+    X, y = stream.load()
+    for size in (1, 2, 100):
+        parts = list(stream.sparse_blocks(size))
+        assert np.array_equal(np.concatenate([part.toarray() for part, _ in parts]), X)
+        assert np.array_equal(np.concatenate([labels for _, labels in parts]), y)
+    wide = list(streams.libsvm(write("1 1:3 3999999999:1\n")).sparse_blocks())
+    assert wide[0][0].shape == (1, 3999999999)
+    assert wide[0][0].indices.tolist() == [0, 3999999998]

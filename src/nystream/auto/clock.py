@@ -39,16 +39,17 @@ DROPPED = ("big", "glob", "win1000", "std", "ag.99", "win100", "lin.95")
 """Experts in the order in which a deadline ends their lives; "ag" stays."""
 
 
-def in_time(recipe: Recipe, deadline: float, d: int, outputs: int) -> Recipe:
+def in_time(recipe: Recipe, deadline: float, d: int, outputs: int, beside: float = 0.0) -> Recipe:
     """The recipe with fewer and smaller experts, such that one `step` takes so many seconds on average at most.
 
     A smaller big expert; a metric from fewer rows; fewer experts; smaller ones. Refuses what none of these can do.
+    `beside`: seconds of the formula's machine that a row takes before the experts see it.
     """
     slow = slowness()
     for faster in _ever_faster(recipe):
-        if slow * seconds_a_row(faster, d, outputs) <= deadline:
+        if slow * (beside + seconds_a_row(faster, d, outputs)) <= deadline:
             return faster
-    need = math.ceil(slow * seconds_a_row(faster, d, outputs) * 1e5) / 100
+    need = math.ceil(slow * (beside + seconds_a_row(faster, d, outputs)) * 1e5) / 100
     raise ValueError(f"deadline is too short for rows of {d} columns on this machine: it can be '{need:g}ms' at least")
 
 

@@ -1,20 +1,120 @@
-"""The automatic learner in words: which experts carry its prediction now, and why."""
+"""The automatic learner in words: which experts and columns carry its prediction now, and why."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from nystream.auto.bank import VIEW_TITLES
+from nystream.explain import Reasons, contributions, permutation_importance
+from nystream.explain.errors import of_probabilities, squared_error
+from nystream.explain.importance import Ask, Columns
+from nystream.inputs import as_row
+from nystream.types import Array
 
 if TYPE_CHECKING:
     from nystream.auto.learner import Auto
 
-__all__ = ["explanation"]
+__all__ = ["ByColumn", "explanation", "metric_shares", "recent_share"]
 
 LAGS = ("the last label", "mean of about the last 10 labels", "mean of about the last 100 labels")
 """Inputs of the stack beside the experts."""
+LAST = "the last labels"
+"""What `Auto.weights` calls them."""
+HELD = 512
+"""Rows that columns are tried on."""
+SHORT = 100
+"""Rows that are meant by recent."""
+SPAN = re.compile(r"(?:last|about) ([\d,]+) rows")
+"""How the title of an expert says that it knows the last rows only."""
+
+
+class ByColumn:
+    """What columns, by their places, are worth to `Auto`, told from the rows that it holds."""
+
+    def importance(self) -> dict[str, float]:
+        """Shares of the columns, by their places, that sum to 1; see `nystream.explain.permutation_importance`."""
+        auto = cast("Auto", self)
+        columns, Y = _held(auto)
+        error = of_probabilities(Y[:, 0].astype(np.intp)) if auto.task == "classification" else squared_error(Y)
+        return permutation_importance(
+            _asked(auto),
+            columns,
+            error.losses,
+            unit=error.unit,
+            constant=error.constant,
+            learnt=_by_place(metric_shares(auto)),
+        )
+
+    def explain_row(self, row: Any) -> dict[str, float]:
+        """What each column, by its place, adds to the prediction for one row: see `nystream.explain.contributions`.
+
+        Of classes, to the probability of the one that is predicted; of several targets, to the first. Pure.
+        """
+        auto = cast("Auto", self)
+        columns, _ = _held(auto)
+        x = as_row(row, auto.d_, "row", missing=True)
+        ask = _asked(auto)
+        one: Columns = {name: x[j : j + 1] for j, name in enumerate(columns)}
+        k = int(ask(one)[0].argmax()) if auto.task == "classification" else 0
+        phi, value, base = contributions(lambda rows: ask(rows)[:, k : k + 1], one, columns)
+        named = k if auto.task == "classification" or auto.outputs_ > 1 else None
+        return Reasons(dict(zip(one, phi.tolist(), strict=True)), value, base, named)
+
+
+def _held(auto: Auto) -> tuple[Columns, Array]:
+    """The last rows that are held, by place, and their labels."""
+    if not auto.d_:
+        raise ValueError("Auto has seen no row yet, so there is nothing to explain")
+    X, Y, _ = auto._kept()
+    if len(X) < 2:
+        raise ValueError("Auto has seen one row; explanations need some to compare with")
+    return {str(j): X[-HELD:, j] for j in range(X.shape[1])}, Y[-HELD:]
+
+
+def _asked(auto: Auto) -> Ask:
+    def ask(rows: Columns) -> Array:
+        P = auto.predict_clean(np.column_stack([rows[name] for name in rows]))
+        return np.exp(P) if auto.task == "classification" else P
+
+    return ask
+
+
+def _by_place(shares: Array | None) -> dict[str, float] | None:
+    return None if shares is None else {str(j): share for j, share in enumerate(shares.tolist())}
+
+
+def metric_shares(model: Auto) -> Array | None:
+    """(d,) shares of the columns in the learnt metrics, weighted by the experts that look through them; or None.
+
+    A column's part in a metric T is what distances gain from its own differences, the diagonal of T'T.
+    """
+    if not model.d_:
+        return None
+    bank, total = model.bank_, np.zeros(model.d_)
+    sizes = np.abs(model.stack_.weights()).mean(axis=1)
+    for name, size in zip(bank.names, sizes.tolist(), strict=False):
+        view = bank.views_.get(bank.seen_in_.get(name, ""))
+        if view is None or view.metric_ is None:
+            continue
+        T = view.metric_.map_
+        own = T**2 if T.ndim == 1 else (T**2).sum(axis=0)
+        holes, columns = own[: len(bank.holes_)], own[len(bank.holes_) :].copy()
+        columns[bank.holes_] += holes
+        total += size * columns / columns.sum()
+    return total / total.sum() if total.sum() > 0 else None
+
+
+def recent_share(model: Auto) -> float:
+    """How much of the next prediction comes from parts that know the last 100 rows at most."""
+    found = 0.0
+    for title, share in model.weights().items():
+        span = SPAN.search(title)
+        if title == LAST or (span is not None and int(span[1].replace(",", "")) <= SHORT):
+            found += share
+    return found
 
 
 def explanation(model: Auto) -> str:
@@ -33,11 +133,12 @@ def explanation(model: Auto) -> str:
         view = VIEW_TITLES[bank.seen_in_["big"]]
         lines.append(f"inputs of the expert with the most landmarks: {view}, which did best in the warm-up")
     if len(bank.holes_):
-        holes = ", ".join(map(str, bank.holes_.tolist()))
+        known = None if model.translator_ is None else model.translator_.layout_
+        holes = ", ".join(str(j) if known is None else known[j] for j in bank.holes_.tolist())
         lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")
     weights = stack.weights().mean(axis=1)
     recent = np.r_[stack.recent_[0], np.full(len(weights) - len(names), np.nan)]
-    inputs = [*bank.titles(model.d_).values(), *(LAGS if model.lags else ())]
+    inputs = [*model.titles(), *(LAGS if model.lags else ())]
     lines.append(f"{'weight':>7} {'recent loss':>12}  of")
     for i in np.argsort(-np.abs(weights), kind="stable"):
         loss = f"{recent[i]:12.4f}" if np.isfinite(recent[i]) else " " * 12

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from nystream.auto.bank import Bank
 from nystream.auto.clock import in_time
-from nystream.auto.explain import explanation
+from nystream.auto.explain import ByColumn, explanation
 from nystream.auto.intervals import Intervals
-from nystream.auto.memory import in_memory, most_bytes
 from nystream.auto.quantities import bytes_of, seconds_of
 from nystream.auto.recipe import Recipe
+from nystream.auto.rounds import Rounds
 from nystream.auto.stack import Stack
-from nystream.auto.targets import Targets, within
-from nystream.inputs import as_block
-from nystream.learners.base import Learner
+from nystream.auto.tables import seconds_to_translate, translator_for
+from nystream.auto.targets import Targets
+from nystream.encoding.columns import NUMERIC
+from nystream.learners.families.tabular import Opening
 from nystream.params import boolean, one_of, positive
 from nystream.scaling.ring import Ring
 from nystream.seeds import checked_seed, generator
+from nystream.sparse_rows import NARROW
 from nystream.types import Array, LabelKind, Seed
 
 __all__ = ["Auto"]
 
-MARGIN = 1.5
-CODE_BOUNDS = (np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN))
-"""Scores of classes are clipped to these."""
-ZERO, ONE = np.zeros(1), np.ones(1)
-"""Where codes of classes are, and their unit."""
 LABELS = "the last labels"
 """The name under which `weights` adds up the label lags."""
 TINY = 1e-300
 """In place of a sum that is 0."""
 
 
-class Auto(Learner):
+class Auto(ByColumn, Rounds):
     """Regression or classes with nothing to tune: many experts, stacked and mixed online.
 
     Experts are least squares on Nystrom features with several scalings, a learnt metric and forgetting, and two window
@@ -86,19 +83,6 @@ class Auto(Learner):
     multi_output: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
 
-    sized_: Recipe
-    """The recipe that the budgets led to at the start; with very many classes that of the bank is smaller."""
-    bank_: Bank
-    stack_: Stack
-    targets_: Targets | None
-    """Scale and fences of the labels; of regression only."""
-    intervals_: Intervals | None
-    """Of regression only."""
-    buffer_: list[Ring]
-    """Inputs, labels or targets, and weights: all rows of the warm-up, then the last ones."""
-    count_: int
-    """Rows learnt; those of weight 0 are not."""
-
     def __init__(
         self,
         *,
@@ -132,11 +116,9 @@ class Auto(Learner):
     def missing(self) -> bool:
         return True
 
-    @property
-    def _classes(self) -> bool:
-        return self.task == "classification"
-
     def why_not(self, ability: str) -> str | None:
+        if ability in ("importance", "explain_row") and self.translator_ is not None:
+            return "rows of tables and sparse rows are explained by `Model`, which knows their columns"
         if ability == "probabilities" and not self._classes:
             return "probabilities are of classes, and this one has task='regression'"
         if ability == "predict_interval" and self._classes:
@@ -150,7 +132,7 @@ class Auto(Learner):
     def probabilities(self, X: Any) -> Array:
         """(n, K) probabilities of the classes, rows summing to 1, pure."""
         self._require("probabilities")
-        X = as_block(X, self.d_ or None, missing=True)
+        X = self._accepted(X)
         return np.exp(self._predict(X)) if self.d_ else np.full((len(X), self.outputs_), 1 / self.outputs_)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
@@ -162,7 +144,7 @@ class Auto(Learner):
         positive("coverage", coverage, below=1.0)
         if not self.d_:
             raise ValueError("predict_interval needs a row to be learnt")
-        X = as_block(X, self.d_, missing=True)
+        X = self._accepted(X)
         P, half = np.empty((len(X), self.outputs_)), np.empty((len(X), self.outputs_))
         assert self.intervals_ is not None
         rows = self._rows
@@ -187,16 +169,67 @@ class Auto(Learner):
             return {}
         sizes = np.abs(self.stack_.weights())
         shares = (sizes / np.maximum(sizes.sum(axis=0), TINY)).mean(axis=1).tolist()
-        named = dict(zip(self.bank_.titles(self.d_).values(), shares, strict=False))
+        named = dict(zip(self.titles(), shares, strict=False))
         return named | ({LABELS: sum(shares[len(named) :])} if self.lags else {})
 
+    def titles(self) -> list[str]:
+        """For people: the experts whose outputs are combined, in order; those of sparse rows are last."""
+        sparse = [] if self.translator_ is None else self.translator_.titles
+        return [*self.bank_.titles(self._dense).values(), *sparse]
+
+    # -- rows of all kinds -------------------------------------------------------------------------------------------
+    @property
+    def opening(self) -> Opening:
+        return "sparse" if self.translator_ is not None and self.translator_.sparse else self.kinds_
+
+    def _accepted_sparse(self, X: Any, opening: Opening) -> Any:
+        narrow = not self.d_ and len(X.shape) == 2 and X.shape[1] <= NARROW
+        return super()._accepted(X.toarray()) if narrow else super()._accepted_sparse(X, opening)
+
+    def _check(self, X: Any, learnt: int) -> None:
+        if self.translator_ is not None:
+            self.translator_.check(X)
+
+    def _widen(self, d: int) -> None:
+        if self.kinds_ is not None:
+            raise TypeError("columns with names are added with their kinds: use widen_columns")
+        if self.translator_ is None:
+            self._widen_dense(d, self.d_)  # columns of sparse rows have their places already
+
+    def widen_columns(self, kinds: Mapping[str, str]) -> None:
+        """More columns of a table, by name with their kinds; they were missing in all rows so far.
+
+        Predictions for rows without them stay as they are, to the last bit: the dense experts, whose landmarks may be
+        frozen, do not see them, the sparse experts learn them.
+        """
+        if self.kinds_ is None:
+            raise TypeError("there were no rows with named columns so far; use widen(d), or begin with such rows")
+        if self.translator_ is not None:
+            self.translator_.widen(kinds, columns=False)
+        else:
+            other = [name for name, kind in kinds.items() if kind not in NUMERIC]
+            if other:
+                raise TypeError(f"all columns so far are numbers, and {other[0]!r} is a {kinds[other[0]]}: begin anew")
+            self._widen_dense(self.d_ + len(kinds), self.d_)
+        self.kinds_ = {**self.kinds_, **kinds}
+        self.d_ += len(kinds)
+
+    # -- starting ----------------------------------------------------------------------------------------------------
     def _start(self, d: int, outputs: int) -> None:
         self.seed_ = self.seed if isinstance(self.seed, int) else int(generator(self.seed).integers(2**32))
+        self.kinds_ = dict(self._first) if isinstance(self._first, Mapping) else None
+        numeric = self.kinds_ is not None and all(kind in NUMERIC for kind in self.kinds_.values())
+        self.translator_ = None
+        if self._first is not None and not numeric:
+            self.translator_ = translator_for(self.kinds_, outputs, bytes_of(self.memory), classes=self._classes)
+            d = self.translator_.width
+        self.stack_ = Stack(self._classes, self.lags)
         self.sized_ = recipe = self._sized(d, outputs)
         self.bank_ = Bank(recipe, codes=self._classes)
         self.bank_.start()
-        self.stack_ = Stack(self._classes, self.lags)
-        self.stack_.start(len(self.bank_.names), outputs)
+        self.stack_.start(
+            len(self.bank_.names), outputs, 0 if self.translator_ is None else len(self.translator_.titles)
+        )
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
         self.targets_, self.intervals_ = None, None
         if not self._classes:
@@ -207,178 +240,11 @@ class Auto(Learner):
 
     def _sized(self, d: int, outputs: int) -> Recipe:
         """The recipe that fits the budgets."""
-        recipe = in_memory(self.recipe or Recipe(), bytes_of(self.memory), d, outputs, codes=self._classes)
-        seconds = seconds_of(self.deadline)
-        return recipe if seconds is None else in_time(recipe, seconds, d, outputs)
-
-    # -- one round ---------------------------------------------------------------------------------------------------
-    def _predict(self, X: Array) -> Array:
-        P = np.empty((len(X), self.outputs_))
-        rows = self._rows
-        for i in range(0, len(X), rows):
-            P[i : i + rows] = self._answer(X[i : i + rows])[0]
-        return P
-
-    def _answer(self, X: Array) -> tuple[Array, Array]:
-        """Predictions, and the experts' outputs (n, E, C) that they are made of."""
-        low, high = CODE_BOUNDS if self.targets_ is None else self.targets_.bounds()
-        F = self._scores(self.bank_.predict(X, self._inner), low, high)
-        P = self.stack_.predict(F, self._shift, self._scale)
-        return self._unscaled(P, low, high), F
-
-    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        if weights is not None and not weights.all():
-            return self._run_with_gaps(X, Y, weights)
-        if self.targets_ is not None:
-            Y = within(Y)
-        P = np.empty((len(X), self.outputs_))
-        row, most = 0, self._rows
-        while row < len(X):
-            part = slice(row, min(len(X), row + most, row + self._until_event()))
-            w = None if weights is None else weights[part]
-            P[part] = self._rounds(X[part], Y[part], w)
-            inputs, labels, counts = self.buffer_
-            inputs.extend(X[part])
-            labels.extend(Y[part])
-            counts.extend(np.ones((part.stop - row, 1)) if w is None else w[:, None])
-            self.count_ += part.stop - row
-            self._event()
-            row = part.stop
-        return P
-
-    def _run_with_gaps(self, X: Array, Y: Array, weights: Array) -> Array:
-        """Rows of weight 0 are predicted and leave no trace."""
-        P = np.empty((len(X), self.outputs_))
-        some = weights > 0
-        cuts = [0, *(np.flatnonzero(some[1:] != some[:-1]) + 1).tolist(), len(X)]
-        for i, j in pairwise(cuts):
-            P[i:j] = self._run(X[i:j], Y[i:j], weights[i:j]) if some[i] else self._predict(X[i:j])
-        return P
-
-    def _rounds(self, X: Array, Y: Array, w: Array | None) -> Array:
-        if self.targets_ is None:
-            T, (low, high) = self._coded(Y), CODE_BOUNDS
-        else:
-            Y = self.targets_.admitted(Y)
-            T, (low, high) = self.targets_.standardised(Y), self.targets_.extended(Y)
-        F = self._scores(self.bank_.run(X, T, w, (low, high)), low, high)
-        codes = np.ascontiguousarray(self._codes(T))
-        P, spread = self.stack_.run(F, codes, np.ascontiguousarray(Y[:, 0]), w, self._shift, self._scale)
-        P = self._unscaled(P, low, high)
-        if self.intervals_ is not None and spread is not None:
-            self.intervals_.learn(P - Y, spread * self._scale)
-        return P
-
-    # -- events ------------------------------------------------------------------------------------------------------
-    @property
-    def _warm(self) -> bool:
-        return self.count_ >= self.bank_.recipe.warmup
-
-    @property
-    def _rows(self) -> int:
-        """Rows that are handled at a time."""
-        return self.bank_.recipe.rows_at_once(self.outputs_)
-
-    @property
-    def _every(self) -> int:
-        return self.bank_.recipe.every(self.d_, self.outputs_)
-
-    def _until_event(self) -> int:
-        """Rows until the next rebuild or refresh."""
-        recipe = self.bank_.recipe
-        if self._warm:
-            return self._every - self.count_ % self._every
-        return min(r for r in recipe.rebuilds if r > self.count_) - self.count_
-
-    def _event(self) -> None:
-        """Where a rebuild or a refresh is due, do it; what it draws depends on the seed and the row count alone."""
-        recipe, t = self.bank_.recipe, self.count_
-        if t in recipe.rebuilds:
-            X, Y, w = self._kept()
-            if self.targets_ is not None:
-                self.stack_.rescale(*self.targets_.locate(Y, w))
-            self.bank_.rebuild(X, self._past(Y), w, np.random.default_rng([self.seed_, t]), last=self._warm)
-            if self._warm:
-                self.buffer_ = [ring.resized(recipe.ring) for ring in self.buffer_]
-        elif self._warm and t % self._every == 0:
-            X, Y, w = self._kept()
-            if self.targets_ is not None:
-                self.targets_.enclose(Y, w)
-            self.bank_.refresh(X, self._past(Y), w, np.random.default_rng([self.seed_, t]))
-
-    def _kept(self) -> tuple[Array, Array, Array | None]:
-        X, Y, w = (ring.rows for ring in self.buffer_)
-        return X, Y, None if bool((w == 1.0).all()) else w[:, 0]
-
-    # -- targets, scores, predictions --------------------------------------------------------------------------------
-    @property
-    def _inner(self) -> int:
-        """Targets of the experts: for classes one that is always 1, then the codes."""
-        return 1 + self.outputs_ if self._classes else self.outputs_
-
-    def _past(self, Y: Array) -> Array:
-        """What the experts are told of labels that were learnt before."""
-        targets = self.targets_
-        return self._coded(Y) if targets is None else targets.standardised(targets.fenced(Y))
-
-    def _coded(self, Y: Array, classes: int = 0) -> Array:
-        T = np.full((len(Y), 1 + (classes or self.outputs_)), -1.0)
-        T[:, 0] = 1.0
-        T[np.arange(len(Y)), 1 + Y[:, 0].astype(np.intp)] = 1.0
-        return T
-
-    @property
-    def _shift(self) -> Array:
-        return ZERO if self.targets_ is None else self.targets_.shift_
-
-    @property
-    def _scale(self) -> Array:
-        return ONE if self.targets_ is None else self.targets_.scale_
-
-    def _codes(self, T: Array) -> Array:
-        """The columns of targets or outputs that the stack sees, (n, ..., C)."""
-        if not self._classes:
-            return T
-        return T[..., 2:] if self.outputs_ == 2 else T[..., 1:]
-
-    def _scores(self, F: Array, low: Array, high: Array) -> Array:
-        return np.minimum(np.maximum(self._codes(F), low[:, None]), high[:, None])
-
-    def _unscaled(self, P: Array, low: Array, high: Array) -> Array:
-        """What the stack predicts in the units of the labels, within their bounds; of classes the logarithms."""
-        if self.targets_ is None:
-            return np.log(P)
-        return self.targets_.back(np.minimum(np.maximum(P, low), high))
-
-    # -- classes, columns ----------------------------------------------------------------------------------------------
-    def _grow(self, outputs: int) -> None:
-        """New classes, exactly as if they had been known; where memory does not suffice for them all, smaller experts.
-
-        Those are fitted at once, on the rows that are kept.
-        """
-        recipe, budget = self.bank_.recipe, bytes_of(self.memory)
-        if most_bytes(recipe, self.d_, outputs, codes=True) > budget:
-            self._shrink(in_memory(self.sized_, budget, self.d_, outputs, codes=True), outputs)
-            return
-        combination = np.zeros((1 + self.outputs_, outputs - self.outputs_))
-        combination[0] = -1.0
-        self.bank_.add_outputs(combination)
-        self.stack_.grow(outputs)
-
-    def _shrink(self, recipe: Recipe, outputs: int) -> None:
-        self.bank_.recipe = recipe
-        capacity = recipe.ring if self._warm else recipe.warmup
-        self.buffer_ = [ring.resized(capacity) for ring in self.buffer_]
-        self.stack_.grow(outputs)
-        if self.bank_.experts_:
-            X, Y, w = self._kept()
-            rng = np.random.default_rng([self.seed_, self.count_, outputs])
-            self.bank_.rebuild(X, self._coded(Y, outputs), w, rng, last=self._warm)
-
-    def _widen(self, d: int) -> None:
-        """New columns were missing so far: predictions stay, and the next rebuild or refresh counts them in."""
-        self.buffer_[0] = self.buffer_[0].widened(d)
-        self.bank_.widen(d)
+        recipe, seconds = self._affordable(self.recipe or Recipe(), d, outputs), seconds_of(self.deadline)
+        if seconds is None:
+            return recipe
+        beside = 0.0 if self.translator_ is None else seconds_to_translate(self.kinds_, outputs)
+        return in_time(recipe, seconds, d, outputs, beside)
 
     @property
     def size(self) -> int:
@@ -392,4 +258,4 @@ class Auto(Learner):
         own = self.bank_.nbytes + self.stack_.nbytes + sum(ring.nbytes for ring in self.buffer_)
         if self.targets_ is not None and self.intervals_ is not None:
             own += self.targets_.nbytes + self.intervals_.nbytes
-        return own
+        return own + (0 if self.translator_ is None else self.translator_.nbytes)

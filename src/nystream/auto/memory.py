@@ -37,28 +37,30 @@ SHRINK = (
 """Parts of the rows kept and of the landmarks that are tried against a budget; landmarks matter more."""
 
 
-def in_memory(recipe: Recipe, budget: float, d: int, outputs: int, *, codes: bool = False) -> Recipe:
-    """The largest recipe of this shape whose model for d columns stays within a budget in bytes.
+def in_memory(
+    recipe: Recipe, budget: float, d: int, outputs: int, *, codes: bool = False, more: int = 0, share: float = 1.0
+) -> Recipe:
+    """The largest recipe of this shape whose model for d columns stays within a share of a budget in bytes.
 
-    `outputs` are targets or, with `codes`, classes.
+    `outputs` are targets or, with `codes`, classes; `more`: inputs of the stackers beside the experts.
     """
     plain = tuple(name for name in recipe.experts if name != "lin.95") or recipe.experts
     narrow = recipe.resized(full=0, experts=plain)  # without any matrix of the columns' number squared
     for shape in (recipe, narrow):
         for rows, landmarks in SHRINK:
             smaller = shape.scaled(rows, landmarks)
-            need = most_bytes(smaller, d, outputs, codes=codes)
+            need = most_bytes(smaller, d, outputs, codes=codes, more=more) / share
             if need <= budget:
                 return smaller
     what = f"rows of {d} columns" + (f" and {outputs} classes" if codes and outputs > FEW else "")
     raise ValueError(f"memory is too small for {what}: at least memory='{math.ceil(need / 1e6)}MB' is needed")
 
 
-def most_bytes(recipe: Recipe, d: int, outputs: int, *, codes: bool = False) -> float:
+def most_bytes(recipe: Recipe, d: int, outputs: int, *, codes: bool = False, more: int = 0) -> float:
     """Bytes of the model at its largest, the end of the warm-up, with what computing it needs for a moment."""
     labels, targets = 1 if codes else outputs, outputs + codes
     row = d + labels + 1  # of the buffer: inputs, labels, weight
-    stack = Stack.nbytes_for(len(recipe.living), outputs, codes=codes)
+    stack = Stack.nbytes_for(len(recipe.living) + more, outputs, codes=codes)
     rebuild = Ring.nbytes_for(recipe.warmup, row + targets) + max(
         Bank.fit_nbytes(recipe, d, outputs, codes=codes),
         Bank.racing_nbytes(recipe, d, outputs, codes=codes) + stack,

@@ -25,10 +25,11 @@ ETA_SQUARED = 0.5
 
 
 class Stack(Params):
-    """E experts' outputs F (n, E, C) -> predictions (n, K).
+    """E experts' outputs F (n, E, C), and what others say (n, M, C) -> predictions (n, K).
 
     Regression: C = K standardised targets. Classes: scores of the code +1 against -1, C = 1 for two classes, else K;
-    predictions are probabilities. Members of the final mixture are the stackers and, last, the aggregation.
+    predictions are probabilities. Members of the final mixture are the stackers and, last, the aggregation. What others
+    say is heard by the stackers alone: the aggregation weighs codes.
 
     Parameters
     ----------
@@ -47,15 +48,18 @@ class Stack(Params):
     """(G, S + 1) weights of the mixture."""
     recent_: Array
     """(1, E) running means of the experts' squared losses, nan before the first row."""
+    more_: int = 0
+    """M."""
 
     def __init__(self, classes: bool, lags: bool) -> None:
         self.classes = classes
         self.lags = lags
 
-    def start(self, experts: int, outputs: int) -> None:
+    def start(self, experts: int, outputs: int, more: int = 0) -> None:
         self.outputs_ = outputs
+        self.more_ = more
         self.stacker_ = SoftmaxStacker() if self.classes else RidgeStacker()
-        self.stacker_.start(experts + len(RATES) * self.lags, outputs)
+        self.stacker_.start(experts + more + len(RATES) * self.lags, outputs)
         groups = 1 if self.classes else outputs
         members = len(self.stacker_.members) + 1
         self.expert_shares_ = np.full((groups, experts), 1 / experts)
@@ -67,21 +71,21 @@ class Stack(Params):
     def _columns(self) -> int:
         return 1 if self.classes and self.outputs_ == 2 else self.outputs_
 
-    def predict(self, F: Array, shift: Array, scale: Array) -> Array:
+    def predict(self, F: Array, said: Array | None, shift: Array, scale: Array) -> Array:
         """Pure. Lags are kept in the units of the labels; (label - shift) / scale are the standardised ones."""
         lags = np.broadcast_to(self.lags_, (len(F), *self.lags_.shape))
-        stacked = self.stacker_.predict(self._inputs(F, lags, shift, scale))
+        stacked = self.stacker_.predict(self._inputs(F, said, lags, shift, scale))
         shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
         return mix_classes(F, stacked, *shares) if self.classes else mix_targets(F, stacked, *shares)[0]
 
     def run(
-        self, F: Array, T: Array, labels: Array, w: Array | None, shift: Array, scale: Array
+        self, F: Array, said: Array | None, T: Array, labels: Array, w: Array | None, shift: Array, scale: Array
     ) -> tuple[Array, Array | None]:
         """Targets T (n, C), standardised or codes, and for classes their numbers `labels` (n,).
 
         Returns predictions and, for targets, the experts' disagreement (n, K).
         """
-        inputs = self._inputs(F, self._past(T if self.classes else T * scale + shift), shift, scale)
+        inputs = self._inputs(F, said, self._past(T if self.classes else T * scale + shift), shift, scale)
         stacked = self.stacker_.run(inputs, labels if self.classes else T, w)
         shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
         if self.classes:
@@ -111,7 +115,7 @@ class Stack(Params):
         """(inputs, G) what the stack inputs count for in the next prediction, the members weighed by the mixture."""
         E = self.expert_shares_.shape[1]
         inner = self.stacker_.weights_
-        own = inner[:, None, : E + len(RATES) * self.lags] if inner.ndim == 2 else inner  # (S, G, inputs)
+        own = inner[:, None, : E + self.more_ + len(RATES) * self.lags] if inner.ndim == 2 else inner  # (S, G, inputs)
         total = np.einsum("gs,sgi->ig", self.member_shares_[:, :-1], own)
         total[:E] += (self.member_shares_[:, -1:] * self.expert_shares_).T
         return total
@@ -127,13 +131,14 @@ class Stack(Params):
     def nbytes(self) -> int:
         return self.stacker_.nbytes + self.lags_.nbytes + self.expert_shares_.nbytes + self.member_shares_.nbytes
 
-    def _inputs(self, F: Array, lags: Array, shift: Array, scale: Array) -> Array:
+    def _inputs(self, F: Array, said: Array | None, lags: Array, shift: Array, scale: Array) -> Array:
+        parts = [F] if said is None else [F, said]
         if not self.lags:
-            return F
+            return F if said is None else np.concatenate(parts, axis=1)
         known = lags if self.classes else (lags - shift) / scale
         if np.isnan(known[0, 0, 0]):
             known = np.nan_to_num(known, nan=0.0)
-        return np.concatenate([F, known], axis=1)
+        return np.concatenate([*parts, known], axis=1)
 
     def _past(self, T: Array) -> Array:
         """(n, 3, C) the lags that held before each of these rows; and bring them up to date."""

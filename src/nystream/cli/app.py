@@ -11,6 +11,7 @@ import typer
 import nystream
 from nystream.cli.bench import bench
 from nystream.cli.datasets import datasets
+from nystream.cli.explain import explain
 from nystream.cli.listing import show
 from nystream.cli.main import silence_stdout
 from nystream.cli.predict import predict
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 app.command("run")(run)
 app.command("predict")(predict)
+app.command("explain")(explain)
 app.command("race")(race)
 app.command("list")(show)
 app.command("bench")(bench)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from nystream.evaluate import Comparison, Result
 from nystream.evaluate.result import check_form
+from nystream.explain import Importance
 from nystream.learners.base import Learner
 from nystream.model import Model
 
-__all__ = ["check", "explained", "metrics", "write"]
+__all__ = ["check", "explained", "importance", "metrics", "write"]
 
 WINDOW = 1000
 """Rows of the windowed curve of a single learner."""
@@ -38,6 +39,18 @@ def explained(learners: Mapping[str, Learner | Model]) -> dict[str, str]:
     return {f"{name} at the end": learner.explain() for name, learner in learners.items() if learner.can("explain")}
 
 
-def write(result: Result | Comparison, path: Path, title: str, about: dict[str, str]) -> None:
-    """Write the page."""
-    importlib.import_module("nystream.plot").report(result, path, title=title, about=about)
+def importance(name: str, model: Model) -> dict[str, Importance]:
+    """What the columns are worth to a model at the end, if it can say."""
+    return {name: model.importance()} if model.n_seen > 1 and model.can("importance") else {}
+
+
+def write(
+    result: Result | Comparison,
+    path: Path,
+    title: str,
+    about: dict[str, str],
+    columns: Mapping[str, Importance] | None = None,
+) -> None:
+    """Write the page; `columns` is the importance of the columns to some of the learners."""
+    plot = importlib.import_module("nystream.plot")
+    plot.report(result, path, title=title, about=about, importance=columns)

@@ -15,7 +15,7 @@ from nystream import persist
 from nystream.cli import options as opt
 from nystream.cli.answers import FORMATS, writer
 from nystream.cli.resuming import read
-from nystream.cli.rows import open_rows
+from nystream.cli.rows import NEVER_SPARSE, open_rows, width_of
 from nystream.model import Model
 from nystream.params import one_of, positive
 from nystream.tables.reading import Table
@@ -34,6 +34,10 @@ def predict(
     interval: Annotated[
         float | None, typer.Option(help="Ends of intervals that cover this share of the labels too, as in 0.9.")
     ] = None,
+    reasons: Annotated[
+        int | None,
+        typer.Option(min=1, help="So many columns that add most to each prediction too, with what they add."),
+    ] = None,
     keep: Annotated[list[str] | None, typer.Option("--keep", help="Columns to write as they are, with commas.")] = None,
     rows: opt.Rows = None,
     block: opt.Block = 1024,
@@ -44,8 +48,14 @@ def predict(
     model = read(initial)
     model.on_error = one_of("--on-error", on_error, ("raise", "missing"))
     _check(model, probabilities, interval)
+    if reasons is not None and not model.can("explain_row"):
+        raise ValueError(
+            "--reasons: the model has kept none of the rows it has learnt, so a row has no others beside it"
+        )
     chosen = form or _by_ending(out)
-    found = open_rows(source, wanted=False, rows=rows, data=data)
+    wide = width_of(model)
+    dense = NEVER_SPARSE if wide is None else wide - 1
+    found = open_rows(source, wanted=False, rows=rows, data=data, width=wide, dense=dense)
     kept = _kept(keep or [], found.columns, found.name)
     with _opened(out, chosen) as file:
         lines = writer(chosen, file)
@@ -53,12 +63,14 @@ def predict(
             table = piece.rows
             own = _named(table, found.columns)
             columns = {name: own.columns[name] for name in kept}
-            columns |= _answers(model, table, probabilities, interval, set(kept))
+            columns |= _answers(model, table, probabilities, interval, reasons, set(kept))
             lines.write(columns, len(table))
         lines.finish()
 
 
-def _answers(model: Model, rows: Any, probabilities: bool, interval: float | None, taken: set[str]) -> dict[str, Any]:
+def _answers(
+    model: Model, rows: Any, probabilities: bool, interval: float | None, reasons: int | None, taken: set[str]
+) -> dict[str, Any]:
     """Columns of what was predicted; a name that a kept column has gets an ending."""
     schema = model.schema_ or model.schema
     names = schema.targets if schema is not None else []
@@ -75,6 +87,8 @@ def _answers(model: Model, rows: Any, probabilities: bool, interval: float | Non
         low, high = (ends.reshape(len(ends), -1) for ends in model.predict_interval(rows, interval))
         for k, title in enumerate(titles):
             found |= {f"{title}_low": low[:, k], f"{title}_high": high[:, k]}
+    if reasons is not None:
+        found["reasons"] = [dict(list(told.items())[:reasons]) for told in model.explain_rows(rows)]
     return {f"{name}_now" if name in taken else name: values for name, values in found.items()}
 
 

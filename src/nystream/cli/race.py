@@ -19,10 +19,11 @@ from nystream.catalogue import build, find
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.demo import demo_races
-from nystream.cli.rows import DATASET, FromStream, open_rows
+from nystream.cli.rows import DATASET, FromStream, dense_up_to, open_rows
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Comparison, compare
 from nystream.model import Model
+from nystream.sparse_rows import SparseRows
 from nystream.tables.reading import Table as Columns
 
 __all__ = ["race"]
@@ -70,7 +71,8 @@ def race(
     if source is None:
         raise ValueError("name a file, - for standard input, a generator such as friedman, or --demo")
     only, wide = opt.columns_of(columns)
-    found = open_rows(source, target=target, width=wide, rows=rows, shuffle=shuffle, data=data)
+    narrow = dense_up_to(learners.split(","))
+    found = open_rows(source, target=target, width=wide, rows=rows, shuffle=shuffle, data=data, dense=narrow)
     rows_of = opened(found, task=task, kinds=opt.kinds_of(kind), drop=drop or (), columns=only)
     name = Path(source).name.removeprefix(DATASET) or "race"
     _race(console, name, rows_of, learners.split(","), sigma, dim, seed, every, out, report)
@@ -93,7 +95,8 @@ def _race(
     if twice:
         raise ValueError(f"{twice[0]} is named twice; learners of one name race once")
     width = sigma if sigma is not None else data.width(standardized=True)
-    learners = {e.name: build(e.name, data.task, sigma=width, dim=dim, seed=seed) for e in entries}
+    kinds = data.schema.kinds
+    learners = {e.name: build(e.name, data.task, sigma=width, dim=dim, seed=seed, kinds=kinds) for e in entries}
     field = {name: Model(learner, data.schema) for name, learner in learners.items()}
     without = [name for name, learner in learners.items() if not learner.missing]
     metric = "accuracy" if data.task == "classification" else "mse"
@@ -113,7 +116,9 @@ def _race(
             "columns": f"{data.d:,}",
             "kernel width": f"{width:.4g}",
         }
-        pages.write(comparison, report, f"Race: {name}", {**about, "seed": str(seed), **pages.explained(field)})
+        best = comparison.best(metric)
+        about |= {"seed": str(seed), **pages.explained(field)}
+        pages.write(comparison, report, f"Race: {name}", about, pages.importance(best, field[best]) if best else None)
         chart = f"{chart}, report: {report}"
     console.print(f"{chart}, readings: {out / f'{stem}.json'}", highlight=False, soft_wrap=True, markup=False)
 
@@ -156,7 +161,11 @@ class _Converted:
 
     def _numbers(self, rows: Any) -> Any:
         schema = self._data.schema
-        if not schema.numeric or (isinstance(rows, np.ndarray) and schema.matrix(rows) is not None):
+        if (
+            not schema.numeric
+            or isinstance(rows, SparseRows)
+            or (isinstance(rows, np.ndarray) and schema.matrix(rows) is not None)
+        ):
             return rows
         columns, n, _ = schema.columns_of(rows)
         return schema.encoder().encode(columns, n)

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nystream import datasets
+from nystream.catalogue import find
+from nystream.model import Model
+from nystream.sparse_rows import MOST_COLUMNS, NARROW, SparseRows
 from nystream.streams import Stream, open_stream
 from nystream.streams.columns import choose
 from nystream.streams.svmlight import SvmlightStream
@@ -17,10 +20,24 @@ from nystream.streams.tabular import Tables, open_tables
 from nystream.streams.text import Pipe
 from nystream.tables.reading import Table
 
-__all__ = ["DATASET", "Block", "FromStream", "FromTables", "Rows", "open_rows"]
+__all__ = [
+    "DATASET",
+    "NEVER_SPARSE",
+    "Block",
+    "FromStream",
+    "FromTables",
+    "Rows",
+    "dense_up_to",
+    "open_rows",
+    "width_of",
+]
 
 DATASET = "dataset:"
 """What a source begins with that names a public dataset."""
+NEVER_SPARSE = MOST_COLUMNS
+"""Columns up to which rows are made dense for a saved model of dense ones."""
+LESS_NARROW = 10_000
+"""Columns up to which sparse rows are made dense for learners that take nothing else."""
 
 
 class Block(NamedTuple):
@@ -103,6 +120,20 @@ class FromStream(Rows):
             yield Block(X, labels)
 
 
+class FromSparse(Rows):
+    """The rows of a wide LIBSVM file, which are never made dense."""
+
+    def __init__(self, stream: SvmlightStream) -> None:
+        self._stream = stream
+        self.name = stream.name
+        self.numeric = True
+        self.columns, self.targets = [], []
+
+    def blocks(self, size: int) -> Iterator[Block]:
+        for X, y in self._stream.sparse_blocks(size):
+            yield Block(X, y)
+
+
 class _Taken(Rows):
     """The first rows of others."""
 
@@ -139,6 +170,18 @@ class _Shuffled(Rows):
             yield Block(_picked(rows, index), _picked(labels, index))
 
 
+def dense_up_to(learners: Sequence[str | None]) -> int:
+    """Columns up to which rows of LIBSVM files are made dense, for learners by name."""
+    sparse = all(find(name.strip()).example.takes_sparse for name in learners if name)
+    return NARROW if sparse else LESS_NARROW
+
+
+def width_of(model: Model | None) -> int | None:
+    """Columns of the sparse rows that a saved model takes."""
+    schema = None if model is None else model.schema_ or model.schema
+    return None if schema is None else schema.width
+
+
 def open_rows(
     spec: str,
     *,
@@ -148,9 +191,13 @@ def open_rows(
     rows: int | None = None,
     shuffle: int | None = None,
     data: Path | None = None,
+    dense: int = NARROW,
 ) -> Rows:
-    """A file, standard input ("-"), a dataset or a generator; `wanted` says whether there is a target to learn."""
-    found = _opened(spec, target, wanted, width, data)
+    """A file, standard input ("-"), a dataset or a generator.
+
+    `wanted` says whether there is a target to learn, `dense` up to how many columns rows of LIBSVM files become dense.
+    """
+    found = _opened(spec, target, wanted, width, data, dense)
     if shuffle is not None:
         found = _Shuffled(found, shuffle)
     if rows is not None:
@@ -160,7 +207,9 @@ def open_rows(
     return found
 
 
-def _opened(spec: str, target: Sequence[str] | None, wanted: bool, width: int | None, data: Path | None) -> Rows:
+def _opened(
+    spec: str, target: Sequence[str] | None, wanted: bool, width: int | None, data: Path | None, dense: int
+) -> Rows:
     if spec.startswith(DATASET):
         if target:
             raise ValueError(f"{spec} knows its target; leave out --target")
@@ -172,13 +221,19 @@ def _opened(spec: str, target: Sequence[str] | None, wanted: bool, width: int | 
         return FromTables(tables, target, wanted=wanted)
     options: dict[str, Any] = {} if width is None else {"d": width}
     if pipe is not None:
-        return FromStream(SvmlightStream(pipe, **options))
+        return _from(SvmlightStream(pipe, **options), dense)
     if target:
         asked = [int(t) if t.lstrip("-").isdigit() else t for t in target]
         options["target"] = asked[0] if len(asked) == 1 else asked
     elif not wanted and not _generated(spec):
         options["target"] = None
-    return FromStream(open_stream(spec, missing="nan", **options))
+    return _from(open_stream(spec, missing="nan", **options), dense)
+
+
+def _from(stream: Stream, dense: int) -> Rows:
+    if isinstance(stream, SvmlightStream) and stream.d > dense:
+        return FromSparse(stream)
+    return FromStream(stream)
 
 
 def _generated(spec: str) -> bool:
@@ -190,6 +245,8 @@ def _joined(parts: list[Any]) -> Any:
         return None
     if isinstance(parts[0], Table):
         return Table.joined(parts)
+    if isinstance(parts[0], SparseRows):
+        return SparseRows.joined(parts)
     if isinstance(parts[0], list):
         return [value for part in parts for value in part]
     return np.concatenate(parts)
@@ -198,4 +255,6 @@ def _joined(parts: list[Any]) -> Any:
 def _picked(values: Any, index: Any) -> Any:
     if isinstance(values, Table):
         return values.ordered(index)
-    return values if values is None else values[index] if isinstance(values, np.ndarray) else [values[i] for i in index]
+    if values is None or isinstance(values, (np.ndarray, SparseRows)):
+        return values if values is None else values[index]
+    return [values[i] for i in index]

@@ -15,11 +15,11 @@ from nystream.catalogue import build
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.resuming import read
-from nystream.cli.rows import open_rows
+from nystream.cli.rows import NEVER_SPARSE, dense_up_to, open_rows, width_of
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Result, prequential
 from nystream.evaluate.result import check_form
-from nystream.metrics import Weights
+from nystream.metrics import ImportanceShares, Weights
 from nystream.model import Model
 from nystream.tasks import algorithm
 from nystream.types import Array
@@ -69,19 +69,17 @@ def run(
     model = read(resume) if resume else None
     only, width = opt.columns_of(columns)
     wanted = target or (_own_target(model) if model is not None else None)
-    found = open_rows(source, target=wanted, width=width, rows=rows, shuffle=shuffle, data=data)
+    wide = width_of(model)  # as many columns as the saved model has, and sparse again
+    dense = dense_up_to([learner]) if model is None else NEVER_SPARSE if wide is None else wide - 1
+    found = open_rows(source, target=wanted, width=wide or width, rows=rows, shuffle=shuffle, data=data, dense=dense)
     look = model is None and learner is not None and sigma is None  # a kernel width has to be found
     kinds = opt.kinds_of(kind)
-    free = learner is None and not settings  # the model then chooses by the kinds of the columns
-    options: dict[str, Any] = {"kinds": kinds, "drop": drop or (), "columns": only, "kinds_too": free}
+    options: dict[str, Any] = {"kinds": kinds, "drop": drop or (), "columns": only}
     examples = opened(found, task=task, model=model, block=block, look=look, **options)
-    if model is None and not examples.schema.numeric:
-        model = Model(None, examples.schema, on_error=on_error)
-    elif model is None:
+    if model is None:
         sigma = sigma if sigma is not None else examples.width(standardized=standardize) if look else 1.0
-        pattern = build(
-            learner, examples.task, opt.settings_of(settings), sigma=sigma, seed=seed, standardize=standardize
-        )
+        scales: dict[str, Any] = {"sigma": sigma, "seed": seed, "standardize": standardize}
+        pattern = build(learner, examples.task, opt.settings_of(settings), kinds=examples.schema.kinds, **scales)
         model = Model(pattern, examples.schema, on_error=on_error)
     finished = _learn(
         model, examples, metrics, predictions, test=test, delay=delay, block=block, quiet=quiet, more=report is not None
@@ -94,7 +92,8 @@ def run(
     if finished is not None and report is not None:
         about = {"source": examples.name, "task": examples.task, "columns": f"{examples.d:,}", "seed": str(seed)}
         about |= pages.explained({finished.name: model})
-        pages.write(finished, report, f"{finished.name}: {examples.name}", about)
+        worth = pages.importance(finished.name, model)
+        pages.write(finished, report, f"{finished.name}: {examples.name}", about, worth)
         _say(f"wrote {report}", quiet)
 
 
@@ -112,7 +111,7 @@ def _learn(
 ) -> Result | None:
     """The pass itself, with `more` readings for a report. None: whoever read the predictions went away."""
     usual = "accuracy" if data.task == "classification" else "mse"
-    told = [name for name in metrics or [] if name != Weights.name] or [usual]
+    told = [name for name in metrics or [] if name not in (Weights.name, ImportanceShares.name)] or [usual]
     names = list(dict.fromkeys([*told, *(metrics or [])]))
     shares = SHARES if data.task == "regression" else {}
     _say(f"{data.name}: {data.task}, {model.inner!r}", quiet)

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from nystream.cli.rows import Block, Rows
+from nystream.encoding import Columns, Encoder
+from nystream.learners.translator import Translator
 from nystream.model import Model
 from nystream.scaling.distance import median_distance
 from nystream.schema import Schema
+from nystream.sparse_rows import SparseRows
 from nystream.tables.kinds import looked
 from nystream.tables.reading import Table
-from nystream.tables.targets import MOST_CLASSES, class_names, columns_of, first_label, task_of
+from nystream.tables.targets import MOST_CLASSES, class_names, columns_of, first_label, numbered, task_of
 from nystream.tables.values import converted
 from nystream.types import Array
 
@@ -53,7 +56,7 @@ class Source:
     @property
     def d(self) -> int:
         """Columns in use."""
-        return len(self.schema.names)
+        return self.schema.width or len(self.schema.names)
 
     def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
         """One pass, in blocks of at most `size` rows. A source is read once."""
@@ -63,11 +66,30 @@ class Source:
                 yield block.rows[i : i + size], labels
 
     def numbers(self) -> Array:
-        """The first rows as a learner gets them."""
+        """The first rows as a learner of numbers gets them: see `Encoded` for others."""
         rows = _joined([block.rows for block in self.first])
+        if isinstance(rows, SparseRows):
+            return self._translated(rows, None)
         columns, n, _ = self.schema.columns_of(rows, on_error="missing", report=lambda names: None)
-        X: Array = self.schema.encoder().encode(columns, n)
-        return X
+        if self.schema.numeric:
+            X: Array = self.schema.encoder().encode(columns, n)
+            return X
+        kinds = {name: self.schema.columns[name] for name in self.schema.names}
+        return self._translated(Columns(columns, kinds, n), kinds)
+
+    def _translated(self, rows: Any, kinds: dict[str, str] | None) -> Array:
+        n, classes = len(rows), self.task == "classification"
+        labels = _joined([block.labels for block in self.first])
+        if classes:
+            Y, _, names = numbered(class_names(columns_of(labels, n)[0]), [], {}, None)
+        else:
+            Y, names = np.asarray(labels, dtype=np.float64).reshape(n, -1), []
+        there = np.flatnonzero(~np.isnan(Y).any(axis=1))
+        translator = Translator(
+            classes, experts=kinds is None or "text" in kinds.values(), encoder=Encoder(fill=True), max_bytes=2**20
+        )
+        translator.start(kinds, max(2, len(names)) if classes else Y.shape[1])
+        return translator.run(rows[there], np.ascontiguousarray(Y[there])).dense
 
     def width(self, standardized: bool = False) -> float:
         """A kernel width on the scale of the first rows, or of what they are once standardised."""
@@ -89,12 +111,10 @@ def opened(
     kinds: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     columns: Sequence[str] | None = None,
-    kinds_too: bool = False,
 ) -> Source:
     """Look at the first rows, at one block only where neither `look` nor an unknown task asks for more.
 
-    The schema is that of the `model`, if there is one, and is told from the rows otherwise. Categories, times and text
-    are refused unless `kinds_too`.
+    The schema is that of the `model`, if there is one, and is told from the rows otherwise.
     """
     if task not in (None, *TASKS):
         raise ValueError(f"--task is regression or classification, not {task!r}")
@@ -111,7 +131,7 @@ def opened(
         labels = _typed(whole, rows.targets, numeric)
         task = task or rows.task or ("regression" if labels is None else task_of(columns_of(labels, len(whole.rows))))
         _check_labels(rows.name, task, labels, numeric)
-        schema = _told(rows, whole, task, kinds, drop, columns, kinds_too)
+        schema = _told(rows, whole, task, kinds, drop, columns)
     typed = (Block(b.rows, _typed(b, rows.targets, numeric)) for b in chain(first, pieces))
     return Source(rows, schema, [next(typed) for _ in first], typed)
 
@@ -123,26 +143,21 @@ def _told(
     kinds: Mapping[str, str] | None,
     drop: Sequence[str],
     columns: Sequence[str] | None,
-    kinds_too: bool,
 ) -> Schema:
-    """The schema that the first rows tell; of other columns than numbers only where they can be learnt."""
+    """The schema that the first rows tell."""
     table = whole.rows
     targets: Any = rows.targets[0] if len(rows.targets) == 1 else rows.targets or None
+    if isinstance(table, SparseRows):
+        if kinds or drop or columns:
+            raise ValueError(f"{rows.name}: columns of sparse rows have no names; leave out --kind, --drop, --columns")
+        return Schema({}, None, task, width=table.d)
     if not isinstance(table, Table):
         names = rows.columns or [str(j) for j in range(table.shape[1])]
         if not (kinds or drop or columns):
             return Schema(names, None, task)
         table = Table({name: table[:, j] for j, name in enumerate(names)}, len(table))
     only = _listed(columns or (), table) or None
-    found = Schema.of(table, targets, kinds, _listed(drop, table), columns=only, task=task)
-    other = [name for name in found.names if found.columns[name] not in ("number", "boolean")]
-    if other and not kinds_too:
-        what, example = found.columns[other[0]], found.looks_[other[0]][0]
-        raise ValueError(
-            f"{rows.name}: column {other[0]!r} is a {what} ({example!r}), not a number; leave it out: "
-            f"--drop {','.join(other)}, or leave the choice to `nystream run` without --learner and --set"
-        )
-    return found
+    return Schema.of(table, targets, kinds, _listed(drop, table), columns=only, task=task)
 
 
 def _listed(words: Sequence[str], table: Table) -> list[str]:
@@ -241,4 +256,6 @@ def _joined(parts: list[Any]) -> Any:
         return None
     if isinstance(parts[0], Table):
         return Table.joined(parts)
+    if isinstance(parts[0], SparseRows):
+        return SparseRows.joined(parts)
     return [v for part in parts for v in part] if isinstance(parts[0], list) else np.concatenate(parts)

@@ -219,7 +219,9 @@ class ClassLearner(Abilities, Params):
 
     def importance(self) -> dict[str, float]:
         """The mean over the learners."""
-        self._require("importance")
+        self._ready("importance")
+        if len(self.learners) == 1:
+            return self.learners[0].importance()
         return _mean([learner.importance() for learner in self.learners])
 
     def explain_row(self, row: Any) -> dict[str, float]:

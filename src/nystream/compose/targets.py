@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nystream.compose.wrapper import Wrapper
+from nystream.explain import Reasons
 from nystream.learners.base import Learner
 from nystream.params import positive
 from nystream.types import Array
@@ -63,6 +64,13 @@ class StandardizedTarget(Wrapper):
     def std(self, X: Any) -> Array:
         spread = super().std(X)
         return spread * self._moments[1] if self.d_ and spread.ndim == 2 else spread * self._scale
+
+    def explain_row(self, row: Any) -> dict[str, float]:
+        found = super().explain_row(row)
+        mean, deviation = float(self._moments[0][0]), self._scale
+        if isinstance(found, Reasons):
+            return found.rescaled(deviation, mean)
+        return {name: deviation * part for name, part in found.items()}
 
     @property
     def _moments(self) -> tuple[Array, Array]:

@@ -11,7 +11,8 @@ from nystream.compose.wrapper import Wrapper
 from nystream.inputs import as_block, as_labels, as_weights
 from nystream.learners.base import Learner
 from nystream.losses import Loss
-from nystream.params import at_least, one_of, positive
+from nystream.params import at_least, one_of
+from nystream.params import positive as above_zero
 from nystream.types import Array, LabelKind
 
 __all__ = ["Thresholded", "best_threshold"]
@@ -19,6 +20,7 @@ __all__ = ["Thresholded", "best_threshold"]
 CRITERIA = ("accuracy", "balanced_accuracy", "f1", "precision", "recall")
 AIMED = ("precision", "recall")
 """Criteria that are a demand, with a `target`; the other one of the two is then maximised."""
+RARE = "rare"
 
 
 class Thresholded(Wrapper):
@@ -27,13 +29,15 @@ class Thresholded(Wrapper):
     theta is chosen by the predictions f_s(x_s) of the last `window` rounds, each made before its label was read: they
     are held out by construction. It is chosen anew after every `refresh` rounds, whatever the blocks; before that, and
     while only one label has been among them, it stays as it is, at first 0. Every cut between two of those scores is
-    compared; of equally good ones the one nearest to 0 is taken. `tune` chooses it by other held-out rows instead; with
+    compared; of equally good ones the one nearest to 0 is taken, and 0 itself unless the best is better than that by
+    more than chance would have it (`caution`): with few rows of a rare label the best cut is often worse on the rows to
+    come. `tune` chooses it by other held-out rows instead; with
     window = 0 nothing else does. O(window log window) time for each refresh, 3 window numbers of memory.
 
     With labels that are rare, or mistakes that are not alike, a learner whose loss counts every round the same puts its
     0 at the wrong place; this moves it without touching the learner: its regret, deviations and probabilities (of a
     learner that has them) are told as they are. `Classifier` and the facades take it like any learner of two classes
-    (more have no single threshold), of which the second is +1; their probabilities are 1/2 at the threshold. `merge`
+    (more have no single threshold); their probabilities are 1/2 at the threshold. `merge`
     and `unlearn` are exact, and offered, with window = 0: else the predictions of past rounds have chosen theta.
 
     Parameters
@@ -41,16 +45,21 @@ class Thresholded(Wrapper):
     learner : Learner
         The pattern, of -1/+1 labels or of one real target; it is cloned, never trained itself.
     criterion : {"accuracy", "balanced_accuracy", "f1", "precision", "recall"}
-        What theta maximises over the stretch, +1 being the positive label: the share of right answers; the mean of the
+        What theta maximises over the stretch: the share of right answers; the mean of the
         shares within each label; 2 TP / (2 TP + FP + FN); "precision": the recall among cuts whose precision
         TP / (TP + FP) is at least `target` (the most precise cut, if none is); "recall": the precision among cuts whose
         recall TP / (TP + FN) is at least `target`. Weights of rounds count.
     target : float, optional
         For "precision" and "recall", in (0, 1].
-    window : int, default 1000
+    window : int, default 5000
         Rounds that choose; 0 leaves the choice to `tune`.
     refresh : int, default 50
         Rounds between choices.
+    positive : "rare", 1 or -1
+        The label that "f1", "precision" and "recall" are of. "rare": the one that weighs less in the stretch (+1 of
+        equals), whatever the classes are called and in whatever order they come.
+    caution : float, default 1.0
+        For "accuracy", "balanced_accuracy" and "f1": standard errors by which a cut must be better than 0.
 
     Examples
     --------
@@ -79,14 +88,20 @@ class Thresholded(Wrapper):
         *,
         criterion: str = "accuracy",
         target: float | None = None,
-        window: int = 1000,
+        window: int = 5000,
         refresh: int = 50,
+        positive: str | int = RARE,
+        caution: float = 1.0,
     ) -> None:
         self.learner = learner
         self.criterion = one_of("criterion", criterion, CRITERIA)
         self.target = _checked_target(criterion, target)
         self.window = at_least("window", window, 0)
         self.refresh = at_least("refresh", refresh, 1)
+        if isinstance(positive, bool) or positive not in (RARE, 1, -1):
+            raise ValueError(f"positive must be 'rare', 1 or -1, got {positive!r}")
+        self.positive = positive
+        self.caution = above_zero("caution", caution, zero=True)
         if learner.labels not in ("sign", "real"):
             raise ValueError(
                 f"learner={learner!r} does not learn -1/+1 labels, and a threshold decides between two; use a loss of "
@@ -173,27 +188,65 @@ class Thresholded(Wrapper):
 
     def _choose(self, scores: Array, labels: Array, weights: Array) -> None:
         if np.isfinite(scores).all() and weights[labels > 0].any() and weights[labels < 0].any():
-            self.threshold_ = best_threshold(scores, labels, weights, self.criterion, self.target)
+            rare = 1 if weights[labels > 0].sum() <= weights[labels < 0].sum() else -1
+            label = rare if self.positive == RARE else int(self.positive)
+            self.threshold_ = best_threshold(
+                scores, labels, weights, self.criterion, self.target, positive=label, caution=self.caution
+            )
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
 
 
 def best_threshold(
-    scores: Array, labels: Array, weights: Array, criterion: str = "accuracy", target: float | None = None
+    scores: Array,
+    labels: Array,
+    weights: Array,
+    criterion: str = "accuracy",
+    target: float | None = None,
+    *,
+    positive: int = 1,
+    caution: float = 0.0,
 ) -> float:
     """The theta for which "score >= theta" serves the criterion best over rows of both labels -1 and +1.
 
     All cuts between neighbouring scores are compared. Of equally good ones: for "precision" and "recall" the one best
     by that too; then the one nearest to 0; then the lowest. theta is 0 where 0 makes the same cut, else half way.
+
+    positive : 1 or -1
+        The label that the criterion is of.
+    caution : float
+        0 is returned, except for "precision" and "recall", where the best cut is not better than it by more than so
+        many standard errors: those of the criterion's change over the rows between the two cuts, to first order.
     """
     cuts = np.unique(scores)
     place = np.searchsorted(cuts, scores)
-    above = [_sums_from(place, len(cuts), weights * (labels * sign > 0)) for sign in (1, -1)]
-    value, second = _values(above[0], above[1], criterion, 0.0 if target is None else target)
+    both = [_sums_from(place, len(cuts), weights * (labels * sign > 0)) for sign in (positive, -positive)]
+    squares = [_sums_from(place, len(cuts), weights**2 * (labels * sign > 0)) for sign in (positive, -positive)]
+    totals = both[0][0], both[1][0]
+    true, false = both if positive > 0 else (totals[0] - both[0], totals[1] - both[1])
+    value, second = _values(true, false, totals, criterion, 0.0 if target is None else target)
     thetas = _thetas(cuts)
-    best = np.lexsort((thetas, np.abs(thetas), -second, -value))[0]
+    best = int(np.lexsort((thetas, np.abs(thetas), -second, -value))[0])
+    now = int(np.searchsorted(cuts, 0.0))  # the cut that 0 makes
+    if caution > 0 and criterion not in AIMED and best != now:
+        moved = [abs(part[best] - part[now]) for part in squares]
+        gains = _gains(true[best], false[best], totals, criterion)
+        error = np.sqrt(sum(n * gain**2 for n, gain in zip(moved, gains, strict=True)))
+        if value[best] - value[now] <= caution * error:
+            return 0.0
     return float(thetas[best])
+
+
+def _gains(true: float, false: float, totals: tuple[float, float], criterion: str) -> tuple[float, float]:
+    """What the criterion gains, to first order, when a row of weight 1, of either label, is said to be positive."""
+    if criterion == "accuracy":
+        return 1.0, -1.0
+    if criterion == "balanced_accuracy":
+        return 1 / totals[0], -1 / totals[1]
+    whole = true + false + totals[0]
+    f1 = 2 * true / whole
+    return (2 - f1) / whole, -f1 / whole
 
 
 def _sums_from(place: npt.NDArray[np.intp], count: int, weights: Array) -> Array:
@@ -202,9 +255,11 @@ def _sums_from(place: npt.NDArray[np.intp], count: int, weights: Array) -> Array
     return np.append(np.cumsum(per_score[::-1])[::-1], 0.0)
 
 
-def _values(true: Array, false: Array, criterion: str, target: float) -> tuple[Array, Array]:
-    """What every cut is worth, and what decides between equals; true and false are the +1 and -1 at or above it."""
-    positive, negative = true[0], false[0]
+def _values(
+    true: Array, false: Array, totals: tuple[float, float], criterion: str, target: float
+) -> tuple[Array, Array]:
+    """What every cut is worth, and what decides between equals; true and false are those it says are positive."""
+    positive, negative = totals
     recall = true / positive
     said = true + false
     precision = np.divide(true, said, out=np.zeros_like(true), where=said > 0)
@@ -234,6 +289,6 @@ def _checked_target(criterion: str, target: float | None) -> float | None:
         raise ValueError(f"criterion={criterion!r} needs a target in (0, 1], such as target=0.9")
     if target is not None and criterion not in AIMED:
         raise ValueError(f"target={target!r} is for criterion 'precision' or 'recall', got {criterion!r}")
-    if target is not None and positive("target", target) > 1:
+    if target is not None and above_zero("target", target) > 1:
         raise ValueError(f"target must be at most 1, got {target!r}")
     return target

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["KINDS", "Columns", "kinds_of"]
+__all__ = ["KINDS", "NUMERIC", "Columns", "as_columns", "is_table", "kinds_of", "one_row"]
 
 KINDS = ("number", "boolean", "category", "time", "text")
 """What a column may be."""
+NUMERIC = ("number", "boolean")
+"""Kinds that are numbers as they are."""
 
 
 class Columns:
@@ -46,15 +48,44 @@ class Columns:
         """Rows and columns."""
         return self.n, len(self.arrays)
 
+    @property
+    def numeric(self) -> bool:
+        """Whether all columns are numbers or booleans."""
+        return all(kind in NUMERIC for kind in self.kinds.values())
+
+    def matrix(self) -> npt.NDArray[np.float64]:
+        """(n, d) the columns side by side, where all of them are numbers."""
+        return np.column_stack(self.arrays)
+
     def __len__(self) -> int:
         return self.n
 
-    def __getitem__(self, rows: slice) -> Columns:
+    def __getitem__(self, rows: slice | npt.NDArray[np.intp]) -> Columns:
         part = object.__new__(Columns)
         part.kinds = self.kinds
         part.arrays = [array[rows] for array in self.arrays]
-        part.n = len(range(*rows.indices(self.n)))
+        part.n = len(range(*rows.indices(self.n))) if isinstance(rows, slice) else len(rows)
         return part
+
+
+def is_table(X: Any) -> bool:
+    """Whether X has named columns: a mapping of names to arrays, a frame, or typed columns."""
+    return isinstance(X, (Columns, Mapping)) or (hasattr(X, "items") and hasattr(X, "columns"))
+
+
+def as_columns(X: Any, kinds: Mapping[str, str] | None) -> Columns:
+    """Typed columns of a table, of these kinds, or where nobody said so of those that its types tell."""
+    if isinstance(X, Columns):
+        if kinds is not None and dict(kinds) != X.kinds:
+            raise ValueError(f"columns are {X.kinds}, but {dict(kinds)} were declared")
+        return X
+    content = {str(name): np.asarray(values) for name, values in X.items()}
+    return Columns(content, kinds_of(content) if kinds is None else kinds)
+
+
+def one_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A table of one row from a dict of names to values."""
+    return {name: _one(value) for name, value in row.items()}
 
 
 def kinds_of(content: Mapping[str, Any]) -> dict[str, str]:
@@ -67,6 +98,12 @@ def kinds_of(content: Mapping[str, Any]) -> dict[str, str]:
             raise ValueError(f"column {name!r} holds {np.asarray(values).dtype}, which has no kind of its own")
         out[str(name)] = known.get(found, "category")
     return out
+
+
+def _one(value: Any) -> npt.NDArray[Any]:
+    if isinstance(value, np.datetime64):
+        return np.array([value])
+    return np.array([value], dtype=object if value is None or isinstance(value, str) else None)
 
 
 def _typed(name: str, values: Any, kind: str) -> npt.NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,7 +135,10 @@ class Encoder(Params):
         self.kinds_, self.outputs_, self.classes_ = {}, at_least("outputs", outputs, 0), classes
         self.moments_, self.clocks_ = np.zeros((0, 3)), np.zeros((0, 2), dtype=np.int64)
         k = self._sums
-        self.levels_, self.totals_ = np.zeros((0, self._buckets(kinds), 1 + k)), np.zeros(1 + k)
+        self.levels_, self.totals_ = (
+            np.zeros((0, self._buckets(_bucket_bytes(kinds, outputs, classes)), 1 + k)),
+            np.zeros(1 + k),
+        )
         self.places_, self.means_ = np.zeros(0, dtype=np.int64), np.zeros((k, 0), dtype=np.int64)
         self.names_ = []
         self.widen(kinds)
@@ -163,7 +167,8 @@ class Encoder(Params):
     def encode(self, content: Mapping[str, Any] | Columns) -> Encoding:
         """What the rows are now, with all that was learnt so far. Pure."""
         columns = self.columns(content)
-        return _encoding(*self._compiled.encode(columns.arrays, columns.n))
+        with self._alone:
+            return _encoding(*self._compiled.encode(columns.arrays, columns.n))
 
     def run(self, content: Mapping[str, Any] | Columns, Y: Any, weights: Array | None = None) -> Encoding:
         """Encode, observe and learn one row after the other; Y (n,) or (n, K), for classes their numbers.
@@ -171,7 +176,8 @@ class Encoder(Params):
         The same as `encode`, `observe` and `learn` called row by row.
         """
         columns = self.columns(content)
-        return _encoding(*self._compiled.run(columns.arrays, columns.n, self._labels(Y), weights))
+        with self._alone:
+            return _encoding(*self._compiled.run(columns.arrays, columns.n, self._labels(Y), weights))
 
     def observe(self, content: Mapping[str, Any] | Columns, weights: Array | None = None) -> None:
         """Rows have been seen: scales of numbers, times and names of levels move; labels are not needed."""
@@ -259,13 +265,17 @@ class Encoder(Params):
         """k: sums of labels that a level keeps."""
         return max(0, min(self.outputs_ - 1, MOST_CLASSES)) if self.classes_ else self.outputs_
 
-    def _buckets(self, kinds: Mapping[str, str]) -> int:
-        slots = sum(2 * (kind == "time") + (kind == "category") for kind in kinds.values())
-        each = 8 * (1 + (MOST_CLASSES if self.classes_ else self.outputs_)) * max(slots, 1)
+    def _buckets(self, each: int) -> int:
+        """Buckets of a column, of so many bytes in all columns."""
         buckets = self.levels
         while buckets > FEWEST_LEVELS and each * buckets > self.max_bytes:
             buckets //= 2
         return buckets
+
+    def most_bytes(self, kinds: Mapping[str, str], outputs: int, *, classes: bool = False) -> int:
+        """Bytes of the statistics of levels at their largest, when all classes that are counted have appeared."""
+        each = _bucket_bytes(kinds, outputs, classes)
+        return each * self._buckets(each)
 
     def _labels(self, Y: Any) -> Array:
         labels = np.ascontiguousarray(Y, dtype=np.float64)
@@ -276,12 +286,19 @@ class Encoder(Params):
         seeds = np.array([[hash_name(name, i) for i in range(3)] for name in self.kinds_], dtype=np.uint32)
         names = [None if part is None else part.bound for part in self.names_]
         arrays = (self.moments_, self.clocks_, self.levels_, self.totals_, self.places_, self.means_)
+        self._alone = Lock()  # the compiled encoder has scratch of its own: one thread at a time
         self._compiled = TableEncoder(codes, seeds, names, *arrays, self.classes_, self.pairs, self.fill)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         if "kinds_" in state:
             self._bind()
+
+
+def _bucket_bytes(kinds: Mapping[str, str], outputs: int, classes: bool) -> int:
+    """Of one bucket in every category."""
+    slots = sum(2 * (kind == "time") + (kind == "category") for kind in kinds.values())
+    return 8 * (1 + (MOST_CLASSES if classes else outputs)) * max(slots, 1)
 
 
 def _encoding(

@@ -15,6 +15,7 @@ from nystream.metrics.meters import Meter
 from nystream.metrics.names import as_metrics
 from nystream.model import Model
 from nystream.params import at_least
+from nystream.sparse_rows import SparseRows, as_sparse_rows, is_sparse
 from nystream.streams.in_memory import as_stream
 from nystream.tables.reading import Table
 from nystream.types import Array, Stream
@@ -171,11 +172,16 @@ def _blocks(stream: Stream | tuple[Any, Any], size: int) -> Iterator[tuple[Any, 
 
     A stream's own blocks are taken as they come, however short: rows that have arrived are never held back.
     """
+    if isinstance(stream, tuple) and is_sparse(stream[0]):
+        rows = as_sparse_rows(stream[0])
+        for i in range(0, len(rows), size):
+            yield rows[i : i + size], None if stream[1] is None else np.asarray(stream[1])[i : i + size]
+        return
     if isinstance(stream, tuple) or not callable(getattr(stream, "blocks", None)):
         stream = as_stream(stream)
     blocks: Iterator[tuple[Any, Any]] = stream.blocks(size)
     for X, Y in blocks:
-        if isinstance(X, Table):
+        if isinstance(X, (Table, SparseRows)):
             yield X, Y
             continue
         X, Y = np.asarray(X), None if Y is None else np.asarray(Y)

@@ -18,6 +18,7 @@ from nystream.learners.links import LINKS
 from nystream.metrics.base import Metric
 from nystream.metrics.meters import Meter, Progress
 from nystream.model import Model
+from nystream.sparse_rows import SparseRows
 from nystream.types import Array, LabelKind
 
 __all__ = ["Snapshot", "Trial"]
@@ -193,9 +194,10 @@ class Trial:
         return np.full((1, k), 1.0 / k)
 
 
-def _single(x: Array, y: Any) -> tuple[Array, Any]:
+def _single(x: Any, y: Any) -> tuple[Any, Any]:
     """One row of a block and its label, as `step` takes them."""
-    return x[0].copy(), None if y is None else y[0] if np.ndim(y) > 1 else float(y[0])
+    row = x if isinstance(x, SparseRows) else x[0].copy()
+    return row, None if y is None else y[0] if np.ndim(y) > 1 else float(y[0])
 
 
 def _stacked(parts: list[Array], missing: float) -> Array:

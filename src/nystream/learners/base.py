@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise, starmap
 from typing import Any
 
@@ -181,6 +181,11 @@ class Learner(Abilities, Params):
         return False
 
     @property
+    def takes_sparse(self) -> bool:
+        """Whether rows may be sparse, `nystream.sparse_rows.SparseRows`."""
+        return False
+
+    @property
     def objective(self) -> Loss | None:
         """The loss that is minimised, where there is one."""
         return None
@@ -289,6 +294,10 @@ class Learner(Abilities, Params):
             self._grow(outputs)
             self.outputs_ = outputs
 
+    def reserve_for(self, rows: Any, outputs: int) -> None:
+        """`reserve` for clean rows such as these."""
+        self.reserve(rows.shape[1], outputs)
+
     def _gained(self, outputs: int) -> None:
         """There are so many outputs more."""
         self.outputs_ += outputs
@@ -301,6 +310,10 @@ class Learner(Abilities, Params):
         if self.d_ and d > self.d_:
             self._widen(d)
             self.d_ = d
+
+    def widen_columns(self, kinds: Mapping[str, str]) -> None:
+        """From now on rows have these columns too, by name with their kinds; they were missing in all rows so far."""
+        raise TypeError(f"{self._kind} takes rows of numbers, whose columns have no names; use widen")
 
     def _widen(self, d: int) -> None:
         raise TypeError(f"{self._kind} cannot take more columns once it has started; declare them beforehand")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream.encoding import Encoding
 from nystream.learners.gaussian_filter import GaussianFilter
 from nystream.learners.sparse_linear import SparseLinear
 from nystream.params import Params, at_least
+from nystream.sparse_rows import SparseRows
 from nystream.types import Array
 
 __all__ = ["TokenExperts"]
@@ -20,8 +20,8 @@ TOKENS = 2**32
 class TokenExperts(Params):
     """`SparseLinear` on tokens without pairs and `GaussianFilter` on all of them, told the same labels.
 
-    What they say of a row is (experts, K): the descent at each of its rates, their pool, the filter. Real targets are
-    predicted in the units of the labels; of classes these are scores, centred around 0.
+    What they say of a row is (experts, K): the descent at each of its rates, the filter, the pool of the rates. Real
+    targets are predicted in the units of the labels; of classes these are scores, centred around 0.
 
     Parameters
     ----------
@@ -40,26 +40,31 @@ class TokenExperts(Params):
 
     def start(self, outputs: int) -> None:
         loss = "softmax" if self.classes else "squared"
-        # at three rates a record of the descent is about three times as long as one of the filter
-        self.descent_ = SparseLinear(loss, rates=RATES, max_bytes=self.max_bytes * 3 // 4)
-        self.filter_ = GaussianFilter(loss, max_bytes=self.max_bytes // 4)
+        # as their records are long: 3 (K + 1) and 2 K numbers of K classes, 6 K and 2 K of K targets
+        first = self.max_bytes * 7 // 10 if self.classes else self.max_bytes * 3 // 4
+        self.descent_ = SparseLinear(loss, rates=RATES, max_bytes=max(1, first))
+        self.filter_ = GaussianFilter(loss, max_bytes=max(1, self.max_bytes - first))
         for learner in (self.descent_, self.filter_):
             learner.reserve(TOKENS, outputs)
 
     @property
     def names(self) -> list[str]:
-        """What each of the experts is called."""
-        return [*(f"descent, rate {rate:g}" for rate in RATES), "descent", "filter"]
+        """Keys of the experts, in the order of what they say."""
+        return [*(f"descent, rate {rate:g}" for rate in RATES), "filter", "descent"]
 
-    def predict(self, rows: Encoding) -> Array:
-        """(n, experts, K), pure."""
-        pooled, apart = self.descent_.predict_apart(rows.plain)
-        return self._together(apart, pooled, self.filter_.predict_rows(rows.tokens))
+    def predict(self, plain: SparseRows, tokens: SparseRows) -> Array:
+        """(n, experts, K) for rows without pairs and with them, pure."""
+        pooled, apart = self.descent_.predict_apart(plain)
+        return self._together(apart, self.filter_.rounds(tokens), pooled)
 
-    def run(self, rows: Encoding, Y: Array, weights: Array | None = None) -> Array:
+    def run(self, plain: SparseRows, tokens: SparseRows, Y: Array, weights: Array | None = None) -> Array:
         """The same, each row before its label in Y (n, K) or (n, 1) is learnt. Classes are known, weights above 0."""
-        pooled, apart = self.descent_.run_apart(rows.plain, Y, weights)
-        return self._together(apart, pooled, self.filter_.run_rows(rows.tokens, Y, weights))
+        pooled, apart = self.descent_.run_apart(plain, Y, weights)
+        return self._together(apart, self.filter_.rounds(tokens, Y, weights), pooled)
+
+    def check(self, rows: SparseRows) -> None:
+        """Refuse values that are too large, before anything is learnt."""
+        self.descent_._check(rows, len(rows))
 
     def grow(self, outputs: int) -> None:
         """Make room for classes that appear late."""
@@ -70,6 +75,8 @@ class TokenExperts(Params):
     def nbytes(self) -> int:
         return self.descent_.nbytes + self.filter_.nbytes
 
-    def _together(self, apart: Array, pooled: Array, filtered: Array) -> Array:
-        S = np.concatenate([apart, pooled[:, None], filtered[:, None]], axis=1)
-        return S - S.mean(axis=2, keepdims=True) if self.classes else S
+    def _together(self, apart: Array, filtered: Array, pooled: Array) -> Array:
+        S = np.concatenate([apart, filtered[:, None], pooled[:, None]], axis=1)
+        if self.classes:
+            S -= np.add.reduce(S, axis=2, keepdims=True) / S.shape[2]
+        return S

@@ -4,7 +4,18 @@ from nystream.metrics.auc import AUC
 from nystream.metrics.base import Metric
 from nystream.metrics.baselines import OfLast, OfMean
 from nystream.metrics.classification import F1, Accuracy, BalancedAccuracy, Kappa, LogLoss
-from nystream.metrics.meters import Bytes, Meter, Progress, Regret, RegretBound, RowsPerSecond, Seconds, Size, Weights
+from nystream.metrics.meters import (
+    Bytes,
+    ImportanceShares,
+    Meter,
+    Progress,
+    Regret,
+    RegretBound,
+    RowsPerSecond,
+    Seconds,
+    Size,
+    Weights,
+)
 from nystream.metrics.names import METRICS, as_metric, as_metrics
 from nystream.metrics.regression import MAE, MSE, R2, RMSE
 from nystream.metrics.window import Windowed
@@ -36,4 +47,5 @@ __all__ = [
     "Size",
     "Bytes",
     "Weights",
+    "ImportanceShares",
 ]

@@ -9,7 +9,19 @@ from typing import Any, ClassVar, NamedTuple
 from nystream.metrics.base import Direction
 from nystream.params import Params
 
-__all__ = ["Bytes", "Meter", "Progress", "Regret", "RegretBound", "RowsPerSecond", "Seconds", "Size", "Weights"]
+__all__ = [
+    "Bytes",
+    "ImportanceShares",
+    "Meter",
+    "Progress",
+    "Regret",
+    "RegretBound",
+    "RowsPerSecond",
+    "Seconds",
+    "Shares",
+    "Size",
+    "Weights",
+]
 
 
 class Progress(NamedTuple):
@@ -123,13 +135,9 @@ class Bytes(Meter):
         return float(progress.learner.nbytes)
 
 
-class Weights(Meter):
-    """What the parts of a learner, experts say, count for now: a column `weights[name]` for each of them.
+class Shares(Meter):
+    """Shares of things that have names: a column `meter[name]` for each of them."""
 
-    It is the learner's own `weights()`: shares by name. Learners without it have no such column.
-    """
-
-    name = "weights"
     direction: Direction | None = None
 
     def readings(self, progress: Progress) -> dict[str, float]:
@@ -137,11 +145,38 @@ class Weights(Meter):
 
     @staticmethod
     def parts_of(learner: Any) -> dict[str, float]:
-        """The weights of a learner's parts by name; none if it has no such parts."""
-        return dict(learner.weights()) if learner.can("weights") else {}
+        """The shares by name; none if the learner has none."""
+        raise NotImplementedError
 
     @classmethod
     def parts(cls, columns: Iterable[str]) -> dict[str, str]:
-        """The columns of weights among these, by the name of the part."""
+        """The columns of shares among these, by the name of the part."""
         start = f"{cls.name}["
         return {column[len(start) : -1]: column for column in columns if column.startswith(start)}
+
+
+class Weights(Shares):
+    """What the parts of a learner, experts say, count for now: a column `weights[name]` for each of them.
+
+    It is the learner's own `weights()`: shares by name. Learners without it have no such column.
+    """
+
+    name = "weights"
+
+    @staticmethod
+    def parts_of(learner: Any) -> dict[str, float]:
+        return dict(learner.weights()) if learner.can("weights") else {}
+
+
+class ImportanceShares(Shares):
+    """What the columns count for now: a column `importance[name]` for each of them.
+
+    It is the model's own `importance()`, which asks for thousands of predictions at every reading. Learners without it
+    have no such column.
+    """
+
+    name = "importance"
+
+    @staticmethod
+    def parts_of(learner: Any) -> dict[str, float]:
+        return dict(learner.importance()) if learner.n_seen > 1 and learner.can("importance") else {}

@@ -9,7 +9,17 @@ from nystream.metrics.auc import AUC
 from nystream.metrics.base import Metric
 from nystream.metrics.baselines import OfLast, OfMean
 from nystream.metrics.classification import F1, Accuracy, BalancedAccuracy, Kappa, LogLoss
-from nystream.metrics.meters import Bytes, Meter, Regret, RegretBound, RowsPerSecond, Seconds, Size, Weights
+from nystream.metrics.meters import (
+    Bytes,
+    ImportanceShares,
+    Meter,
+    Regret,
+    RegretBound,
+    RowsPerSecond,
+    Seconds,
+    Size,
+    Weights,
+)
 from nystream.metrics.regression import MAE, MSE, R2, RMSE
 from nystream.metrics.window import Windowed
 
@@ -20,7 +30,7 @@ METRICS: dict[str, type[Metric] | type[Meter]] = {
     for kind in (
         *(MSE, RMSE, MAE, R2, OfMean, OfLast),
         *(Accuracy, BalancedAccuracy, LogLoss, AUC, F1, Kappa),
-        *(Regret, RegretBound, Seconds, RowsPerSecond, Size, Bytes, Weights),
+        *(Regret, RegretBound, Seconds, RowsPerSecond, Size, Bytes, Weights, ImportanceShares),
     )
 }
 """Every metric and meter by the name that users type; `name@size` is the metric over the last `size` rows."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from nystream.compose.classifier import Classifier
-from nystream.model.forwarded import Forwarded
+from nystream.model.explaining import Explaining
 from nystream.model.labels import labels_of
 from nystream.schema import Schema
 from nystream.tables.targets import class_names, columns_of
@@ -17,7 +17,7 @@ __all__ = ["Changing"]
 M = TypeVar("M", bound="Changing")
 
 
-class Changing(Forwarded):
+class Changing(Explaining):
     """A model with its schema; how rows are learnt is the model's own."""
 
     schema: Schema | None
@@ -54,7 +54,7 @@ class Changing(Forwarded):
         X = self.inputs(rows)
         learner = self.inner
         if isinstance(learner, Classifier):
-            self._reserve(X.shape[1])
+            self._reserve_for(X)
             for part in learner.inner_.learners:
                 part.prepare(X, weights)
         else:
@@ -63,24 +63,49 @@ class Changing(Forwarded):
     def _reserve(self, d: int) -> None:
         """Room for the classes that are known, once the learner has started."""
         if d and self.classes_:
-            self.inner.reserve(d, self.inner.classes or max(2, len(self.classes_)))
+            self.inner.reserve(d, self._room)
 
-    def widen(self, names: Sequence[str]) -> None:
-        """Columns of numbers that appear late: they were 0 in every row so far, or missing, as the learner has it."""
+    def _reserve_for(self, X: Any) -> None:
+        """The same for the first rows."""
+        if self.classes_:
+            self.inner.reserve_for(X, self._room)
+
+    @property
+    def _room(self) -> int:
+        return self.inner.classes or max(2, len(self.classes_))
+
+    def widen(self, names: Sequence[str] | Mapping[str, str]) -> None:
+        """Columns that appear late, by name, or with their kinds where they are not numbers.
+
+        They were 0 in every row so far, or missing, as the learner has it.
+        """
         schema = self.schema_
         if schema is None or self.learner_ is None:
             raise ValueError("the model has learnt nothing yet: declare all columns in its schema")
         if not len(names):
             return
-        self._check_numeric(schema)
-        wider = schema.described(columns={**schema.columns, **dict.fromkeys(names, "number")})
-        encoder = wider.encoder()
-        self.learner_.widen(len(encoder.columns))
+        kinds = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, "number")
+        if schema.width is not None:
+            raise ValueError("columns of sparse rows have no names: begin a new model for wider rows")
+        twice = sorted(set(kinds) & set(schema.columns))
+        if twice:
+            raise ValueError(f"there is a column {twice[0]!r} already")
+        wider = schema.described(columns={**schema.columns, **kinds})
+        if schema.numeric and not wider.numeric:
+            raise ValueError("all columns of this model are numbers, and so must new ones be: begin a new model")
+        encoder = wider.encoder(self.learner_.takes_tables)
+        if schema.numeric:
+            self.learner_.widen(len(encoder.columns))
+        else:
+            self.learner_.widen_columns(kinds)
         self.schema_, self.encoder_ = wider, encoder
+        if self.recent_ is not None:
+            fill = float("nan") if self.inner.missing else 0.0
+            self.recent_ = self.recent_.changed({name: wider.columns[name] for name in wider.names}, fill)
 
     def _check_numeric(self, schema: Schema) -> None:
         if not schema.numeric:
-            raise ValueError("the columns of this model are encoded: they cannot be renamed, and none can be added")
+            raise ValueError("the columns of this model are encoded by their names: they cannot be renamed")
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Other names for columns, in their places."""
@@ -93,6 +118,9 @@ class Changing(Forwarded):
         self._check_numeric(schema)
         self.schema_ = schema.described(columns=columns)
         self.encoder_ = self.schema_.encoder()
+        if self.recent_ is not None:
+            kinds = {name: columns[name] for name in self.schema_.names}
+            self.recent_ = self.recent_.changed(kinds, names=names)
 
     def merge(self: M, other: M) -> M:
         """Become the model of both streams: equal columns, kinds and task, and classes in one order."""
@@ -110,6 +138,10 @@ class Changing(Forwarded):
             if a != b:
                 raise ValueError(f"models that merge must have the same {what}; got {a} and {b}")
         self.learner_.merge(other.learner_)
+        if self.recent_ is None:
+            self.recent_ = copy.deepcopy(other.recent_)
+        elif other.recent_ is not None:
+            self.recent_.extend(other.recent_.columns, other.recent_.labels)
         self.n_unlabelled_ += other.n_unlabelled_
         self.n_misfits_ += other.n_misfits_
         self.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]
@@ -125,4 +157,6 @@ class Changing(Forwarded):
         if len(labels.classes) > len(self.classes_) or not labels.there.all():
             raise ValueError("every row to unlearn needs the label it was learnt with")
         learner.unlearn(X, labels.Y, weights)
+        if self.recent_ is not None:
+            self.recent_ = self.recent_.without(self._columns(rows, schema)[0], labels.Y)
         return self

@@ -10,6 +10,7 @@ import numpy as np
 from nystream import persist
 from nystream.learners.abilities import ABILITIES
 from nystream.learners.base import Learner
+from nystream.model.recent import Recent
 from nystream.params import Params
 from nystream.schema import Schema
 from nystream.types import Array
@@ -31,6 +32,7 @@ class Forwarded(Params):
     classes_: list[Any]
     counts_: list[int]
     encoder_: Any
+    recent_: Recent | None
     n_unlabelled_: int
     n_misfits_: int
 
@@ -73,7 +75,8 @@ class Forwarded(Params):
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that the model holds."""
-        return 0 if self.learner_ is None else self.learner_.nbytes + int(self.encoder_.nbytes)
+        kept = 0 if self.recent_ is None else self.recent_.nbytes
+        return 0 if self.learner_ is None else self.learner_.nbytes + int(self.encoder_.nbytes) + kept
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""
@@ -86,7 +89,10 @@ class Forwarded(Params):
     # -- abilities of rows -------------------------------------------------------------------------------------------
     def probabilities(self, rows: Any) -> Array:
         """(n, K) probabilities of the classes in the order of `classes`, rows summing to 1."""
-        P = self.inner.probabilities(self.inputs(rows))
+        return self._probabilities(self.inputs(rows))
+
+    def _probabilities(self, X: Array) -> Array:
+        P = self.inner.probabilities(X)
         k = len(self.classes)  # the learner may have room for more, or declared ones may not have reached it
         if P.shape[1] == k:
             return P
@@ -114,10 +120,6 @@ class Forwarded(Params):
         """Outputs of the mean of all hypotheses so far: (n,), or (n, K) for several."""
         return self.inner.averaged(self.inputs(rows))
 
-    def explain_row(self, row: Any) -> dict[str, float]:
-        """What each column contributes to the prediction for one row, by name."""
-        return self.inner.explain_row(self.inputs([row] if isinstance(row, dict) else row)[0])
-
     # -- abilities of what was learnt --------------------------------------------------------------------------------
     def regret(self) -> float:
         """Cumulative loss minus that of the best in hindsight."""
@@ -142,14 +144,6 @@ class Forwarded(Params):
     def weights(self) -> dict[str, float]:
         """Shares of the parts, experts say, in the next prediction, by name; they sum to 1."""
         return self.inner.weights()
-
-    def explain(self) -> str:
-        """What carries the predictions now, and why: a few lines of text."""
-        return self.inner.explain()
-
-    def importance(self) -> dict[str, float]:
-        """Shares of the columns in what the predictions depend on, by name; they sum to 1."""
-        return self.inner.importance()
 
     def alarms(self) -> list[Any]:
         """The changes of the stream that were noticed, in order."""

@@ -11,18 +11,19 @@ import numpy as np
 
 from nystream._core.inputs import is_clean_row
 from nystream.auto.learner import Auto
-from nystream.compose.encoded import Encoded
 from nystream.inputs import as_weights
 from nystream.learners.base import Learner
 from nystream.model.changing import Changing
 from nystream.model.labels import Labels, Scores, answers, labels_in, labels_of, nothing
+from nystream.model.recent import KEPT
 from nystream.model.weighting import ClassWeight, checked_weight, weighted
-from nystream.params import one_of
+from nystream.params import at_least, one_of
 from nystream.schema import Schema
+from nystream.sparse_rows import SparseRows, is_sparse
 from nystream.tables.plain import Plain
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import Place, columns_of, first_label, is_name
-from nystream.tasks import algorithm, check_class, for_task
+from nystream.tasks import algorithm, check_class, check_sparse, for_task
 from nystream.types import Array
 
 __all__ = ["Model"]
@@ -31,10 +32,11 @@ __all__ = ["Model"]
 class Model(Changing):
     """A learner with the names and kinds of its columns, its target, its task and its classes.
 
-    Rows are a pandas or polars frame, an Arrow table or record batch, a list of dicts, one dict, a structured array or
-    a matrix of numbers. Columns are found by name, in any order: a missing one is missing values, one that the schema
-    does not know is reported once. Labels are numbers or names of classes; a row without one (None, nan, "") is
-    predicted and not learnt. A class that has not appeared yet cannot be predicted: the very first prediction is None.
+    Rows are a pandas or polars frame, an Arrow table or record batch, a list of dicts, one dict, a structured array, a
+    matrix of numbers, or a sparse one (scipy), whose columns have no names. Columns are found by name, in any order: a
+    missing one is missing values, one that the schema does not know is reported once. Labels are numbers or names of
+    classes; a row without one (None, nan, "") is predicted and not learnt. A class that has not appeared yet cannot be
+    predicted: the very first prediction is None.
 
     `predict` and all abilities that take rows change nothing, so that several threads may ask at once.
 
@@ -52,6 +54,8 @@ class Model(Changing):
     mixed : bool
         Whether names and numbers may be classes side by side. False: a label of another kind than the classes so far is
         refused, since that is most often another target.
+    keep : int
+        Of the last rows, which explanations need and which are saved with the model; 0: none are.
 
     Examples
     --------
@@ -86,6 +90,7 @@ class Model(Changing):
         on_error: str = "raise",
         class_weight: ClassWeight = None,
         mixed: bool = False,
+        keep: int = KEPT,
     ) -> None:
         if learner is not None and not isinstance(learner, Learner):
             raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
@@ -96,6 +101,7 @@ class Model(Changing):
         self.on_error = one_of("on_error", on_error, ("raise", "missing"))
         self.class_weight = checked_weight(class_weight)
         self.mixed = mixed
+        self.keep = at_least("keep", keep, 0)
         self._reported: set[str] = set()  # names; no part of the model, so that reporting leaves no trace in it
         self._numbers: dict[Any, int] = {}  # places of the classes, made again when there are more
 
@@ -149,7 +155,8 @@ class Model(Changing):
         """
         if self.learner_ is None:
             schema = self.schema_ or self.schema
-            n = read(rows).n if schema is None else self._columns(rows, schema)[1]
+            sparse = is_sparse(rows)
+            n = rows.shape[0] if sparse else read(rows).n if schema is None else self._columns(rows, schema)[1]
             return nothing(n, schema, self.task)
         return answers(self.scores(rows), self.task, self.classes_)
 
@@ -201,7 +208,10 @@ class Model(Changing):
         return X
 
     def _run(self, rows: Any, y: Any, weights: Any) -> Scores:
-        table = rows if isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf" else read(rows)
+        plain = is_sparse(rows) or (isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf")
+        if self.schema_ is not None and y is not None and not isinstance(y, str):
+            plain = plain or self.schema_.matrix(rows) is not None  # a dict without doubt, whose label is apart
+        table = rows if plain else read(rows)
         if isinstance(y, str):
             y = self._named(table, y)
         elif y is None:
@@ -227,6 +237,7 @@ class Model(Changing):
         self._check_missing(X, at)
         there = labels.there
         P = self._learnt(X, labels, w)
+        self._remember(columns or X, labels, w) if n else None
         self.classes_, self.counts_ = labels.classes, counts
         self.n_unlabelled_ += int(n - there.sum())
         self.n_misfits_ += misfits
@@ -244,7 +255,7 @@ class Model(Changing):
         if learner.classes is not None and len(labels.classes) > learner.classes:
             raise ValueError(f"there are {len(labels.classes)} classes, but {learner!r} is for {learner.classes}")
         if not learner.d_ and len(X):
-            self._reserve(X.shape[1])
+            self._reserve_for(X)
         parts = []
         for part, labelled in _stretches(labels.there):
             if labelled:
@@ -272,7 +283,9 @@ class Model(Changing):
         return table.columns[target]
 
     def _open(self, schema: Schema) -> None:
-        self.encoder_ = schema.encoder(self._pattern_for(schema).takes_tables)
+        pattern = self._pattern
+        check_sparse(pattern, schema.width)
+        self.encoder_ = schema.encoder(pattern.takes_tables)
         self.schema_, self.classes_, self.counts_, self.notes_ = schema, list(schema.classes or []), [], {}
 
     def _begin(self, parts: list[Any] | None) -> None:
@@ -310,17 +323,23 @@ class Model(Changing):
         if learner is None or schema is None or not learner.d_ or self.class_weight is not None:
             return None
         if type(row) is dict:
-            x = schema.row(row) if schema.numeric else None
+            x = schema.row(row)
         else:
             x = row if is_clean_row(row, learner.d_) and type(self.encoder_) is Plain else None
         if x is None:
             return None
         if schema.task == "regression":
-            return (learner.step(x, y, weight),) if type(y) is float and y - y == 0 else None
+            if type(y) is not float or y - y != 0:
+                return None
+            answer = learner.step(x, y, weight)
+            self._keep_one(x, y, weight)
+            return (answer,)
         k = self._places().get(y) if schema.task == "classification" and type(y) in (str, int, bool) else None
         if k is None:
             return None
-        return (self.classes_[int(learner.step(x, k, weight)[: len(self.classes_)].argmax())],)
+        scores = learner.step(x, k, weight)
+        self._keep_one(x, k, weight)
+        return (self.classes_[int(scores[: len(self.classes_)].argmax())],)
 
     def _columns(self, rows: Any, schema: Schema) -> tuple[dict[str, Any], int, int]:
         return schema.columns_of(rows, on_error=self.on_error, report=self._report)
@@ -332,8 +351,8 @@ class Model(Changing):
             listed = ", ".join(map(repr, new[:20])) + (", ..." if len(new) > 20 else "")
             warnings.warn(f"the model knows no column {listed}; what it holds is left out", UserWarning, stacklevel=6)
 
-    def _check_missing(self, X: Array, at: Place = "row {}".format) -> None:
-        if not self.inner.missing and np.isnan(X).any():
+    def _check_missing(self, X: Any, at: Place = "row {}".format) -> None:
+        if not self.inner.missing and not isinstance(X, SparseRows) and np.isnan(X).any():
             row, j = np.argwhere(np.isnan(X))[0].tolist()
             raise ValueError(
                 f"{at(row)}: column {self.encoder_.columns[j]!r} is missing, and {algorithm(self._pattern)} takes "
@@ -359,21 +378,13 @@ class Model(Changing):
 
     @property
     def _pattern(self) -> Learner:
-        return self._pattern_for(self.schema_ or self.schema)
-
-    def _pattern_for(self, schema: Schema | None) -> Learner:
-        """The learner that was chosen, or the default one for columns of these kinds."""
-        if self.learner is not None:
-            return self.learner
-        return Auto() if schema is None or schema.numeric else Encoded(Auto(), experts=True)
+        return Auto() if self.learner is None else self.learner
 
     def _fresh(self, task: str) -> Learner:
         schema = self.schema_ or self.schema
-        if self.learner is not None or schema is None or schema.numeric:
-            return for_task(self.learner, task, self._width)
-        if task == "novelty":
+        if task == "novelty" and self.learner is None and schema is not None and not schema.numeric:
             raise ValueError("novelty detection is for columns of numbers; drop the others, or choose a learner")
-        return for_task(self._pattern, task, self._width)
+        return for_task(self.learner, task, self._width)
 
 
 def _stretches(there: Any) -> Iterator[tuple[slice, bool]]:

@@ -170,6 +170,8 @@ def upgrade(tree: Any) -> Any:
                 part[key] = {"$float": repr(value)}
             elif key == "$class" and isinstance(value, str):
                 part[key] = NAMES.get(value, value)
+                if part[key] == "compose/thresholded" and isinstance(part.get("params"), dict):
+                    part["params"] |= {"positive": 1, "caution": 0.0}  # as it was then
     return _with_schema(whole[0]) if model else whole[0]
 
 

@@ -13,15 +13,17 @@ import numpy as np
 from nystream.evaluate.comparison import Comparison
 from nystream.evaluate.result import Result
 from nystream.evaluate.table import figures
-from nystream.metrics.meters import Weights
+from nystream.explain import Importance
+from nystream.metrics.meters import ImportanceShares, Weights
 from nystream.plot.curves import axis_name, draw_lines, name_lines, of_predictions
+from nystream.plot.explaining import importance_chart
 from nystream.plot.inline import inlined
 from nystream.plot.labels import around
 from nystream.plot.page import cell, page, pairs, section, table
 from nystream.plot.race import draw_speed
 from nystream.plot.regret import regret_chart
 from nystream.plot.style import PALETTE, Figure, blank
-from nystream.plot.weights import has_weights, weights_chart
+from nystream.plot.weights import has_importance, has_weights, importance_over_time, weights_chart
 
 __all__ = ["report"]
 
@@ -51,12 +53,13 @@ def report(
     *,
     title: str = "Evaluation",
     about: Mapping[str, str] | None = None,
+    importance: Mapping[str, Importance] | None = None,
 ) -> str:
     """Write a page about a result or a comparison, and return it.
 
     Everything is inside: style, SVG and tables. Nothing is fetched and no script runs; light or dark as the reader's
     system has it. What was measured is drawn: the metrics of predictions, so far and windowed, regret and its bound,
-    size, bytes, speed, and the weights of the parts of learners that have some.
+    size, bytes, speed, the weights of the parts of learners that have some, and the importance of columns.
 
     Parameters
     ----------
@@ -66,6 +69,8 @@ def report(
     title : str
     about : mapping of str to str, optional
         What else to tell of the run, as the source of the rows; values of several lines keep them.
+    importance : mapping of str to Importance, optional
+        What `Model.importance()` said at the end, by the names of the learners.
 
     Examples
     --------
@@ -80,9 +85,12 @@ def report(
     charts = [_chart(comparison, column, f"c{i}") for i, column in enumerate(_columns(comparison))]
     charts += _speed(comparison, f"c{len(charts)}")
     charts += [_parts(r, f"w{i}") for i, r in enumerate(comparison) if has_weights(r)]
+    charts += [_over_time(r, f"i{i}") for i, r in enumerate(comparison) if has_importance(r)]
+    bars = [_bars(name, found, f"b{i}") for i, (name, found) in enumerate((importance or {}).items())]
     sections = [
         section("Last readings", _finals(comparison)),
         section("Over the stream", f'<div class="charts">\n{"".join(charts)}</div>') if charts else "",
+        section("Columns", f'<div class="charts">\n{"".join(bars)}</div>') if bars else "",
         section("Learners", _settings(comparison)),
         section("Run", pairs(_facts(comparison, about or {}))),
         section("Readings", *(_readings(r) for r in comparison)),
@@ -173,6 +181,16 @@ def _parts(result: Result, key: str) -> str:
     return _figure(figure, key, f"what {result.name} relies on", "its parts, by the sizes of their weights")
 
 
+def _over_time(result: Result, key: str) -> str:
+    figure = importance_over_time(result, size=(WIDTH, HEIGHT))
+    return _figure(figure, key, f"what the predictions of {result.name} depend on", "columns, by shares of importance")
+
+
+def _bars(name: str, importance: Importance, key: str) -> str:
+    small = f"at the end, on {importance.rows:,} rows: how much larger the error is when a column's values change rows"
+    return _figure(importance_chart(importance), key, f"importance of columns to {name}", small)
+
+
 def _figure(figure: Figure, key: str, title: str, small: str) -> str:
     caption = f"{html.escape(title)}<small>{html.escape(small)}</small>"
     return f"<figure><figcaption>{caption}</figcaption>\n{inlined(figure, key, title)}</figure>\n"
@@ -194,8 +212,8 @@ def _finals(comparison: Comparison) -> str:
 
 
 def _tabled(columns: Collection[str]) -> list[str]:
-    """The columns of tables: weights have a chart instead."""
-    parts = Weights.parts(columns).values()
+    """The columns of tables: weights and importance have charts instead."""
+    parts = {*Weights.parts(columns).values(), *ImportanceShares.parts(columns).values()}
     return [column for column in columns if column not in parts]
 
 

@@ -1,4 +1,4 @@
-"""What a learner made of parts relies on, over the stream: the parts' weights as a stack of areas."""
+"""Shares over the stream, as a stack of areas: what a learner's parts count for, and what columns do."""
 
 from __future__ import annotations
 
@@ -6,20 +6,28 @@ import numpy as np
 from matplotlib.ticker import PercentFormatter
 
 from nystream.evaluate.result import Result
-from nystream.metrics.meters import Weights
+from nystream.metrics.meters import ImportanceShares, Shares, Weights
 from nystream.plot.curves import name_lines
 from nystream.plot.labels import Tag
 from nystream.plot.style import PALETTE, SMALL, Figure, blank, frame, titled
+from nystream.types import Array
 
-__all__ = ["has_weights", "weights_chart"]
+__all__ = ["has_importance", "has_weights", "importance_over_time", "weights_chart"]
 
+MOST = 8
+"""Columns that have an area of their own."""
 FAINT = 0.5
 """How much of a colour is left when it comes the second time."""
 
 
 def has_weights(result: Result) -> bool:
-    """Whether there is something to draw: two readings of two parts."""
-    return len(result["n"]) > 1 and len(Weights.parts(result.columns)) > 1
+    """Whether there are weights to draw: two readings of two parts."""
+    return _has(result, Weights)
+
+
+def has_importance(result: Result) -> bool:
+    """Whether there are columns to draw: two readings of two."""
+    return _has(result, ImportanceShares)
 
 
 def weights_chart(result: Result, *, title: str | None = None, size: tuple[float, float] = (7.2, 4.2)) -> Figure:
@@ -41,18 +49,50 @@ def weights_chart(result: Result, *, title: str | None = None, size: tuple[float
     >>> result = nystream.prequential(rows, nystream.Auto(), ["mse", "weights"], every=50)
     >>> figure = nystream.plot.weights_chart(result)
     """
-    if not has_weights(result):
-        raise ValueError(f"{result.name} has no two readings of weights; evaluate with metrics=['weights', ...]")
-    parts = Weights.parts(result.columns)
+    return _areas(result, Weights, title, size)
+
+
+def importance_over_time(result: Result, *, title: str | None = None, size: tuple[float, float] = (7.2, 4.2)) -> Figure:
+    """Draw the shares of the columns in what predictions depend on, over the rows; the least of many as one.
+
+    Parameters
+    ----------
+    result : Result
+        Measured with "importance", of a `nystream.Model` or `Auto`.
+    title : str, optional
+        Above the plot.
+    size : (width, height)
+        In inches.
+
+    Examples
+    --------
+    >>> import nystream
+    >>> rows = nystream.streams.friedman(300, seed=0)
+    >>> result = nystream.prequential(rows, nystream.Auto(), ["mse", "importance"], every=100)
+    >>> figure = nystream.plot.importance_over_time(result)
+    """
+    return _areas(result, ImportanceShares, title, size)
+
+
+def _has(result: Result, meter: type[Shares]) -> bool:
+    return len(result["n"]) > 1 and len(meter.parts(result.columns)) > 1
+
+
+def _areas(result: Result, meter: type[Shares], title: str | None, size: tuple[float, float]) -> Figure:
+    name = meter.name
+    if not _has(result, meter):
+        raise ValueError(f"{result.name} has no two readings of {name}; evaluate with metrics=['{name}', ...]")
+    parts = meter.parts(result.columns)
     n = result["n"]
     sizes = np.abs(np.nan_to_num(np.vstack([result[column] for column in parts.values()])))
     shares = sizes / np.maximum(sizes.sum(axis=0), np.finfo(float).tiny)
+    names, shares = _fewer(list(parts), shares) if meter is ImportanceShares else (list(parts), shares)
     figure = blank(*size)
     axes = figure.add_subplot()
     frame(axes, "rows", "")
     tops = np.cumsum(shares, axis=0)
     tags = []
-    for i, name in enumerate(parts):
+    for i, name in enumerate(names):
         color, faint = PALETTE[i % len(PALETTE)], i // len(PALETTE) % 2 == 1
         bottom = tops[i] - shares[i]
         axes.fill_between(n, bottom, tops[i], color=color, alpha=FAINT if faint else 1.0, linewidth=0)
@@ -65,3 +105,12 @@ def weights_chart(result: Result, *, title: str | None = None, size: tuple[float
     titled(axes, title)
     name_lines(figure, [(axes, tags)])
     return figure
+
+
+def _fewer(names: list[str], shares: Array) -> tuple[list[str], Array]:
+    """The largest on average, the largest of them first, and the others as one."""
+    order = np.argsort(-shares.mean(axis=1), kind="stable")
+    if len(order) <= MOST:
+        return [names[i] for i in order], shares[order]
+    first, rest = order[: MOST - 1], order[MOST - 1 :]
+    return [*(names[i] for i in first), f"{len(rest)} others"], np.vstack([shares[first], shares[rest].sum(axis=0)])

@@ -69,14 +69,14 @@ class KernelClassifier(Named, MiniBatchClassifier):
         """Probability of every label seen so far; empty before the first."""
         if self._model is None or not self._labels:
             return {}
-        P = self._model.probabilities(self._columns.row(x)[None])[0]
+        P = self._model.probabilities(self._asked(x))[0]
         return dict(zip(self._labels, P.tolist(), strict=True))
 
     def predict_one(self, x: Features, **kwargs: Any) -> Any:
         """The label with the largest score; None before the first row."""
         if self._model is None or not self._labels:
             return None
-        best = int(self._model.scores(self._columns.row(x)[None])[0].argmax())
+        best = int(self._scores(x)[0].argmax())
         return list(self._labels)[best]
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -88,20 +88,19 @@ class KernelClassifier(Named, MiniBatchClassifier):
 
     def predict_proba_many(self, X: Any) -> Any:
         """Probabilities as a frame of the same library, one column per label."""
-        block = self._block(X, learn=False)
+        block = self._frame(X)
         P = np.zeros((len(block), 0)) if self._model is None else self._model.probabilities(block)
         return frames.to_native_frame(dict(zip(self._labels, P.T, strict=True)), like=frames.into_frame(X))
 
     def predict_many(self, X: Any) -> Any:
         """Labels as a series of the same library."""
-        block, labels = self._block(X, learn=False), list(self._labels)
+        block, labels = self._frame(X), list(self._labels)
         known = self._model is not None and labels
         chosen = [labels[i] for i in self._started().scores(block).argmax(axis=1)] if known else [None] * len(block)
         return frames.to_native_series(chosen, name=None, like=frames.into_frame(X))
 
-    def explain(self) -> str:
-        """What carries the predictions now, in words; of learners that can say, as the default."""
-        return self._inner.explain()
+    def _output(self, of: Any) -> Any:
+        return of if of is None else class_names([of])[0]
 
     def _adopt(self, model: Model) -> None:
         self.class_weight = model.class_weight

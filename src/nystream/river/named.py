@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from nystream import persist
+from nystream.explain import Importance, Reasons
 from nystream.inputs import as_block, as_weights
 from nystream.kernels import Kernel
 from nystream.learners.base import Learner
@@ -28,7 +30,12 @@ __all__ = ["AnomalyDetector", "MiniBatchClassifier", "MiniBatchRegressor", "Name
 
 
 class Named:
-    """What the estimators share: a `nystream.Model`, once there was a row, and from named features to its rows."""
+    """What the estimators share: a `nystream.Model`, once there was a row, and from named features to its rows.
+
+    Where the first row has strings or times, rows go to the model as they are: it tells categories, times and text
+    apart by that row, and features that appear later are left out. Otherwise all features are numbers, and new ones get
+    columns.
+    """
 
     _columns: Columns
     _model: Model | None
@@ -36,6 +43,24 @@ class Named:
 
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
+
+    def explain(self) -> str:
+        """What the predictions depend on, in a sentence; then what the learner itself can say, a few lines of text."""
+        return (self._model or self._made()).explain()
+
+    def importance(self) -> Importance:
+        """Shares of the features, by name, in what the predictions depend on: see `nystream.Model.importance`."""
+        return (self._model or self._made()).importance()
+
+    def explain_row(self, x: Features, of: Any = None) -> Reasons:
+        """What each feature adds to the prediction for one row, by name: see `nystream.Model.explain_row`."""
+        if self._model is None:
+            raise ValueError("nothing was learnt yet, so there is nothing to explain")
+        return self._model.explain_row(self._columns.row(x), self._output(of))
+
+    def _output(self, of: Any) -> Any:
+        """A class or a target as the model calls it."""
+        return of
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, atomically; for `load`, `nystream.load` and the commands."""
@@ -65,9 +90,10 @@ class Named:
         """The learner inside: the trained one, or what will be trained."""
         return self._made().inner if self._model is None else self._model.inner
 
-    def _made(self) -> Model:
-        """A model for the features there are now."""
-        return Model(self.learner, Schema(self._columns.texts(), task=self._task), **self._settings)
+    def _made(self, rows: Any = None) -> Model:
+        """A model for the features there are now, or for those of the rows of a table."""
+        schema = Schema(self._columns.texts()) if rows is None else Schema.of(rows)
+        return Model(self.learner, schema.described(task=self._task), **self._settings)
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -77,6 +103,10 @@ class Named:
         """One row; what is refused leaves no column behind."""
         if w != 1.0:
             self._check_weights(as_weights([w], 1))
+        if self._tabular(x):
+            rows = [_texts(x)]
+            self._started(rows).step(rows[0], label, w)
+            return
         row = self._row(x)
         self._started().step(row, label, w)
 
@@ -87,18 +117,45 @@ class Named:
             raise ValueError(f"y has {n} labels for the {len(X)} rows of X")
         weights = as_weights(np.full(n, w) if np.ndim(w) == 0 and w is not None else w, n)
         self._check_weights(weights)
-        if n:
+        if n and self._tabular(X):
+            self._started(X).run_scores(X, labels, weights)
+        elif n:
             block = self._block(X, learn=True)
             self._started().run_scores(block, labels, weights)
+
+    def _tabular(self, rows: Any) -> bool:
+        """Whether rows go to the model as they are: told by the first ones."""
+        model = self._model
+        if model is not None and model.learner_ is not None and model.schema_ is not None:
+            return not model.schema_.numeric
+        if self._columns.places:
+            return False
+        if isinstance(rows, Mapping):
+            other = any(isinstance(value, (str, bytes, datetime.date, np.datetime64)) for value in rows.values())
+            return other and not Schema.of([_texts(rows)]).numeric
+        return bool(len(frames.into_frame(rows).columns)) and not Schema.of(rows).numeric
+
+    def _scores(self, x: Features) -> Array:
+        """Outputs (1, K) for one row of a model that has learnt something."""
+        assert self._model is not None
+        return self._model.scores(self._asked(x))
+
+    def _asked(self, x: Features) -> Any:
+        """One row as the model is asked about it."""
+        return [_texts(x)] if self._tabular(x) else self._columns.row(x)[None]
+
+    def _frame(self, X: Any) -> Any:
+        """The rows of a frame as the model is asked about them."""
+        return X if self._tabular(X) else self._block(X, learn=False)
 
     def _check_weights(self, weights: Array | None) -> None:
         if weights is not None and not self._inner.weighted:
             raise ValueError(f"{algorithm(self._inner)} does not take weights; the least-squares learners do")
 
-    def _started(self) -> Model:
-        """The model, made for the features there are when it is first needed."""
+    def _started(self, rows: Any = None) -> Model:
+        """The model, made when it is first needed: for the features there are, or for those of a table."""
         if self._model is None or self._model.learner_ is None:
-            self._model = self._made()
+            self._model = self._made(rows)
         return self._model
 
     def _row(self, x: Features) -> Array:
@@ -141,6 +198,11 @@ class Named:
         for kernel in kernels:
             if not np.allclose(kernel(points, points), kernel(wide, wide)):
                 raise TypeError(f"{kernel!r} does not ignore columns of zeros; give every feature in the first row")
+
+
+def _texts(x: Features) -> dict[str, Any]:
+    """Features by names that are strings, as a model has them."""
+    return {str(name): value for name, value in x.items()}
 
 
 def columns_for(learner: Learner) -> Columns:

@@ -26,8 +26,9 @@ class KernelRegressor(Named, MiniBatchRegressor):
     that takes those, as the default does; to others it counts as 0, and so it does, to all, in the rows before it first
     appeared. For the built-in kernels and the features made from them a column of zeros changes no value, so this is
     exact; a learner whose width cannot grow says so when a new feature arrives. `learn_many` equals `learn_one` over
-    its rows. Both take weights `w` where the learner does (the default, least squares). Several targets are a dict, and
-    come back as one.
+    its rows. Strings and times in the first row are categories, times and text, which the default takes as they are;
+    features that appear later are left out then. Both take weights `w` where the learner does (the default, least
+    squares). Several targets are a dict, and come back as one.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class KernelRegressor(Named, MiniBatchRegressor):
         """
         if self._model is None:
             return 0.0
-        p = self._model.scores(self._columns.row(x)[None])[0].tolist()
+        p = self._scores(x)[0].tolist()
         return p[0] if self._targets is None else dict(zip(self._targets, p, strict=True))
 
     def predict_interval_one(self, x: Features, coverage: float = 0.9) -> Any:
@@ -69,9 +70,10 @@ class KernelRegressor(Named, MiniBatchRegressor):
         From minus to plus infinity while too few rows have been learnt. A dict of them where targets are dicts.
         """
         if self._model is None:
-            self._inner.predict_interval([[0.0]], coverage) if not self._inner.can("predict_interval") else None
+            if not self._inner.can("predict_interval"):
+                self._inner.predict_interval(np.zeros((1, 1)), coverage)  # says why, and who can
             return -math.inf, math.inf
-        ends = self._model.predict_interval(self._columns.row(x)[None], coverage)
+        ends = self._model.predict_interval(self._asked(x), coverage)
         low, high = (np.reshape(end, -1).tolist() for end in ends)
         if self._targets is None:
             return low[0], high[0]
@@ -90,15 +92,14 @@ class KernelRegressor(Named, MiniBatchRegressor):
 
     def predict_many(self, X: Any) -> Any:
         """Predictions for the rows of a frame, as a series (a frame of several targets) of the same library."""
-        block, like = self._block(X, learn=False), frames.into_frame(X)
+        block, like = self._frame(X), frames.into_frame(X)
         P = np.zeros((len(block), 1)) if self._model is None else self._model.scores(block)
         if self._targets is None:
             return frames.to_native_series(P[:, 0], name=None, like=like)
         return frames.to_native_frame(dict(zip(self._targets, P.T, strict=True)), like=like)
 
-    def explain(self) -> str:
-        """What carries the predictions now, in words; of learners that can say, as the default."""
-        return self._inner.explain()
+    def _output(self, of: Any) -> Any:
+        return self._targets.index(of) if self._targets is not None and of in self._targets else of
 
     def _real(self) -> Learner:
         if self.learner is not None and not isinstance(self.learner, Learner):

@@ -21,9 +21,10 @@ QUIET = 15.0
 class Bus:
     """Listeners of the event loop. Once a second, while somebody listens, all learn how the models are doing."""
 
-    def __init__(self, most: int, tick: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, most: int, tick: Callable[[str | None], dict[str, Any]]) -> None:
         self._most, self._tick = most, tick
-        self._queues: set[asyncio.Queue[bytes | None]] = set()
+        self._queues: dict[asyncio.Queue[bytes | None], str | None] = {}
+        """Each with the name of the model that its listener wants to hear of; None: of all."""
         self._closed = False
         self._task: asyncio.Task[None] | None = None
 
@@ -32,23 +33,27 @@ class Bus:
         return len(self._queues)
 
     def publish(self, kind: str, body: dict[str, Any]) -> None:
-        """Tell everybody. Called in the event loop."""
-        if not self._queues:
+        """Tell everybody who wants to hear of that model. Called in the event loop."""
+        wanted = [None, body.get("model")]
+        self._send([waiting for waiting, model in self._queues.items() if model in wanted], kind, body)
+
+    def _send(self, queues: list[asyncio.Queue[bytes | None]], kind: str, body: dict[str, Any]) -> None:
+        if not queues:
             return
         text = b"event: " + kind.encode() + b"\ndata: " + dumped(body) + b"\n\n"
-        for waiting in self._queues:
+        for waiting in queues:
             if waiting.full():
                 waiting.get_nowait()
             waiting.put_nowait(text)
 
-    def stream(self) -> AsyncIterator[bytes]:
-        """What a new listener hears from now on."""
+    def stream(self, model: str | None = None) -> AsyncIterator[bytes]:
+        """What a new listener hears from now on, of all models or of one."""
         if self._closed:
             raise Refusal(503, "the server is stopping", {"Retry-After": "5"})
         if len(self._queues) >= self._most:
             raise Refusal(429, f"{self._most} listen already, which is the most", {"Retry-After": "10"})
         mine: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
-        self._queues.add(mine)
+        self._queues[mine] = model
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._ticks())
         return self._heard(mine)
@@ -65,11 +70,12 @@ class Bus:
                     return
                 yield text
         finally:
-            self._queues.discard(mine)
+            self._queues.pop(mine, None)
 
     async def _ticks(self) -> None:
         while self._queues:
-            self.publish("tick", self._tick())
+            for model in set(self._queues.values()):
+                self._send([q for q, wanted in self._queues.items() if wanted == model], "tick", self._tick(model))
             await asyncio.sleep(TICK)
         self._task = None
 

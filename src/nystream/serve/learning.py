@@ -20,7 +20,6 @@ from nystream.serve.rows import PIECE, Batch
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import class_names, first_label, is_name
 from nystream.tables.targets import columns_of as label_columns
-from nystream.tasks import for_task
 
 __all__ = [
     "answer",
@@ -64,8 +63,7 @@ def check(config: dict[str, Any], columns: int) -> None:
         declared = _declared(config)
         learner = _learner(config, config.get("task"))
         if declared is not None and declared.task is not None:
-            for_task(learner, declared.task, len(declared.names))
-            declared.encoder()
+            declared.encoder(Model(learner, declared).inner.takes_tables)
     except (ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
         raise Refusal(422, one_line(error)) from None
 
@@ -150,7 +148,7 @@ def form_of(model: Model, outputs: int = 1, label: Any = None) -> Form:
     if schema is None or model.task is None:
         raise Refusal(422, "the model file has learnt nothing and declares no columns and task: nobody knows its rows")
     schema = schema.described(task=model.task)
-    learner = model.learner_ if model.learner_ is not None else for_task(model.learner, model.task, len(schema.names))
+    learner = model.inner
     if learner.d_ and model.task == "regression":
         outputs = learner.outputs_
     fractions = None
@@ -295,12 +293,13 @@ def described(model: Model | None) -> dict[str, Any]:
 
 
 def relied_on(model: Model) -> dict[str, dict[str, float]]:
-    """Shares of the experts and of the columns in the next prediction, where the learner knows them."""
+    """Shares of the experts in the next prediction, where the learner knows them.
+
+    Importance of columns takes thousands of predictions, too many for a reading along the stream.
+    """
     found: dict[str, dict[str, float]] = {}
     if model.learner_ is not None and model.can("weights"):
         found["weights"] = model.weights()
-    if model.learner_ is not None and model.can("importance"):
-        found["importance"] = model.importance()
     return found
 
 

@@ -23,6 +23,21 @@ SPACING = 10
 BINS = 10
 WATCHED = 20
 """Rows from one look at intervals or probabilities to the next."""
+SHARES = 16
+"""Experts, and columns, whose shares a reading of the history keeps: those with the largest."""
+READINGS = (
+    "row",
+    "at",
+    "error",
+    "window",
+    "window_mean",
+    "window_last",
+    "rows_per_second",
+    "coverage",
+    "relied_on",
+    "bytes",
+)
+"""What a reading of the history is made of."""
 
 
 class Meter:
@@ -136,13 +151,12 @@ class Meter:
         """Whether a reading of the history is due."""
         return self.points > 0 and self.n >= self.next_point
 
-    def point(self, at: float, rate: float, relied_on: dict[str, dict[str, float]]) -> None:
+    def point(self, at: float, rate: float, relied_on: dict[str, dict[str, float]], size: int = 0) -> None:
         """Write a reading down; when there are too many every other one goes."""
         now = self.reading()
-        coverage = now["coverage"]
-        self.history.append(
-            [self.n, at, now["error"], now["window"], now["window_mean"], now["window_last"], rate, coverage, relied_on]
-        )
+        errors = [now[name] for name in ("error", "window", "window_mean", "window_last")]
+        shares = {kind: _largest(found) for kind, found in relied_on.items()}
+        self.history.append([self.n, at, *errors, rate, now["coverage"], shares, size])
         if len(self.history) >= self.points:
             self.history = self.history[1::2]
             self.spacing *= 2
@@ -166,24 +180,25 @@ class Meter:
             "window_rows": there,
             "coverage": self.covered[1] / self.covered[0] if self.covered[0] else None,
             "coverage_asked": 0.9,
+            "coverage_rows": self.covered[0],
             "calibration": [[c, s / c, r / c] for c, s, r in self.bins if c],
         }
 
-    def timeline(self) -> dict[str, list[Any]]:
-        """The history by columns."""
-        names = (
-            "row",
-            "at",
-            "error",
-            "window",
-            "window_mean",
-            "window_last",
-            "rows_per_second",
-            "coverage",
-            "relied_on",
-        )
-        columns = list(zip(*self.history, strict=True)) or [()] * len(names)
-        return {name: list(column) for name, column in zip(names, columns, strict=True)}
+    def timeline(self) -> dict[str, Any]:
+        """The history by columns; shares by what is relied on, None where it was not among the largest."""
+        readings = list(self.history)
+        columns = list(zip(*readings, strict=True)) or [()] * len(READINGS)
+        found: dict[str, Any] = {name: list(column) for name, column in zip(READINGS, columns, strict=True)}
+        points = found["relied_on"]
+        kinds: dict[str, dict[str, None]] = {}
+        for point in points:
+            for kind, shares in point.items():
+                kinds.setdefault(kind, {}).update(dict.fromkeys(shares))
+        found["relied_on"] = {
+            kind: {name: [point.get(kind, {}).get(name) for point in points] for name in names}
+            for kind, names in kinds.items()
+        }
+        return found
 
     # -- stopping and going on ----------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
@@ -202,6 +217,8 @@ class Meter:
         meter = cls(state["task"], state["window"], state["points"])
         for name in ("n", "sums", "labels", "last", "covered", "bins", "history", "spacing", "next_point", "next_look"):
             setattr(meter, name, state[name])
+        for point in meter.history:  # readings without what they were not made of then
+            point.extend([None] * (len(READINGS) - len(point)))
         recent = np.array(state["recent"], dtype=np.float64)
         meter.recent[:, : recent.shape[1]] = recent
         meter.counts.update(dict(map(tuple, state["counts"])))
@@ -209,6 +226,12 @@ class Meter:
         if state["range"]:
             meter.low, meter.high = state["range"]
         return meter
+
+
+def _largest(shares: dict[str, float]) -> dict[str, float]:
+    """The largest shares, to four digits: what a picture can show."""
+    found = sorted(shares.items(), key=lambda item: -abs(item[1]))[:SHARES]
+    return {name: round(float(share), 4) for name, share in found}
 
 
 class Rate:

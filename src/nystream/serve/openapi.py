@@ -163,6 +163,7 @@ def _paths() -> dict[str, dict[str, Any]]:
     model, keyed = "/models/{name}", "/models/{name}/keys/{key}"
     file = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     confirm = [_query("confirm", "the name once more")]
+    of_one = [_query("model", "hear of this model alone")]
     listing = [_query("after", "keys after this one"), _query("most", "so many", "integer")]
     found: dict[str, dict[str, Any]] = {
         "/models": {"get": _operation("All models", "read")},
@@ -179,6 +180,7 @@ def _paths() -> dict[str, dict[str, Any]]:
             "delete": _operation("Delete a model and all it learnt", "admin", more=confirm),
         },
         f"{model}/history": {"get": _operation("Errors, baselines and weights over time", "read")},
+        f"{model}/importance": {"get": _operation("Shares of the columns in what is predicted now", "read")},
         f"{model}/file": {"get": _operation("Download", "read", kind="application/octet-stream")},
         f"{model}/clone": {
             "post": _operation(
@@ -212,7 +214,8 @@ def _paths() -> dict[str, dict[str, Any]]:
         "/healthz": {"get": _operation("Whether the process lives", None)},
         "/readyz": {"get": _operation("Whether it takes requests", None)},
         "/metrics": {"get": _operation("Prometheus text", "read", kind="text/plain")},
-        "/events": {"get": _operation("Server-sent events", "read", kind="text/event-stream")},
+        "/access": {"get": _operation("What the token may do", "read")},
+        "/events": {"get": _operation("Server-sent events", "read", more=of_one, kind="text/event-stream")},
         "/openapi.json": {"get": _operation("This description", None)},
         "/": {"get": _operation("The page of all models", None, kind="text/html")},
         "/view/{name}": {"get": _operation("The page of a model", None, kind="text/html")},

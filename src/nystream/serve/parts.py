@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from nystream.serve.rows import PIECE, Batch
 __all__ = ["Part", "dumped", "listed"]
 
 TAIL = 20
-"""Last rows that are shown with their predictions."""
+"""Last rows that are shown with their predictions. Held in memory alone: a restart has those it learnt again."""
+SHOWN_COLUMNS, SHOWN_TEXT = 100, 200
+"""Columns of a last row that are shown, and characters of a value."""
 KEYED_WINDOW = 100
 COVERAGE = 0.9
 PAUSE = 0.005
@@ -66,7 +69,7 @@ class Part:
         self.save_seconds = 0.0
         self.piece = PIECE
         """Rows that it learns in about `PAUSE` seconds."""
-        self.tail: deque[tuple[Batch, Any]] = deque(maxlen=TAIL)
+        self.tail: deque[tuple[Batch, Any, float]] = deque(maxlen=TAIL)
         self.model: Model | None = None
         self.form: Form | None = None
         if model is not None and form is not None:
@@ -88,12 +91,12 @@ class Part:
 
     @property
     def bytes(self) -> int:
-        """Memory, counted anew whenever the rows have grown by a tenth."""
+        """Memory, counted anew whenever the rows have grown by a tenth, or by a thousand."""
         if self.model is None:
             return OVERHEAD
         if self.model.n_seen >= self._next_count:
             self._bytes = self.model.nbytes + OVERHEAD
-            self._next_count = max(self.model.n_seen + 1, int(self.model.n_seen * 1.1))
+            self._next_count = self.model.n_seen + min(max(self.model.n_seen // 10, 1), 1000)
         return self._bytes
 
     def learn(self, batch: Batch, at: float, seq: int) -> tuple[Any, list[Alarm]]:
@@ -112,9 +115,9 @@ class Part:
         self.rate.add(batch.n)
         if not self.keyed:
             alarms += watch.errors(meter)
-            self._keep_tail(batch, shown)
+            self._keep_tail(batch, shown, at)
             if meter.wants_point:
-                meter.point(at, self.rate.value, learning.relied_on(self.model))
+                meter.point(at, self.rate.value, learning.relied_on(self.model), self.bytes)
                 alarms += watch.reported(learning.reported(self.model))
         self.seq = seq
         seconds = time.perf_counter() - began
@@ -129,6 +132,7 @@ class Part:
         assert self.model is not None
         assert self.form is not None
         learning.unlearn(self.model, self.form, batch, self.gate)
+        self.tail.clear()  # what is to be forgotten is not to be shown
         self.seq = seq
 
     def replace(self, model: Model, meter: Meter, seq: int) -> None:
@@ -156,22 +160,23 @@ class Part:
             pass
         return {}
 
-    def _keep_tail(self, batch: Batch, predictions: Any) -> None:
+    def _keep_tail(self, batch: Batch, predictions: Any, at: float) -> None:
         if batch.n == 1:
-            self.tail.append((batch, predictions[0]))
+            self.tail.append((batch, predictions[0], at))
             return
         for i in range(max(0, batch.n - TAIL), batch.n):
-            self.tail.append((batch.part(slice(i, i + 1)), predictions[i]))
+            self.tail.append((batch.part(slice(i, i + 1)), predictions[i], at))
 
     def last_rows(self) -> list[dict[str, Any]]:
-        """The last rows with what was predicted and their labels."""
+        """The last rows with what was predicted and their labels, cut to what can be shown."""
         found = []
-        for batch, predicted in list(self.tail):
+        for batch, predicted, at in list(self.tail):
             assert self.form is not None
             label = None if batch.labels is None else batch.labels[0]
             label = label.tolist() if isinstance(label, np.ndarray) else label
             label = label[0] if isinstance(label, list) and len(label) == 1 else label
-            found.append({"row": self.form.rows(batch)[0], "prediction": predicted, "label": label})
+            row = {name: _short(value) for name, value in islice(self.form.rows(batch)[0].items(), SHOWN_COLUMNS)}
+            found.append({"at": at, "row": row, "prediction": predicted, "label": _short(label)})
         return found
 
     def described(self) -> dict[str, Any]:
@@ -184,8 +189,12 @@ class Part:
                 {"cause": cause, "about": about, "message": text}
                 for (cause, about), text in list(self.watch.raised.items())
             ]
-        found |= {"name": self.name, "event": self.seq, "broken": self.broken}
+        found |= {"name": self.name, "event": self.seq, "broken": self.broken, "config": self.config}
         return found
+
+
+def _short(value: Any) -> Any:
+    return value[: SHOWN_TEXT - 1] + "…" if isinstance(value, str) and len(value) > SHOWN_TEXT else value
 
 
 def dumped(found: Any) -> bytes:

@@ -170,8 +170,13 @@ async def show_metrics(call: Call) -> Response:
     return Response(metrics.text(call.service), 200, HEADERS, "text/plain; version=0.0.4")
 
 
+async def access(call: Call) -> Response:
+    role = call.service.tokens.role(call.request.headers.get("authorization"))
+    return answered({"role": role, "tokens": call.service.tokens.needed})
+
+
 async def events(call: Call) -> Response:
-    stream = call.service.bus.stream()
+    stream = call.service.bus.stream(call.query.get("model"))
     return StreamingResponse(stream, headers={**HEADERS, "X-Accel-Buffering": "no"}, media_type="text/event-stream")
 
 
@@ -203,6 +208,7 @@ TABLE: list[tuple[str, str, Handler, str | None]] = [
     ("GET", "/healthz", healthz, None),
     ("GET", "/readyz", readyz, None),
     ("GET", "/metrics", show_metrics, "read"),
+    ("GET", "/access", access, "read"),
     ("GET", "/events", events, "read"),
     ("GET", "/openapi.json", show_openapi, None),
     ("GET", "/", page, None),

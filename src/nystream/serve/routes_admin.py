@@ -57,6 +57,10 @@ async def history(call: Call) -> Response:
     return answered(call.service.history(_entry(call)))
 
 
+async def importance(call: Call) -> Response:
+    return answered(await call.service.importance(_entry(call)))
+
+
 async def delete(call: Call) -> Response:
     entry = _entry(call)
     if call.query.get("confirm") != entry.name:
@@ -165,6 +169,7 @@ TABLE: list[tuple[str, str, Handler, str | None]] = [
     ("PUT", MODEL, create, "admin"),
     ("DELETE", MODEL, delete, "admin"),
     ("GET", f"{MODEL}/history", history, "read"),
+    ("GET", f"{MODEL}/importance", importance, "read"),
     ("GET", f"{MODEL}/file", download, "read"),
     ("POST", f"{MODEL}/clone", clone, "admin"),
     ("GET", f"{MODEL}/snapshots", snapshots, "read"),

@@ -14,7 +14,7 @@ from nystream.model import Model
 from nystream.serve import learning
 from nystream.serve.bus import Bus
 from nystream.serve.commands import Bring, Label, Learn, Remember, Unlearn
-from nystream.serve.form import Form
+from nystream.serve.form import Form, one_line
 from nystream.serve.gate import Gate
 from nystream.serve.metrics import Histogram
 from nystream.serve.models import Entry
@@ -58,6 +58,7 @@ class Service:
         self.began = time.time()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._old: OrderedDict[int, Model] = OrderedDict()
+        self._weighing = False
 
     # -- beginning and end -------------------------------------------------------------------------------------------
     def start(self) -> None:
@@ -225,10 +226,12 @@ class Service:
         return answer
 
     # -- what is shown -----------------------------------------------------------------------------------------------
-    def listed(self) -> list[dict[str, Any]]:
-        """All models, a few numbers of each."""
+    def listed(self, name: str | None = None) -> list[dict[str, Any]]:
+        """All models, or the one of that name; a few numbers of each."""
         found = []
         for entry in self.store.models:
+            if name is not None and entry.name != name:
+                continue
             part = entry.champion
             reading = part.meter.reading() if part.model is not None else {}
             found.append(
@@ -238,6 +241,8 @@ class Service:
                     "task": entry.form.task if entry.form else entry.config.get("task"),
                     "rows": part.model.n_seen if part.model is not None else 0,
                     "error": reading.get("error"),
+                    "error_mean": reading.get("error_mean"),
+                    "error_last": reading.get("error_last"),
                     "window": reading.get("window"),
                     "window_mean": reading.get("window_mean"),
                     "window_last": reading.get("window_last"),
@@ -253,8 +258,9 @@ class Service:
             )
         return found
 
-    def _tick(self) -> dict[str, Any]:
-        return {"at": time.time(), "queue": self.writer.depth, "event": self.store.log.seq, "models": self.listed()}
+    def _tick(self, name: str | None) -> dict[str, Any]:
+        models = self.listed(name)
+        return {"at": time.time(), "queue": self.writer.depth, "event": self.store.log.seq, "models": models}
 
     def described(self, entry: Entry) -> dict[str, Any]:
         """One model: its columns, its champion and challengers, its counts, its last rows and notes."""
@@ -263,7 +269,11 @@ class Service:
         if form is not None:
             schema = {"columns": form.schema.columns, "target": form.schema.target, "task": form.task}
             schema["outputs"] = form.outputs
-        relied = learning.relied_on(entry.champion.model) if entry.champion.model is not None else {}
+            schema["formats"] = form.schema.formats or {}
+        relied: dict[str, Any] = {}
+        if entry.champion.model is not None:
+            with entry.champion.gate.reading():
+                relied = learning.relied_on(entry.champion.model)
         return {
             "name": entry.name,
             "created": entry.created,
@@ -280,6 +290,22 @@ class Service:
             "counts": entry.counts,
         }
 
+    async def importance(self, entry: Entry) -> dict[str, Any]:
+        """Shares of the columns in what the champion predicts now. One at a time: it takes thousands of predictions."""
+        part = entry.champion
+        if part.model is None or not part.model.n_seen or not part.model.can("importance"):
+            raise Refusal(409, "the model has learnt nothing yet, or its learner cannot tell columns apart")
+        if self._weighing:
+            raise Refusal(
+                429, "the importance of columns is being worked out for somebody; ask again", {"Retry-After": "2"}
+            )
+        self._weighing = True
+        try:
+            found: dict[str, Any] = await self.aside(_weighed, part)
+            return found
+        finally:
+            self._weighing = False
+
     def history(self, entry: Entry) -> dict[str, Any]:
         """The time lines of the champion and the challengers, and the marks on them."""
         parts = [part for part in entry.parts if part.model is not None]
@@ -290,6 +316,18 @@ class Service:
             "parts": {part.name: part.meter.timeline() for part in parts},
             "notes": entry.notes,
         }
+
+
+def _weighed(part: Part) -> dict[str, Any]:
+    """On a copy, so that the model goes on learning meanwhile."""
+    with part.gate.reading():
+        assert part.model is not None
+        model = learning.copied(part.model)
+    try:
+        shares = model.importance()
+    except ValueError as error:  # too early
+        raise Refusal(409, one_line(error)) from None
+    return {"row": model.n_seen, "importance": {name: float(share) for name, share in shares.items()}}
 
 
 def new_ids(count: int) -> list[str]:

@@ -44,8 +44,14 @@ class Tokens:
 
     def check(self, header: str | None, role: str) -> None:
         """Refuse a request whose Authorization header does not allow what needs this role."""
+        found = ROLES.index(self.role(header))
+        if found < ROLES.index(role):
+            raise Refusal(403, f"this needs the role {role}; the token has the role {ROLES[found]}")
+
+    def role(self, header: str | None) -> str:
+        """The role of the token in an Authorization header; a Refusal where it has none that is known."""
         if not self.needed:
-            return
+            return ROLES[-1]
         if header is None or not header[:7].lower() == "bearer ":
             raise Refusal(401, "a token is needed: Authorization: Bearer TOKEN", _CHALLENGE)
         given = hashlib.sha256(header[7:].strip().encode("utf-8", "surrogateescape")).digest()
@@ -55,8 +61,7 @@ class Tokens:
                 found = max(found, level)
         if found < 0:
             raise Refusal(401, "the token is not known", _CHALLENGE)
-        if found < ROLES.index(role):
-            raise Refusal(403, f"this needs the role {role}; the token has the role {ROLES[found]}")
+        return ROLES[found]
 
 
 def added(path: Path, role: str, about: str = "") -> str:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from nystream import persist
 from nystream.auto.learner import Auto
+from nystream.compose.encoded import Encoded
+from nystream.explain import Importance, Reasons
+from nystream.inputs import as_row
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.schema import Schema
+from nystream.sparse_rows import NARROW, is_sparse
+from nystream.tables.kinds import looked
+from nystream.tables.reading import Table, read
 from nystream.tables.targets import columns_of
 from nystream.tables.values import is_absent
 from nystream.types import Array
@@ -19,7 +26,7 @@ from nystream.types import Array
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+    from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError("nystream.sklearn needs scikit-learn 1.6 or newer: pip install 'nystream[sklearn]'") from error
 
@@ -34,6 +41,8 @@ __all__ = [
     "validate_data",
 ]
 
+_LABELS: dict[str, Any] = {"dtype": None, "ensure_2d": False}
+"""How scikit-learn checks labels that belong to a table."""
 SEED = 0
 """Of the order of rows that are given all at once."""
 
@@ -51,6 +60,8 @@ class Online(BaseEstimator):  # type: ignore[misc]
     """How scikit-learn checks y."""
     _default_missing: ClassVar[bool] = True
     """Whether nan is a missing value to the learner of `learner=None`."""
+    _default_sparse: ClassVar[bool] = True
+    """Whether that takes sparse rows."""
 
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
@@ -69,6 +80,29 @@ class Online(BaseEstimator):  # type: ignore[misc]
         found: Self = super().set_params(**params)
         return found
 
+    def explain(self) -> str:
+        """What the predictions depend on, in a sentence; then what the learner itself can say, a few lines of text."""
+        check_is_fitted(self, "model_")
+        return self.model_.explain()
+
+    def importance(self, X: Any = None, y: Any = None) -> Importance:
+        """Shares of the columns, by name, in what the predictions depend on: see `nystream.Model.importance`.
+
+        Measured on rows X with labels y; without them on the last rows that were learnt.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.importance() if X is None else self.model_.importance(self._clean(X), y)
+
+    def explain_row(self, row: Any, of: Any = None) -> Reasons:
+        """What each column adds to the prediction for one row, by name: see `nystream.Model.explain_row`."""
+        check_is_fitted(self, "model_")
+        if isinstance(row, Mapping) or (hasattr(row, "items") and np.ndim(row) == 1):  # a dict, a pandas Series
+            return self.model_.explain_row(dict(row.items()), of)
+        return self.model_.explain_row(self._row(row) if np.ndim(row) == 1 else self._clean(row), of)
+
+    def _row(self, row: Any) -> Array:
+        return as_row(row, self.n_features_in_, "row", missing=self._missing)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, atomically; for `load`, `nystream.load` and the commands."""
         check_is_fitted(self, "model_")
@@ -85,7 +119,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{os.fspath(path)} holds a model of {model.task}; {cls.__name__} is for {cls._task}")
         estimator = cls(learner=model.learner)
         names = model.schema_.names
-        estimator.n_features_in_ = len(names)
+        estimator.n_features_in_ = model.schema_.width or len(names)
         if names != [str(j) for j in range(len(names))]:
             estimator.feature_names_in_ = np.array(names, dtype=object)
         estimator._adopt(model)
@@ -98,12 +132,30 @@ class Online(BaseEstimator):  # type: ignore[misc]
     def _note(self, notes: dict[str, Any]) -> None:
         """Write down what belongs to the estimator and not to the model."""
 
-    def _fresh(self, **settings: Any) -> Model:
-        """A model that has learnt nothing, for the columns of the rows just checked."""
+    def _fresh(self, X: Any, **settings: Any) -> Model:
+        """A model that has learnt nothing, for the columns of rows that were checked."""
         names = getattr(self, "feature_names_in_", None)
         columns = [str(j) for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
-        classes = settings.pop("classes", None)
-        return Model(self.learner, Schema(columns, task=self._task, classes=classes), **settings)
+        wide = is_sparse(X) and X.shape[1] > NARROW
+        schema = Schema({}, width=X.shape[1]) if wide else Schema.of(X) if isinstance(X, Table) else Schema(columns)
+        schema = schema.described(task=self._task, classes=settings.pop("classes", None))
+        return Model(self.learner, schema, **settings)
+
+    @property
+    def _all_numbers(self) -> bool:
+        """Whether the columns of the fitted model are numbers, or sparse."""
+        schema = self.model_.schema_
+        return schema is None or schema.numeric
+
+    def _rows(self, X: Any, reset: bool) -> Any:
+        """Rows as scikit-learn checks them; or, of a frame with categories, times or text, its table."""
+        table = _other_than_numbers(X) if reset else None if self._all_numbers else read(X)
+        if table is None:
+            return validate_data(self, X, reset=reset, **self._numbers)
+        if reset:
+            self.n_features_in_ = len(table.columns)
+            self.feature_names_in_ = np.array(list(table.columns), dtype=object)
+        return table
 
     def _checked(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool, keep: bool = False, partly: bool = False
@@ -113,15 +165,17 @@ class Online(BaseEstimator):  # type: ignore[misc]
         Labels of which some are missing come as a list with None in their places.
         """
         there = _there(y) if partly else None
-        if there is None or there.all():
+        tabular = _other_than_numbers(X) is not None if reset else not self._all_numbers
+        if not tabular and (there is None or there.all()):
             X, y = validate_data(self, X, y, reset=reset, **self._numbers, **self._target)
         else:
-            X, y = validate_data(self, X, reset=reset, **self._numbers), _listed(y)
-            if len(y) != len(X):
-                raise ValueError(f"y has {len(y)} labels for the {len(X)} rows of X")
+            X = self._rows(X, reset)
+            y = _listed(y) if there is not None and not there.all() else check_array(y, **_LABELS)
+            if len(y) != _count(X):
+                raise ValueError(f"y has {len(y)} labels for the {_count(X)} rows of X")
         if sample_weight is None:
             return X, y, None
-        weights: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weights: Array = _check_sample_weight(sample_weight, np.empty((_count(X), 1)), dtype=np.float64)
         if bool((weights < 0).any()):
             raise ValueError("sample_weight has negative values; weights must be at least 0")
         some = weights > 0
@@ -129,13 +183,12 @@ class Online(BaseEstimator):  # type: ignore[misc]
             raise ValueError("sample_weight is zero for every row; at least one weight must be positive")
         if not keep and not some.all():
             y = [label for label, kept in zip(y, some, strict=True) if kept] if isinstance(y, list) else y[some]
-            X, weights = X[some], weights[some]
+            X, weights = _picked(X, np.flatnonzero(some)), weights[some]
         return X, y, None if bool((weights == 1).all()) else weights
 
-    def _clean(self, X: Any) -> Array:
+    def _clean(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
-        block: Array = validate_data(self, X, reset=False, **self._numbers)
-        return block
+        return self._rows(X, reset=False)
 
     @property
     def _missing(self) -> bool:
@@ -144,25 +197,54 @@ class Online(BaseEstimator):  # type: ignore[misc]
     @property
     def _numbers(self) -> dict[str, Any]:
         """How scikit-learn checks X."""
-        return {"dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan" if self._missing else True}
+        finite: Any = "allow-nan" if self._missing else True
+        sparse: Any = "csr" if self._sparse else False
+        return {"dtype": np.float64, "order": "C", "ensure_all_finite": finite, "accept_sparse": sparse}
+
+    @property
+    def _sparse(self) -> bool:
+        """Whether the learner takes sparse rows."""
+        return self._default_sparse if not isinstance(self.learner, Learner) else self.learner.takes_sparse
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._missing
+        tags.input_tags.sparse = self._sparse
         return tags
 
 
-def fitted(model: Model, X: Array, y: Any, weights: Array | None) -> Model:
+def fitted(model: Model, X: Any, y: Any, weights: Array | None) -> Model:
     """The model after one pass over rows that are given all at once, whose order means nothing.
 
     Some learners use the whole of X before they learn. `Auto` follows the stream: of rows sorted by label, say, it
     would believe that the last label comes again. So it gets them shuffled, always in the same way.
     """
     model.prepare(X, weights)
-    shuffled = isinstance(model.inner, Auto)
-    order: Any = np.random.default_rng(SEED).permutation(len(X)) if shuffled else slice(None)
-    model.run_scores(X[order], y[order], None if weights is None else weights[order])
+    learner = model.inner
+    if not isinstance(learner.learner if isinstance(learner, Encoded) else learner, Auto):
+        model.run_scores(X, y, weights)
+        return model
+    order = np.random.default_rng(SEED).permutation(_count(X))
+    model.run_scores(_picked(X, order), y[order], None if weights is None else weights[order])
     return model
+
+
+def _other_than_numbers(X: Any) -> Table | None:
+    """The table of a frame of which some columns are neither numbers nor booleans; None for all else."""
+    if not (hasattr(X, "columns") or hasattr(X, "column_names")):
+        return None
+    table = read(X)
+    kinds = [looked(values, table.kinds.get(name)).kind for name, values in table.columns.items()]
+    return table if any(kind not in ("number", "boolean") for kind in kinds) else None
+
+
+def _count(X: Any) -> int:
+    """Rows of a table, or of a matrix that may be sparse."""
+    return int(X.shape[0]) if is_sparse(X) else len(X)
+
+
+def _picked(X: Any, index: Any) -> Any:
+    return X.ordered(index) if isinstance(X, Table) else X[index]
 
 
 def _there(y: Any) -> Any:

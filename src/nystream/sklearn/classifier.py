@@ -10,7 +10,7 @@ from nystream.compose.classifier import Classifier
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.weighting import BALANCED, ClassWeight
-from nystream.sklearn.base import ClassifierMixin, Online, check_classification_targets, check_is_fitted, fitted
+from nystream.sklearn.base import ClassifierMixin, Online, check_classification_targets, fitted
 from nystream.tables.targets import class_names
 from nystream.types import Array
 
@@ -79,7 +79,7 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         weight = self.class_weight
         if weight == BALANCED:  # all rows are there: every class has the weight that it would have in the end
             weight = dict(zip(labels.tolist(), _balanced(labels, y, weights), strict=True))
-        model = self._fresh(classes=class_names(labels), class_weight=weight)
+        model = self._fresh(X, classes=class_names(labels), class_weight=weight)
         self.model_ = fitted(model, X, y, weights)
         self.classes_, self.numbers_ = labels, np.arange(len(labels))
         return self
@@ -118,11 +118,6 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         X = self._clean(X)
         return self._chosen(self.model_.scores(X))
 
-    def explain(self) -> str:
-        """What carries the predictions now, in words; of learners that can say, as the default."""
-        check_is_fitted(self, "model_")
-        return self.model_.explain()
-
     @property
     def learners_(self) -> list[Learner]:
         """The trained learners: one, or one per class where classes are learnt one against the rest."""
@@ -147,7 +142,7 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         there = y if isinstance(y, np.ndarray) else np.array([v for v in class_names(y) if v is not None])
         if len(there):
             check_classification_targets(there)
-        model = self._fresh(class_weight=self.class_weight) if first else self.model_
+        model = self._fresh(X, class_weight=self.class_weight) if first else self.model_
         declared = there[:0] if first else self.classes_[np.argsort(self.numbers_)]
         if classes is not None:
             declared = _appended(declared, np.unique(classes))

@@ -52,6 +52,7 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
 
     _task: ClassVar[str] = "novelty"
     _default_missing: ClassVar[bool] = False
+    _default_sparse: ClassVar[bool] = False
 
     def __init__(self, learner: Learner | None = None, contamination: float | str = 0.1) -> None:
         super().__init__(learner)
@@ -60,7 +61,7 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Forget everything, then learn the rows in their order, in one pass. y is ignored."""
         X = validate_data(self, X, **self._numbers)
-        model, recent = self._start()
+        model, recent = self._start(X)
         model.run_scores(X)
         if recent is not None:
             scores = model.scores(X)[:, 0]
@@ -97,10 +98,10 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
         """1 for inliers, -1 for outliers, (n,)."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
-    def _start(self) -> tuple[Model, RecentQuantile | None]:
+    def _start(self, X: Array) -> tuple[Model, RecentQuantile | None]:
         if self.learner is not None:
             checked_novelty(self.learner)
-        model, share = self._fresh(), self.contamination
+        model, share = self._fresh(X), self.contamination
         if isinstance(share, (float, int, np.floating)) and 0 < share <= 0.5:
             return model, RecentQuantile(float(share))
         if share != "auto":
@@ -116,7 +117,7 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
         """Scores made before each row was learnt, and the thresholds that stood then."""
         first = not hasattr(self, "model_")
         X = validate_data(self, X, reset=first, **self._numbers)
-        model, recent = self._start() if first else (self.model_, self.recent_)
+        model, recent = self._start(X) if first else (self.model_, self.recent_)
         if recent is not None:
             scores = model.run_scores(X).P[:, 0]
             thresholds = recent.passed(scores)

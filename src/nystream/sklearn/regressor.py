@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from nystream.learners.base import Learner
-from nystream.sklearn.base import Online, RegressorMixin, check_is_fitted, fitted
+from nystream.sklearn.base import Online, RegressorMixin, fitted
 from nystream.types import Array
 
 __all__ = ["OnlineKernelRegressor"]
@@ -53,7 +53,7 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
         """
         self._check_learner()
         X, y, weights = self._checked(X, y, sample_weight, reset=True)
-        self.model_ = fitted(self._fresh(), X, y, weights)
+        self.model_ = fitted(self._fresh(X), X, y, weights)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -82,11 +82,6 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
         X = self._clean(X)
         return self.model_.predict_interval(X, coverage)
 
-    def explain(self) -> str:
-        """What carries the predictions now, in words; of learners that can say, as the default."""
-        check_is_fitted(self, "model_")
-        return self.model_.explain()
-
     def _check_learner(self) -> None:
         if isinstance(self.learner, Learner) and self.learner.labels != "real":
             raise ValueError(f"learner={self.learner!r} learns classes, not real targets; use OnlineKernelClassifier")
@@ -95,7 +90,7 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
         self._check_learner()
         first = not hasattr(self, "model_")
         X, y, weights = self._checked(X, y, sample_weight, reset=first, keep=keep, partly=True)
-        model = self._fresh() if first else self.model_
+        model = self._fresh(X) if first else self.model_
         predictions: Array = model.run(X, y, weights)
         self.model_ = model
         return predictions

@@ -1,4 +1,4 @@
-"""LIBSVM (svmlight) files, block by block, as dense rows."""
+"""LIBSVM (svmlight) files, block by block, as dense or sparse rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nystream.params import at_least
+from nystream.sparse_rows import MOST_COLUMNS, SparseRows
 from nystream.streams.base import Stream
 from nystream.streams.cutting import Block
 from nystream.streams.labels import Labels
@@ -67,6 +68,24 @@ class _Layout(NamedTuple):
     base: int  # index of the first feature
 
 
+class _Entries(NamedTuple):
+    """Lines that were read: entries of each, one after the other, and labels."""
+
+    counts: np.typing.NDArray[np.intp]
+    places: np.typing.NDArray[np.intp]
+    values: Array
+    y: Array
+
+    def dense(self, d: int) -> Array:
+        X = np.zeros((len(self.counts), d))
+        X[np.repeat(np.arange(len(self.counts)), self.counts), self.places] = self.values
+        return X
+
+    def sparse(self, d: int) -> SparseRows:
+        ends = np.cumsum(self.counts, dtype=np.int64)
+        return SparseRows(ends - self.counts, ends, self.places.astype(np.uint32), np.ascontiguousarray(self.values), d)
+
+
 class SvmlightStream(Stream):
     """LIBSVM lines from any source; parameters as `libsvm`."""
 
@@ -114,34 +133,50 @@ class SvmlightStream(Stream):
         if self._layout is None:
             low, high = _extremes(self._source.lines(), self.name)
             base = 0 if self._zero_based is True or (self._zero_based == "auto" and low == 0) else 1
-            if high > _WIDEST:
-                raise ValueError(
-                    f"{self.name} has index {high}: dense rows of so many features take {8 * high / 1e9:,.1f} GB each; "
-                    f"hash or select features first (at most {_WIDEST:,})"
-                )
+            if high > MOST_COLUMNS:
+                raise ValueError(f"{self.name} has index {high}; hash features to at most {MOST_COLUMNS:,} first")
             self._layout = _Layout(max(high + 1 - base, 1), base)
         return self._layout
 
     def _chunks(self, rows: int) -> Iterator[Block]:
+        d = self._found().d
+        if d > _WIDEST:
+            raise ValueError(
+                f"{self.name} has index {d}: dense rows of so many features take {8 * d / 1e9:,.1f} GB each; "
+                f"hash or select features first (at most {_WIDEST:,}), or read sparse_blocks"
+            )
+        rows = rows if self._live else max(rows, min(_LINES, _VALUES // d + 1))
+        for entries in self._entries(rows):
+            yield entries.dense(d), entries.y
+
+    def sparse_blocks(self, size: int = 1024) -> Iterator[tuple[SparseRows, Array]]:
+        """A new pass as sparse rows, which are never made dense: blocks of `size` lines, fewer rows if some are empty.
+
+        Files may have up to 2^32 features.
+        """
+        at_least("size", size, 1)
+        d = self._found().d
+        for entries in self._entries(size):
+            yield entries.sparse(d), entries.y
+
+    def _entries(self, rows: int) -> Iterator[_Entries]:
         layout = self._found()
-        rows = rows if self._live else max(rows, min(_LINES, _VALUES // layout.d + 1))
         lines = self._source.lines()
         line, found = 0, False
         while chunk := list(itertools.islice(lines, rows)):
-            block = _fast(chunk, layout)
-            X, y = _exact(chunk, layout, self.name, line) if block is None else block
+            entries = _fast(chunk, layout) or _exact(chunk, layout, self.name, line)
             if self._labels is not None:
-                y = _coded(y, self._labels, chunk, self.name, line)
+                entries = entries._replace(y=_coded(entries.y, self._labels, chunk, self.name, line))
             line += len(chunk)
-            if len(X):
+            if len(entries.y):
                 found = True
-                yield X, y
+                yield entries
         if not found:
             raise ValueError(f"{self.name} has no rows")
 
 
-def _fast(chunk: list[str], layout: _Layout) -> Block | None:
-    """Dense rows of a clean chunk; None where anything is doubtful, for `_exact` to settle."""
+def _fast(chunk: list[str], layout: _Layout) -> _Entries | None:
+    """The entries of a clean chunk; None where anything is doubtful, for `_exact` to settle."""
     text = "".join(chunk).replace("\t", " ")
     text = (re.sub(" {2,}", " ", text) if "  " in text else text).replace(" \n", "\n")
     counts = _pairs(text if text.endswith("\n") else text + "\n")
@@ -162,9 +197,7 @@ def _fast(chunk: list[str], layout: _Layout) -> Block | None:
     rising = (np.diff(index) > 0) | (np.diff(row) > 0)
     if len(index) and (index.min() < 0 or index.max() >= layout.d or not rising.all()):
         return None
-    X = np.zeros((len(chunk), layout.d))
-    X[row, index.astype(np.intp)] = value
-    return X, y
+    return _Entries(counts, index.astype(np.intp), value, y)
 
 
 def _pairs(text: str) -> np.typing.NDArray[np.intp] | None:
@@ -189,18 +222,24 @@ def _pairs(text: str) -> np.typing.NDArray[np.intp] | None:
     return pairs
 
 
-def _exact(chunk: list[str], layout: _Layout, source: str, line: int) -> Block:
-    rows, y = [], []
+def _exact(chunk: list[str], layout: _Layout, source: str, line: int) -> _Entries:
+    counts: list[int] = []
+    index: list[int] = []
+    value: list[float] = []
+    y: list[float] = []
     for number, text in enumerate(chunk, line + 1):
         tokens = text.partition("#")[0].split()
         if not tokens:
             continue
         try:
             y.append(_finite(tokens[0], "the label"))
-            rows.append(_dense(tokens[1:], layout))
+            found = _parsed(tokens[1:], layout)
         except ValueError as error:
             raise ValueError(f"{source}:{number}: {error}") from None
-    return np.array(rows).reshape(len(rows), layout.d), np.array(y)
+        counts.append(len(found))
+        index += [place for place, _ in found]
+        value += [entry for _, entry in found]
+    return _Entries(np.array(counts, np.intp), np.array(index, np.intp), np.array(value, np.float64), np.array(y))
 
 
 def _coded(y: Array, labels: Labels, chunk: list[str], source: str, line: int) -> Array:
@@ -216,8 +255,9 @@ def _coded(y: Array, labels: Labels, chunk: list[str], source: str, line: int) -
     return coded
 
 
-def _dense(tokens: list[str], layout: _Layout) -> Array:
-    x = np.zeros(layout.d)
+def _parsed(tokens: list[str], layout: _Layout) -> list[tuple[int, float]]:
+    """Places and values of one line."""
+    found = []
     last = layout.base - 1
     for token in tokens:
         key, colon, value = token.partition(":")
@@ -233,9 +273,9 @@ def _dense(tokens: list[str], layout: _Layout) -> Array:
         if index - layout.base >= layout.d:
             _refuse_falling(tokens, index)
             raise ValueError(f"has index {index}, beyond the d = {layout.d} features")
-        x[index - layout.base] = _finite(value, f"the value of feature {key}")
+        found.append((index - layout.base, _finite(value, f"the value of feature {key}")))
         last = index
-    return x
+    return found
 
 
 def _refuse_falling(tokens: list[str], index: int) -> None:

@@ -83,6 +83,10 @@ class SparseLearner(Learner):
         return self.loss == "squared"
 
     @property
+    def takes_sparse(self) -> bool:
+        return True
+
+    @property
     def weighted(self) -> bool:
         return True
 
@@ -98,13 +102,10 @@ class SparseLearner(Learner):
     def _accepted(self, X: Any) -> Any:
         return as_sparse_rows(X, self.d_ or None) if is_sparse(X) else super()._accepted(X)
 
-    def predict_rows(self, rows: SparseRows) -> Array:
-        """`predict_clean` of sparse rows."""
-        return self.predict_clean(rows)  # type: ignore[arg-type]
-
-    def run_rows(self, rows: SparseRows, Y: Array, weights: Array | None = None) -> Array:
-        """`run_clean` of sparse rows."""
-        return self.run_clean(rows, Y, weights)  # type: ignore[arg-type]
+    def rounds(self, rows: SparseRows, Y: Array | None = None, weights: Array | None = None) -> Array:
+        """Predictions (n, K) of a started learner for checked rows, and with labels learn: classes are known, weights
+        above 0, and nothing is counted by `n_seen`."""
+        return self._rounds(rows, None if Y is None else np.ascontiguousarray(Y), weights)
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for x, dense (d,) or scipy.sparse (1, d), made before y is read; then learn (x, y)."""
@@ -114,6 +115,24 @@ class SparseLearner(Learner):
             raise ValueError(f"x must be one row, got shape {x.shape}; for many rows use run")
         p = self.run(x, None if y is None else np.asarray(y)[None], None if weight == 1.0 else [weight])[0]
         return float(p) if np.ndim(p) == 0 else p
+
+    # -- classes -----------------------------------------------------------------------------------------------------
+    def for_classes(self) -> Learner:
+        """With the softmax loss, where no loss of classes was chosen."""
+        loss = "softmax" if self.loss == "squared" else self.loss
+        return type(self)(**{**self.clone().get_params(deep=False), "loss": loss})
+
+    def why_not(self, ability: str) -> str | None:
+        if ability == "probabilities" and self.loss != "softmax":
+            return f"loss={self.loss!r} gives one number a row; loss='softmax' gives probabilities of classes"
+        return super().why_not(ability)
+
+    def probabilities(self, X: Any) -> Array:
+        """(n, K) probabilities of the classes, rows summing to 1, pure."""
+        self._require("probabilities")
+        P = self.predict(X)
+        P = np.exp(P - P.max(axis=1, keepdims=True))
+        return P / P.sum(axis=1, keepdims=True)
 
     # -- rounds ------------------------------------------------------------------------------------------------------
     def _start(self, d: int, outputs: int) -> None:

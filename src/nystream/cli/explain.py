@@ -1,0 +1,120 @@
+"""`nystream explain`: what a saved model depends on, and the reasons of its predictions."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nystream.cli import options as opt
+from nystream.cli.resuming import read
+from nystream.cli.rows import Rows, open_rows
+from nystream.evaluate.result import check_form
+from nystream.explain import Importance, Reasons
+from nystream.model import Model
+
+__all__ = ["class_of", "explain"]
+
+FEW = 5
+"""Rows that are explained where nothing else is said."""
+MEASURED = 2000
+"""Rows that importance is measured on at most."""
+FORMS = (".svg", ".png", ".pdf")
+"""Of charts."""
+
+
+def explain(
+    initial: Annotated[Path, typer.Option("--initial", "-i", help="The saved model.")],
+    source: opt.MaybeSource = None,
+    importance: Annotated[
+        bool, typer.Option("--importance", help="Importance of the columns; of a file with labels, on its rows.")
+    ] = False,
+    rows: opt.Rows = None,
+    of: Annotated[
+        str | None, typer.Option(help="Explain this class, or this target of several; else the predicted class.")
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(help="With --chart: the course of predictions over this column.")
+    ] = None,
+    chart: Annotated[
+        Path | None, typer.Option(help="Draw importance, or the course of --column, to this .svg, .png or .pdf file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")] = False,
+    data: opt.Data = None,
+) -> None:
+    """Say what a saved model depends on; with a file, why it predicts the first rows of it as it does."""
+    if column is not None and chart is None:
+        raise ValueError("--column is drawn: name a file for it with --chart")
+    if chart is not None:
+        check_form(chart, FORMS)
+        importlib.import_module("nystream.plot")
+    model = read(initial)
+    found: Importance | None = None
+    if source is not None and not importance:
+        _reasons(model, open_rows(source, wanted=False, rows=rows or FEW, data=data), class_of(model, of), as_json)
+    elif source is not None:
+        found = _measured(model, open_rows(source, target=_targets(model), rows=rows or MEASURED, data=data))
+        _tell(found, None, as_json)
+    elif column is None:
+        found = model.importance()
+        _tell(found, None if importance else model.explain(), as_json)
+    if chart is not None:
+        plot = importlib.import_module("nystream.plot")
+        if column is not None:
+            figure = plot.partial_dependence(model, column, class_of(model, of))
+        else:
+            figure = plot.importance_chart(found or model.importance())
+        figure.savefig(chart)
+
+
+def class_of(model: Model, of: str | None) -> Any:
+    """The class or target that a word means."""
+    if of is None or model.task != "classification":
+        return of
+    return next((name for name in model.classes if str(name) == of), of)
+
+
+def _targets(model: Model) -> list[str] | None:
+    schema = model.schema_ or model.schema
+    return None if schema is None else schema.targets or None
+
+
+def _tell(importance: Importance, words: str | None, as_json: bool) -> None:
+    if not as_json:
+        print(f"{words}\n\n{importance}" if words else importance)
+        return
+    told: dict[str, Any] = {
+        "unit": importance.unit,
+        "present": importance.present,
+        "rows": importance.rows,
+        "coverage": importance.coverage,
+        "columns": [
+            {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in c._asdict().items()}
+            for c in importance.columns
+        ],
+    }
+    print(json.dumps({"explanation": words, **told} if words else told))
+
+
+def _measured(model: Model, found: Rows) -> Importance:
+    """Importance on rows with labels that come from elsewhere."""
+    for piece in found.blocks(MEASURED):
+        return model.importance(piece.rows, piece.labels)
+    raise ValueError(f"{found.name} has no rows")
+
+
+def _reasons(model: Model, found: Rows, of: Any, as_json: bool) -> None:
+    first = 0
+    for piece in found.blocks(64):
+        for i, reasons in enumerate(model.explain_rows(piece.rows, of)):
+            print(_line(reasons, first + i) if as_json else f"row {first + i}: {reasons}")
+        first += len(piece.rows)
+
+
+def _line(reasons: Reasons, row: int) -> str:
+    told = {"row": row, "of": reasons.of, "prediction": reasons.prediction, "base": reasons.base}
+    return json.dumps({**told, "reasons": dict(reasons)}, default=str)

@@ -1,0 +1,220 @@
+"""Importance of columns: how much larger the error is when a column's values go to other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from nystream.params import at_least, positive
+from nystream.types import Array
+
+__all__ = ["Ask", "ColumnImportance", "Columns", "Importance", "Losses", "permutation_importance"]
+
+Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
+"""Rows: an array of one length for every column, of any kind."""
+Ask: TypeAlias = Callable[[Columns], Array]
+"""Answers (n, K) for rows; pure."""
+Losses: TypeAlias = Callable[[Array, npt.NDArray[np.intp]], Array]
+"""Losses (n,) of answers (n, K) beside the labels at these places."""
+EVALUATIONS = 12_000
+"""Answers that are asked for at most, but for tables with very many columns."""
+REPEATS = 4
+"""Other rows that every value goes to, at most."""
+FEWEST = 16
+"""Rows that are used at least, where there are so many."""
+AT_ONCE = 4096
+"""Answers that are asked for in one call."""
+RESAMPLES = 400
+"""Of the bootstrap."""
+LEAST = 1e-6
+"""The present error counts as at least this part of that of a constant answer."""
+
+
+class ColumnImportance(NamedTuple):
+    """What one column is worth.
+
+    `increase` says how much larger the error gets, as a share of the present one, when the column's values go to other
+    rows: 0.5 is half as much again. It lies between `low` and `high` for rows like these with the coverage asked for.
+    `share` is its part in the sum over all columns, those below 0 counting as 0. `learnt` is the column's part in
+    the metrics that the learner's experts have learnt, weighted by what the experts count for; nan where there is none.
+    """
+
+    column: str
+    share: float
+    increase: float
+    low: float
+    high: float
+    learnt: float = float("nan")
+
+
+class Importance(dict[str, float]):
+    """Shares of the columns, by name, that sum to 1, the most important first; `columns` has the figures behind them.
+
+    Attributes
+    ----------
+    columns : list of ColumnImportance
+        In the same order.
+    unit : str
+        What the error is: "squared error", "squared error of probabilities", "error rate" or "score".
+    present : float
+        The error with every value in its place.
+    rows : int
+        Rows that it was measured on.
+    coverage : float
+        Of the intervals.
+    """
+
+    def __init__(self, columns: list[ColumnImportance], unit: str, present: float, rows: int, coverage: float) -> None:
+        super().__init__({c.column: c.share for c in columns})
+        self.columns = columns
+        self.unit, self.present, self.rows, self.coverage = unit, present, rows, coverage
+
+    def __str__(self) -> str:
+        width = max([len(c.column) for c in self.columns] + [6])
+        learnt = any(c.learnt == c.learnt for c in self.columns)
+        title = f"{'column':<{width}}  {'share':>6}  {'increase':>9}  {f'{self.coverage:.0%} interval':>20}"
+        lines = [title + ("  learnt" if learnt else "")]
+        for c in self.columns:
+            interval = f"{_percent(c.low)} to {_percent(c.high)}"
+            line = f"{c.column:<{width}}  {c.share:6.1%}  {_percent(c.increase):>9}  {interval:>20}"
+            lines.append(line + (f"  {c.learnt:6.1%}" if learnt else ""))
+        lines.append(
+            f"increase of the {self.unit} over the present one, {self.present:.4g} on {self.rows:,} rows, when the "
+            "column's values go to other rows"
+        )
+        return "\n".join(lines)
+
+
+def permutation_importance(
+    ask: Ask,
+    columns: Columns,
+    losses: Losses,
+    *,
+    unit: str,
+    constant: float,
+    learnt: Mapping[str, float] | None = None,
+    repeats: int = REPEATS,
+    coverage: float = 0.9,
+    seed: int = 0,
+) -> Importance:
+    """The importance of every column of some rows, in the order in which they came.
+
+    A column's values go to other rows, along a cycle through all of them, so that none keeps its own; the mean loss
+    after that, less the mean loss before, over the loss before, is the increase. The interval is between quantiles of
+    the increase over a bootstrap of the rows, in stretches of neighbours, longer where neighbours are more
+    alike. It tells what other rows of the same stream would say of this very function, not what another function that
+    had learnt from other rows would say.
+
+    Parameters
+    ----------
+    ask, columns, losses
+        The function, the rows, and the losses of its answers.
+    unit, constant
+        What the loss is called, and the mean loss of a constant answer.
+    learnt : mapping, optional
+        Shares of the columns in learnt metrics.
+    repeats : int
+        Cycles for each column; fewer, then fewer rows, where there are many columns.
+    coverage : float
+        Of the intervals.
+    seed : int
+    """
+    at_least("repeats", repeats, 1)
+    positive("coverage", coverage, below=1.0)
+    names = list(columns)
+    total = len(next(iter(columns.values())))
+    if total < 2:
+        raise ValueError(f"importance needs at least 2 rows whose values can change places, got {total}")
+    n = min(total, max(FEWEST, EVALUATIONS // max(1, len(names))))
+    repeats = min(repeats, max(1, EVALUATIONS // (n * max(1, len(names)))))
+    kept: Columns = {name: values[-n:] for name, values in columns.items()}
+    places = np.arange(total - n, total)
+    rng = np.random.default_rng(seed)
+    base = losses(ask(kept), places)
+    donors = [_cycle(n, rng) for _ in range(repeats)]
+    gains, given = np.empty((2, n, len(names)))
+    moves = [(j, donor) for j in range(len(names)) for donor in donors]
+    found: list[Array] = []
+    several = max(1, AT_ONCE // n)
+    for i in range(0, len(moves), several):
+        part = moves[i : i + several]
+        rows = {
+            name: np.concatenate([kept[name][donor] if j == k else kept[name] for k, donor in part])
+            for j, name in enumerate(names)
+        }
+        found += np.split(losses(ask(rows), np.tile(places, len(part))), len(part))
+    for j in range(len(names)):
+        after = found[j * repeats : (j + 1) * repeats]
+        gains[:, j] = np.mean(after, axis=0) - base
+        given[:, j] = _by_donor(np.array(after) - base, donors)
+    least = max(LEAST * constant, np.finfo(float).tiny)
+    increase = gains.mean(axis=0) / max(float(base.mean()), least)
+    low, high = _interval(gains + given - gains.mean(axis=0), base, least, coverage, rng)
+    above = np.maximum(increase, 0.0)
+    shares = above / above.sum() if above.sum() > 0 else np.full(len(names), 1 / len(names))
+    told = learnt or {}
+    order = np.argsort(-increase, kind="stable")
+    listed = [
+        ColumnImportance(
+            names[j],
+            float(shares[j]),
+            float(increase[j]),
+            float(min(low[j], increase[j])),
+            float(max(high[j], increase[j])),
+            float(told.get(names[j], np.nan)),
+        )
+        for j in order.tolist()
+    ]
+    return Importance(listed, unit, float(base.mean()), n, coverage)
+
+
+def _cycle(n: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Where each row gets its value from: a random cycle through all rows."""
+    order = rng.permutation(n)
+    donor = np.empty(n, dtype=np.intp)
+    donor[order] = np.roll(order, 1)
+    return donor
+
+
+def _by_donor(gains: Array, donors: list[npt.NDArray[np.intp]]) -> Array:
+    """What rows gained, (repeats, n), as the mean of each row that gave its value away."""
+    given = np.empty_like(gains)
+    for row, gain, donor in zip(given, gains, donors, strict=True):
+        row[donor] = gain
+    return given.mean(axis=0)
+
+
+def _interval(
+    gains: Array, base: Array, least: float, coverage: float, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Quantiles of the increase over a circular bootstrap of stretches of rows.
+
+    A row counts twice: the loss at it, and the losses where its value went. So `gains` are the sums of both, less their
+    mean, whose variance is that of the mean over pairs of rows.
+    """
+    n = len(base)
+    length = _stretch(gains)
+    starts = rng.integers(n, size=(RESAMPLES, -(-n // length)))
+    rows = ((starts[:, :, None] + np.arange(length)) % n).reshape(RESAMPLES, -1)[:, :n]
+    counts = np.zeros((RESAMPLES, n))
+    np.add.at(counts, (np.arange(RESAMPLES)[:, None], rows), 1.0)
+    ratios = (counts @ gains) / np.maximum(counts @ base, n * least)[:, None]
+    low, high = np.quantile(ratios, [(1 - coverage) / 2, (1 + coverage) / 2], axis=0)
+    return low, high
+
+
+def _stretch(gains: Array) -> int:
+    """Rows of a stretch: the rule of Politis and White (2004) for an autoregression as strong as the gains show."""
+    n = len(gains)
+    gone = gains - gains.mean(axis=0)
+    own = np.maximum((gone**2).sum(axis=0), np.finfo(float).tiny)
+    memory = float(np.clip(((gone[1:] * gone[:-1]).sum(axis=0) / own).max(), 0.0, 0.97))
+    length = n ** (1 / 3) * max(1.0, (np.sqrt(6.0) * memory / (1 - memory**2)) ** (2 / 3))
+    return max(1, min(round(length), n // 4))
+
+
+def _percent(value: float) -> str:
+    return f"{value:+.1%}" if abs(value) < 10 else f"{value:+,.0%}"

@@ -1,0 +1,94 @@
+"""Learners whose rows may be tables of typed columns or sparse rows, beside matrices of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from nystream.encoding import Columns, as_columns, is_table, one_row
+from nystream.inputs import as_block, as_row
+from nystream.learners.base import Learner
+from nystream.sparse_rows import SparseRows, as_sparse_rows, is_sparse
+from nystream.types import Array
+
+__all__ = ["Opening", "TabularLearner"]
+
+Opening: TypeAlias = dict[str, str] | Literal["sparse"] | None
+"""What the first rows are: columns of these kinds, sparse rows, or (None) rows of numbers."""
+
+
+class TabularLearner(Learner):
+    """Rows are a matrix, a mapping of names to arrays (a dict, a frame), typed `Columns`, or any matrix of
+    `scipy.sparse`; one row is a dict of names to values, numbers (d,), or sparse (1, d).
+
+    What the first rows were decides what later ones have to be; columns of a table are found by name.
+    """
+
+    _first: Opening = None  # of the block that is being learnt
+
+    @property
+    def takes_tables(self) -> bool:
+        return True
+
+    @property
+    def takes_sparse(self) -> bool:
+        return True
+
+    @property
+    def opening(self) -> Opening:
+        """What rows have to be, as far as that is decided."""
+        raise NotImplementedError
+
+    def reserve_for(self, rows: Any, outputs: int) -> None:
+        """`reserve` for rows such as these."""
+        self._first = opening_of(rows)
+        self.reserve(rows.shape[1], outputs)
+
+    def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
+        """The prediction for one row (a dict of names to values, numbers, or sparse) made before y is read; then
+        learn it."""
+        if isinstance(x, Mapping):
+            x = one_row(x)
+        elif is_sparse(x):
+            if x.shape[0] != 1:
+                raise ValueError(f"x must be one row, got shape {x.shape}; for many rows use run")
+        elif not isinstance(x, Columns):
+            if self.opening is None:
+                return super().step(x, y, weight)
+            x = as_row(x, self.d_ or None, missing=True)[None]
+        p = self.run(x, None if y is None else np.asarray(y)[None], None if weight == 1.0 else [weight])[0]
+        return float(p) if np.ndim(p) == 0 else p
+
+    def run_clean(self, X: Any, Y: Array, weights: Array | None = None) -> Array:
+        self._first = opening_of(X)
+        return super().run_clean(X, Y, weights)
+
+    def _accepted(self, X: Any) -> Any:
+        opening = self.opening
+        if is_sparse(X):
+            return self._accepted_sparse(X, opening)
+        if is_table(X):
+            if self.d_ and not isinstance(opening, dict):
+                what = "sparse rows" if opening == "sparse" else f"rows of {self.d_} numbers without names"
+                raise ValueError(f"X has named columns, but the learner was started with {what}")
+            return as_columns(X, opening if isinstance(opening, dict) else None)
+        if isinstance(opening, dict):
+            X = as_block(X, len(opening), missing=True)
+            return Columns(dict(zip(opening, X.T, strict=True)), opening)
+        if opening == "sparse":
+            return SparseRows.of_dense(as_block(X, self.d_))
+        return as_block(X, self.d_ or None, missing=self.missing)
+
+    def _accepted_sparse(self, X: Any, opening: Opening) -> Any:
+        if isinstance(opening, dict):
+            raise ValueError("X is sparse, but the learner was started with named columns")
+        if self.d_ and opening is None:
+            return as_block(X.toarray(), self.d_, missing=self.missing)
+        return as_sparse_rows(X, self.d_ or None)
+
+
+def opening_of(X: Any) -> Opening:
+    """What rows are."""
+    return X.kinds if isinstance(X, Columns) else "sparse" if isinstance(X, SparseRows) else None

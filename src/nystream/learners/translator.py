@@ -1,0 +1,232 @@
+"""Rows of tables, or sparse rows, as numbers for a learner of dense rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nystream.encoding import Encoder, Encoding
+from nystream.learners.token_experts import TokenExperts
+from nystream.params import Params, at_least
+from nystream.sparse_rows import SparseRows
+from nystream.types import Array
+
+__all__ = ["Translated", "Translator"]
+
+COLUMNS = ("filter", "descent")
+"""Sparse experts whose answers are dense columns: the last ones. All but the last are told apart from the columns."""
+MOST_CLASSES = 9
+"""Classes, the first ones, whose scores are dense columns."""
+SURE = 10.0
+"""Scores of classes beyond count as this."""
+TITLES = {"descent": "linear in levels, words and bins", "filter": "linear in those and pairs of levels, filtered"}
+SPARSE_TITLES = {"descent": "linear in the sparse columns", "filter": "linear in the sparse columns, filtered"}
+"""For people: what the experts are, on tables and on sparse rows."""
+
+
+class Translated(NamedTuple):
+    """What rows became."""
+
+    dense: Array
+    """(n, D)"""
+    said: Array
+    """(n, E, C) answers of the sparse experts: labels, or scores of classes (C = 1 for two: that of class 1)."""
+
+
+class Translator(Params):
+    """Typed columns, or sparse rows, become dense numbers and answers of linear models of sparse rows.
+
+    Dense are the numbers of the encoder (`nystream.encoding.Encoder`; sparse rows have none) and what the pool of
+    descents and the filter say (`TokenExperts`); apart from them come the answers of the descent at each rate and of
+    the filter, for whoever combines experts. Every row is translated before its label is learnt.
+
+    Parameters
+    ----------
+    classes : bool
+        Whether labels are numbers of classes.
+    experts : bool, default True
+        Whether there are sparse experts at all.
+    encoder : Encoder, optional
+        The pattern of the encoder, with other sizes than the default ones.
+    max_bytes : int, default 2^25
+        Of the tables of the experts.
+    """
+
+    encoder_: Encoder | None
+    """None where rows are sparse."""
+    experts_: TokenExperts | None
+    outputs_: int
+    layout_: list[str]
+    """The dense columns by name: those that came later are last."""
+
+    def __init__(
+        self, classes: bool, *, experts: bool = True, encoder: Encoder | None = None, max_bytes: int = 2**25
+    ) -> None:
+        self.classes = classes
+        self.experts = experts
+        self.encoder = encoder
+        self.max_bytes = at_least("max_bytes", max_bytes, 1)
+
+    def start(self, kinds: Mapping[str, str] | None, outputs: int) -> None:
+        """Columns by name with their kinds, or None for sparse rows; so many targets (0: none) or classes."""
+        self.encoder_ = self.experts_ = None
+        if kinds is not None:
+            self.encoder_ = Encoder() if self.encoder is None else self.encoder.clone()
+            self.encoder_.start(kinds, outputs, classes=self.classes)
+        if self.experts:
+            self.experts_ = TokenExperts(self.classes, self.max_bytes)
+            self.experts_.start(outputs)
+        self.outputs_ = outputs
+        self.layout_ = self._named(outputs)
+        self._lay_out()
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are sparse, and not columns of a table."""
+        return self.encoder_ is None
+
+    @property
+    def width(self) -> int:
+        """Dense columns."""
+        return len(self.layout_)
+
+    @property
+    def owners(self) -> list[str]:
+        """The table's column that each dense column comes from; "" of what comes from all."""
+        dense = [] if self.encoder_ is None else self.encoder_.dense_names()
+        parts = {f"{name}: {part}": name for name, part in dense}
+        return [parts.get(name, "") for name in self.layout_]
+
+    @property
+    def titles(self) -> list[str]:
+        """For people: whose answers `said` are."""
+        if self.experts_ is None:
+            return []
+        words = SPARSE_TITLES if self.sparse else TITLES
+        return [
+            words["filter"] if name == "filter" else name.replace("descent", words["descent"])
+            for name in self.experts_.names[:-1]
+        ]
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+    def predict(self, rows: Any) -> Translated:
+        """What the rows are now. Pure."""
+        if self.encoder_ is None:
+            assert self.experts_ is not None
+            return self._translated(None, self.experts_.predict(rows, rows), len(rows))
+        encoded = self.encoder_.encode(rows)
+        said = None if self.experts_ is None else self.experts_.predict(encoded.plain, encoded.tokens)
+        return self._translated(encoded, said, len(rows))
+
+    def run(self, rows: Any, Y: Array, weights: Array | None = None) -> Translated:
+        """The same, each row before its label in Y (n, K) or (n, 1) is learnt. Classes are known, weights above 0."""
+        if self.encoder_ is None:
+            assert self.experts_ is not None
+            return self._translated(None, self.experts_.run(rows, rows, Y, weights), len(rows))
+        encoded = self.encoder_.run(rows, Y, weights)
+        said = None if self.experts_ is None else self.experts_.run(encoded.plain, encoded.tokens, Y, weights)
+        return self._translated(encoded, said, len(rows))
+
+    def check(self, rows: Any) -> None:
+        """Refuse values that nobody can learn from, before anything changes."""
+        if isinstance(rows, SparseRows) and self.experts_ is not None:
+            self.experts_.check(rows)
+
+    def extreme(self, rows: Any, largest: float) -> Array:
+        """(n, D) the rows now, with every column that comes from labels as large as it can become while labels of at
+        most this size are learnt: what a learner that refuses large rows is to be shown before anything is learnt."""
+        X = self.predict(rows).dense
+        if self.classes:
+            bound = SURE
+        else:
+            known = 0.0 if self.experts_ is None else float(np.abs(self.experts_.descent_.moments_[:, 3:]).max())
+            bound = 2.0 * max(largest, known)  # experts stay within the range of the labels and half of it around
+        told = [j for j, name in enumerate(self.layout_) if name in self._from_labels()]
+        X[:, told] = np.copysign(np.maximum(np.abs(X[:, told]), bound), X[:, told])
+        return X
+
+    def _from_labels(self) -> set[str]:
+        """Names of the dense columns that labels move."""
+        names = self._expert_columns(self.outputs_)
+        if self.encoder_ is not None:
+            dense = self.encoder_.dense_names()
+            names += [f"{dense[j][0]}: {dense[j][1]}" for j in self.encoder_.means_.ravel().tolist()]
+        return set(names)
+
+    # -- more classes, more columns ----------------------------------------------------------------------------------
+    def width_of(self, outputs: int) -> int:
+        """What `width` would be with so many targets or classes."""
+        new = len(set(self._expert_columns(outputs)) - set(self.layout_))
+        return (
+            self.width + new + (0 if self.encoder_ is None else self.encoder_.width_of(outputs) - self.encoder_.width)
+        )
+
+    def grow(self, outputs: int, *, columns: bool = True) -> None:
+        """Classes that appear late, exactly as if they had been known; without `columns` no dense ones are added."""
+        known = set(self._named(self.outputs_)) | set(self.layout_)
+        if columns and self.encoder_ is not None:
+            self.encoder_.grow(outputs)
+        if self.experts_ is not None:
+            self.experts_.grow(outputs)
+        self.outputs_ = outputs
+        self._add_columns(known, columns)
+
+    def widen(self, kinds: Mapping[str, str], *, columns: bool = True) -> None:
+        """More columns of the table, missing so far; without `columns` the sparse experts alone hear them."""
+        assert self.encoder_ is not None
+        known = set(self._named(self.outputs_))
+        self.encoder_.widen(kinds)
+        self._add_columns(known, columns)
+
+    def _add_columns(self, known: set[str], wanted: bool) -> None:
+        if wanted:
+            self.layout_ = self.layout_ + [name for name in self._named(self.outputs_) if name not in known]
+        self._lay_out()
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in (self.encoder_, self.experts_) if part is not None)
+
+    # -- inner -------------------------------------------------------------------------------------------------------
+    def _translated(self, encoded: Encoding | None, scores: Array | None, n: int) -> Translated:
+        if scores is None or self.experts_ is None:
+            assert encoded is not None
+            return Translated(self._ordered(encoded.dense), np.empty((n, 0, 1)))
+        if self.classes:
+            scores = np.minimum(np.maximum(scores, -SURE), SURE)
+        said = scores[:, :-1]
+        answers = scores[:, -len(COLUMNS) :, self._shown(self.outputs_)].reshape(n, -1)
+        dense = np.ascontiguousarray(answers) if encoded is None else np.concatenate([encoded.dense, answers], axis=1)
+        return Translated(self._ordered(dense), said[..., 1:] if self.classes and self.outputs_ == 2 else said)
+
+    def _ordered(self, X: Array) -> Array:
+        return X if self._order is None else np.ascontiguousarray(X[:, self._order])
+
+    def _shown(self, outputs: int) -> slice:
+        """Outputs of an expert that are dense columns."""
+        if not self.classes:
+            return slice(0, outputs)
+        return slice(1, 2) if outputs == 2 else slice(0, min(outputs, MOST_CLASSES))
+
+    def _expert_columns(self, outputs: int) -> list[str]:
+        if self.experts_ is None:
+            return []
+        return [f"{expert}, output {k}" for expert in COLUMNS for k in range(outputs)[self._shown(outputs)]]
+
+    def _named(self, outputs: int) -> list[str]:
+        """Names of the encoder's columns, and of the experts' for so many outputs."""
+        dense = [] if self.encoder_ is None else self.encoder_.dense_names()
+        return [f"{name}: {part}" for name, part in dense] + self._expert_columns(outputs)
+
+    def _lay_out(self) -> None:
+        """Where the columns of `layout_` are among all of them now."""
+        names = self._named(self.outputs_)
+        place = {name: i for i, name in enumerate(names)}
+        self._order = None if names == self.layout_ else [place[name] for name in self.layout_]
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if "layout_" in state:
+            self._lay_out()

@@ -1,0 +1,145 @@
+"""What predictions depend on: importance of columns with intervals, and the course of one column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.ticker import FuncFormatter
+
+from nystream.explain import Importance
+from nystream.model import Model
+from nystream.plot.style import INK, PALETTE, SMALL, Figure, blank, frame, titled
+
+__all__ = ["importance_chart", "partial_dependence"]
+
+MOST = 25
+"""Columns that are drawn."""
+ROW = 0.27
+"""Inches of height for each of them."""
+LETTERS = 40
+"""Of a name beside a bar."""
+LINES = 40
+"""Rows whose own course is drawn beside the mean."""
+
+
+def importance_chart(
+    importance: Importance, *, title: str | None = None, size: tuple[float, float] | None = None
+) -> Figure:
+    """Draw how much larger the error gets without each column: bars, and lines for the intervals.
+
+    Parameters
+    ----------
+    importance : Importance
+        What `Model.importance()` gave.
+    title : str, optional
+        Above the plot.
+    size : (width, height), optional
+        In inches; by default as high as the columns need.
+
+    Examples
+    --------
+    >>> import nystream
+    >>> X, y = nystream.streams.friedman(300, seed=0)
+    >>> model = nystream.Model()
+    >>> p = model.run(X, y)
+    >>> figure = nystream.plot.importance_chart(model.importance())
+    """
+    shown = importance.columns[:MOST]
+    figure = blank(*(size or (7.2, 1.1 + ROW * max(4, len(shown)))))
+    axes = figure.add_subplot()
+    frame(axes, f"increase of the {importance.unit}, as a share of the present one", "")
+    places = np.arange(len(shown))[::-1]
+    values = np.array([c.increase for c in shown])
+    axes.barh(places, values, height=0.62, color=PALETTE[0], linewidth=0)
+    for place, column in zip(places.tolist(), shown, strict=True):
+        axes.plot([column.low, column.high], [place, place], color=INK, linewidth=1.2, solid_capstyle="butt")
+    axes.axvline(0.0, color="#999999", linewidth=0.8)
+    axes.set_yticks(places, [_short(c.column) for c in shown])
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(-0.7, len(shown) - 0.3)
+    axes.margins(x=0.04)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0%}"))
+    left = len(importance.columns) - len(shown)
+    note = f"{importance.coverage:.0%} intervals; {importance.rows:,} rows" + (
+        f"; {left:,} columns more" if left else ""
+    )
+    axes.annotate(
+        note,
+        (1, 0.02),
+        xycoords="axes fraction",
+        xytext=(-4, 2),
+        textcoords="offset points",
+        ha="right",
+        fontsize=SMALL,
+        color="#999999",
+    )
+    titled(axes, title)
+    figure.set_layout_engine("tight")
+    return figure
+
+
+def partial_dependence(
+    model: Model,
+    column: str,
+    of: Any = None,
+    *,
+    title: str | None = None,
+    size: tuple[float, float] = (7.2, 4.2),
+) -> Figure:
+    """Draw the mean prediction over a model's last rows for every value of one column, and some of those rows alone.
+
+    Of classes it is the probability of `of`, by default the last class; see `Model.partial_dependence`.
+
+    Parameters
+    ----------
+    model : Model
+    column : str
+    of : class, or target of several, optional
+    title : str, optional
+        Above the plot.
+    size : (width, height)
+        In inches.
+
+    Examples
+    --------
+    >>> import nystream
+    >>> X, y = nystream.streams.friedman(300, seed=0)
+    >>> model = nystream.Model()
+    >>> p = model.run(X, y)
+    >>> figure = nystream.plot.partial_dependence(model, "3")
+    """
+    values, mean, each = model.partial_dependence(column, of)
+    figure = blank(*size)
+    axes = figure.add_subplot()
+    what = model.classes[-1] if of is None and model.classes else of
+    answer = "prediction" if what is None else f"probability of {what}" if model.classes else f"prediction of {what}"
+    frame(axes, column, answer if not model.classes or model.inner.can("probabilities") else f"score of {what}")
+    some = np.linspace(0, len(each) - 1, min(LINES, len(each))).round().astype(np.intp)
+    if values.dtype == object:
+        order = np.argsort(-mean, kind="stable")
+        places = np.arange(len(values))[::-1]
+        axes.plot(each[some][:, order].T, places, "o", color="#BBBBBB", markersize=2.0, alpha=0.5)
+        axes.plot(mean[order], places, "o", color=PALETTE[0], markersize=6)
+        axes.set_yticks(places, [_short("missing" if v is None else str(v)) for v in values[order]])
+        axes.xaxis.label.set_text(axes.get_ylabel())
+        axes.yaxis.label.set_text(column)
+        axes.set_ylim(-0.7, len(values) - 0.3)
+    else:
+        x = values if values.dtype.kind == "M" else values.astype(np.float64)
+        axes.plot(x, each[some].T, color="#BBBBBB", linewidth=0.6, alpha=0.5)
+        axes.plot(x, mean, color=PALETTE[0], linewidth=2.2)
+        if values.dtype.kind == "M":
+            locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+            axes.xaxis.set_major_locator(locator)
+            axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+            axes.set_xlabel(column)  # dates had taken its place
+    titled(axes, title)
+    figure.set_layout_engine("tight")
+    return figure
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LETTERS else name[: LETTERS - 1] + "…"

@@ -316,6 +316,9 @@ PLACES = {"learners": learners_table, "families": families_table, "streams": str
 
 def read(app: Any, docname: str, source: list[str]) -> None:
     folder, _, name = docname.rpartition("/")
+    if folder == "algorithms" or docname == "which_learner":
+        for path in (DOCS / "learners.json", PACKAGE / "choosing.py", PACKAGE / "catalogue.py"):
+            app.env.note_dependency(str(path))
     if folder == "algorithms" and name in CATALOGUE:
         source[0] = page(CATALOGUE[name], source[0])
     for place, made in PLACES.items():

@@ -16,6 +16,12 @@ def read(app: Any, docname: str, source: list[str]) -> None:
         source[0] = source[0].replace(mark, "\n".join(["```{toctree}", ":maxdepth: 1", "", *pages, "```"]))
 
 
+def outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """The list of guides is read in every build: a page may have come."""
+    return ["guides/index"]
+
+
 def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", read)
+    app.connect("env-get-outdated", outdated)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -87,13 +87,14 @@ def _by_place(shares: Array | None) -> dict[str, float] | None:
 
 
 def metric_shares(model: Auto) -> Array | None:
-    """(d,) shares of the columns in the learnt metrics, weighted by the experts that look through them; or None.
+    """Shares of the columns in the learnt metrics, weighted by the experts that look through them; or None.
 
-    A column's part in a metric T is what distances gain from its own differences, the diagonal of T'T.
+    The columns are those that the experts see: of a table, its translation. A column's part in a metric T is what distances gain from its own differences, the diagonal of T'T.
     """
     if not model.d_:
         return None
-    bank, total = model.bank_, np.zeros(model.d_)
+    bank = model.bank_
+    total: Array | None = None
     sizes = np.abs(model.stack_.weights()).mean(axis=1)
     for name, size in zip(bank.names, sizes.tolist(), strict=False):
         view = bank.views_.get(bank.seen_in_.get(name, ""))
@@ -103,8 +104,9 @@ def metric_shares(model: Auto) -> Array | None:
         own = T**2 if T.ndim == 1 else (T**2).sum(axis=0)
         holes, columns = own[: len(bank.holes_)], own[len(bank.holes_) :].copy()
         columns[bank.holes_] += holes
-        total += size * columns / columns.sum()
-    return total / total.sum() if total.sum() > 0 else None
+        share = size * columns / columns.sum()
+        total = share if total is None else total + share
+    return total / total.sum() if total is not None and total.sum() > 0 else None
 
 
 def recent_share(model: Auto) -> float:

@@ -76,26 +76,30 @@ def _declared(config: dict[str, Any]) -> Schema | None:
     return Schema(config["columns"], config.get("target"), config.get("task"), config.get("classes"))
 
 
-def _learner(config: dict[str, Any], task: str | None) -> Learner | None:
+def _learner(config: dict[str, Any], task: str | None, schema: Schema | None = None) -> Learner | None:
+    """The learner of a configuration; of numbers alone unless the schema has other columns."""
     if config.get("learner") is None:
         return None
     standardize = config.get("standardize", True) is not False
     if task == "novelty":
         return catalogue.build(config["learner"], None, config.get("settings"))
-    return catalogue.build(config["learner"], task, config.get("settings"), standardize=standardize)
+    kinds = ("number",) if schema is None else schema.kinds
+    return catalogue.build(config["learner"], task, config.get("settings"), standardize=standardize, kinds=kinds)
 
 
 def made(config: dict[str, Any]) -> Model:
     """An untrained model of a configuration that declares columns and task, or a Refusal."""
     check(config, len(config["columns"]))
-    return Model(_learner(config, config["task"]), _declared(config))
+    schema = _declared(config)
+    return Model(_learner(config, config["task"], schema), schema)
 
 
 def declared(config: dict[str, Any]) -> tuple[Model, Form] | tuple[None, None]:
     """The untrained model and its form where a configuration says all about rows; else the first rows will tell."""
     if config.get("columns") is None:
         return None, None
-    model = Model(_learner(config, config.get("task")), _declared(config))
+    schema = _declared(config)
+    model = Model(_learner(config, config.get("task"), schema), schema)
     if model.task is None or (model.task == "classification" and not model.classes):
         return None, None  # whether classes are names or numbers the first label says
     targets = config.get("target")
@@ -132,7 +136,7 @@ def told(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form]:
             task = "classification" if len(parts_of or ()) == 1 and is_name(label) else "regression"
         schema = declared.described(task=task)
         outputs = len(parts_of) if parts_of is not None else max(1, len(schema.targets))
-        model = Model(_learner(config, task), schema)
+        model = Model(_learner(config, task, schema), schema)
         form = form_of(model, 1 if task != "regression" else outputs, label)
         trial = model.clone()  # whatever a learner refuses at its first row, it refuses now
         batch = form.batch(table, labels, None, lambda names: None).part(slice(0, PIECE))

@@ -26,7 +26,7 @@ def quick_or_not(path):
     return path if path.name[:2] in QUICK else pytest.param(path, marks=pytest.mark.exhaustive)
 
 
-@pytest.mark.parametrize("path", map(quick_or_not, EXAMPLES), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [quick_or_not(path) for path in EXAMPLES], ids=lambda path: path.stem)
 def test_the_example_runs(path, tmp_path):
     for needed in filter(None, (NEEDS.get(path.name[:2]), "matplotlib")):
         pytest.importorskip(needed, reason=f"{needed} is not installed")

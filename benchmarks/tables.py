@@ -50,15 +50,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, help="the first rows of each table alone")
     parser.add_argument("--table", nargs="*", help="these tables alone")
-    parser.add_argument("--only", nargs="*", help="contestants whose names contain one of these")
+    parser.add_argument("--only", nargs="*", help="contestants with these names, or whose names contain one")
     parser.add_argument("--out", type=Path, help="results as JSON")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    every = {
-        name: work
-        for name, work in contestants().items()
-        if not asked.only or any(word.lower() in name.lower() for word in asked.only)
-    }
+    every = contestants()
+    if asked.only:
+        whole = [word for word in asked.only if word in every]
+        parts = [word.lower() for word in asked.only if word not in every]
+        every = {n: work for n, work in every.items() if n in whole or any(part in n.lower() for part in parts)}
     results: dict[str, Any] = {}
     for name in asked.table or names():
         table = read(name, asked.rows)

@@ -89,7 +89,8 @@ def _by_place(shares: Array | None) -> dict[str, float] | None:
 def metric_shares(model: Auto) -> Array | None:
     """Shares of the columns in the learnt metrics, weighted by the experts that look through them; or None.
 
-    The columns are those that the experts see: of a table, its translation. A column's part in a metric T is what distances gain from its own differences, the diagonal of T'T.
+    The columns are those that the experts see: of a table, its translation. A column's part in a metric T is what
+    distances gain from its own differences, the diagonal of T'T.
     """
     if not model.d_:
         return None

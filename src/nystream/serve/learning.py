@@ -129,11 +129,7 @@ def told(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form]:
         label = None if parts_of is None else first_label(parts_of[0])
         task = declared.task
         if task is None:
-            task = Model(_learner(config, None), declared).task
-        if task is None and label is None:
-            raise ValueError("no row has a label, and neither the model's task nor its target was declared")
-        if task is None:
-            task = "classification" if len(parts_of or ()) == 1 and is_name(label) else "regression"
+            task = _task_of(config, declared, parts_of, label)
         schema = declared.described(task=task)
         outputs = len(parts_of) if parts_of is not None else max(1, len(schema.targets))
         model = Model(_learner(config, task, schema), schema)
@@ -144,6 +140,21 @@ def told(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form]:
     except (ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
         raise Refusal(422, one_line(error)) from None
     return model, form
+
+
+def _task_of(config: dict[str, Any], schema: Schema, parts: list[Any] | None, label: Any) -> str:
+    """What the first label says: names are classes, and so are numbers to a learner of classes alone."""
+    if Model(_learner(config, None), schema).task == "novelty":
+        return "novelty"
+    if label is None or parts is None:
+        raise ValueError("no row has a label, and neither the model's task nor its target was declared")
+    if len(parts) == 1 and is_name(label):
+        return "classification"
+    try:
+        _learner(config, "regression")
+    except ValueError:
+        return "classification"
+    return "regression"
 
 
 def form_of(model: Model, outputs: int = 1, label: Any = None) -> Form:

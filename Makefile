@@ -7,11 +7,14 @@ BUILD_TOOLS := meson-python meson ninja Cython 'numpy>=2.0' 'scipy>=1.13'
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
+# What building the site makes.
+SITE := out/docs docs/gallery docs/_generated docs/sg_execution_times.rst $(wildcard docs/api/nystream*.rst)
+
 # What computes, and what holds it to its definitions: worth running as on every kind of processor.
 NUMERICAL := $(addprefix tests/,core scaling kernels losses dictionary features solvers learners test_laws.py \
   test_hard_streams.py test_oracle_cases.py)
 
-.PHONY: demo test test-all test-numerical check lint bench install clean
+.PHONY: demo docs test test-all test-numerical check lint bench install clean
 
 install: $(VENV)/installed
 
@@ -57,8 +60,20 @@ lint: install
 
 check: lint test
 
+# The site: every block of code and every example is run, warnings are errors. Pages and examples that have not changed are
+# not run again, until the package has.
+docs: export OPENBLAS_NUM_THREADS ?= 1
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx -b html -W --keep-going -d out/docs/trees docs out/docs/html
+	@echo "out/docs/html/index.html"
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --no-build-isolation -Cbuild-dir=build '.[docs]'
+	rm -rf $(SITE)
+	touch $@
+
 bench: install
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(SITE) $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

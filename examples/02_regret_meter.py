@@ -1,5 +1,11 @@
-"""The guarantee meter: how far from the best model in hindsight, while the stream runs."""
+"""
+The guarantee meter
+===================
 
+How far from the best model in hindsight, while the stream runs.
+"""
+
+import matplotlib.pyplot as plt
 import numpy as np
 
 import nystream
@@ -18,13 +24,17 @@ for start in range(0, 2000, 400):
     )
     assert model.regret() <= model.regret_bound()
 
+# %%
 # The bound holds for every stream, also one that is chosen against the learner while it plays.
+
 opponent = nystream.KernelAWV(nystream.Gaussian(1.0), lam=1.0)
 played = nystream.streams.greedy_adversary(opponent, 30, d=2, seed=0)
 print(f"\nagainst an adversary: regret {opponent.regret():.3f}, bound {opponent.regret_bound():.3f}")
 assert opponent.regret() <= opponent.regret_bound()
 
+# %%
 # Where was little seen? Leverage is large there, and the predictive deviation grows.
+
 points = np.array([[0.0], [0.9], [1.5]])
 print("\n    x  prediction  deviation  leverage")
 for x, p, std, leverage in zip(
@@ -35,3 +45,12 @@ for x, p, std, leverage in zip(
 fresh, labels = nystream.streams.sine(5000, periods=3, noise=0.2, seed=1)
 inside = np.abs(model.predict(fresh) - labels) < 2 * model.std(fresh)
 print(f"\nlabels of a new stream within two deviations: {inside.mean():.1%}")
+
+grid = np.linspace(-1.6, 1.6, 300)[:, None]
+middle, width = model.predict(grid), 2 * model.std(grid)
+fig, axes = plt.subplots(figsize=(7, 3))
+axes.plot(fresh[:400], labels[:400], ".", ms=2, color="gray")
+axes.fill_between(grid[:, 0], middle - width, middle + width, alpha=0.25, lw=0, color="#0b7285")
+axes.plot(grid, middle, color="#0b7285")
+axes.set_ylim(-3, 3)
+plt.show()

@@ -1,31 +1,45 @@
-"""river: dictionaries in, one row at a time; features come and go; frames; pipelines."""
+"""
+In river
+========
+
+Dictionaries in, one row at a time; features come and go; frames; pipelines.
+"""
 
 import math
 
+import matplotlib.pyplot as plt
 import pandas as pd
 from river import compose, datasets, evaluate, metrics, preprocessing
 
 import nystream
 from nystream.river import KernelClassifier, KernelRegressor
 
+# %%
 # Nothing to choose: the default learner finds scales, kernels and how fast to forget by itself.
+
 score = evaluate.progressive_val_score(datasets.TrumpApproval().take(500), KernelRegressor(), metrics.MAE())
 print("approval rates, default learner:", score)
 
+# %%
 # Any learner, after any of river's preprocessing.
+
 kernel = nystream.Gaussian(2.0)
 model = preprocessing.StandardScaler() | KernelClassifier(nystream.FOGD(kernel, loss="logistic", seed=0))
 print("phishing, FOGD:", evaluate.progressive_val_score(datasets.Phishing().take(500), model, metrics.ROCAUC()))
 
+# %%
 # Words and other categories become numbers first, as for every model of numbers.
+
 encoded = compose.SelectType(str) | preprocessing.OneHotEncoder()
 shop = (encoded + compose.SelectType(float)) | KernelRegressor(nystream.KernelRidge(nystream.Gaussian(1.0), lam=0.1))
 for day in range(60):
     shop.learn_one({"weekday": "sun" if day % 7 == 0 else "work", "rain": float(day % 3)}, 5.0 if day % 7 == 0 else 1.0)
 print("sales on a Sunday:", round(shop.predict_one({"weekday": "sun", "rain": 1.0}), 2))
 
+# %%
 # A sensor that is installed later is a feature that appears later; one that fails is a feature that is missing, which
 # the default learner takes for a missing value, and this one for 0.
+
 model = KernelRegressor(nystream.PKRR(nystream.Fourier(nystream.Gaussian(1.0), 200, seed=0), lam=0.01))
 for t in range(400):
     row = {"hour": math.sin(t / 10)}
@@ -35,8 +49,19 @@ for t in range(400):
 print("with both:", round(model.predict_one({"humidity": 0.5, "hour": 0.5}), 2), "(is 0.75)")
 print("humidity missing:", round(model.predict_one({"hour": 0.5}), 2), "(is 0.25)")
 
+# %%
 # Whole frames at once are the same rows, only faster.
+
 frame = pd.DataFrame({"hour": [0.1, 0.2], "humidity": [0.3, 0.4]})
 twin = model.clone()
 twin.learn_many(frame, pd.Series([0.31, 0.44]))
 print("frame:", twin.predict_many(frame).round(2).tolist())
+
+hours = [h / 50 for h in range(-50, 51)]
+fig, axes = plt.subplots(figsize=(6, 2.6))
+for humidity in (0.0, 0.5):
+    guesses = [model.predict_one({"hour": h, "humidity": humidity}) for h in hours]
+    axes.plot(hours, guesses, label=f"humidity {humidity}")
+axes.set(xlabel="hour", ylabel="predicted")
+axes.legend(frameon=False)
+plt.show()

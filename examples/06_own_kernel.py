@@ -1,5 +1,11 @@
-"""A kernel of one's own: one method, then algebra, features, files."""
+"""
+A kernel of one's own
+=====================
 
+One method, then algebra, features, files.
+"""
+
+import matplotlib.pyplot as plt
 import numpy as np
 
 import nystream
@@ -16,7 +22,9 @@ class Tanimoto(nystream.Kernel):
         return np.ones(len(X))
 
 
+# %%
 # Molecules of 64 bits. Their activity is the share of motif 1 that they contain, minus that of motif 2.
+
 rng = np.random.default_rng(0)
 motifs = rng.random((2, 64)) < 0.2
 X = (rng.random((1500, 64)) < 0.15) | (motifs[rng.integers(0, 2, 1500)] & (rng.random((1500, 64)) < 0.7))
@@ -24,24 +32,34 @@ X = X[X.any(axis=1)].astype(float)
 y = X @ motifs[0] / motifs[0].sum() - X @ motifs[1] / motifs[1].sum() + 0.05 * rng.normal(size=len(X))
 half = len(X) // 2
 
+# %%
 # Kernels add and multiply, also with those of the package. All learners of kernels take them.
+
 kernels = {
     "Tanimoto": Tanimoto(),
     "Gaussian": nystream.Gaussian(2.0),
     "both": 0.7 * Tanimoto() + 0.3 * nystream.Gaussian(2.0),
     "product": Tanimoto() * nystream.Linear(),
 }
+fig, axes = plt.subplots(figsize=(6, 2.2))
 for name, kernel in kernels.items():
     p = nystream.KernelRidge(kernel, lam=0.1).run(X, y)
+    axes.barh(name, np.mean((p - y)[half:] ** 2), color="#0b7285")
     print(f"{name:>9}: error {np.mean((p - y)[half:] ** 2):.4f} over the second half   {kernel!r}")
 print(f"{'variance':>9}: {y.var():.4f}")
+axes.set_xlabel("error over the second half")
+plt.show()
 
+# %%
 # In bounded memory: features from 200 landmarks, ridge regression on them.
+
 model = nystream.PKRR(nystream.Nystrom(Tanimoto(), 200).fit(X), lam=0.1)
 p = model.run(X, y)
 print(f"200 landmarks: error {np.mean((p - y)[half:] ** 2):.4f}, {model.nbytes:,} bytes")
 
+# %%
 # A file holds no code. Classes that are not part of nystream are imported only if they are named.
+
 content = model.to_bytes()
 try:
     nystream.from_bytes(content)

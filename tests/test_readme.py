@@ -29,8 +29,13 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
             pytest.fail(f"Python block {number} of the README: {type(error).__name__}: {error}\n{block}")
 
 
-def test_the_table_of_algorithms_is_that_of_the_catalogue():
-    rows = re.findall(r"^\| `([a-z-]+)` \| \[(\w+)\]\((src/\S+)\)", README.read_text(encoding="utf-8"), re.MULTILINE)
-    wanted = [(entry.name, entry.cls.__name__) for entry in CATALOGUE.values()]
-    assert [(name, cls) for name, cls, _ in rows] == wanted, "run python docs/make_tables.py"
-    assert all((README.parent / file).exists() for _, _, file in rows)
+def test_the_number_of_algorithms_is_that_of_the_catalogue():
+    own = [entry for entry in CATALOGUE.values() if entry.cls.__module__.startswith("nystream.auto")]
+    assert len(own) == 2
+    assert f"{len(CATALOGUE) - 2} published algorithms and two of our own" in README.read_text(encoding="utf-8")
+
+
+def test_what_the_readme_points_to_is_there():
+    links = re.findall(r"\]\(([^)#]+)\)", README.read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (README.parent / link).exists()] == []

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         video,
     )
     from nystream import catalogue as catalogue
+    from nystream import choosing as choosing
     from nystream import dictionary as dictionary
     from nystream import inputs as inputs
     from nystream import model as model
@@ -228,7 +229,7 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = frozenset(
     {
-        *("auto", "catalogue", "compose", "datasets", "dictionary", "encoding", "evaluate", "features"),
+        *("auto", "catalogue", "choosing", "compose", "datasets", "dictionary", "encoding", "evaluate", "features"),
         *("inputs", "kernels", "learners", "losses", "metrics", "model", "params", "persist", "plot", "scaling"),
         *("schema", "seeds", "solvers", "streams", "tables", "tags", "tasks", "types", "video"),
     }

@@ -79,10 +79,12 @@ class Entry:
 
     @property
     def cls(self) -> type[Learner]:
+        """The class of the learner."""
         return type(self.example)
 
     @property
     def summary(self) -> str:
+        """The first sentence of its docstring."""
         return (inspect.getdoc(self.cls) or "").partition("\n")[0]
 
 
@@ -138,6 +140,7 @@ _ROWS = [
 ]
 
 CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in _ROWS}
+"""Every learner, by the name that users type."""
 
 
 def find(name: str) -> Entry:

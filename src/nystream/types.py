@@ -27,4 +27,6 @@ class Change(NamedTuple):
 class Stream(Protocol):
     """An endless or finite source of examples, in blocks of at most `size` rows."""
 
-    def blocks(self, size: int) -> Iterator[tuple[Array, Array]]: ...
+    def blocks(self, size: int) -> Iterator[tuple[Array, Array]]:
+        """Pairs (X, Y) of at most `size` rows, in order."""
+        ...

@@ -105,7 +105,28 @@ def test_list_shows_every_learner(capsys):
     assert set(shown) == set(CATALOGUE)
     assert all(row["summary"].endswith(".") and row["paper"] for row in shown.values())
     assert call(["list"]) == 0
-    assert "kernel-awv" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80  # nothing wrapped, nothing cut
+    assert "kernel-awv               R C   t^2             regret, live short streams" in [
+        line.rstrip() for line in lines
+    ]
+
+
+def test_list_of_one_learner_shows_its_parameters_and_of_a_task_those_that_take_it(capsys):
+    assert call(["list", "SILK"]) == 0
+    shown = capsys.readouterr().out
+    assert "budget      128" in shown
+    assert "kernel      Gaussian()" in shown
+    assert call(["list", "--task", "novelty"]) == 0
+    shown = capsys.readouterr().out
+    assert "silk" in shown
+    assert "pkrr" not in shown
+    assert call(["list", "silk", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)["silk"]
+    assert (record["defaults"]["budget"], record["tasks"][-1], record["merges"]) == (128, "novelty", False)
+    assert call(["list", "pkrr", "--task", "novelty"]) == 2
+    assert "pkrr is for regression and classification, not for 'novelty'" in capsys.readouterr().err
+    assert call(["list", "--task", "ranking"]) == 2
 
 
 def test_bench_measures_what_it_is_asked_to(capsys):
@@ -116,6 +137,12 @@ def test_bench_measures_what_it_is_asked_to(capsys):
 def test_the_version_is_told(capsys):
     assert call(["--version"]) == 0
     assert capsys.readouterr().out.startswith("nystream 0.")
+    assert call(["--version", "-v"]) == 0
+    told = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines()[1:])
+    assert told["numpy"] == np.__version__
+    assert told["instruction set"] in ("plain", "base", "avx2", "avx512")
+    assert told["linear algebra"]
+    assert call(["-v"]) == 2
 
 
 def test_without_a_command_there_is_the_help_and_no_empty_complaint(capsys):

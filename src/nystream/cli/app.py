@@ -20,6 +20,7 @@ from nystream.cli.race import race
 from nystream.cli.reproduce import reproduce
 from nystream.cli.run import run
 from nystream.cli.serve import serve
+from nystream.cli.surroundings import surroundings
 from nystream.cli.video import video
 from nystream.learners.abilities import Unable
 
@@ -50,10 +51,19 @@ app.command("push")(push)
 
 
 @app.callback(invoke_without_command=True)
-def about(version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+def about(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="With --version: also what a bug report needs.")
+    ] = False,
+) -> None:
     if version:
         print(f"nystream {nystream.__version__}")
+        if verbose:
+            print("\n".join(f"{name}: {value}" for name, value in surroundings().items()))
         raise typer.Exit
+    if verbose:
+        raise typer.BadParameter("-v goes with --version")
 
 
 def call(arguments: list[str]) -> int:

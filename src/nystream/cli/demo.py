@@ -19,7 +19,7 @@ def demo_races() -> list[tuple[str, Stream, list[str]]]:
     races = [
         (
             "friedman-drift",
-            streams.friedman(ROWS, drift="abrupt", seed=0).standardize(),
+            streams.friedman(ROWS, drift="abrupt", at=ROWS // 2, seed=0).standardize(),
             ["auto", "pkawv", "pkrr", "kernel-ridge", "ons", "fogd"],
         )
     ]

@@ -57,6 +57,7 @@ class AsyncClient:
         raise AssertionError("unreachable")
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:

@@ -49,6 +49,7 @@ class Client:
         return found
 
     def names(self) -> list[str]:
+        """The names of the models that the server has."""
         return [found["name"] for found in self.models()]
 
     def ask(self, ask: Ask) -> Any:
@@ -80,6 +81,7 @@ class Client:
         raise AssertionError("unreachable")
 
     def close(self) -> None:
+        """Close the connections."""
         self._http.close()
 
     def __enter__(self) -> Self:

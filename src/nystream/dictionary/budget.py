@@ -90,6 +90,7 @@ class Budget(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self._eviction.nbytes
 
     def admit(self, alpha: Array, birth: int, own: float | None = None) -> None:

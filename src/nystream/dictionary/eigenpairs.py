@@ -102,6 +102,7 @@ class Eigenpairs(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self.E_.nbytes + self.U_.nbytes + self.S_.nbytes
 
     def replace(self, q: int, row: Array) -> None:

@@ -77,6 +77,7 @@ class Expansion(Params):
 
     @property
     def outputs(self) -> int:
+        """K, coefficients of a point."""
         return self._terms.K
 
     @property
@@ -160,6 +161,7 @@ class Expansion(Params):
         return self._terms.own_value()
 
     def close(self) -> None:
+        """The rows of the block are not needed any more."""
         self._terms.close_block()
 
     # -- changes -------------------------------------------------------------------------------------------------------

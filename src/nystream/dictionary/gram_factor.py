@@ -53,6 +53,7 @@ class GramFactor(FactoredPoints[Triangle]):
         self.ridge = positive("ridge", ridge)
 
     def start(self, d: int) -> None:
+        """Begin with no point, for rows of d columns."""
         self.points_ = Rows(d)
         self.scale_ = Rows(1)
         self.trace_ = 0.0  # sum s_i^2 k(x_i, x_i): gives the floor of the leverage
@@ -60,6 +61,7 @@ class GramFactor(FactoredPoints[Triangle]):
 
     @property
     def scale(self) -> Array:
+        """(n,) the scales s_i of the points."""
         return self.scale_.view[:, 0]
 
     @property
@@ -85,6 +87,7 @@ class GramFactor(FactoredPoints[Triangle]):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self.points_.nbytes + self.scale_.nbytes + self._factor.nbytes
 
     def whiten(self, X: Array) -> Array:

@@ -47,6 +47,7 @@ class GramInverse(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self._inverse.nbytes
 
     def _state(self) -> dict[str, Any]:

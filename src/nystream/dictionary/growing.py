@@ -86,6 +86,7 @@ class Growing(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self.nested_.nbytes
 
     def squares(self, X: Array) -> Array:

@@ -38,6 +38,7 @@ class History(Params):
         self.kernel = kernel
 
     def start(self, d: int, outputs: int) -> None:
+        """Begin with no row, for rows of d columns."""
         self.points_, self.labels_, self.weights_ = Rows(d), Rows(outputs), Rows(1)
         self._store, self._m = np.zeros((FIRST, FIRST)), 0
 
@@ -63,6 +64,7 @@ class History(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self._store.nbytes + self.points_.nbytes + self.labels_.nbytes + self.weights_.nbytes
 
     def extend(self, X: Array, Y: Array, Z: Array, weights: Array | None = None) -> None:

@@ -86,6 +86,7 @@ class MovingLandmarks(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self.points_.nbytes + self.counts_.nbytes
 
     def nearest(self, x: Array) -> tuple[int, float]:

@@ -95,6 +95,7 @@ class KORS(Params):
         self.max_atoms = None if max_atoms is None else at_least("max_atoms", max_atoms, 1)
 
     def start(self, d: int) -> None:
+        """Begin with no atom, for rows of d columns."""
         self.factor_ = GramFactor(self.kernel, self.ridge)
         self.factor_.start(d)
         self.odds_ = Rows(1)
@@ -106,6 +107,7 @@ class KORS(Params):
 
     @property
     def points(self) -> Array:
+        """(m, d) the atoms."""
         return self.factor_.points
 
     @property
@@ -115,10 +117,12 @@ class KORS(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self.factor_.nbytes + self.odds_.nbytes
 
     @property
     def full(self) -> bool:
+        """Whether nobody enters any more."""
         return self.max_atoms is not None and self.n >= self.max_atoms
 
     def scores(self, X: Array, c: Array | None = None) -> Scores:

@@ -61,6 +61,7 @@ class Nested(FactoredPoints[NestedFactor]):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self.points_.nbytes + self._factor.nbytes
 
     @property

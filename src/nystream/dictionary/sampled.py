@@ -48,6 +48,7 @@ class SampledAtoms(Growing):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return super().nbytes + self.kors_.nbytes + self.where_.nbytes
 
     def widen(self, d: int) -> None:

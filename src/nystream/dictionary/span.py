@@ -52,6 +52,7 @@ class Span(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self._span.nbytes
 
     def _state(self) -> dict[str, Any]:

@@ -45,6 +45,7 @@ class Columns:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
         return self.n, len(self.arrays)
 
     @property

@@ -155,6 +155,7 @@ class Encoder(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         arrays = sum(v.nbytes for v in self.__dict__.values() if isinstance(v, np.ndarray))
         return arrays + sum(names.nbytes for names in self.names_ if names is not None)
 

@@ -29,6 +29,7 @@ class Learner(Abilities, Params):
       `_run(X, Y, weights) -> (n, K)`  rounds in order; Y is (n, K) real targets or (n, 1) labels
       `_step(x, y, weight) -> (K,)`    only where one round can be cheaper than a block of one
       `_step_one(x, y) -> float`       only where one number for a label and one for an answer can be cheaper still
+
     and the properties `size` and `nbytes`; and they override the abilities (`Abilities`) that they have.
 
     Whoever holds a learner inside another one, with rows that are clean already, calls `predict_clean`, `run_clean` and

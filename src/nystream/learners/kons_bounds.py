@@ -25,6 +25,7 @@ class BoundTerms(NamedTuple):
 
     @property
     def total(self) -> float:
+        """The sum of the terms."""
         return self.ridge + self.dimension + self.excess
 
 

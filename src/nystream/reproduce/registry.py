@@ -8,6 +8,7 @@ from nystream.reproduce.experiment import Experiment
 __all__ = ["EXPERIMENTS", "find"]
 
 EXPERIMENTS: dict[str, Experiment] = {e.name: e for module in (nolana, ilk, pkawv, kons) for e in module.EXPERIMENTS}
+"""Every experiment, by the name that `nystream reproduce` takes."""
 
 
 def find(name: str) -> Experiment:

@@ -50,6 +50,7 @@ class FrozenScale(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return sum(value.nbytes for value in self._state().values())
 
     def widen(self, d: int) -> None:

@@ -76,4 +76,5 @@ class Ring(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self.store_.nbytes

@@ -123,6 +123,7 @@ class RunningScale(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return 4 * self.count_.nbytes
 
 

@@ -120,6 +120,7 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
 
     @property
     def learners_(self) -> list[Learner]:
+        """The trained learners: one, or one per class where classes are learnt one against the rest."""
         learner = self.learner_
         return learner.inner_.learners if isinstance(learner, Classifier) else [learner]
 

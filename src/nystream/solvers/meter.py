@@ -89,6 +89,7 @@ class Meter(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self.totals_.nbytes + self.columns_.nbytes
 
     def regret(self) -> float:

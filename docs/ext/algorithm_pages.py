@@ -1,0 +1,353 @@
+"""One page per algorithm: the hand-written recursion of algorithms/NAME.md in a frame made from the catalogue.
+
+Also the tables of "Which learner?" and of the list of algorithms, from the catalogue and docs/learners.json.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from api_pages import with_notes
+from numpydoc.docscrape import NumpyDocString
+from sphinx.errors import ExtensionError
+
+import nystream
+from nystream.catalogue import CATALOGUE, Entry
+from nystream.choosing import NOTES, TASKS, defaults, tasks, traits
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+DOCS = Path(__file__).resolve().parents[1]
+TESTS = DOCS.parent / "tests"
+PACKAGE = Path(nystream.__file__).parent
+MEASURED = json.loads((DOCS / "learners.json").read_text())
+REPRODUCTIONS = {
+    "pkawv": ("pkawv-table1", "pkawv-figure1", "pkawv-figure2", "pkawv-figure3", "pkawv-figure4"),
+    "nystrom-pkawv": ("pkawv-table1", "pkawv-figure2", "pkawv-figure4"),
+    "kernel-awv": ("pkawv-figure1", "pkawv-figure3"),
+    "kons": ("kons-section6", "kons-regret"),
+    "sketched-kons": ("kons-section6", "kons-regret"),
+    "ilk": ("ilk-figure1", "ilk-figure2"),
+    "silk": ("ilk-figure1", "ilk-figure2", "ilk-figure4"),
+    "norma": ("ilk-figure1", "ilk-figure2"),
+    "nolana": ("nolana-table1", "nolana-table2", "nolana-figure1", "nolana-figure2", "nolana-figure3"),
+    "nogd": ("nolana-table2",),
+    "fogd": ("nolana-table2",),
+}
+"""Experiments of docs/reproduction.md that an algorithm takes part in."""
+LABELS = {
+    "merges": "merges exactly",
+    "unlearns": "unlearns exactly",
+    "weights": "weights of rows",
+    "several targets": "several targets at once",
+    "missing values": "missing values",
+    "intervals": "intervals",
+    "std": "standard deviations",
+}
+FAMILIES = {
+    "Nothing to choose": ("auto", "baseline"),
+    "Least squares, with a live regret": (
+        *("pkawv", "pkrr", "nystrom-pkawv", "nystrom-pkrr", "kernel-awv", "kernel-ridge", "krls", "forgetting"),
+    ),
+    "Second order": (
+        *("ons", "sketched-ons", "pros-n-kons", "kons", "sketched-kons", "second-order-perceptron", "narow"),
+    ),
+    "Gradient descent on features": ("fogd", "nogd", "nolana", "rrf", "doubly-sgd"),
+    "Gradient descent on stored points": ("norma", "ilk", "silk", "svmd", "bsgd", "dual-sgd"),
+    "Perceptrons and passive-aggressive": (
+        *("perceptron", "random-budget-perceptron", "forgetron", "projectron", "passive-aggressive", "budget-pa"),
+    ),
+    "Sparse rows, windows": ("sparse-linear", "gaussian-filter", "kernel-smoother"),
+    "Learners of learners": ("aggregate", "mixture"),
+}
+
+
+# -- the page of one algorithm --------------------------------------------------------------------------------------
+def page(entry: Entry, text: str) -> str:
+    """The hand-written text in its frame."""
+    note, doc = NOTES[entry.name], NumpyDocString(with_notes(inspect.getdoc(entry.cls) or ""))
+    able = [LABELS[trait] for trait, has in traits(entry).items() if has]
+    facts = [
+        ("on the command line", f"`{entry.name}`"),
+        ("tasks", ", ".join(tasks(entry))),
+        ("time for a row", letters(note.cost)),
+        ("memory", letters(note.memory) + (", grows with the stream" if note.grows else "")),
+        ("guarantee", note.guarantee),
+        ("also", ", ".join(able) or "-"),
+        ("take it for", note.advice),
+        ("published", entry.paper),
+    ]
+    head = [
+        f"# {entry.cls.__name__}",
+        "",
+        prose(entry.summary),
+        "",
+        "```{list-table}",
+        ":widths: 20 80",
+        ":class: facts",
+        "",
+    ]
+    head += [f"* - {title}\n  - {cell(value)}" for title, value in facts]
+    head += ["```"]
+    return (
+        "\n".join([*head, "", text.strip(), "", *figure(entry), *parameters(entry, doc), *sources(entry, doc)]) + "\n"
+    )
+
+
+def figure(entry: Entry) -> list[str]:
+    stream = standard(entry.name)
+    what = MEASURED["streams"][stream]["what"]
+    return [
+        "## On a standard stream",
+        "",
+        f"![Error of {entry.cls.__name__} and Auto along the stream](/_generated/learners/{entry.name}.svg){{.figure}}",
+        "",
+        f"The stream is *{stream}*: {what}. The learner is what `nystream race` starts, untuned; every row is "
+        "predicted before it is learnt. Figures: `python docs/make_learners.py`.",
+        "",
+    ]
+
+
+def parameters(entry: Entry, doc: Any) -> list[str]:
+    lines = ["## Parameters", ""]
+    given = {name: repr(value) for name, value in defaults(entry).items() if value is not inspect.Parameter.empty}
+    for item in doc["Parameters"]:
+        names = [name.strip() for name in item.name.split(",")]
+        alone = len(names) == 1 and names[0] in given
+        default = f", default `{given[names[0]]}`" if alone else ""
+        written = names if alone else [f"{name}={given[name]}" if name in given else name for name in names]
+        kind = re.sub(r",? default .*", "", item.type)
+        title = ", ".join(f"`{name}`" for name in written) + (f" : {prose(kind)}" if kind else "") + default
+        body = prose(" ".join(line.strip() for line in item.desc)) or "-"
+        lines += [title, f": {body}", ""]
+    if not doc["Parameters"]:
+        lines += [", ".join(f"`{name}={value}`" for name, value in given.items()) + ".", ""]
+    return lines
+
+
+def sources(entry: Entry, doc: Any) -> list[str]:
+    text = inspect.getdoc(entry.cls) or ""
+    deviations = re.search(r"^Deviations from the papers?: (.*?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    module = inspect.getmodule(entry.cls).__name__
+    lines = ["## Paper, deviations, sources", ""]
+    if doc["References"]:
+        lines += [prose(" ".join(line.strip() for line in doc["References"])), ""]
+    if deviations:
+        lines += [f"Deviations: {prose(' '.join(deviations.group(1).split()))}", ""]
+    lines += [f"- Reference: {{py:class}}`nystream.{entry.cls.__name__}`"]
+    lines += [f"- Source: [{module}](/_modules/{module.replace('.', '/')}.html)".replace("](/", "](site:/")]
+    tests = oracle_files(module)
+    if tests:
+        links = ", ".join(f"{{download}}`{path.name} <{relative(path)}>`" for path in tests)
+        lines += [f"- Oracle, the definition written slowly, and the tests that hold it to that: {links}"]
+    found = REPRODUCTIONS.get(entry.name, ())
+    if found:
+        links = ", ".join(f"[{name}](/reproduction.md#{name})" for name in found)
+        lines += [f"- The paper's experiments, done again: {links}"]
+    return lines
+
+
+def oracle_files(module: str) -> list[Path]:
+    """The tests of a module, and the oracles that they import."""
+    name = {"learner": "learner"}.get(module.rpartition(".")[2], module.rpartition(".")[2])
+    tests = sorted(path for path in TESTS.rglob(f"test_{name}.py") if path.parent.name in module.split("."))
+    text = "".join(path.read_text() for path in tests)
+    oracles = [TESTS / f"{oracle}.py" for oracle in sorted(set(re.findall(r"from (oracles\w*) import", text)))]
+    return [*oracles, *tests]
+
+
+def relative(path: Path) -> str:
+    return "../../" + path.relative_to(DOCS.parent).as_posix()
+
+
+# -- text of docstrings in Markdown -----------------------------------------------------------------------------------
+def prose(text: str) -> str:
+    """Text of a docstring, in which only backticks are markup."""
+    parts = re.split(r"(``.*?``|`[^`]*`)", text)
+    return "".join(part if i % 2 else re.sub(r"([\\*_<>\[\]|$#])", r"\\\1", part) for i, part in enumerate(parts))
+
+
+def cell(text: str) -> str:
+    return text if text.startswith(("`", "$")) else prose(text)
+
+
+def letters(formula: str) -> str:
+    """A cost as mathematics, if it is made of single letters: "m^2 + m d"."""
+    single = all(len(word) == 1 or "^" in word for word in formula.split())
+    written = formula.replace("l", r"\ell")
+    return f"${written}$" if single else formula
+
+
+# -- figures -------------------------------------------------------------------------------------------------------
+def standard(name: str) -> str:
+    """The stream of the figure: the one with a change, of its task."""
+    return "friedman" if "friedman" in MEASURED["learners"][name] else "turning"
+
+
+def draw(app: Any) -> None:
+    folder = Path(app.srcdir) / "_generated" / "learners"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in CATALOGUE:
+        if name not in MEASURED["learners"]:
+            raise ExtensionError(f"docs/learners.json does not know {name}: run python docs/make_learners.py {name}")
+        draw_one(name, folder / f"{name}.svg")
+    (folder / "tradeoff.svg").unlink(missing_ok=True)
+    draw_all(folder / "tradeoff.svg")
+
+
+def draw_one(name: str, path: Path) -> None:
+    stream, every = standard(name), MEASURED["every"]
+    other = "baseline" if name == "auto" else "auto"
+    figure, axes = plt.subplots(figsize=(7.2, 2.8))
+    for learner, colour, width in ((other, "#8a8f98", 1.4), (name, "#0b7285", 2.0)):
+        curve = MEASURED["learners"][learner][stream]["curve"]
+        axes.plot(np.arange(1, len(curve) + 1) * every, curve, color=colour, lw=width, label=learner)
+    if stream == "friedman":
+        axes.axvline(MEASURED["streams"][stream]["rows"] // 2, color="#c92a2a", lw=0.9, ls="--")
+        axes.axhline(1.0, color="#adb5bd", lw=0.8, ls=":")
+        axes.text(
+            MEASURED["streams"][stream]["rows"] // 2, axes.get_ylim()[1], " the function changes", va="top", size=8
+        )
+    axes.set_xlabel("rows")
+    axes.set_ylabel("RMSE / deviation" if stream == "friedman" else "share wrong")
+    axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="upper right" if stream == "turning" else "lower left")
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+    plt.close(figure)
+
+
+def draw_all(path: Path) -> None:
+    """Error against rows per second of all learners, on every stream."""
+    figure, row = plt.subplots(1, 3, figsize=(11, 4.2))
+    for axes, stream in zip(row, MEASURED["streams"], strict=True):
+        for name, found in MEASURED["learners"].items():
+            if stream in found:
+                strong = name == "auto"
+                x, y = found[stream]["rows_per_second"], found[stream]["error"]
+                axes.plot(x, y, "o", ms=6 if strong else 4, color="#0b7285" if strong else "#adb5bd")
+                axes.annotate(name, (x, y), (3, 3), textcoords="offset points", size=5.5, color="#343a40")
+        axes.set_xscale("log")
+        axes.set_title(stream, size=10)
+        axes.set_xlabel("rows per second")
+        axes.spines[["top", "right"]].set_visible(False)
+    row[0].set_ylabel("error")
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+    plt.close(figure)
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+def mark(has: bool) -> str:
+    return "yes" if has else ""
+
+
+def learners_table() -> str:
+    streams = list(MEASURED["streams"])
+    columns = [
+        "learner",
+        "tasks",
+        "time for a row",
+        "memory",
+        "guarantee",
+        "merges",
+        "unlearns",
+        "weights",
+        "several targets",
+    ]
+    columns += [f"{stream}: {what}" for stream in streams for what in ("error", "rows/s")]
+    best = {
+        stream: min(found[stream]["error"] for found in MEASURED["learners"].values() if stream in found)
+        for stream in streams
+    }
+    lines = ["| " + " | ".join(columns) + " |", "|---" * 9 + "|---:" * (2 * len(streams)) + "|"]
+    for entry in CATALOGUE.values():
+        note, found, has = NOTES[entry.name], MEASURED["learners"][entry.name], traits(entry)
+        cells = [f"[{entry.name}](/algorithms/{entry.name}.md)", " ".join(task[0].upper() for task in tasks(entry))]
+        cells += [cell(letters(note.cost)), cell(letters(note.memory)), note.guarantee]
+        cells += [mark(has[trait]) for trait in ("merges", "unlearns", "weights", "several targets")]
+        for stream in streams:
+            if stream in found:
+                error, speed = f"{found[stream]['error']:.3f}", float(f"{found[stream]['rows_per_second']:.2g}")
+                strong = found[stream]["error"] <= best[stream]
+                cells += [f"**{error}**" if strong else error, f"{speed:,.0f}"]
+            else:
+                cells += ["", ""]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def families_table() -> str:
+    named = [name for family in FAMILIES.values() for name in family]
+    if sorted(named) != sorted(CATALOGUE):
+        raise ExtensionError(f"not in exactly one family: {sorted(set(named) ^ set(CATALOGUE))}")
+    lines = []
+    for family, names in FAMILIES.items():
+        lines += [f"## {family}", "", "| algorithm | what it is | take it for | published |", "|---|---|---|---|"]
+        for name in names:
+            entry = CATALOGUE[name]
+            title = f"[{entry.cls.__name__}](/algorithms/{name}.md)"
+            lines.append(
+                f"| {title} | {prose(entry.summary.rstrip('.'))} | {NOTES[name].advice} | {prose(entry.paper)} |"
+            )
+        lines += ["", "```{toctree}", ":hidden:", *names, "```", ""]
+    return "\n".join(lines)
+
+
+def streams_list() -> str:
+    return "\n".join(
+        f"- *{name}* ({of['task']}, {of['rows']:,} rows): {of['what']}." for name, of in MEASURED["streams"].items()
+    )
+
+
+def versions() -> str:
+    known = ", ".join(f"{name} {value}" for name, value in MEASURED["versions"].items())
+    return f"{known}, {MEASURED['machine']}, one thread"
+
+
+PLACES = {"learners": learners_table, "families": families_table, "streams": streams_list, "versions": versions}
+
+
+def read(app: Any, docname: str, source: list[str]) -> None:
+    folder, _, name = docname.rpartition("/")
+    if folder == "algorithms" or docname == "which_learner":
+        for path in (DOCS / "learners.json", PACKAGE / "choosing.py", PACKAGE / "catalogue.py"):
+            app.env.note_dependency(str(path))
+    if folder == "algorithms" and name in CATALOGUE:
+        source[0] = page(CATALOGUE[name], source[0])
+    for place, made in PLACES.items():
+        mark = f"<!-- {place} -->"
+        if mark in source[0]:
+            source[0] = source[0].replace(mark, made())
+
+
+def resolve(app: Any, doctree: Any, docname: str) -> None:
+    """Links to pages that the build makes, "site:/...", from where this page is."""
+    from docutils import nodes
+
+    up = "../" * docname.count("/")
+    for link in doctree.findall(nodes.reference):
+        address = link.get("refuri", "")
+        if address.startswith("site:/"):
+            link["refuri"] = up + address.removeprefix("site:/")
+
+
+def complete(app: Any) -> None:
+    pages = {path.stem for path in (Path(app.srcdir) / "algorithms").glob("*.md")} - {"index"}
+    if pages != set(CATALOGUE):
+        raise ExtensionError(f"pages of algorithms and the catalogue differ: {sorted(pages ^ set(CATALOGUE))}")
+    assert set(TASKS) >= {task for entry in CATALOGUE.values() for task in tasks(entry)}
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.connect("builder-inited", complete)
+    app.connect("builder-inited", draw)
+    app.connect("source-read", read)
+    app.connect("doctree-resolved", resolve)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,29 @@
+"""
+A race
+======
+
+Several learners, one stream, the same rows: error, speed and size side by side, as `nystream race` does it.
+"""
+
+import nystream
+from nystream.catalogue import build
+
+stream = nystream.streams.friedman(2500, drift="gradual", at=1200, width=300, seed=0)
+names = ["baseline", "nystrom-pkrr", "ons", "rrf", "fogd", "silk"]
+learners = {name: build(name, "regression", sigma=4.0, dim=200) for name in names}
+result = nystream.compare(stream, learners, ["rmse", "rmse@300", "rows_per_second", "bytes"], every=250)
+print(result)
+print("best over the last 300 rows:", result.best("rmse@300"))
+
+# %%
+# Error along the stream on the left, error against speed on the right.
+
+figure = nystream.plot.race_chart(result)
+
+# %%
+# On the command line, with a page for the browser::
+#
+#     nystream race power.csv --target load --report race.html
+
+nystream.plot.report(result, "race.html")
+print("race.html is one file, with everything in it")

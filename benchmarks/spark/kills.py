@@ -40,7 +40,7 @@ def pattern() -> nystream.PKRR:
 
 
 def model() -> nystream.Model:
-    return nystream.Model(pattern(), nystream.Schema(COLUMNS, "y", "regression"))
+    return nystream.Model(pattern(), nystream.Schema(COLUMNS, "y", "regression"), keep=0)
 
 
 class Unsorted(keyed.Keyed):

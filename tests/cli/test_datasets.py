@@ -109,7 +109,9 @@ def test_a_race_writes_a_report(tmp_path, capsys):
     assert call([*arguments, "--report", str(tmp_path / "race.html")]) == 0
     assert f"report: {tmp_path / 'race.html'}" in capsys.readouterr().out.replace("\n", "")
     page = (tmp_path / "race.html").read_text()
-    assert page.count("<svg") == 11  # the errors, also as shares of the baselines, the meters, and the importance of columns
+    assert (
+        page.count("<svg") == 11
+    )  # the errors, also as shares of the baselines, the meters, and the importance of columns
     assert "Race: friedman" in page
     assert "what auto relies on" in page
     assert "regression on 10 columns, 500 rows" in page  # its own words

@@ -50,7 +50,7 @@ def alone(rows: pd.DataFrame, files: int = 2) -> tuple[dict[str, nystream.Model]
     for i in range(0, FILES, files):
         batch = rows.iloc[np.concatenate(parts[i : i + files])]
         for key, part in batch.groupby("key"):
-            model = models.setdefault(key, nystream.Model(pkrr(), nystream.Schema(FEATURES, "y", "regression")))
+            model = models.setdefault(key, nystream.Model(pkrr(), nystream.Schema(FEATURES, "y", "regression"), keep=0))
             predictions[part.index] = model.run(part[[*FEATURES, "y"]])
     return models, predictions
 

@@ -22,7 +22,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def whole(rows):
-    model = nystream.Model(pkrr(), nystream.Schema(FEATURES, "y", "regression"))
+    model = nystream.Model(pkrr(), nystream.Schema(FEATURES, "y", "regression"), keep=0)
     model.run(table(*rows))
     return model
 

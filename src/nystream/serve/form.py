@@ -22,6 +22,8 @@ __all__ = ["Form"]
 
 _HINT = '; mend or drop it, or say on_error="missing"'
 NUMERIC = ("number", "boolean")
+FEW = 64
+"""Rows that are looked at one by one; of more, whole columns are quicker."""
 
 
 @dataclass(frozen=True)
@@ -76,26 +78,31 @@ class Form:
         return batch
 
     def _quick(self, table: Any, labels: Any, weights: Any) -> Batch | None:
-        """The common request: one row, a dict of finite numbers, with a number for label or none."""
-        if weights is not None or not isinstance(table, list) or len(table) != 1:
+        """The common request: a few rows, dicts of finite numbers, with plain labels or none at all."""
+        if weights is not None or not isinstance(table, list) or self.task == "novelty":
             return None
-        if not (isinstance(labels, list) and len(labels) == 1) and labels is not None:
+        if not 0 < len(table) <= FEW or (isinstance(labels, list) and len(labels) != len(table)):
             return None
-        if not isinstance(table[0], dict) or self.task == "novelty":
+        if labels is not None and not isinstance(labels, list):
             return None
-        x = self.schema.row(table[0])
-        if x is None:
-            return None
-        label = labels[0] if labels is not None else table[0].get(self.schema.target) if self.schema.target else None
-        if label is None:
-            return Batch(x[None])
-        if self.task == "regression":
-            if self.outputs != 1 or type(label) not in (float, int) or not abs(label) < np.inf:
+        rows = []
+        for row in table:
+            x = self.schema.row(row) if isinstance(row, dict) else None
+            if x is None:
                 return None
-            return Batch(x[None], labels=np.array([[float(label)]]))
-        return (
-            Batch(x[None], labels=[label]) if type(label) is str and self.fractions is None and label.strip() else None
-        )
+            rows.append(x)
+        X = rows[0][None] if len(rows) == 1 else np.array(rows)
+        if labels is None and self.schema.target is not None:
+            labels = [row.get(self.schema.target) for row in table] if isinstance(self.schema.target, str) else None
+            if labels is None:
+                return None
+        if labels is None or all(label is None for label in labels):
+            return Batch(X)
+        if self.task == "regression":
+            plain = self.outputs == 1 and all(type(y) in (float, int) and abs(y) < np.inf for y in labels)
+            return Batch(X, labels=np.array(labels, dtype=np.float64)[:, None]) if plain else None
+        plain = self.fractions is None and all(type(y) is str and y.strip() for y in labels)
+        return Batch(X, labels=list(labels)) if plain else None
 
     def _targets_in(self, table: Table) -> Any:
         names = self.schema.targets

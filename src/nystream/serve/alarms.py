@@ -11,12 +11,16 @@ from nystream.serve.meters import Meter
 from nystream.serve.rows import Batch
 from nystream.types import Array
 
-__all__ = ["Alarm", "Watch"]
+__all__ = ["Alarm", "Watch", "rank_surprise"]
 
 PAGE = 500
 """Rows after which columns are looked at."""
 ENOUGH = 200
 """Labels or errors before a level is believed."""
+STRETCHES = (50, 200)
+"""Last rows whose errors are compared with those before: a large change shows in few of them, a small one in many."""
+SURPRISE, CALM = 7.0, 3.0
+"""Standard deviations of their ranks from which on that is a change of the stream, and below which it is over."""
 
 
 class Alarm(NamedTuple):
@@ -29,7 +33,12 @@ class Alarm(NamedTuple):
 
 
 class Watch:
-    """Looks at rows a page at a time: columns that went missing or constant, labels out of range, a high error."""
+    """Looks at rows a page at a time: columns that went missing or constant, labels out of range, a high error.
+
+    The stream has changed when the errors of the last rows rank far above those before them: ranks, so that a few
+    outliers are no change. That is over when they rank among the errors before the change again, or when nothing from
+    before it is left in the meter's window: what was new is then what is usual.
+    """
 
     def __init__(self, form: Form, level: float | None = None) -> None:
         self._names = [name for name in form.schema.names if form.schema.columns[name] in NUMERIC]
@@ -42,6 +51,10 @@ class Watch:
         """Columns that had values at some time."""
         self._unknown: set[str] = set()
         self._reported = 0
+        self._compared = 0
+        self._usual: Array | None = None
+        """Sorted errors before a change that is not over."""
+        self._changed = 0
         self.raised: dict[tuple[str, str], str] = {}
         """Alarms that have not ended, by cause and what they are about."""
 
@@ -59,13 +72,32 @@ class Watch:
         return found
 
     def errors(self, meter: Meter) -> list[Alarm]:
-        """Look at the error after the meter took the rows in."""
-        if self._level is None or meter.n < ENOUGH:
+        """Look at the errors after the meter took the rows in."""
+        if meter.n < ENOUGH:
             return []
-        window = meter.reading()["window"]
-        return self._set(
-            "error", "", window > self._level, f"the windowed error is {window:.4g}, above {self._level:g}"
-        )
+        found = self._change(meter) if meter.n - self._compared >= STRETCHES[0] else []
+        if self._level is not None:
+            window = meter.reading()["window"]
+            text = f"the windowed error is {window:.4g}, above {self._level:g}"
+            found += self._set("error", "", window > self._level, text)
+        return found
+
+    def _change(self, meter: Meter) -> list[Alarm]:
+        self._compared = meter.n
+        losses = meter.losses()
+        if self._usual is None:
+            for rows in STRETCHES:
+                last, before = losses[-rows:], np.sort(losses[:-rows])
+                if len(before) >= 2 * rows and rank_surprise(last, before) >= SURPRISE:
+                    self._usual, self._changed = before, meter.n
+                    text = f"the stream changed around row {meter.n - rows:,}: the error rose from {before.mean():.4g}"
+                    return self._set("drift", "", True, f"{text} to {last.mean():.4g}")
+            return []
+        last = losses[-STRETCHES[0] :]
+        if meter.n - self._changed < len(losses) and rank_surprise(last, self._usual) >= CALM:
+            return []
+        self._usual = None
+        return self._set("drift", "", False, "")
 
     def unknown(self, names: list[str]) -> list[Alarm]:
         """Columns that the schema does not know: said once each, for at most 100 of them."""
@@ -118,3 +150,14 @@ class Watch:
             self.raised[cause, about] = message
             return [Alarm(cause, about, message)]
         return [Alarm(cause, about, "over: " + self.raised.pop((cause, about)), over=True)]
+
+
+def rank_surprise(last: Array, before: Array) -> float:
+    """How far the errors rank above those before them, which are sorted, in standard deviations (Mann and Whitney)."""
+    m, n = len(last), len(before)
+    below = np.searchsorted(before, last, "left") + np.searchsorted(before, last, "right")
+    counts = np.unique(np.concatenate([last, before]), return_counts=True)[1].astype(np.float64)
+    total = m + n
+    ties = float((counts**3 - counts).sum()) / (total**3 - total)
+    spread = np.sqrt(m * n * (total + 1) / 12 * (1 - ties))
+    return float((below.sum() / 2 - m * n / 2) / spread) if spread > 0 else 0.0

@@ -128,6 +128,13 @@ class Meter:
         self.n += n
         self.sums = [total + float(part) for total, part in zip(self.sums, losses.sum(axis=1), strict=True)]
 
+    def losses(self) -> Array:
+        """Losses of the model in the window, the oldest first."""
+        window = self.recent.shape[1]
+        rows = np.arange(max(0, self.n - window), self.n) % window
+        found: Array = self.recent[0, rows]
+        return found
+
     # -- looks now and then ------------------------------------------------------------------------------------------
     @property
     def wants_look(self) -> bool:

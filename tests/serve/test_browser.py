@@ -219,7 +219,7 @@ def test_what_a_prediction_relies_on_is_shown_of_experts_and_of_columns(visit, s
     learn(server, "/models/mixed", 20)
     meter = server.service.store.models.find("mixed").champion.meter
     for at in (1.0, 2.0):
-        meter.point(at, 0.0, {"weights": {"kernel": 0.75, HOSTILE: 0.25}})
+        meter.point(at, 0.0, {"weights": {"kernel": 0.75, HOSTILE: 0.25}, "columns": {"first column": 1.0}})
     page = visit("/view/mixed")
     assert shown(page, "#relied .legend", f"kernel75.0%{HOSTILE}25.0%")
     page.wait_for_selector("#relied path.area.s1", state="attached")
@@ -228,9 +228,9 @@ def test_what_a_prediction_relies_on_is_shown_of_experts_and_of_columns(visit, s
     shown(page, "#columns", "at row 220")
     expected = server.call("GET", "/models/mixed/importance")[1]["importance"]
     assert page.locator("#columns .name").all_inner_texts() == sorted(expected, key=expected.get, reverse=True)
-    assert not page.is_visible("#relied")
+    shown(page, "#relied .legend", "first column")
     page.get_by_role("button", name="experts").click()
-    page.wait_for_selector("#relied")
+    shown(page, "#relied .legend", "kernel")
 
 
 def test_an_alarm_is_shown_told_and_marked(visit, server):

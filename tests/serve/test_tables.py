@@ -42,6 +42,8 @@ def test_a_table_of_all_kinds_is_learnt_as_it_would_be_here(server, tmp_path, co
     kinds = {"shop": "category", "when": "time", "open": "boolean", "size": "number"}
     assert described["schema"]["columns"] == kinds
     assert described["schema"]["task"] == "regression"
+    shares = described["relied_on"].get("columns")
+    assert shares is None or (config == {} and shares.keys() == kinds.keys())
     (tmp_path / "m.nys").write_bytes(server.file(name))
     there = server.post(f"/models/{name}/predict", {"rows": rows})["predictions"]
     np.testing.assert_allclose(nystream.load(tmp_path / "m.nys").predict(rows), there, rtol=1e-9, atol=1e-9)

@@ -85,7 +85,7 @@ class Explaining(Forwarded):
             error.losses,
             unit=error.unit,
             constant=error.constant,
-            learnt=self._learnt_shares(),
+            learnt=self.learnt_shares(),
             repeats=repeats,
             coverage=coverage,
             seed=seed,
@@ -312,8 +312,11 @@ class Explaining(Forwarded):
         inner = inner.learner_ if isinstance(inner, Encoded) and inner.d_ else inner
         return inner if isinstance(inner, Auto) and inner.d_ else None
 
-    def _learnt_shares(self) -> dict[str, float] | None:
-        """Shares of the columns in the metrics of `Auto`."""
+    def learnt_shares(self) -> dict[str, float] | None:
+        """Shares of the columns, by name, in the distances that `Auto` has learnt; None where there are none (yet).
+
+        Read off, not measured: cheap enough for a reading along the stream. Pure.
+        """
         auto, inner = self._auto, self.inner
         shares = None if auto is None else metric_shares(auto)
         if shares is None:

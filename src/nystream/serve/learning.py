@@ -308,14 +308,17 @@ def described(model: Model | None) -> dict[str, Any]:
 
 
 def relied_on(model: Model) -> dict[str, dict[str, float]]:
-    """Shares of the experts in the next prediction, where the learner knows them.
+    """Shares of the experts in the next prediction, and of the columns in what was learnt, where the learner knows.
 
-    Importance of columns takes thousands of predictions, too many for a reading along the stream.
+    The importance of columns is measured by thousands of predictions, too many for a reading along the stream.
     """
     found: dict[str, dict[str, float]] = {}
-    if model.learner_ is not None and model.can("weights"):
+    if model.learner_ is None:
+        return found
+    if model.can("weights"):
         found["weights"] = model.weights()
-    return found
+    columns = model.learnt_shares()
+    return found | ({"columns": columns} if columns else {})
 
 
 def reported(model: Model) -> list[Any]:

@@ -15,6 +15,8 @@ export async function showColumns(name) {
   }
   const shares = Object.entries(found.importance).sort((a, b) => b[1] - a[1]);
   const items = shares.slice(0, MOST_BARS).map(([column, part]) => bar(column, part));
-  const text = `by the model as it was at row ${count(found.row)}; press again for now`;
+  const text =
+    `Measured by predictions with the values of a column exchanged, by the model as it was at row ${count(found.row)}; ` +
+    "press again for now. Over the rows, where the learner knows them: shares in the distances that it has learnt.";
   by("columns").replaceChildren(el("ul", { class: "bars" }, ...items), el("p", { class: "hint", text }));
 }

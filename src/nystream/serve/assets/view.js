@@ -187,7 +187,7 @@ function showHistory() {
   if (!line) return;
   spark(by("rate-spark"), line.rows_per_second);
   spark(by("memory-spark"), line.bytes);
-  const given = kind === "weights" ? shareLines(line, "weights") : null;
+  const given = shareLines(line, kind === "weights" ? "weights" : "columns");
   by("relied-kind").hidden = !described?.champion.abilities.includes("importance");
   by("relied-none").hidden = kind !== "weights" || Boolean(given);
   by("relied").hidden = !given;

@@ -25,6 +25,8 @@ LAST = "the last labels"
 """What `Auto.weights` calls them."""
 HELD = 512
 """Rows that columns are tried on."""
+LEVELS = 5
+"""Levels and words that are named."""
 SHORT = 100
 """Rows that are meant by recent."""
 SPAN = re.compile(r"(?:last|about) ([\d,]+) rows")
@@ -151,4 +153,10 @@ def explanation(model: Auto) -> str:
     best = int(shares.argmax())
     what = f"the stacker that {members[best]}" if best < len(members) else "plain aggregation of the experts"
     lines.append(f"the mixture gives {shares[best]:.0%} to {what}")
+    effects = [] if model.translator_ is None else model.translator_.level_effects()[:LEVELS]
+    if effects:
+        several = model.task == "classification" or model.outputs_ > 1
+        what = "class" if model.task == "classification" else "target"
+        said = [f"{e.column} = {e.level} {e.effect:+.3g}" + f" ({what} {e.output})" * several for e in effects]
+        lines.append(f"levels and words that add most to the linear experts: {', '.join(said)}")
     return "\n".join(lines)

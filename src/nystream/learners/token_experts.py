@@ -10,7 +10,7 @@ from nystream.params import Params, at_least
 from nystream.sparse_rows import SparseRows
 from nystream.types import Array
 
-__all__ = ["TokenExperts"]
+__all__ = ["TOKENS", "TokenExperts"]
 
 RATES = (1.0, 3.0, 10.0)
 TOKENS = 2**32

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nystream.encoding import Encoder, Encoding
-from nystream.learners.token_experts import TokenExperts
+from nystream.learners.token_experts import TOKENS, TokenExperts
 from nystream.params import Params, at_least
 from nystream.sparse_rows import SparseRows
 from nystream.types import Array
 
-__all__ = ["Translated", "Translator"]
+__all__ = ["LevelEffect", "Translated", "Translator"]
 
 COLUMNS = ("filter", "descent")
 """Sparse experts whose answers are dense columns: the last ones. All but the last are told apart from the columns."""
@@ -33,6 +33,15 @@ class Translated(NamedTuple):
     """(n, D)"""
     said: Array
     """(n, E, C) answers of the sparse experts: labels, or scores of classes (C = 1 for two: that of class 1)."""
+
+
+class LevelEffect(NamedTuple):
+    """What a level of a category, or a word, adds: to a target, or to the score of a class."""
+
+    column: str
+    level: str
+    output: int
+    effect: float
 
 
 class Translator(Params):
@@ -109,6 +118,26 @@ class Translator(Params):
             words["filter"] if name == "filter" else name.replace("descent", words["descent"])
             for name in self.experts_.names[:-1]
         ]
+
+    def level_effects(self) -> list[LevelEffect]:
+        """What levels and words that can be named add to the answers of the linear model, the largest first. Pure."""
+        if self.encoder_ is None or self.experts_ is None:
+            return []
+        names = {h: name for h, name in self.encoder_.token_names().items() if name[1] != "value"}
+        if not names:
+            return []
+        n = len(names)
+        begin, end = np.arange(n + 1), np.minimum(np.arange(1, n + 2), n)  # the last row is empty
+        indices = np.array(list(names), dtype=np.uint32)
+        rows = SparseRows(begin, end, indices, np.ones(n), TOKENS)
+        answers = self.experts_.descent_.predict_apart(rows)[0]
+        effects = answers[:-1] - answers[-1]
+        outputs = np.abs(effects).argmax(axis=1)
+        found = [
+            LevelEffect(column, level, int(k), float(effect[k]))
+            for (column, level), effect, k in zip(names.values(), effects, outputs, strict=True)
+        ]
+        return sorted(found, key=lambda level: -abs(level.effect))
 
     # -- rows --------------------------------------------------------------------------------------------------------
     def predict(self, rows: Any) -> Translated:

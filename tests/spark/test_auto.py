@@ -12,6 +12,8 @@ from spark_frames import FEATURES, examples, in_parts, table
 pytest.importorskip("pyspark")
 import nystream.spark as nystream_spark
 
+pytestmark = pytest.mark.exhaustive  # Spark is slow to start what these need
+
 SMALL = {"landmarks": 40, "big": 80, "sample": 500}
 N = 1500
 

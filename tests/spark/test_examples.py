@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("pyspark")
+
+pytestmark = pytest.mark.exhaustive  # Spark is slow to start what these need
 EXAMPLES = Path(__file__).parents[2] / "examples" / "spark"
 
 

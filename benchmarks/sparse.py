@@ -26,8 +26,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mixed.reading import FOLDER, read
-from nystream import Auto, Classifier, Encoded, SparseLinear
-from nystream.encoding import hash_level
+from nystream import Auto, SparseLinear
+from nystream.encoding import Columns, hash_level
 
 WIDTH = 2**32
 """Hashed columns."""
@@ -116,8 +116,9 @@ def sparse(stream: Stream, **settings: Any) -> Callable[[], np.ndarray]:
 def automatic(stream: Stream) -> Callable[[], np.ndarray]:
     def run() -> np.ndarray:
         kinds = dict.fromkeys(stream.columns, stream.kind)
-        learner = Encoded(Classifier(Auto(task="classification")), kinds, experts=True)
-        P = learner.run(stream.columns, stream.y)
+        learner, rows = Auto(task="classification"), Columns(stream.columns, kinds)
+        learner.reserve_for(rows, stream.classes)
+        P = learner.run(rows, stream.y)
         return P[:, 1] - P[:, 0] if stream.classes == 2 else P
 
     return run

@@ -37,13 +37,13 @@ import pyarrow.feather
 import pyarrow.parquet
 from scipy.sparse import coo_array, csr_array
 
-from nystream import PKRR, Encoded, Model, Standardized, WithConstant
+from nystream import PKRR, Encoded, Model, SparseLinear, Standardized, WithConstant
 from nystream.cli.rows import open_rows
 from nystream.cli.source import opened
 from nystream.learners.abilities import Unable
 
-CLEAR = (ImportError, OSError, ValueError, TypeError, MemoryError, Unable)
-"""What callers and the command line expect of bad input; a TypeError only for what is no table at all."""
+CLEAR = (ImportError, OSError, ValueError, MemoryError, Unable)
+"""What the command line catches. Callers expect a TypeError of what is no table at all, but files have no excuse."""
 HOSTILE = [
     *(b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b'"', b"'", b"\n", b"\r", b",", b";", b"\t", b"{", b"}", b"[", b"null"),
     *(
@@ -154,8 +154,8 @@ def damaged(content: bytes, rng: random.Random) -> bytes:
 
 
 def learn_file(path: Path, on_error: str) -> None:
-    source = opened(open_rows(str(path)), kinds_too=True)
-    model = learner(on_error)
+    source = opened(open_rows(str(path)))
+    model = Model(SparseLinear(bits=10), on_error=on_error) if source.schema.width else learner(on_error)
     for rows, labels in source.blocks(16):
         model.run(rows, labels)
 
@@ -242,7 +242,11 @@ def tried(seeds: range, names: list[str], folder: str, results: Any) -> None:
             counts[name, "learnt"] += 1
         except NotMade:
             counts[name, "not made"] += 1
-        except CLEAR as error:
+        except (*CLEAR, TypeError) as error:
+            if name in every and isinstance(error, TypeError):
+                counts[name, "traceback"] += 1
+                results.put(("traceback", seed, name, traceback.format_exc(limit=-4)))
+                continue
             clear = (name if name in every else " ") in str(error) or " at row " in str(error)
             counts[name, "refused" if clear else "refused unclearly"] += 1
             results.put(("refused", name, ("" if clear else "UNCLEAR ") + f"{type(error).__name__}: {error}"[:250]))

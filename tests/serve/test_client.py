@@ -41,7 +41,7 @@ def test_a_remote_model_is_used_as_a_local_one(server, tmp_path):
     with nystream.Client(server.url) as client:
         model = client.model("remote")
         model.create(CONFIG)
-        assert client.names() == ["remote"]
+        assert "remote" in client.names()
         p = model.step({"a": 1.0, "b": 2.0}, 3.0)
         assert p == local.step({"a": 1.0, "b": 2.0}, 3.0)
         np.testing.assert_allclose(model.run(columns, y), local.run(X, y), rtol=1e-9, atol=1e-12)

@@ -123,7 +123,9 @@ def test_intervals_and_explanations_come_on_request(server):
     assert [set(reasons) for reasons in answer["explanation"]] == [{"a", "b"}, {"a", "b"}]
     gaps = [p - sum(reasons.values()) for p, reasons in zip(answer["predictions"], answer["explanation"], strict=True)]
     assert gaps[0] == pytest.approx(gaps[1])  # the mean prediction over the rows that were learnt
-    status, answer = server.call("POST", "/models/plain/predict", {"rows": found, "probabilities": True})
+    server.create("numbers")
+    learn(server, "/models/numbers", 5)
+    status, answer = server.call("POST", "/models/numbers/predict", {"rows": found, "probabilities": True})
     assert status == 422
     assert "probabilities" in answer["error"]
 

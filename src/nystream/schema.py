@@ -165,8 +165,8 @@ class Schema(Params):
             if name in targets:
                 continue
             unused = name in dropped or (columns is not None and name not in columns)
-            told = "ignored" if unused else asked.get(name) or found.kinds.get(name)
-            look = looked(found.columns[name], told)
+            given = "ignored" if unused else asked.get(name) or found.kinds.get(name)
+            look = looked(found.columns[name], given)
             if look.kind == "nested":
                 raise ValueError(f"column {name!r} holds lists or dicts ({look.example}); drop it, or unfold it first")
             chosen[name], looks[name] = look.kind, [look.example, look.missing]

@@ -72,7 +72,7 @@ class SparseRows:
         n, d = X.shape
         if X.all():
             ends = np.arange(d, (n + 1) * d, d, dtype=np.int64)
-            columns = np.broadcast_to(np.arange(d, dtype=np.uint32), (n, d)).reshape(-1)
+            columns = np.tile(np.arange(d, dtype=np.uint32), n)
             return cls(ends - d, ends, columns, np.ascontiguousarray(X).reshape(-1), d)
         rows, places = np.nonzero(X)
         ends = np.cumsum(np.bincount(rows, minlength=n), dtype=np.int64)

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
-from nystream import SparseLinear, from_bytes
+from nystream import GaussianFilter, SparseLinear, from_bytes
 from oracles_sparse import adagrad
 from sparse_streams import LABELS, as_lists, stream
 
@@ -52,6 +52,14 @@ def test_dense_rows_and_every_sparse_format_give_the_same_bits(loss):
         assert_array_equal(model.predict(rows), model.predict(X.toarray()))
     steps = SparseLinear(loss)
     assert_array_equal([steps.step(X[[t]], Y[t]) for t in range(len(Y))][-20:], expected[-20:])
+
+
+@pytest.mark.parametrize("learner", [SparseLinear, GaussianFilter])
+def test_one_dense_column_is_a_row_like_any_other(learner):
+    X = np.random.default_rng(0).normal(size=(40, 1))
+    expected = learner("squared").run(csr_array(X), X[:, 0])
+    for rows in (X, np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2]):
+        assert_array_equal(learner("squared").run(rows, X[:, 0]), expected)
 
 
 def test_a_million_columns_are_never_made_dense():

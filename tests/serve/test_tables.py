@@ -61,5 +61,5 @@ def test_a_table_of_all_kinds_is_learnt_as_it_would_be_here(server, tmp_path, co
 )
 def test_the_first_label_tells_the_task_unless_the_learner_knows_one_alone(learner, labels, task):
     config = {} if learner is None else {"learner": learner}
-    model, _ = learning.told(config, [{"x": 1.0}, {"x": 2.0}], labels)
+    model, _ = learning.opened(config, [{"x": 1.0}, {"x": 2.0}], labels)
     assert model.task == task

@@ -60,6 +60,22 @@ def test_an_archive_of_a_later_version_is_refused(tmp_path):
         consumed(tmp_path / "a.npz")
 
 
+def test_a_letter_that_parts_numbers_without_being_seen_is_refused_in_a_sparse_file(tmp_path):
+    (tmp_path / "a.svmlight").write_bytes(b"1 1:2 5000:1\n0 1:1\x1d66667 5010:1\n1 1:3 4000:1\n")
+    with pytest.raises(ValueError, match=r"a\.svmlight:2: '66667' is not index:value"):
+        consumed(tmp_path / "a.svmlight")
+
+
+def test_a_column_whose_name_is_no_text_is_refused(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    feather = pytest.importorskip("pyarrow.feather")
+    feather.write_feather(pa.table({"qqqq": [1.0], "y": [2.0]}), tmp_path / "a.feather", compression="uncompressed")
+    content = (tmp_path / "a.feather").read_bytes()
+    (tmp_path / "a.feather").write_bytes(content.replace(b"qqqq", b"q\xc8qq"))
+    with pytest.raises(ValueError, match=r"a\.feather is damaged: the name of a column is not UTF-8"):
+        consumed(tmp_path / "a.feather")
+
+
 def test_half_a_character_is_a_question_mark():
     words, misfits = converted(["ok", "cut \ud83d", "whole \U0001f600"], "text", "note")
     assert (words.tolist(), misfits) == (["ok", "cut ?", "whole \U0001f600"], 0)

@@ -157,6 +157,6 @@ def explanation(model: Auto) -> str:
     if effects:
         several = model.task == "classification" or model.outputs_ > 1
         what = "class" if model.task == "classification" else "target"
-        said = [f"{e.column} = {e.level} {e.effect:+.3g}" + f" ({what} {e.output})" * several for e in effects]
-        lines.append(f"levels and words that add most to the linear experts: {', '.join(said)}")
+        named = [f"{e.column} = {e.level} {e.effect:+.3g}" + f" ({what} {e.output})" * several for e in effects]
+        lines.append(f"levels and words that add most to the linear experts: {', '.join(named)}")
     return "\n".join(lines)

@@ -84,9 +84,9 @@ class Rounds(TabularLearner):
     def _answer(self, rows: Any) -> tuple[Array, Array]:
         """Predictions, and the experts' outputs (n, E, C) that they are made of."""
         low, high = CODE_BOUNDS if self.targets_ is None else self.targets_.bounds()
-        X, said = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
+        X, answers = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
         F = self._scores(self.bank_.predict(X, self._inner), low, high)
-        P = self.stack_.predict(F, self._heard(said, low, high), self._shift, self._scale)
+        P = self.stack_.predict(F, self._bounded(answers, low, high), self._shift, self._scale)
         return self._unscaled(P, low, high), F
 
     def _run(self, X: Any, Y: Array, weights: Array | None) -> Array:
@@ -125,10 +125,10 @@ class Rounds(TabularLearner):
         else:
             Y = self.targets_.admitted(Y)
             T, (low, high) = self.targets_.standardised(Y), self.targets_.extended(Y)
-        X, said = self.translator_.run(rows, Y, w) if self.translator_ is not None else (_matrix(rows), None)
+        X, answers = self.translator_.run(rows, Y, w) if self.translator_ is not None else (_matrix(rows), None)
         F = self._scores(self.bank_.run(X, T, w, (low, high)), low, high)
         codes, labels = np.ascontiguousarray(self._codes(T)), np.ascontiguousarray(Y[:, 0])
-        P, spread = self.stack_.run(F, self._heard(said, low, high), codes, labels, w, self._shift, self._scale)
+        P, spread = self.stack_.run(F, self._bounded(answers, low, high), codes, labels, w, self._shift, self._scale)
         P = self._unscaled(P, low, high)
         if self.intervals_ is not None and spread is not None:
             self.intervals_.learn(P - Y, spread * self._scale)
@@ -209,11 +209,11 @@ class Rounds(TabularLearner):
     def _scores(self, F: Array, low: Array, high: Array) -> Array:
         return np.minimum(np.maximum(self._codes(F), low[:, None]), high[:, None])
 
-    def _heard(self, said: Array | None, low: Array, high: Array) -> Array | None:
+    def _bounded(self, answers: Array | None, low: Array, high: Array) -> Array | None:
         """What the sparse experts say, as the stack sees it."""
-        if said is None or self.targets_ is None:
-            return said
-        return np.minimum(np.maximum((said - self._shift) / self._scale, low[:, None]), high[:, None])
+        if answers is None or self.targets_ is None:
+            return answers
+        return np.minimum(np.maximum((answers - self._shift) / self._scale, low[:, None]), high[:, None])
 
     def _unscaled(self, P: Array, low: Array, high: Array) -> Array:
         """What the stack predicts in the units of the labels, within their bounds; of classes the logarithms."""

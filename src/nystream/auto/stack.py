@@ -71,21 +71,21 @@ class Stack(Params):
     def _columns(self) -> int:
         return 1 if self.classes and self.outputs_ == 2 else self.outputs_
 
-    def predict(self, F: Array, said: Array | None, shift: Array, scale: Array) -> Array:
+    def predict(self, F: Array, answers: Array | None, shift: Array, scale: Array) -> Array:
         """Pure. Lags are kept in the units of the labels; (label - shift) / scale are the standardised ones."""
         lags = np.broadcast_to(self.lags_, (len(F), *self.lags_.shape))
-        stacked = self.stacker_.predict(self._inputs(F, said, lags, shift, scale))
+        stacked = self.stacker_.predict(self._inputs(F, answers, lags, shift, scale))
         shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
         return mix_classes(F, stacked, *shares) if self.classes else mix_targets(F, stacked, *shares)[0]
 
     def run(
-        self, F: Array, said: Array | None, T: Array, labels: Array, w: Array | None, shift: Array, scale: Array
+        self, F: Array, answers: Array | None, T: Array, labels: Array, w: Array | None, shift: Array, scale: Array
     ) -> tuple[Array, Array | None]:
         """Targets T (n, C), standardised or codes, and for classes their numbers `labels` (n,).
 
         Returns predictions and, for targets, the experts' disagreement (n, K).
         """
-        inputs = self._inputs(F, said, self._past(T if self.classes else T * scale + shift), shift, scale)
+        inputs = self._inputs(F, answers, self._past(T if self.classes else T * scale + shift), shift, scale)
         stacked = self.stacker_.run(inputs, labels if self.classes else T, w)
         shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
         if self.classes:
@@ -131,10 +131,10 @@ class Stack(Params):
     def nbytes(self) -> int:
         return self.stacker_.nbytes + self.lags_.nbytes + self.expert_shares_.nbytes + self.member_shares_.nbytes
 
-    def _inputs(self, F: Array, said: Array | None, lags: Array, shift: Array, scale: Array) -> Array:
-        parts = [F] if said is None else [F, said]
+    def _inputs(self, F: Array, answers: Array | None, lags: Array, shift: Array, scale: Array) -> Array:
+        parts = [F] if answers is None else [F, answers]
         if not self.lags:
-            return F if said is None else np.concatenate(parts, axis=1)
+            return F if answers is None else np.concatenate(parts, axis=1)
         known = lags if self.classes else (lags - shift) / scale
         if np.isnan(known[0, 0, 0]):
             known = np.nan_to_num(known, nan=0.0)

@@ -61,7 +61,7 @@ class _Parquet(Writer):
         self._writer: Any = None
 
     def write(self, columns: dict[str, Any], n: int) -> None:
-        plain = {name: [_told(v) for v in _plain(values)] for name, values in columns.items()}
+        plain = {name: [_as_text(v) for v in _plain(values)] for name, values in columns.items()}
         schema = None if self._writer is None else self._writer.schema
         table = self._arrow.table(plain, schema=schema)
         if self._writer is None:
@@ -84,13 +84,13 @@ def _plain(values: Any) -> list[Any]:
     return [None if isinstance(v, float) and v != v else v for v in listed]
 
 
-def _told(value: Any) -> Any:
+def _as_text(value: Any) -> Any:
     """Named numbers as text, where a cell has one value."""
     return ", ".join(f"{name} {part:+.4g}" for name, part in value.items()) if isinstance(value, dict) else value
 
 
 def _cell(value: Any) -> Any:
-    value = _told(value)
+    value = _as_text(value)
     return "" if value is None else f"{value:.10g}" if isinstance(value, float) else value
 
 

@@ -79,8 +79,8 @@ def _details(dataset: Dataset, data: Path | None, verdicts: dict[str, bool | Non
     for file in dataset.files:
         found = locate(file, data)
         where = str(found) if found else f"not here; {file.url or 'no public download is known'}"
-        said = f" ({VERDICTS[verdicts[file.path]]})" if file.path in verdicts else ""
-        table.add_row(file.part if file.rows else "", escape(f"{file.path}: {where}{said}"))
+        verdict = f" ({VERDICTS[verdicts[file.path]]})" if file.path in verdicts else ""
+        table.add_row(file.part if file.rows else "", escape(f"{file.path}: {where}{verdict}"))
     return table
 
 

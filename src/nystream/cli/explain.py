@@ -87,7 +87,7 @@ def _tell(importance: Importance, words: str | None, as_json: bool) -> None:
     if not as_json:
         print(f"{words}\n\n{importance}" if words else importance)
         return
-    told: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "unit": importance.unit,
         "present": importance.present,
         "rows": importance.rows,
@@ -97,7 +97,7 @@ def _tell(importance: Importance, words: str | None, as_json: bool) -> None:
             for c in importance.columns
         ],
     }
-    print(json.dumps({"explanation": words, **told} if words else told))
+    print(json.dumps({"explanation": words, **figures} if words else figures))
 
 
 def _measured(model: Model, found: Rows) -> Importance:
@@ -116,5 +116,5 @@ def _reasons(model: Model, found: Rows, of: Any, as_json: bool) -> None:
 
 
 def _line(reasons: Reasons, row: int) -> str:
-    told = {"row": row, "of": reasons.of, "prediction": reasons.prediction, "base": reasons.base}
-    return json.dumps({**told, "reasons": dict(reasons)}, default=str)
+    figures = {"row": row, "of": reasons.of, "prediction": reasons.prediction, "base": reasons.base}
+    return json.dumps({**figures, "reasons": dict(reasons)}, default=str)

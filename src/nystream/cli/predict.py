@@ -88,7 +88,7 @@ def _answers(
         for k, title in enumerate(titles):
             found |= {f"{title}_low": low[:, k], f"{title}_high": high[:, k]}
     if reasons is not None:
-        found["reasons"] = [dict(list(told.items())[:reasons]) for told in model.explain_rows(rows)]
+        found["reasons"] = [dict(list(parts.items())[:reasons]) for parts in model.explain_rows(rows)]
     return {f"{name}_now" if name in taken else name: values for name, values in found.items()}
 
 

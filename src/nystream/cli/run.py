@@ -111,12 +111,12 @@ def _learn(
 ) -> Result | None:
     """The pass itself, with `more` readings for a report. None: whoever read the predictions went away."""
     usual = "accuracy" if data.task == "classification" else "mse"
-    told = [name for name in metrics or [] if name not in (Weights.name, ImportanceShares.name)] or [usual]
-    names = list(dict.fromkeys([*told, *(metrics or [])]))
+    shown = [name for name in metrics or [] if name not in (Weights.name, ImportanceShares.name)] or [usual]
+    names = list(dict.fromkeys([*shown, *(metrics or [])]))
     shares = SHARES if data.task == "regression" else {}
     _say(f"{data.name}: {data.task}, {model.inner!r}", quiet)
     began = time.perf_counter()
-    report = _Report(told, began, quiet, between=more)
+    report = _Report(shown, began, quiet, between=more)
     with _writing(predictions) as file:
         try:
             finished = prequential(
@@ -137,7 +137,7 @@ def _learn(
             return None
     seconds = time.perf_counter() - began
     stopped = " (stopped)" if finished.interrupted else ""
-    summary = ", ".join(f"{m} {finished.final[m]:.6g}" for m in told)
+    summary = ", ".join(f"{m} {finished.final[m]:.6g}" for m in shown)
     of = [f"{finished.final[m]:.3g} of {what}" for m, what in shares.items() if finished.final[m] == finished.final[m]]
     summary += f" (squared error: {', '.join(of)})" if of else ""
     _say(f"{finished.rows} rows in {seconds:.2f} s{stopped}: {summary}; {model.nbytes:,} bytes", quiet)

@@ -131,12 +131,12 @@ def opened(
         labels = _typed(whole, rows.targets, numeric)
         task = task or rows.task or ("regression" if labels is None else task_of(columns_of(labels, len(whole.rows))))
         _check_labels(rows.name, task, labels, numeric)
-        schema = _told(rows, whole, task, kinds, drop, columns)
+        schema = _schema_of(rows, whole, task, kinds, drop, columns)
     typed = (Block(b.rows, _typed(b, rows.targets, numeric)) for b in chain(first, pieces))
     return Source(rows, schema, [next(typed) for _ in first], typed)
 
 
-def _told(
+def _schema_of(
     rows: Rows,
     whole: Block,
     task: str,

@@ -183,7 +183,7 @@ def _report(source: str, watch: _Watch) -> None:
         "seconds": watch.seconds,
         "frames_per_second_learning": watch.frames / max(watch.learning, 1e-9),
     }
-    said = (
+    words = (
         f"{watch.frames} frames of {width} x {height} in {watch.seconds:.1f} s, files included (learning alone: "
         f"{summary['frames_per_second_learning']:.0f} frames/s); threshold {watch.theta:.3g}; see {watch.out}"
     )
@@ -203,9 +203,9 @@ def _report(source: str, watch: _Watch) -> None:
         importlib.import_module("nystream.plot.roc").roc_chart(
             {f"{watch.model.rule.upper()} per pixel": watch.roc}, watch.out / "roc.png", title=title
         )
-        said += f"\nROC area {watch.roc.area:.4f} over {labelled}: {watch.out / 'roc.png'}"
+        words += f"\nROC area {watch.roc.area:.4f} over {labelled}: {watch.out / 'roc.png'}"
     (watch.out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-    print(said)
+    print(words)
 
 
 def _resumed(path: Path) -> Pixels:

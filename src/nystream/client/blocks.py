@@ -89,7 +89,7 @@ def _value(value: Any) -> Any:
 def _arrow(table: Table, parts: list[Any] | None, weights: Any, options: dict[str, Any]) -> Body:
     pa = extra("pyarrow")
     columns = {name: pa.array(values) for name, values in table.columns.items()}
-    query = {name: _said(value) for name, value in options.items()}
+    query = {name: _as_text(value) for name, value in options.items()}
     if parts is not None:
         names = [_free(f"label{k}" if k else "label", columns) for k in range(len(parts))]
         columns |= {name: pa.array(part) for name, part in zip(names, parts, strict=True)}
@@ -112,7 +112,7 @@ def _free(name: str, columns: dict[str, Any]) -> str:
     return name
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return ",".join(value) if isinstance(value, list) else str(value)

@@ -261,15 +261,15 @@ def _values(
     """What every cut is worth, and what decides between equals; true and false are those it says are positive."""
     positive, negative = totals
     recall = true / positive
-    said = true + false
-    precision = np.divide(true, said, out=np.zeros_like(true), where=said > 0)
+    flagged = true + false
+    precision = np.divide(true, flagged, out=np.zeros_like(true), where=flagged > 0)
     none = np.zeros_like(true)
     if criterion == "accuracy":
         return true + (negative - false), none
     if criterion == "balanced_accuracy":
         return recall + (negative - false) / negative, none
     if criterion == "f1":
-        return 2 * true / (said + positive), none
+        return 2 * true / (flagged + positive), none
     wanted, other = (precision, recall) if criterion == "precision" else (recall, precision)
     enough = wanted >= target
     return np.where(enough, other, -1.0 if enough.any() else wanted), wanted

@@ -82,23 +82,23 @@ class Trial:
         self.readings: list[dict[str, float]] = []
         self._read_at = 0
         self._pending: deque[tuple[Any, Any]] = deque()
-        self._told: Any = Tabled(learner) if isinstance(learner, Model) else learner
-        _check(name, self._told, metrics)
+        self._inner: Any = Tabled(learner) if isinstance(learner, Model) else learner
+        _check(name, self._inner, metrics)
         wanted = any(isinstance(m, Metric) and m.takes == "probability" for m in metrics)
-        self._odds = LINKS.get(self._told.link or "") if wanted else None
+        self._odds = LINKS.get(self._inner.link or "") if wanted else None
         self._ask: Callable[[Array], Array] | None = None
         if wanted and self._odds is None:
-            self._ask = self._told.probabilities
+            self._ask = self._inner.probabilities
 
     def feed(self, X: Any, Y: Any) -> None:
         """Rows in order: predicted before their labels are used, then learnt (at once, or `delay` rows later)."""
-        labels = self._told.numbers(X, Y) if isinstance(self._told, Tabled) else Y
+        labels = self._inner.numbers(X, Y) if isinstance(self._inner, Tabled) else Y
         together = self._ask is None and not (self.delay and self.learn)
         P, Q = (self._at_once(X, Y), None) if together else self._one_by_one(X, Y)
         if self._odds is not None:
             Q = self._odds(P[:, None] if P.ndim == 1 else P)
             Q[np.isnan(Q).any(axis=1)] = 1.0 / Q.shape[1]  # nothing was known there: all alike
-        if Q is not None and self._told.labels == "sign":
+        if Q is not None and self._inner.labels == "sign":
             Q = Q[:, 1]
         if self.watch is not None:
             self.watch(P)
@@ -107,7 +107,7 @@ class Trial:
 
     def _score(self, Y: Any, P: Array, Q: Array | None) -> None:
         """Let the metrics see the rows that have a label."""
-        if isinstance(self._told, Tabled):
+        if isinstance(self._inner, Tabled):
             there = ~np.isnan(Y).any(axis=1)
             Y, P, Q = Y[there], P[there], None if Q is None else Q[there]
             if not len(Y):
@@ -117,13 +117,13 @@ class Trial:
                 metric.update(Y, P if metric.takes == "prediction" else Q)
 
     def _at_once(self, X: Any, Y: Any) -> Array:
-        P: Array = self._timed(self._told.run, X, Y) if self.learn else self._timed(self._told.predict, X)
+        P: Array = self._timed(self._inner.run, X, Y) if self.learn else self._timed(self._inner.predict, X)
         return P
 
     def finish(self) -> None:
         """Learn the rows whose labels were still on their way; they were predicted and scored already."""
         while self._pending:
-            self._timed(self._told.step, *self._pending.popleft())
+            self._timed(self._inner.step, *self._pending.popleft())
 
     def read(self) -> Snapshot:
         """Note the metrics at this row."""
@@ -167,30 +167,30 @@ class Trial:
         for i in range(len(X)):
             x, y = X[i : i + 1], None if Y is None else Y[i : i + 1]
             if self._ask is not None:
-                Q.append(self._timed(self._ask, x) if self._told.n_seen else self._even())
+                Q.append(self._timed(self._ask, x) if self._inner.n_seen else self._even())
             P.append(self._delayed(x, y) if self.delay and self.learn else self._at_once(x, y))
         return _stacked(P, -np.inf), _stacked(Q, 0.0) if Q else None
 
     def _delayed(self, x: Any, y: Any) -> Array:
-        p: Array = self._timed(self._told.predict, x)
-        if not self._told.n_seen:
+        p: Array = self._timed(self._inner.predict, x)
+        if not self._inner.n_seen:
             p = self._blank(p, y)
-        self._pending.append((x, y) if isinstance(self._told, Tabled) else _single(x, y))
+        self._pending.append((x, y) if isinstance(self._inner, Tabled) else _single(x, y))
         if len(self._pending) > self.delay:
-            self._timed(self._told.step, *self._pending.popleft())
+            self._timed(self._inner.step, *self._pending.popleft())
         return p
 
     def _blank(self, p: Array, y: Any) -> Array:
         """Predictions of a learner that saw no label and cannot know yet how many outputs it will have."""
-        if isinstance(self._told, Tabled):
+        if isinstance(self._inner, Tabled):
             return p
-        if self._told.labels == "class":
-            return np.zeros((1, self._told.classes or 2))
-        return np.zeros(y.shape) if self._told.labels == "real" and np.ndim(y) == 2 else p
+        if self._inner.labels == "class":
+            return np.zeros((1, self._inner.classes or 2))
+        return np.zeros(y.shape) if self._inner.labels == "real" and np.ndim(y) == 2 else p
 
     def _even(self) -> Array:
         """Probabilities before any label: all alike."""
-        k = self._told.classes or 2
+        k = self._inner.classes or 2
         return np.full((1, k), 1.0 / k)
 
 

@@ -155,7 +155,7 @@ def permutation_importance(
     low, high = _interval(gains + given - gains.mean(axis=0), base, least, coverage, rng)
     above = np.maximum(increase, 0.0)
     shares = above / above.sum() if above.sum() > 0 else np.full(len(names), 1 / len(names))
-    told = learnt or {}
+    known = learnt or {}
     order = np.argsort(-increase, kind="stable")
     listed = [
         ColumnImportance(
@@ -164,7 +164,7 @@ def permutation_importance(
             float(increase[j]),
             float(min(low[j], increase[j])),
             float(max(high[j], increase[j])),
-            float(told.get(names[j], np.nan)),
+            float(known.get(names[j], np.nan)),
         )
         for j in order.tolist()
     ]

@@ -31,7 +31,7 @@ class Translated(NamedTuple):
 
     dense: Array
     """(n, D)"""
-    said: Array
+    answers: Array
     """(n, E, C) answers of the sparse experts: labels, or scores of classes (C = 1 for two: that of class 1)."""
 
 
@@ -110,7 +110,7 @@ class Translator(Params):
 
     @property
     def titles(self) -> list[str]:
-        """For people: whose answers `said` are."""
+        """For people: whose the `answers` are."""
         if self.experts_ is None:
             return []
         words = SPARSE_TITLES if self.sparse else TITLES
@@ -146,8 +146,8 @@ class Translator(Params):
             assert self.experts_ is not None
             return self._translated(None, self.experts_.predict(rows, rows), len(rows))
         encoded = self.encoder_.encode(rows)
-        said = None if self.experts_ is None else self.experts_.predict(encoded.plain, encoded.tokens)
-        return self._translated(encoded, said, len(rows))
+        answers = None if self.experts_ is None else self.experts_.predict(encoded.plain, encoded.tokens)
+        return self._translated(encoded, answers, len(rows))
 
     def run(self, rows: Any, Y: Array, weights: Array | None = None) -> Translated:
         """The same, each row before its label in Y (n, K) or (n, 1) is learnt. Classes are known, weights above 0."""
@@ -155,8 +155,8 @@ class Translator(Params):
             assert self.experts_ is not None
             return self._translated(None, self.experts_.run(rows, rows, Y, weights), len(rows))
         encoded = self.encoder_.run(rows, Y, weights)
-        said = None if self.experts_ is None else self.experts_.run(encoded.plain, encoded.tokens, Y, weights)
-        return self._translated(encoded, said, len(rows))
+        answers = None if self.experts_ is None else self.experts_.run(encoded.plain, encoded.tokens, Y, weights)
+        return self._translated(encoded, answers, len(rows))
 
     def check(self, rows: Any) -> None:
         """Refuse values that nobody can learn from, before anything changes."""
@@ -172,8 +172,8 @@ class Translator(Params):
         else:
             known = 0.0 if self.experts_ is None else float(np.abs(self.experts_.descent_.moments_[:, 3:]).max())
             bound = 2.0 * max(largest, known)  # experts stay within the range of the labels and half of it around
-        told = [j for j, name in enumerate(self.layout_) if name in self._from_labels()]
-        X[:, told] = np.copysign(np.maximum(np.abs(X[:, told]), bound), X[:, told])
+        derived = [j for j, name in enumerate(self.layout_) if name in self._from_labels()]
+        X[:, derived] = np.copysign(np.maximum(np.abs(X[:, derived]), bound), X[:, derived])
         return X
 
     def _from_labels(self) -> set[str]:
@@ -225,10 +225,10 @@ class Translator(Params):
             return Translated(self._ordered(encoded.dense), np.empty((n, 0, 1)))
         if self.classes:
             scores = np.minimum(np.maximum(scores, -SURE), SURE)
-        said = scores[:, :-1]
+        answers = scores[:, :-1]
         answers = scores[:, -len(COLUMNS) :, self._shown(self.outputs_)].reshape(n, -1)
         dense = np.ascontiguousarray(answers) if encoded is None else np.concatenate([encoded.dense, answers], axis=1)
-        return Translated(self._ordered(dense), said[..., 1:] if self.classes and self.outputs_ == 2 else said)
+        return Translated(self._ordered(dense), answers[..., 1:] if self.classes and self.outputs_ == 2 else answers)
 
     def _ordered(self, X: Array) -> Array:
         return X if self._order is None else np.ascontiguousarray(X[:, self._order])

@@ -170,12 +170,12 @@ class Explaining(Forwarded):
         if self.learner_ is None or self.n_seen < 2 or not self.can("importance"):
             self._check_learnt() if not self.inner.can("explain") and self.keep else None
             return self.inner.explain()
-        said = sentence(
+        words = sentence(
             self.importance(),
             None if self._auto is None else recent_share(self._auto),
             [int(alarm.row) for alarm in self.alarms()] if self.inner.can("alarms") else None,
         )
-        return f"{said}\n{self.inner.explain()}" if self.inner.can("explain") else said
+        return f"{words}\n{self.inner.explain()}" if self.inner.can("explain") else words
 
     def can(self, ability: str) -> bool:
         """Whether the model, for this task and with its parameters, has the ability of that name."""

@@ -222,7 +222,7 @@ class Model(Changing):
         X = self.schema_.matrix(table)
         columns, n, misfits = ({}, len(X), 0) if X is not None else self._columns(table, self.schema_)
         parts, w = None if y is None else columns_of(y, n), as_weights(weights, n)
-        told = self.task is not None
+        decided = self.task is not None
         self._begin(parts)
         if self.learner_ is None:  # still no label that says what is to be learnt
             self.n_unlabelled_ += n
@@ -244,7 +244,7 @@ class Model(Changing):
         if labels.known is not None:
             P[np.arange(P.shape[1]) >= labels.known[:, None]] = -np.inf
             P[labels.known == 0] = np.nan
-        elif not told:
+        elif not decided:
             P[: int(there.argmax())] = np.nan  # before the first label nobody knew that numbers were asked for
         return Scores(P, labels.Y)
 

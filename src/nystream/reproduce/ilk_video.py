@@ -158,7 +158,7 @@ def _lights(setting: Setting) -> tuple[Table, Picture, Panel, str]:
     sheet = _sheet([[frames[t - FIRST] for t in LOOKS], *([255 * m[t - FIRST] for t in LOOKS] for m in masks.values())])
     names = ", ".join(map(str, LOOKS))
     picture = Picture(f"light-switch, frames {names}; below each: foreground by {' and by '.join(masks)}", sheet)
-    return table, picture, panel, _said(waits)
+    return table, picture, panel, _in_words(waits)
 
 
 def _sheet(rows: list[list[npt.NDArray[Any]]], gap: int = 4) -> Array:
@@ -181,7 +181,7 @@ def _best(rows: list[tuple[str, str, float, int, str]]) -> str:
     )
 
 
-def _said(waits: dict[str, list[int | None]]) -> str:
+def _in_words(waits: dict[str, list[int | None]]) -> str:
     sentences = [
         f"{method} knows the room again "
         + ("never" if wait[1] is None else f"{wait[1]} frames after the lights go off")

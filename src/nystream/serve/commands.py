@@ -116,7 +116,7 @@ class Learn(Event):
         self.kind = "step" if step else "learn"
         self._table, self._labels, self._weights = table, labels, weights
         self.batch = batch
-        self._told = False
+        self._opened = False
         self.size = 0 if batch is None else batch.numbers.nbytes
 
     def check(self, store: Store) -> None:
@@ -129,13 +129,13 @@ class Learn(Event):
 
     def _tell(self, store: Store) -> None:
         """The first labelled rows of a model say what its rows are; that is written with them."""
-        model, form = learning.told(self.entry.config, self._table, self._labels)
+        model, form = learning.opened(self.entry.config, self._table, self._labels)
         form.batch(self._table, self._labels, self._weights, lambda names: None)  # refuses before anything is written
         write_form(store, self.entry, model, form)
-        self._told = True
+        self._opened = True
 
     def undo(self, store: Store) -> None:
-        if self._told:
+        if self._opened:
             self.entry.untell()
 
 

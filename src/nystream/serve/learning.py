@@ -33,10 +33,10 @@ __all__ = [
     "learn",
     "loaded",
     "made",
+    "opened",
     "relied_on",
     "reported",
     "saved",
-    "told",
     "unlearn",
     "versions",
 ]
@@ -109,7 +109,7 @@ def declared(config: dict[str, Any]) -> tuple[Model, Form] | tuple[None, None]:
         raise Refusal(422, one_line(error)) from None
 
 
-def told(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form]:
+def opened(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form]:
     """The untrained model and its form, from the configuration and from the first rows with a label."""
     try:
         declared = _declared(config)

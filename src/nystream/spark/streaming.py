@@ -36,7 +36,7 @@ def fit_stream(
 
     Every micro-batch is fitted as by `fit` and merged into the model of the batch before it, whose file is named by the
     number of that batch: 000000.nys, 000001.nys, ... After a failure Spark may run a batch again; it then starts from
-    the same file, so that each row counts once. The files are `nystream.Model`s, which know their columns.
+    the same file, so that each row counts once. The files are models (`nystream.Model`), which know their columns.
 
     A learner that samples its dictionary chooses it in the first batch with rows, in two passes, and keeps it.
 

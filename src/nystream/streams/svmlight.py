@@ -187,8 +187,8 @@ def _fast(chunk: list[str], layout: _Layout) -> _Entries | None:
         numbers = np.loadtxt([text.replace(":", " ").replace("\n", " ")], comments=None, ndmin=1)
     except ValueError:
         return None
-    if not np.isfinite(numbers).all():
-        return None
+    if len(numbers) != int((2 * counts + 1).sum()) or not np.isfinite(numbers).all():
+        return None  # some control letters part numbers too
     labels = np.concatenate(([0], np.cumsum(2 * counts + 1)[:-1]))
     y = numbers[labels]
     numbers = np.delete(numbers, labels)

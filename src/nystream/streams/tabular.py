@@ -151,7 +151,10 @@ class ArrowTables(Tables):
         self._path = os.fspath(path)
         self.name = os.path.basename(self._path)
         with self._opened() as file:
-            self.columns = list(_arrow_names(file))
+            try:
+                self.columns = list(_arrow_names(file))
+            except UnicodeDecodeError:
+                raise ValueError(f"{self.name} is damaged: the name of a column is not UTF-8") from None
             self.n = file.metadata.num_rows if self._parquet else None
 
     @property

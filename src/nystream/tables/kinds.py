@@ -47,8 +47,8 @@ class Look(NamedTuple):
     format: str | None = None
 
 
-def looked(values: Any, told: str | None = None) -> Look:
-    """Look at the first values of a column, whose kind may be `told` already.
+def looked(values: Any, given: str | None = None) -> Look:
+    """Look at the first values of a column, whose kind may be `given` already.
 
     True and false (also as strings) are booleans, what reads as a number is a number however few values there are (and
     so is a column that nearly always does), what reads as a date is a time, strings of many words are text and all
@@ -58,11 +58,11 @@ def looked(values: Any, told: str | None = None) -> Look:
     there = [v for v in first if not is_absent(v) and not (isinstance(v, str) and v.strip().lower() in MISSING)]
     missing = 1 - len(there) / len(first) if first else 0.0
     example = _example(there[0]) if there else ""
-    if told is not None and told != "time":
-        return Look(told, example, missing)
-    format = next(_formats(there), None) if told == "time" or _dated(there) else None
-    if told is not None:
-        return Look(told, example, missing, format or None)
+    if given is not None and given != "time":
+        return Look(given, example, missing)
+    format = next(_formats(there), None) if given == "time" or _dated(there) else None
+    if given is not None:
+        return Look(given, example, missing, format or None)
     return Look("time" if format is not None else _kind(there), example, missing, format or None)
 
 

@@ -7,16 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream.auto.bank import Bank
+from nystream.auto.changes import Alarm
 from nystream.auto.clock import in_time
 from nystream.auto.explain import ByColumn, explanation
+from nystream.auto.generation import Generation
 from nystream.auto.intervals import Intervals
 from nystream.auto.quantities import bytes_of, seconds_of
 from nystream.auto.recipe import Recipe
 from nystream.auto.rounds import Rounds
-from nystream.auto.stack import Stack
 from nystream.auto.tables import seconds_to_translate, translator_for
-from nystream.auto.targets import Targets
 from nystream.encoding.columns import NUMERIC
 from nystream.learners.families.tabular import Opening
 from nystream.params import boolean, one_of, positive
@@ -67,6 +66,10 @@ class Auto(ByColumn, Rounds):
         What labels are; `Classifier` and the facades set it themselves.
     recipe : Recipe, optional
         Sizes to start from; None: the default ones.
+    changes : bool, default True
+        Whether the stream is watched for changes; see `nystream.auto.changes`. Where losses rank too high for too long,
+        an alarm sounds, and a fresh copy learns beside the old one from the row where the change is put; both are mixed
+        until one of them has to go. Without an alarm nothing is different.
 
     Examples
     --------
@@ -92,6 +95,7 @@ class Auto(ByColumn, Rounds):
         seed: Seed = 0,
         task: str = "regression",
         recipe: Recipe | None = None,
+        changes: bool = True,
     ) -> None:
         self.memory = memory
         self.deadline = deadline
@@ -101,6 +105,7 @@ class Auto(ByColumn, Rounds):
         if recipe is not None and not isinstance(recipe, Recipe):
             raise ValueError(f"recipe must be a Recipe or None, got {recipe!r}")
         self.recipe = recipe
+        self.changes = boolean("changes", changes)
         bytes_of(memory), seconds_of(deadline)  # refuse what is neither
 
     @property
@@ -123,6 +128,8 @@ class Auto(ByColumn, Rounds):
             return "probabilities are of classes, and this one has task='regression'"
         if ability == "predict_interval" and self._classes:
             return "intervals are of numbers, and this one has task='classification', where there are probabilities"
+        if ability == "alarms" and not self.changes:
+            return "it does not watch for changes; use changes=True"
         return super().why_not(ability)
 
     def for_classes(self) -> Auto:
@@ -150,8 +157,9 @@ class Auto(ByColumn, Rounds):
         rows = self._rows
         for i in range(0, len(X), rows):
             part = slice(i, i + rows)
-            P[part], F = self._answer(X[part])
-            half[part] = self.intervals_.half_width(F.std(axis=1) * self._scale, coverage)
+            P[part], spread = self._answer(X[part])
+            assert spread is not None
+            half[part] = self.intervals_.half_width(spread, coverage)
         return self._outward(P - half), self._outward(P + half)
 
     def explain(self) -> str:
@@ -167,15 +175,43 @@ class Auto(ByColumn, Rounds):
         """
         if not self.d_:
             return {}
-        sizes = np.abs(self.stack_.weights())
-        shares = (sizes / np.maximum(sizes.sum(axis=0), TINY)).mean(axis=1).tolist()
-        named = dict(zip(self.titles(), shares, strict=False))
-        return named | ({LABELS: sum(shares[len(named) :])} if self.lags else {})
+        found = dict.fromkeys(self.titles(), 0.0) | ({LABELS: 0.0} if self.lags else {})
+        for generation, carried in zip(self._generations, self._carried(), strict=True):
+            sizes = np.abs(generation.stack_.weights())
+            shares = (sizes / np.maximum(sizes.sum(axis=0), TINY)).mean(axis=1).tolist()
+            titles = self._titles(generation)
+            for name, share in zip(titles, shares, strict=False):
+                found[name] += carried * share
+            if self.lags:
+                found[LABELS] += carried * sum(shares[len(titles) :])
+        return found
 
     def titles(self) -> list[str]:
-        """For people: the experts whose outputs are combined, in order; those of sparse rows are last."""
+        """For people: the experts whose outputs are combined, in order; those of sparse rows are last.
+
+        An expert that two generations have, after a change, is named once.
+        """
+        return list(dict.fromkeys(name for generation in self._generations for name in self._titles(generation)))
+
+    def alarms(self) -> list[Alarm]:
+        """The changes of the stream that were noticed, in order: the last 256. What became of the latest may be open.
+
+        Of each the row of the alarm, the row that the change is put at, what rose, which columns moved, and what was
+        done; see `nystream.auto.changes.Alarm`.
+        """
+        self._require("alarms")
+        return [] if not self.d_ or self.changes_ is None else self.changes_.alarms()
+
+    def _titles(self, generation: Generation) -> list[str]:
         sparse = [] if self.translator_ is None else self.translator_.titles
-        return [*self.bank_.titles(self._dense).values(), *sparse]
+        return [*generation.bank_.titles(self._dense).values(), *sparse]
+
+    def _carried(self) -> list[float]:
+        """What each generation carries of the next prediction."""
+        if self.changes_ is None or self.changes_.handover_ is None:
+            return [1.0]
+        old = self.changes_.handover_.carried()
+        return [old, 1.0 - old]
 
     # -- rows of all kinds -------------------------------------------------------------------------------------------
     @property
@@ -223,18 +259,14 @@ class Auto(ByColumn, Rounds):
         if self._first is not None and not numeric:
             self.translator_ = translator_for(self.kinds_, outputs, bytes_of(self.memory), classes=self._classes)
             d = self.translator_.width
-        self.stack_ = Stack(self._classes, self.lags)
         self.sized_ = recipe = self._sized(d, outputs)
-        self.bank_ = Bank(recipe, codes=self._classes)
-        self.bank_.start()
-        self.stack_.start(
-            len(self.bank_.names), outputs, 0 if self.translator_ is None else len(self.translator_.titles)
-        )
+        self.old_ = Generation(recipe, self._classes, self.lags, self.seed_)
+        self.old_.start(d, outputs, self._more)
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
-        self.targets_, self.intervals_ = None, None
+        self.changes_ = self._new_changes(outputs) if self.changes else None
+        self.intervals_ = None
         if not self._classes:
-            self.targets_, self.intervals_ = Targets(outputs), Intervals()
-            self.targets_.start()
+            self.intervals_ = Intervals()
             self.intervals_.start(outputs)
         self.count_ = 0
 
@@ -246,16 +278,25 @@ class Auto(ByColumn, Rounds):
         beside = 0.0 if self.translator_ is None else seconds_to_translate(self.kinds_, outputs)
         return in_time(recipe, seconds, d, outputs, beside)
 
+    def _restore(self, state: dict[str, Any]) -> None:
+        if "bank_" in state:  # saved before changes were watched for: it goes on as it would have
+            state, bank = dict(state), state["bank_"]
+            self.changes = False
+            old = Generation(bank.recipe, self._classes, self.lags, state["seed_"])
+            own = {name: state.pop(name, None) for name in ("bank_", "stack_", "targets_")}
+            columns = state["buffer_"][0].d
+            old._restore({**own, "d_": columns, "outputs_": state["outputs_"], "count_": state["count_"]})
+            state |= {"old_": old, "changes_": None}
+        super()._restore(state)
+
     @property
     def size(self) -> int:
         """Landmarks and window rows of all experts."""
-        return self.bank_.size if self.d_ else 0
+        return sum(generation.bank_.size for generation in self._generations) if self.d_ else 0
 
     @property
     def nbytes(self) -> int:
         if not self.d_:
             return 0
-        own = self.bank_.nbytes + self.stack_.nbytes + sum(ring.nbytes for ring in self.buffer_)
-        if self.targets_ is not None and self.intervals_ is not None:
-            own += self.targets_.nbytes + self.intervals_.nbytes
-        return own + (0 if self.translator_ is None else self.translator_.nbytes)
+        parts = (self.old_, *self.buffer_, self.changes_, self.intervals_, self.translator_)
+        return sum(part.nbytes for part in parts if part is not None)

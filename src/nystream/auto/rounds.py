@@ -1,4 +1,4 @@
-"""The rounds of the automatic learner: rows through experts and stackers, and what falls on row counts."""
+"""The rounds of the automatic learner: rows through generations of experts, and what falls on row counts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from nystream.auto.bank import Bank
+from nystream.auto.changes import Changes
+from nystream.auto.changes.changes import REACH, Block, Surroundings
+from nystream.auto.generation import Generation, Rows
 from nystream.auto.intervals import Intervals
 from nystream.auto.memory import in_memory, most_bytes
 from nystream.auto.quantities import bytes_of
@@ -23,11 +26,10 @@ from nystream.types import Array
 
 __all__ = ["Rounds"]
 
-MARGIN = 1.5
-CODE_BOUNDS = (np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN))
-"""Scores of classes are clipped to these."""
-ZERO, ONE = np.zeros(1), np.ones(1)
-"""Where codes of classes are, and their unit."""
+PAST = 0.03
+"""Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
+SMALLEST = 0.4
+"""Landmarks of a young generation over those of the old one, at least; with fewer it would never catch up."""
 
 
 class Rounds(TabularLearner):
@@ -38,15 +40,15 @@ class Rounds(TabularLearner):
     seed_: int
 
     sized_: Recipe
-    """The recipe that the budgets led to at the start; with very many classes that of the bank is smaller."""
-    bank_: Bank
-    stack_: Stack
-    targets_: Targets | None
-    """Scale and fences of the labels; of regression only."""
+    """The recipe that the budgets led to at the start."""
+    old_: Generation
+    """What predicts, where there is no young generation beside it."""
+    changes_: Changes | None
+    """Alarms, and at times a young generation. None: the stream is not watched."""
     intervals_: Intervals | None
     """Of regression only."""
     buffer_: list[Ring]
-    """Inputs, labels or targets, and weights: all rows of the warm-up, then the last ones."""
+    """Inputs, labels or targets, and weights: all rows of a warm-up, or the last ones."""
     count_: int
     """Rows learnt; those of weight 0 are not."""
     translator_: Translator | None = None
@@ -59,19 +61,84 @@ class Rounds(TabularLearner):
         return self.task == "classification"
 
     @property
+    def bank_(self) -> Bank:
+        """Experts of the old generation."""
+        return self.old_.bank_
+
+    @property
+    def stack_(self) -> Stack:
+        """That combines them."""
+        return self.old_.stack_
+
+    @property
+    def targets_(self) -> Targets | None:
+        """Scale and fences of its labels; of regression only."""
+        return self.old_.targets_
+
+    @property
+    def _young(self) -> Generation | None:
+        return None if self.changes_ is None else self.changes_.young_
+
+    @property
+    def _generations(self) -> list[Generation]:
+        return [self.old_] if self._young is None else [self.old_, self._young]
+
+    @property
     def _dense(self) -> int:
         """Columns that the experts see."""
         return self.d_ if self.translator_ is None else self.translator_.width
 
+    # -- memory ------------------------------------------------------------------------------------------------------
     @property
     def _share(self) -> float:
         """The part of the memory that is not the translator's."""
         return 1.0 if self.translator_ is None else 1.0 - SHARE
 
+    @property
+    def _more(self) -> int:
+        """Inputs of the stackers beside the experts."""
+        return 0 if self.translator_ is None else len(self.translator_.titles)
+
     def _affordable(self, recipe: Recipe, d: int, outputs: int) -> Recipe:
         """The largest recipe of this shape that memory suffices for."""
-        more, codes = self.stack_.more_, self._classes
-        return in_memory(recipe, bytes_of(self.memory), d, outputs, codes=codes, more=more, share=self._share)
+        codes = self._classes
+        return in_memory(recipe, bytes_of(self.memory), d, outputs, codes=codes, more=self._more, share=self._share)
+
+    def _beside(self, old: Generation) -> Recipe | None:
+        """The recipe of a young generation that memory suffices for beside this one, and what changes themselves keep.
+
+        The rows are kept for both together.
+        """
+        assert self.changes_ is not None
+        d, outputs = old.d_, old.outputs_
+        own = self.changes_.nbytes - (0 if self._young is None else self._young.nbytes)
+        left = self._share * bytes_of(self.memory) - own - self._held(old, outputs)
+        try:
+            recipe = in_memory(self.sized_, left, d, outputs, codes=self._classes, more=self._more)
+        except ValueError:
+            return None
+        return recipe if recipe.landmarks >= SMALLEST * old.bank_.recipe.landmarks else None
+
+    def _held(self, old: Generation, outputs: int) -> float:
+        """Bytes of a generation that goes on beside another one, without its rows."""
+        recipe, codes = old.bank_.recipe, self._classes
+        if not old.warm:
+            return most_bytes(recipe, old.d_, outputs, codes=codes, more=self._more)
+        stack = Stack.nbytes_for(len(recipe.living) + self._more, outputs, codes=codes)
+        return Bank.refresh_nbytes(recipe, old.d_, outputs, codes=codes) + stack
+
+    def _reach(self, outputs: int) -> int:
+        """Rows back that are kept when a decision falls at the beginning of a block."""
+        recipe = self.old_.bank_.recipe
+        return recipe.ring - min(recipe.rows_at_once(outputs), recipe.every(self.old_.d_, outputs))
+
+    def _new_changes(self, outputs: int) -> Changes:
+        more, block = self._more, self.sized_.block
+        columns = 1 if self._classes and outputs == 2 else outputs
+        room = int(PAST * bytes_of(self.memory)) // (8 * (2 * outputs + more * columns)) - block
+        changes = Changes(self._classes, max(1, min(REACH, self._reach(outputs), room)), block)
+        changes.start(outputs, (more, columns) if more else None)
+        return changes
 
     # -- one round ---------------------------------------------------------------------------------------------------
     def _predict(self, X: Any) -> Array:
@@ -81,31 +148,23 @@ class Rounds(TabularLearner):
             P[i : i + rows] = self._answer(X[i : i + rows])[0]
         return P
 
-    def _answer(self, rows: Any) -> tuple[Array, Array]:
-        """Predictions, and the experts' outputs (n, E, C) that they are made of."""
-        low, high = CODE_BOUNDS if self.targets_ is None else self.targets_.bounds()
+    def _answer(self, rows: Any) -> tuple[Array, Array | None]:
+        """Predictions, and for targets how far the experts disagree (n, K)."""
         X, answers = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
-        F = self._scores(self.bank_.predict(X, self._inner), low, high)
-        P = self.stack_.predict(F, self._bounded(answers, low, high), self._shift, self._scale)
-        return self._unscaled(P, low, high), F
+        said = self.old_.predict(X, answers)
+        return said if self.changes_ is None else self.changes_.predict(said, X, answers)
 
     def _run(self, X: Any, Y: Array, weights: Array | None) -> Array:
         if weights is not None and not weights.all():
             return self._run_with_gaps(X, Y, weights)
-        if self.targets_ is not None:
+        if not self._classes:
             Y = within(Y)
         P = np.empty((len(X), self.outputs_))
-        row, most = 0, self._rows
+        row = 0
         while row < len(X):
-            part = slice(row, min(len(X), row + most, row + self._until_event()))
-            w = None if weights is None else weights[part]
-            P[part], dense = self._rounds(X[part], Y[part], w)
-            inputs, labels, counts = self.buffer_
-            inputs.extend(dense)
-            labels.extend(Y[part])
-            counts.extend(np.ones((part.stop - row, 1)) if w is None else w[:, None])
-            self.count_ += part.stop - row
-            self._event()
+            until = min(generation.until_event() for generation in self._generations)
+            part = slice(row, min(len(X), row + self._rows, row + until))
+            P[part] = self._rounds(X[part], Y[part], None if weights is None else weights[part])
             row = part.stop
         return P
 
@@ -118,151 +177,96 @@ class Rounds(TabularLearner):
             P[i:j] = self._run(X[i:j], Y[i:j], weights[i:j]) if some[i] else self._predict(X[i:j])
         return P
 
-    def _rounds(self, rows: Any, Y: Array, w: Array | None) -> tuple[Array, Array]:
-        """Predictions, and the rows as the experts saw them."""
-        if self.targets_ is None:
-            T, (low, high) = self._coded(Y), CODE_BOUNDS
-        else:
-            Y = self.targets_.admitted(Y)
-            T, (low, high) = self.targets_.standardised(Y), self.targets_.extended(Y)
-        X, answers = self.translator_.run(rows, Y, w) if self.translator_ is not None else (_matrix(rows), None)
-        F = self._scores(self.bank_.run(X, T, w, (low, high)), low, high)
-        codes, labels = np.ascontiguousarray(self._codes(T)), np.ascontiguousarray(Y[:, 0])
-        P, spread = self.stack_.run(F, self._bounded(answers, low, high), codes, labels, w, self._shift, self._scale)
-        P = self._unscaled(P, low, high)
+    def _rounds(self, rows: Any, Y: Array, w: Array | None) -> Array:
+        """Predictions for rows within which no rebuild or refresh falls."""
+        old, living = self.old_, self._generations
+        admitted = old.admitted(Y)
+        X, answers = self.translator_.run(rows, admitted, w) if self.translator_ is not None else (_matrix(rows), None)
+        P, spread = old.learn(Rows(X, admitted, w), answers)
+        for ring, new in zip(self.buffer_, (X, Y, np.ones((len(X), 1)) if w is None else w[:, None]), strict=True):
+            ring.extend(new)
+        self.count_ += len(X)
+        if self.changes_ is not None:
+            block = Block(Rows(X, Y, w), admitted, answers, P, spread)
+            around = Surroundings(self._last, self._beside, self._column_names)
+            self.old_, P, spread = self.changes_.follow(old, block, around)
         if self.intervals_ is not None and spread is not None:
-            self.intervals_.learn(P - Y, spread * self._scale)
-        return P, X
+            self.intervals_.learn(P - admitted, spread)
+        for generation in living:
+            if generation.due and any(generation is one for one in self._generations):
+                generation.event(self._last(generation.looks_back))
+        self._keep()
+        return P
 
-    # -- events ------------------------------------------------------------------------------------------------------
-    @property
-    def _warm(self) -> bool:
-        return self.count_ >= self.bank_.recipe.warmup
-
+    # -- rows that are kept ------------------------------------------------------------------------------------------
     @property
     def _rows(self) -> int:
         """Rows that are handled at a time."""
-        return self.bank_.recipe.rows_at_once(self.outputs_)
+        return min(generation.rows_at_once for generation in self._generations)
 
     @property
     def _every(self) -> int:
-        return self.bank_.recipe.every(self._dense, self.outputs_)
+        return self.old_.every
 
-    def _until_event(self) -> int:
-        """Rows until the next rebuild or refresh."""
-        recipe = self.bank_.recipe
-        if self._warm:
-            return self._every - self.count_ % self._every
-        return min(r for r in recipe.rebuilds if r > self.count_) - self.count_
+    def _keep(self) -> None:
+        """As many rows as the generations may ask for."""
+        capacity = max(generation.capacity for generation in self._generations)
+        if capacity != self.buffer_[0].capacity:
+            self.buffer_ = [ring.resized(capacity) for ring in self.buffer_]
 
-    def _event(self) -> None:
-        """Where a rebuild or a refresh is due, do it; what it draws depends on the seed and the row count alone."""
-        recipe, t = self.bank_.recipe, self.count_
-        if t in recipe.rebuilds:
-            X, Y, w = self._kept()
-            if self.targets_ is not None:
-                self.stack_.rescale(*self.targets_.locate(Y, w))
-            self.bank_.rebuild(X, self._past(Y), w, np.random.default_rng([self.seed_, t]), last=self._warm)
-            if self._warm:
-                self.buffer_ = [ring.resized(recipe.ring) for ring in self.buffer_]
-        elif self._warm and t % self._every == 0:
-            X, Y, w = self._kept()
-            if self.targets_ is not None:
-                self.targets_.enclose(Y, w)
-            self.bank_.refresh(X, self._past(Y), w, np.random.default_rng([self.seed_, t]))
+    def _last(self, n: int) -> Rows:
+        """The last rows, at most n."""
+        X, Y, w = (ring.rows[max(0, len(ring) - n) :] for ring in self.buffer_)
+        return Rows(X, Y, None if bool((w == 1.0).all()) else w[:, 0])
 
-    def _kept(self) -> tuple[Array, Array, Array | None]:
-        X, Y, w = (ring.rows for ring in self.buffer_)
-        return X, Y, None if bool((w == 1.0).all()) else w[:, 0]
+    def _kept(self) -> Rows:
+        return self._last(len(self.buffer_[0]))
 
-    # -- targets, scores, predictions --------------------------------------------------------------------------------
-    @property
-    def _inner(self) -> int:
-        """Targets of the experts: for classes one that is always 1, then the codes."""
-        return 1 + self.outputs_ if self._classes else self.outputs_
-
-    def _past(self, Y: Array) -> Array:
-        """What the experts are told of labels that were learnt before."""
-        targets = self.targets_
-        return self._coded(Y) if targets is None else targets.standardised(targets.fenced(Y))
-
-    def _coded(self, Y: Array, classes: int = 0) -> Array:
-        T = np.full((len(Y), 1 + (classes or self.outputs_)), -1.0)
-        T[:, 0] = 1.0
-        T[np.arange(len(Y)), 1 + Y[:, 0].astype(np.intp)] = 1.0
-        return T
-
-    @property
-    def _shift(self) -> Array:
-        return ZERO if self.targets_ is None else self.targets_.shift_
-
-    @property
-    def _scale(self) -> Array:
-        return ONE if self.targets_ is None else self.targets_.scale_
-
-    def _codes(self, T: Array) -> Array:
-        """The columns of targets or outputs that the stack sees, (n, ..., C)."""
-        if not self._classes:
-            return T
-        return T[..., 2:] if self.outputs_ == 2 else T[..., 1:]
-
-    def _scores(self, F: Array, low: Array, high: Array) -> Array:
-        return np.minimum(np.maximum(self._codes(F), low[:, None]), high[:, None])
-
-    def _bounded(self, answers: Array | None, low: Array, high: Array) -> Array | None:
-        """What the sparse experts say, as the stack sees it."""
-        if answers is None or self.targets_ is None:
-            return answers
-        return np.minimum(np.maximum((answers - self._shift) / self._scale, low[:, None]), high[:, None])
-
-    def _unscaled(self, P: Array, low: Array, high: Array) -> Array:
-        """What the stack predicts in the units of the labels, within their bounds; of classes the logarithms."""
-        if self.targets_ is None:
-            return np.log(P)
-        return self.targets_.back(np.minimum(np.maximum(P, low), high))
+    def _column_names(self) -> list[str]:
+        """Of the columns that the experts see."""
+        if self.translator_ is not None:
+            return self.translator_.layout_
+        return list(self.kinds_) if self.kinds_ is not None else [str(j) for j in range(self.d_)]
 
     # -- classes, columns ----------------------------------------------------------------------------------------------
     def _grow(self, outputs: int) -> None:
         """New classes, exactly as if they had been known; where memory does not suffice for them all, smaller experts.
 
-        Those are fitted at once, on the rows that are kept.
+        Those are fitted at once, on the rows that are kept. A young generation ends before that.
         """
-        recipe, translator = self.bank_.recipe, self.translator_
+        recipe, translator, budget = self.bank_.recipe, self.translator_, self._share * bytes_of(self.memory)
         wide = self._dense if translator is None else translator.width_of(outputs)
         smaller = None
-        if most_bytes(recipe, wide, outputs, codes=True, more=self.stack_.more_) > self._share * bytes_of(self.memory):
+        if most_bytes(recipe, wide, outputs, codes=True, more=self._more) > budget:
             smaller = self._affordable(self.sized_, wide, outputs)  # or it is refused, and nothing has changed
         if translator is not None:
             before = self._dense
             translator.grow(outputs)
             self._widen_dense(wide, before)
-        if smaller is not None:
-            self._shrink(smaller, outputs)
-            return
-        combination = np.zeros((1 + self.outputs_, outputs - self.outputs_))
-        combination[0] = -1.0
-        self.bank_.add_outputs(combination)
-        self.stack_.grow(outputs)
+        if self.changes_ is not None:
+            self.changes_.grow(outputs, fits=smaller is None and self._fit_together(wide, outputs, budget))
+        if smaller is None:
+            self.old_.grow(outputs)
+        else:
+            self.old_.shrink(smaller, outputs, self._last)
+            self._keep()
+        if self.changes_ is not None:
+            self.changes_.limit(self._reach(outputs))
 
-    def _shrink(self, recipe: Recipe, outputs: int) -> None:
-        before, self.bank_.recipe = self.bank_.names, recipe
-        capacity = recipe.ring if self._warm else recipe.warmup
-        self.buffer_ = [ring.resized(capacity) for ring in self.buffer_]
-        self.stack_.grow(outputs)
-        if self.bank_.names != before:  # the stackers of other experts begin anew
-            stack = Stack(self._classes, self.stack_.lags)
-            stack.start(len(self.bank_.names), outputs, self.stack_.more_)
-            stack.lags_, self.stack_ = self.stack_.lags_, stack
-        if self.bank_.experts_:
-            X, Y, w = self._kept()
-            rng = np.random.default_rng([self.seed_, self.count_, outputs])
-            self.bank_.rebuild(X, self._coded(Y, outputs), w, rng, last=self._warm)
+    def _fit_together(self, wide: int, outputs: int, budget: float) -> bool:
+        young = self._young
+        if young is None:
+            return True
+        need = most_bytes(young.bank_.recipe, wide, outputs, codes=True, more=self._more)
+        return need + self._held(self.old_, outputs) <= budget
 
     def _widen_dense(self, d: int, before: int) -> None:
         """New columns were missing so far: predictions stay, and the next rebuild or refresh counts them in."""
         if d > before:
             self.buffer_[0] = self.buffer_[0].widened(d)
-            self.bank_.widen(d)
+            self.old_.widen(d)
+            if self.changes_ is not None:
+                self.changes_.widen(d)
 
 
 def _matrix(rows: Any) -> Array:

@@ -1,0 +1,30 @@
+from numpy.typing import NDArray
+
+import numpy as np
+
+from nystream.types import Array
+
+def see(
+    losses: Array,
+    first: int,
+    falls_from: int,
+    alert: NDArray[np.int64],
+    alike: bool,
+    kept: Array,
+    order: Array,
+    ranks: Array,
+    logs: Array,
+    began: NDArray[np.int64],
+    marks: NDArray[np.int64],
+    sums: Array,
+    bets: Array,
+    ups: int,
+    bar: float,
+    fall: float,
+    low_bar: float,
+    least: int,
+    floor: float,
+) -> tuple[int, int]: ...
+def fading_shares(
+    losses: Array, shares: Array, powers: Array, age: int, rate: float, given: Array | None = None
+) -> Array: ...

@@ -1,0 +1,173 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""Whether losses rank as they did: bets against it, row by row; and shares of members whose share of change fades."""
+import numpy as np
+
+cimport numpy as cnp
+from libc.math cimport exp, log
+from libc.stdint cimport int64_t
+from libc.string cimport memmove
+
+cnp.import_array()
+
+cdef enum:
+    COUNT = 0   # of the marks: losses that are kept
+    OLDEST = 1  # where the oldest of them is
+
+
+cdef Py_ssize_t _below(const double* known, Py_ssize_t low, Py_ssize_t high, double x) noexcept nogil:
+    """How many of the sorted are less than x."""
+    cdef Py_ssize_t middle
+    while low < high:
+        middle = (low + high)//2
+        if known[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef Py_ssize_t _up_to(const double* known, Py_ssize_t low, Py_ssize_t high, double x) noexcept nogil:
+    """How many of the sorted are at most x."""
+    cdef Py_ssize_t middle
+    while low < high:
+        middle = (low + high)//2
+        if known[middle] <= x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef double _mean_log(const double* logs, Py_ssize_t n, double most) noexcept nogil:
+    """log of the mean of the exponentials."""
+    cdef double total = 0
+    cdef Py_ssize_t k
+    for k in range(n):
+        total += exp(logs[k] - most)
+    return most + log(total/n)
+
+
+def see(const double[::1] losses, int64_t first, int64_t falls_from, int64_t[::1] alert, bint alike, double[::1] kept,
+        double[::1] order, double[::1] ranks, double[::1] logs, int64_t[::1] began, int64_t[::1] marks, double[::1] sums,
+        const double[::1] bets, Py_ssize_t ups, double bar, double fall, double low_bar, Py_ssize_t least,
+        double floor):
+    """Rows `first`, `first` + 1, ... with these losses, up to the one where an alarm sounds.
+
+    (rows seen, the bet that won), -1: none did, -2: what is in alert (from, to) rows and over `low_bar`.
+    kept (W,) the last losses in a circle, order (W,) the same sorted; ranks (R,) p-values by row number in a circle;
+    logs and began: of each bet, and where it left 0; of them the first `ups` are on losses that rise.
+    `alike`: small losses are alike for bets on falls too.
+    """
+    cdef Py_ssize_t n = losses.shape[0], W = kept.shape[0], R = ranks.shape[0], B = bets.shape[0], t, k, a, b, low, used
+    cdef Py_ssize_t count = marks[COUNT], oldest = marks[OLDEST], won = -1, best
+    cdef double x, p, r, small, most, up, gone, logp, logq
+    cdef int64_t row
+    if order.shape[0] != W or logs.shape[0] != B or began.shape[0] != B or not 0 < ups <= B or alert.shape[0] != 2:
+        raise ValueError("the arrays of the alarm do not fit together")
+    if marks.shape[0] != 2 or sums.shape[0] != 1 or not 0 <= count <= W or not 0 <= oldest < W or first < 0 or R < 1:
+        raise ValueError("the marks of the alarm are out of range")
+    t = 0
+    with nogil:
+        while t < n and won == -1:
+            x, row = losses[t], first + t
+            if x != x:
+                x = 1e300
+            low = _below(&order[0], 0, count, x)
+            if count >= least:
+                small = floor*sums[0]/count
+                if x >= small:
+                    a, b = low, _up_to(&order[0], low, count, x)
+                else:
+                    a, b = 0, _below(&order[0], 0, count, small)
+                p = (count - 0.5*(a + b) + 0.5)/(count + 1)
+                ranks[row % R] = p
+                r = p
+                if not (alike or x >= small):
+                    r = (count - 0.5*(low + _up_to(&order[0], low, count, x)) + 0.5)/(count + 1)
+                logp, logq = log(p), log(1 - r)
+                used = B if row >= falls_from else ups
+                best, most = 0, -1e300
+                for k in range(used):
+                    if logs[k] <= 0:
+                        logs[k], began[k] = 0, row
+                    logs[k] += log(bets[k]) + (bets[k] - 1)*(logp if k < ups else logq)
+                    if k < ups and logs[k] > most:
+                        best, most = k, logs[k]
+                if most >= bar and _mean_log(&logs[0], ups, most) >= bar:
+                    won = best
+                elif alert[0] <= row < alert[1] and most >= low_bar:
+                    won = -2
+                elif used > ups:
+                    best, most = ups, logs[ups]
+                    for k in range(ups + 1, B):
+                        if logs[k] > most:
+                            best, most = k, logs[k]
+                    if most >= fall and _mean_log(&logs[ups], B - ups, most) >= fall:
+                        won = best
+            if count == W:
+                gone = kept[oldest]
+                a = _below(&order[0], 0, W, gone)
+                if a >= W:  # only in a damaged file
+                    a = W - 1
+                memmove(&order[a], &order[a + 1] if a + 1 < W else &order[a], (W - 1 - a)*sizeof(double))
+                sums[0] -= gone
+                count -= 1
+                kept[oldest] = x
+                oldest = oldest + 1 if oldest + 1 < W else 0
+                low = _below(&order[0], 0, count, x)
+            else:
+                kept[(oldest + count) % W] = x
+            memmove(&order[low + 1] if low + 1 < W else &order[low], &order[low], (count - low)*sizeof(double))
+            order[low] = x
+            sums[0] += x
+            count += 1
+            t += 1
+    marks[COUNT], marks[OLDEST] = count, oldest
+    return t, won
+
+
+def fading_shares(const double[:, :, ::1] losses, double[:, ::1] shares, double[:, ::1] powers, int64_t age, double rate,
+                  const double[::1] given=None):
+    """(n, G, M) shares in force before each of n rows with losses (n, G, M) of M members in G groups.
+
+    After a row, v ~ share exp(-loss), share = (1 - a) v + a/M, a = 1/(age + 1), age one more each row. With a rate
+    above 0 losses are squares: each over twice the least of the members' running means of them, `powers` (G, M), nan
+    before the first. shares and powers are brought up to date in place. given (n,): losses count so many times.
+    """
+    cdef Py_ssize_t n = losses.shape[0], G = losses.shape[1], M = losses.shape[2], t, g, i
+    cdef double least, unit, total, a, d
+    if shares.shape[0] != G or shares.shape[1] != M or powers.shape[0] != G or powers.shape[1] != M or M < 1:
+        raise ValueError(f"shares and powers must be ({G}, {M})")
+    if given is not None and given.shape[0] != n:
+        raise ValueError(f"there are {given.shape[0]} weights for {n} rows")
+    out = np.empty((n, G, M))
+    cdef double[:, :, ::1] before = out
+    with nogil:
+        for t in range(n):
+            age += 1
+            a = 1.0/(age + 1)
+            for g in range(G):
+                unit = 1
+                if rate > 0:
+                    unit = 1e300
+                    for i in range(M):
+                        if powers[g, i] != powers[g, i]:
+                            powers[g, i] = losses[t, g, i]
+                        else:
+                            powers[g, i] = (1 - rate)*powers[g, i] + rate*losses[t, g, i]
+                        unit = powers[g, i] if powers[g, i] < unit else unit
+                    unit = 2*(unit if unit > 1e-300 else 1e-300)
+                least = losses[t, g, 0]
+                for i in range(M):
+                    before[t, g, i] = shares[g, i]
+                    least = losses[t, g, i] if losses[t, g, i] < least else least
+                total = 0
+                for i in range(M):
+                    d = (losses[t, g, i] - least)/unit
+                    if given is not None:
+                        d *= given[t]
+                    shares[g, i] *= exp(-(d if d < 60 else 60))
+                    total += shares[g, i]
+                for i in range(M):
+                    shares[g, i] = (1 - a)*shares[g, i]/total + a/M
+    return out

@@ -1,0 +1,117 @@
+"""An alarm where numbers rank higher than the last ones did: conformal p-values, bets against them, a CUSUM each."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nystream._core.auto.changes import see
+from nystream.params import Params, at_least
+from nystream.types import Array
+
+__all__ = ["Found", "RankAlarm"]
+
+WINDOW, LEAST = 2000, 50
+"""Numbers that the next one is ranked among, at most, and before it is ranked at all."""
+RISES, FALLS = (0.2, 0.4, 0.6, 0.8), (0.2, 0.4, 0.6)
+BETS = np.array(RISES + FALLS)
+"""Exponents e of the bets e p^(e - 1), against p-values that are small, and against 1 - p that are."""
+BAR, FALL_BAR = math.log(1e5), math.log(1e12)
+"""log of what the bets on rises, and those on falls, have to win on average."""
+SUSPICION = 3.0
+"""log of what one bet on a rise has to win while there is an alert."""
+FLOOR = 0.25
+"""Numbers below this part of the mean are alike: there is no news in how small a small loss is."""
+NEVER = 1 << 62
+
+
+class Found(NamedTuple):
+    """An alarm."""
+
+    since: int
+    """The row that the change is put at."""
+    cause: str
+    """rise, fall, or alert."""
+    before: float
+    """Mean of the numbers that were ranked among, but those since then."""
+    after: float
+    """Mean since then."""
+
+
+class RankAlarm(Params):
+    """Ranks each number x_t among the last ones, and bets that it ranks high::
+
+        p = (#above + #alike / 2 + 1/2) / (n + 1)        log S_e <- max(log S_e, 0) + log e + (e - 1) log p
+
+    An alarm sounds where the mean of the S_e is 1e5. Under exchangeable numbers each S_e is about a martingale that
+    restarts at 1, so a false alarm takes some 1e5 rows. The change is put at the row where the S_e that won most left
+    1, and from there on at the first whose p is at most the (lower) median since. O(log n) comparisons a row, and one
+    move within the sorted numbers.
+
+    Parameters
+    ----------
+    alike : bool
+        Whether small numbers are alike for bets on falls too: losses of classes that become surer are no news.
+    reach : int
+        Rows back that a change is put at most.
+
+    References
+    ----------
+    Vovk, Nouretdinov, Gammerman. Testing exchangeability on-line. ICML 2003. Volkhonskiy, Burnaev, Nouretdinov,
+    Gammerman, Vovk. Inductive conformal martingales for change-point detection. COPA 2017.
+    """
+
+    kept_: Array
+    order_: Array
+    ranks_: Array
+    logs_: Array
+    began_: NDArray[np.int64]
+    marks_: NDArray[np.int64]
+    sums_: Array
+
+    def __init__(self, alike: bool, reach: int) -> None:
+        self.alike = alike
+        self.reach = at_least("reach", reach, 1)
+
+    def start(self) -> None:
+        self.kept_, self.order_ = np.zeros(WINDOW), np.zeros(WINDOW)
+        self.ranks_ = np.ones(self.reach)
+        self.logs_, self.began_ = np.zeros(len(BETS)), np.zeros(len(BETS), dtype=np.int64)
+        self.marks_, self.sums_ = np.zeros(2, dtype=np.int64), np.zeros(1)
+
+    def quieten(self) -> None:
+        """All bets begin anew; numbers stay."""
+        self.logs_[:] = 0.0
+
+    def see(
+        self, x: Array, row: int, *, falls_from: int = NEVER, alert: tuple[int, int] = (0, 0)
+    ) -> tuple[int, Found | None]:
+        """Rows `row`, `row` + 1, ... up to the first alarm: how many were seen, and the alarm.
+
+        Falls count from a row on; within the rows of an alert suspicion suffices.
+        """
+        used, won = see(
+            x, row, falls_from, np.array(alert, dtype=np.int64), self.alike, self.kept_, self.order_, self.ranks_,
+            self.logs_, self.began_, self.marks_, self.sums_, BETS, len(RISES), BAR, FALL_BAR, SUSPICION, LEAST, FLOOR,
+        )  # fmt: skip
+        return used, None if won == -1 else self._found(row + used, won)
+
+    def _found(self, end: int, won: int) -> Found:
+        cause = "alert" if won == -2 else "fall" if won >= len(RISES) else "rise"
+        best = int(self.logs_[: len(RISES)].argmax()) if won == -2 else won
+        first = max(int(self.began_[best]), end - self.reach, 0)
+        p = self.ranks_[np.arange(first, end) % self.reach]
+        p = 1 - p if cause == "fall" else p
+        since = first + int(np.argmax(p <= np.sort(p)[(len(p) - 1) // 2]))
+        count, oldest = self.marks_.tolist()
+        losses = np.roll(self.kept_, -oldest)[:count]
+        new = min(end - since, count)
+        before = losses[: count - new]
+        return Found(since, cause, float(before.mean()) if len(before) else math.nan, float(losses[-new:].mean()))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(v.nbytes for v in self._state().values() if isinstance(v, np.ndarray))

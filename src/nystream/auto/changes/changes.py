@@ -1,0 +1,364 @@
+"""The changes of a stream: when a young generation begins beside the old one, how both predict, and which one stays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from nystream.auto.changes.alarm import NEVER, Found, RankAlarm
+from nystream.auto.changes.inputs import distances, location, moved
+from nystream.auto.changes.mixture import LEAST, Handover
+from nystream.auto.changes.past import Past
+from nystream.auto.changes.record import Alarm
+from nystream.auto.changes.replay import Side, joined, learnt, padded, part_of, replayed, spread_of
+from nystream.auto.changes.verdict import CHECK, LOOK_BACK, SURE, advantage, verdict
+from nystream.auto.generation import Generation, Rows
+from nystream.auto.recipe import Recipe
+from nystream.params import Params, at_least
+from nystream.types import Array
+
+__all__ = ["CREDIT", "REACH", "Block", "Changes", "Surroundings"]
+
+REACH = 1700
+"""Rows back that a change is put, and a young generation begun, at most."""
+CALM = 200
+"""Rows of a young one's age before which no other is begun."""
+CREDIT = (1500, 0.15)
+"""Rows that young ones may have run: so many, and this part of all rows."""
+SETTLED = 4200
+"""Rows of an old one's age from which on falling losses are news: before, it is still learning."""
+PLACED, PLACES = 500, 1500
+"""Where inputs lie is computed anew every so many rows, from so many."""
+ALERT = 100
+"""Rows after inputs moved in which a suspicion about losses suffices."""
+COMPARED, AGE = 1000, 200
+"""Rows before a change that columns are compared with, and rows since that there have to be."""
+TOLD = 256
+"""Alarms that are remembered, the last ones."""
+SURE_SCORE = 10.0
+"""Scores of sparse experts for a class that they did not know count as minus this."""
+QUIET = (0, 0, 0)
+CAUSES = {"rise": "loss", "fall": "gain", "alert": "inputs"}
+
+
+class Block(NamedTuple):
+    """Rows that the old generation has just learnt, with what it predicted and how far its experts disagreed."""
+
+    rows: Rows
+    admitted: Array
+    """Labels as the old generation learnt them."""
+    answers: Array | None
+    P: Array
+    spread: Array | None
+
+
+class Surroundings(NamedTuple):
+    """What lies with the learner around it."""
+
+    last: Callable[[int], Rows]
+    """The last rows that are kept, up to the end of the block."""
+    afford: Callable[[Generation], Recipe | None]
+    """The recipe of a young generation beside this one; None: memory does not suffice."""
+    names: Callable[[], list[str]]
+    """Of the columns that the experts see."""
+
+
+class Changes(Params):
+    """Everything falls on rows and losses, row by row. Within a block generations and mixture may run ahead of a
+    decision, since none of them depends on it, so nothing depends on how blocks are cut.
+
+    Parameters
+    ----------
+    classes : bool
+    reach : int
+        Rows back that a young generation can begin.
+    ahead : int
+        Rows of a block, at most.
+    """
+
+    alarm_: RankAlarm
+    inputs_: RankAlarm
+    where_: Array | None
+    """Where inputs lie; None in the first rows."""
+    alert_: tuple[int, int, int]
+    """Where inputs moved last, and the rows from and until which that counts; 0 each: they did not."""
+    young_: Generation | None
+    handover_: Handover | None
+    losses_: Past
+    """Of the old generation, the young one, and what was predicted."""
+    said_: list[Past]
+    """Predictions of the old generation and of the young one."""
+    answers_: Past | None
+    count_: int
+    begun_: int
+    """The row at which the old generation begins."""
+    since_: int
+    """The row at which the young one begins."""
+    born_: int
+    """Rows that had been learnt when it was begun."""
+    used_: int
+    """Rows that young ones have run."""
+    told_: list[tuple[object, ...]]
+    """Alarms."""
+
+    def __init__(self, classes: bool, reach: int, ahead: int) -> None:
+        self.classes = classes
+        self.reach = at_least("reach", reach, 1)
+        self.ahead = at_least("ahead", ahead, 1)
+
+    def start(self, outputs: int, answers: tuple[int, int] | None) -> None:
+        """For so many targets or classes, and answers of this shape for each row."""
+        size = self.reach + self.ahead
+        self.alarm_, self.inputs_ = RankAlarm(self.classes, REACH), RankAlarm(False, REACH)
+        self.alarm_.start()
+        self.inputs_.start()
+        self.where_, self.alert_ = None, QUIET
+        self.young_ = self.handover_ = None
+        self.losses_ = Past(max(size, LOOK_BACK + self.ahead), 3)
+        self.said_ = [Past(size, outputs), Past(size, outputs)]
+        self.answers_ = None if answers is None else Past(size, answers[0] * answers[1])
+        self.outputs_ = outputs
+        self.reach_ = self.reach
+        self.count_ = self.begun_ = self.since_ = self.born_ = self.used_ = 0
+        self.columns_known_ = True
+        self.told_ = []
+
+    def alarms(self) -> list[Alarm]:
+        return [Alarm(*told) for told in self.told_]  # type: ignore[arg-type]
+
+    # -- a block -----------------------------------------------------------------------------------------------------
+    def follow(self, old: Generation, block: Block, around: Surroundings) -> tuple[Generation, Array, Array | None]:
+        """The generation that is the old one after the block, what is predicted for its rows, and the disagreement."""
+        n, t0 = len(block.P), self.count_
+        L = np.zeros((n, 3))
+        L[:, 0] = L[:, 2] = self._losses(old, block.P, block.admitted)
+        self.said_[0].put(t0, block.P)
+        if self.answers_ is not None and block.answers is not None:
+            self.answers_.put(t0, block.answers.reshape(n, -1))
+        sides: list[Side] = [(block.P, block.spread)]
+        told = sides[0]
+        if self.young_ is not None:
+            P, spread, _ = learnt(self.young_, block.rows, block.answers)
+            self.said_[1].put(t0, P)
+            sides.append((P, spread))
+            told = self._mixed(old, sides, block, L, 0)
+        self.losses_.put(t0, L)
+        alerts = self._alerts(block.rows.X, around)
+        row = 0
+        while row < n:
+            while len(alerts) > 1 and alerts[1][1] <= t0 + row:
+                alerts.pop(0)
+            stop = min(n, self._next_check(t0 + row) - t0, *(first - t0 for _, first, _ in alerts[1:2]))
+            falls = NEVER if self.young_ is not None else self.begun_ + SETTLED - 1
+            seen, found = self.alarm_.see(
+                np.ascontiguousarray(L[row:stop, 2]), t0 + row, falls_from=falls, alert=alerts[0][1:]
+            )
+            row += seen
+            t = self.count_ = t0 + row
+            self.used_ += seen if self.young_ is not None else 0
+            if found is not None and found.cause == "alert":
+                found, alerts[0] = found._replace(since=alerts[0][0]), QUIET
+            recipe = None if found is None else self._answered(found, old, around)
+            if found is not None and recipe is not None:
+                if self.young_ is not None:  # what it could show so far decides
+                    better = advantage(*self._compared(t, 2), t - self.since_)[0] >= SURE
+                    old, sides = self._ended(old, sides, L, "promoted" if better else "replaced")
+                sides.append(self._begun(old, found, recipe, block, L, row, around))
+                told = joined(told, self._mixed(old, sides, block, L, row), row)
+            elif self.young_ is not None and self._next_check(t - 1) == t:
+                outcome = self._judged(t, t0 + n, around)
+                if outcome is not None:
+                    old, sides = self._ended(old, sides, L, outcome)
+                    L[row:, 2] = L[row:, 0]
+                    told = joined(told, (sides[0][0][row:], None if sides[0][1] is None else sides[0][1][row:]), row)
+            self.losses_.put(t0, L)
+        self.alert_ = alerts[-1]
+        return old, *told
+
+    def _losses(self, old: Generation, P: Array, Y: Array) -> Array:
+        """(n,) log losses, or squared errors; of several targets the mean in units of their variances."""
+        if self.classes:
+            told = P[np.arange(len(P)), Y[:, 0].astype(np.intp)]
+            return np.asarray(-np.maximum(told, math.log(LEAST)))
+        squares = (P - Y) ** 2
+        if squares.shape[1] == 1 or old.targets_ is None:
+            return squares[:, 0]
+        return np.asarray((squares / old.targets_.scale_**2).mean(axis=1))
+
+    def _mixed(self, old: Generation, sides: list[Side], block: Block, L: Array, row: int) -> Side:
+        """What both predict together from a row of the block on; losses are put in their places."""
+        assert self.handover_ is not None
+        (A, a), (B, b) = ((P[row:], None if s is None else s[row:]) for P, s in sides)
+        Y, w = block.admitted[row:], None if block.rows.w is None else block.rows.w[row:]
+        P, share = self.handover_.run(A, B, Y, w)
+        L[row:, 1], L[row:, 2] = self._losses(old, B, Y), self._losses(old, P, Y)
+        return P, spread_of(P, share, (A, a), (B, b))
+
+    def _compared(self, t: int, columns: int = 3) -> list[Array]:
+        """Losses of the last rows up to t: of the old one, the young one, the mixture."""
+        losses = self.losses_.get(t - min(t, LOOK_BACK), t)
+        return [losses[:, k] for k in range(columns)]
+
+    # -- inputs ------------------------------------------------------------------------------------------------------
+    def _alerts(self, X: Array, around: Surroundings) -> list[tuple[int, int, int]]:
+        """Where inputs moved, at least one entry; looks at all rows of the block, since no decision matters to it."""
+        found, t, end = [self.alert_], self.count_, self.count_ + len(X)
+        t0 = t
+        while t < end:
+            stop = min(end, t - t % PLACED + PLACED)
+            if self.where_ is not None:
+                far = distances(X[t - t0 : stop - t0], self.where_)
+                while t < stop:
+                    seen, alarm = self.inputs_.see(far[len(far) - (stop - t) :], t)
+                    t += seen
+                    if alarm is not None:
+                        found.append((alarm.since, t - 1, t + ALERT))
+                        self.inputs_.start()
+            t = stop
+            if t % PLACED == 0:
+                n = min(PLACES, self.reach_, t)
+                self.where_ = location(around.last(end - t + n).X[:n])
+        return found
+
+    # -- a young generation begins, and one of two ends ----------------------------------------------------------------
+    def _answered(self, found: Found, old: Generation, around: Surroundings) -> Recipe | None:
+        """The recipe of the young generation that this alarm begins; where it is only reported, None."""
+        t, recipe, outcome = self.count_, None, "watched"
+        if self.young_ is not None and t - self.since_ < CALM:
+            outcome = "repeated"
+        elif self.used_ > CREDIT[0] + CREDIT[1] * t:
+            outcome = "no credit"
+        else:
+            recipe = around.afford(old)
+            outcome = "watched" if recipe is not None else "no memory"
+        if recipe is None:
+            self.alarm_.quieten()
+        since = max(found.since, t - self.reach_, 0)
+        told = Alarm(t, since, CAUSES[found.cause], outcome, t, found.before, found.after, ())
+        self.told_ = [*self.told_[1 - TOLD :], tuple(told)]
+        return recipe
+
+    def _begun(
+        self, old: Generation, found: Found, recipe: Recipe, block: Block, L: Array, row: int, around: Surroundings
+    ) -> Side:
+        """Begin a young generation at the change and let it learn all rows since, to the end of the block."""
+        t, n = self.count_, len(block.P)
+        t0, end = t - row, t - row + n
+        since = max(found.since, t - self.reach_, 0)
+        rows = around.last(end - max(0, t - self.reach_))
+        labels = rows.Y[: t - max(0, t - self.reach_)]
+        rows = part_of(rows, slice(since - max(0, t - self.reach_), None))
+        young = Generation(recipe, self.classes, old.lags, old.seed)
+        young.start(old.d_, old.outputs_, old.stack_.more_)
+        answers = None
+        if self.answers_ is not None and block.answers is not None:
+            answers = self.answers_.get(since, end).reshape(end - since, *block.answers.shape[1:])
+        P, spread, Y = replayed(young, rows, answers)
+        self.said_[1].put(since, P)
+        handover = Handover(self.classes)
+        handover.start(labels if old.targets_ is None else old.targets_.fenced(labels), old.outputs_)
+        past = slice(0, t - since)
+        handover.run(self.said_[0].get(since, t), P[past], Y[past], None if rows.w is None else rows.w[past])
+        losses = self.losses_.get(since, t)
+        losses[:, 1] = self._losses(old, P[past], Y[past])
+        self.losses_.put(since, losses)
+        L[:row] = self.losses_.get(t0, t)
+        self.young_, self.handover_, self.since_, self.born_ = young, handover, since, t
+        self.used_ += t - since
+        self.columns_known_ = False
+        self.alarm_.start()
+        first = max(0, t0 - since)
+        return padded(P[first:], n), None if spread is None else padded(spread[first:], n)
+
+    def _next_check(self, t: int) -> int:
+        """The first row after t at which a verdict is sought."""
+        if self.young_ is None:
+            return NEVER
+        age = max(t + 1, self.born_ + CHECK) - self.since_
+        return self.since_ + -(-age // CHECK) * CHECK
+
+    def _judged(self, t: int, end: int, around: Surroundings) -> str | None:
+        age = t - self.since_
+        if not self.columns_known_ and age >= AGE:
+            self._compare_columns(t, end, around)
+        return verdict(*self._compared(t), age, t - self.born_)
+
+    def _compare_columns(self, t: int, end: int, around: Surroundings) -> None:
+        """Which columns are distributed otherwise since the change."""
+        self.columns_known_ = True
+        n = min(COMPARED, self.since_, self.reach_ - (t - self.since_))
+        if n < AGE // 2:
+            return
+        X = around.last(end - self.since_ + n).X[: n + t - self.since_]
+        self._tell(columns=moved(X[:n], X[n:], around.names()))
+
+    def _tell(self, **news: object) -> None:
+        """More about the alarm that began the young generation."""
+        k = max(i for i, told in enumerate(self.told_) if told[3] == "watched")
+        told = tuple(Alarm(*self.told_[k])._replace(**news))  # type: ignore[arg-type]
+        self.told_ = [*self.told_[:k], told, *self.told_[k + 1 :]]
+
+    def _ended(self, old: Generation, sides: list[Side], L: Array, outcome: str) -> tuple[Generation, list[Side]]:
+        """One generation goes on alone."""
+        assert self.young_ is not None
+        self._tell(outcome=outcome, until=self.count_)
+        if outcome == "promoted":
+            old, sides = self.young_, sides[::-1]
+            self.begun_ = self.since_
+            self.said_.reverse()
+            for losses in (L, self.losses_.store_):
+                losses[:, :2] = losses[:, 1::-1].copy()
+            if old.outputs_ > 1 and not self.classes:  # losses have other units
+                self.alarm_.start()
+        self.young_ = self.handover_ = None
+        return old, sides[:1]
+
+    # -- asked -------------------------------------------------------------------------------------------------------
+    def predict(self, old: Side, X: Array, answers: Array | None) -> Side:
+        """What is predicted with the young generation, where there is one. Pure."""
+        if self.young_ is None or self.handover_ is None:
+            return old
+        young = self.young_.predict(X, answers)
+        P, share = self.handover_.predict(old[0], young[0])
+        return P, spread_of(P, share, old, young)
+
+    # -- classes, columns --------------------------------------------------------------------------------------------
+    def grow(self, outputs: int, *, fits: bool) -> None:
+        """More classes; unless memory suffices for both generations with them, the young one ends."""
+        new = outputs - self.outputs_
+        for k, said in enumerate(self.said_):
+            self.said_[k] = said.reshaped(np.pad(said.store_, ((0, 0), (0, new)), constant_values=math.log(LEAST)))
+        if self.answers_ is not None:
+            C = 1 if self.outputs_ == 2 else self.outputs_
+            known = self.answers_.store_.reshape(len(self.answers_.store_), -1, C)
+            known = np.concatenate([-known, known], axis=2) if C == 1 else known
+            known = np.pad(known, ((0, 0), (0, 0), (0, new)), constant_values=-SURE_SCORE)
+            self.answers_ = self.answers_.reshaped(known.reshape(len(known), -1))
+        self.outputs_ = outputs
+        if self.young_ is not None and self.handover_ is not None:
+            if fits:
+                self.young_.grow(outputs)
+                self.handover_.grow(outputs)
+            else:
+                self._tell(outcome="no memory", until=self.count_)
+                self.young_ = self.handover_ = None
+
+    def limit(self, reach: int) -> None:
+        """Fewer rows are kept."""
+        self.reach_ = max(1, min(self.reach_, reach))
+
+    def widen(self, d: int) -> None:
+        """More columns that the experts see."""
+        if self.young_ is not None:
+            self.young_.widen(d)
+        if self.where_ is not None:
+            self.where_ = np.pad(self.where_, ((0, 0), (0, d - self.where_.shape[1])), constant_values=np.nan)
+
+    @property
+    def nbytes(self) -> int:
+        parts = [self.alarm_, self.inputs_, self.losses_, *self.said_, self.answers_, self.young_, self.handover_]
+        return sum(part.nbytes for part in parts if part is not None) + (0 if self.where_ is None else self.where_.nbytes)
+

@@ -1,0 +1,48 @@
+"""Numbers of the last rows, found by the row's number."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nystream.params import Params, at_least
+from nystream.types import Array
+
+__all__ = ["Past"]
+
+
+class Past(Params):
+    """The last `size` rows of `width` numbers; what was never put is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.auto.changes.past import Past
+    >>> past = Past(3, 1)
+    >>> past.put(0, np.arange(5.0)[:, None])
+    >>> past.get(3, 5).ravel().tolist()
+    [3.0, 4.0]
+    """
+
+    def __init__(self, size: int, width: int) -> None:
+        self.size = at_least("size", size, 1)
+        self.width = at_least("width", width, 0)
+        self.store_ = np.zeros((size, width))
+
+    def put(self, row: int, values: Array) -> None:
+        """Rows from this number on."""
+        skip = max(0, len(values) - self.size)
+        self.store_[np.arange(row + skip, row + len(values)) % self.size] = values[skip:]
+
+    def get(self, begin: int, end: int) -> Array:
+        """Rows `begin` to `end` - 1, in order, copied."""
+        return self.store_[np.arange(begin, end) % self.size]
+
+    def reshaped(self, store: Array) -> Past:
+        """The same rows with other numbers, (size, width)."""
+        past = Past(self.size, store.shape[1])
+        past.store_ = store
+        return past
+
+    @property
+    def nbytes(self) -> int:
+        return self.store_.nbytes

@@ -1,0 +1,45 @@
+"""What is told of a change of the stream."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["Alarm"]
+
+OUTCOMES = {
+    "watched": "a fresh model learns beside the old one",
+    "promoted": "the fresh model has replaced the old one",
+    "dropped": "the old model did as well and stays",
+    "replaced": "the next alarm came first",
+    "repeated": "a fresh model was just begun",
+    "no credit": "too many fresh models lately, so none was begun",
+    "no memory": "memory does not suffice for a fresh model beside the old one",
+}
+"""What may become of an alarm."""
+
+
+class Alarm(NamedTuple):
+    """A change of the stream as `Auto` noticed it; `str` says it in a line."""
+
+    row: int
+    """Rows learnt when the alarm sounded."""
+    since: int
+    """The row, counted from 0, that the change is put at."""
+    cause: str
+    """"loss": losses rank higher than before; "inputs": inputs moved and losses began to; "gain": losses fell."""
+    outcome: str
+    """What became of it: a key of `OUTCOMES`."""
+    until: int
+    """Rows learnt when that was decided."""
+    before: float
+    """Mean loss before the change, of the rows that were compared with: squared error, or log loss of classes."""
+    after: float
+    """The same from the change to the alarm."""
+    columns: tuple[str, ...]
+    """Columns, by name or place, whose distribution is another one since, the most moved first; five at most."""
+
+    def __str__(self) -> str:
+        verb = "fell" if self.cause == "gain" else "rose"
+        text = f"around row {self.since:,} (noticed at {self.row:,}) the loss {verb} from {self.before:.4g} to "
+        text += f"{self.after:.4g}; {OUTCOMES[self.outcome]}"
+        return text + (f"; moved: {', '.join(self.columns)}" if self.columns else "")

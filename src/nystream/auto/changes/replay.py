@@ -1,0 +1,58 @@
+"""A young generation learns rows of the past; two sides of predictions."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+from nystream.auto.generation import Generation, Rows
+from nystream.types import Array
+
+__all__ = ["Side", "joined", "learnt", "padded", "part_of", "replayed", "spread_of"]
+
+Side: TypeAlias = tuple[Array, Array | None]
+"""Predictions (n, K), and for targets the experts' disagreement."""
+
+
+def spread_of(P: Array, share: Array, old: Side, young: Side) -> Array | None:
+    """Disagreement of the experts of both, and of the two; `share` (n, G) is the old one's."""
+    (A, a), (B, b) = old, young
+    if a is None or b is None:
+        return None
+    return np.asarray(np.sqrt(share * (a**2 + (A - P) ** 2) + (1 - share) * (b**2 + (B - P) ** 2)))
+
+
+def learnt(young: Generation, rows: Rows, answers: Array | None) -> tuple[Array, Array | None, Array]:
+    """Predictions, disagreement, and the labels as they were learnt."""
+    Y = young.admitted(rows.Y)
+    return *young.learn(Rows(rows.X, Y, rows.w), answers), Y
+
+
+def replayed(young: Generation, rows: Rows, answers: Array | None) -> tuple[Array, Array | None, Array]:
+    """The same for many rows, with all rebuilds and refreshes that fall in them."""
+    found, row, n = [], 0, len(rows.X)
+    while row < n:
+        part = slice(row, min(n, row + young.rows_at_once, row + young.until_event()))
+        found.append(learnt(young, part_of(rows, part), None if answers is None else answers[part]))
+        row = part.stop
+        if young.due:
+            young.event(part_of(rows, slice(row - young.looks_back, row)))
+    spreads = [spread for _, spread, _ in found if spread is not None]
+    P, Y = (np.concatenate([one[k] for one in found]) for k in (0, 2))
+    return P, np.concatenate(spreads) if spreads else None, Y
+
+
+def part_of(rows: Rows, part: slice) -> Rows:
+    return Rows(rows.X[part], rows.Y[part], None if rows.w is None else rows.w[part])
+
+
+def padded(A: Array, n: int) -> Array:
+    """The last n rows; 0 where there are fewer."""
+    return np.pad(A, ((n - len(A), 0), (0, 0)))
+
+
+def joined(first: Side, then: Side, row: int) -> Side:
+    """The first rows of one, and then another."""
+    P = np.concatenate([first[0][:row], then[0]])
+    return P, None if first[1] is None or then[1] is None else np.concatenate([first[1][:row], then[1]])

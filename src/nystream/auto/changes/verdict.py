@@ -1,0 +1,53 @@
+"""Which of two generations stays: what their losses since the young one began say."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from nystream.types import Array
+
+__all__ = ["CHECK", "LOOK_BACK", "advantage", "verdict"]
+
+CHECK = 100
+"""A verdict is sought at these rows of the young one's age."""
+LOOK_BACK = 1000
+"""Rows that are compared, at most."""
+BATCH = 50
+"""Rows whose mean counts as one observation: losses of neighbours are alike."""
+LEARNING = 200
+"""Rows of the young one's beginning that are not counted, at most; half of its rows while it is younger."""
+SURE = 3.0
+"""Standard errors from which on one is better."""
+GROWN, SETTLED, LIMIT = 500, 1000, 3200
+"""Ages of the young one: before, nothing is decided; from then on the mixture has to gain; one of them has to go."""
+WORTH = 0.03
+"""Of the old one's loss, what the young one has to gain."""
+AS_GOOD, BETTER = 1.01, 0.99
+"""The young one's loss over the mixture's, at most, to go on alone; the mixture's over the old one's to go on."""
+
+
+def advantage(old: Array, young: Array, age: int) -> tuple[float, float]:
+    """z of the old one's losses minus the young one's, over the last rows up to now, and their mean difference."""
+    n = min(LOOK_BACK, age - min(age // 2, LEARNING), len(old))
+    n -= n % BATCH
+    if n < 2 * BATCH:
+        return 0.0, 0.0
+    means = (old[-n:] - young[-n:]).reshape(-1, BATCH).mean(axis=1)
+    return float(means.mean() / (means.std(ddof=1) + 1e-300) * math.sqrt(len(means))), float(means.mean())
+
+
+def verdict(old: Array, young: Array, mixed: Array, age: int, both: int) -> Literal["promoted", "dropped"] | None:
+    """Losses of the last rows, as many as there are up to LOOK_BACK; of the mixture those of the last `both` only."""
+    z, gain = advantage(old, young, age)
+    n = min(LOOK_BACK, both, len(old))
+    a, b, c = (float(np.mean(losses[-n:])) for losses in (old, young, mixed))
+    if age >= GROWN and z >= SURE and b <= AS_GOOD * c and gain > WORTH * a:
+        return "promoted"
+    if age >= LIMIT:
+        return "promoted" if z > 1 else "dropped"
+    if age >= GROWN and z <= -SURE:
+        return "dropped"
+    return "dropped" if age >= SETTLED and z < SURE and c > BETTER * a else None

@@ -1,0 +1,229 @@
+"""One generation of the automatic learner: experts, their stack and the scale of labels, begun at some row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from nystream.auto.bank import Bank
+from nystream.auto.recipe import Recipe
+from nystream.auto.stack import Stack
+from nystream.auto.targets import Targets
+from nystream.params import Params
+from nystream.types import Array
+
+__all__ = ["Generation", "Rows"]
+
+MARGIN = 1.5
+CODE_BOUNDS = (np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN))
+"""Scores of classes are clipped to these."""
+ZERO, ONE = np.zeros(1), np.ones(1)
+"""Where codes of classes are, and their unit."""
+
+
+class Rows(NamedTuple):
+    """Rows as the experts see them."""
+
+    X: Array
+    """(n, D)"""
+    Y: Array
+    """(n, K) targets, or (n, 1) numbers of classes."""
+    w: Array | None
+    """Weights above 0; None: all are 1."""
+
+
+class Generation(Params):
+    """What `Auto` does with dense rows and labels. It keeps no rows: those of a rebuild or a refresh are handed to it.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        That the budgets led to; with very many classes that of the bank is smaller.
+    classes, lags : bool
+    seed : int
+    """
+
+    bank_: Bank
+    stack_: Stack
+    targets_: Targets | None
+    """Scale and fences of the labels; of regression only."""
+    outputs_: int
+    d_: int
+    """Columns that the experts see."""
+    count_: int
+    """Rows learnt."""
+
+    def __init__(self, recipe: Recipe, classes: bool, lags: bool, seed: int) -> None:
+        self.recipe = recipe
+        self.classes = classes
+        self.lags = lags
+        self.seed = seed
+
+    def start(self, d: int, outputs: int, more: int = 0) -> None:
+        """For d columns, so many targets or classes and `more` answers of others."""
+        self.d_, self.outputs_ = d, outputs
+        self.bank_ = Bank(self.recipe, codes=self.classes)
+        self.bank_.start()
+        self.stack_ = Stack(self.classes, self.lags)
+        self.stack_.start(len(self.bank_.names), outputs, more)
+        self.targets_ = None
+        if not self.classes:
+            self.targets_ = Targets(outputs)
+            self.targets_.start()
+        self.count_ = 0
+
+    # -- rounds ------------------------------------------------------------------------------------------------------
+    def predict(self, X: Array, answers: Array | None) -> tuple[Array, Array | None]:
+        """Predictions (n, K), and for targets the experts' disagreement (n, K). Pure."""
+        low, high = CODE_BOUNDS if self.targets_ is None else self.targets_.bounds()
+        F = self._scores(self.bank_.predict(X, self._inner), low, high)
+        P = self.stack_.predict(F, self._bounded(answers, low, high), self._shift, self._scale)
+        return self._unscaled(P, low, high), None if self.targets_ is None else F.std(axis=1) * self._scale
+
+    def admitted(self, Y: Array) -> Array:
+        """The next labels as they are to be learnt: wild ones fenced. Once for each row, before `learn`."""
+        return Y if self.targets_ is None else self.targets_.admitted(Y)
+
+    def learn(self, rows: Rows, answers: Array | None) -> tuple[Array, Array | None]:
+        """`predict` of rows whose labels were admitted, each before its label is learnt."""
+        X, Y, w = rows
+        if self.targets_ is None:
+            T, (low, high) = coded(Y, self.outputs_), CODE_BOUNDS
+        else:
+            T, (low, high) = self.targets_.standardised(Y), self.targets_.extended(Y)
+        F = self._scores(self.bank_.run(X, T, w, (low, high)), low, high)
+        codes, labels = np.ascontiguousarray(self._codes(T)), np.ascontiguousarray(Y[:, 0])
+        P, spread = self.stack_.run(F, self._bounded(answers, low, high), codes, labels, w, self._shift, self._scale)
+        self.count_ += len(X)
+        return self._unscaled(P, low, high), None if spread is None else spread * self._scale
+
+    # -- events ------------------------------------------------------------------------------------------------------
+    @property
+    def warm(self) -> bool:
+        """Whether the warm-up is over."""
+        return self.count_ >= self.bank_.recipe.warmup
+
+    @property
+    def rows_at_once(self) -> int:
+        return self.bank_.recipe.rows_at_once(self.outputs_)
+
+    @property
+    def every(self) -> int:
+        """Rows between refreshes."""
+        return self.bank_.recipe.every(self.d_, self.outputs_)
+
+    @property
+    def capacity(self) -> int:
+        """Rows to keep for the rebuilds and refreshes to come."""
+        return self.bank_.recipe.ring if self.warm else self.bank_.recipe.warmup
+
+    def until_event(self) -> int:
+        """Rows until the next rebuild or refresh."""
+        if self.warm:
+            return self.every - self.count_ % self.every
+        return min(r for r in self.bank_.recipe.rebuilds if r > self.count_) - self.count_
+
+    @property
+    def looks_back(self) -> int:
+        """Last rows that the rebuild or refresh that is due asks for."""
+        recipe = self.bank_.recipe
+        return self.count_ if self.count_ in recipe.rebuilds else min(recipe.ring, self.count_)
+
+    @property
+    def due(self) -> bool:
+        """Whether a rebuild or a refresh is due after the row learnt last."""
+        return self.count_ in self.bank_.recipe.rebuilds or (self.warm and self.count_ % self.every == 0)
+
+    def event(self, rows: Rows) -> None:
+        """The rebuild or refresh that is due, from the last rows; draws depend on the seed and the row count alone."""
+        (X, Y, w), t = rows, self.count_
+        rng = np.random.default_rng([self.seed, t])
+        if t in self.bank_.recipe.rebuilds:
+            if self.targets_ is not None:
+                self.stack_.rescale(*self.targets_.locate(Y, w))
+            self.bank_.rebuild(X, self._past(Y), w, rng, last=self.warm)
+        else:
+            if self.targets_ is not None:
+                self.targets_.enclose(Y, w)
+            self.bank_.refresh(X, self._past(Y), w, rng)
+
+    # -- classes, columns --------------------------------------------------------------------------------------------
+    def grow(self, outputs: int) -> None:
+        """New classes, exactly as if they had been known."""
+        combination = np.zeros((1 + self.outputs_, outputs - self.outputs_))
+        combination[0] = -1.0
+        self.bank_.add_outputs(combination)
+        self.stack_.grow(outputs)
+        self.outputs_ = outputs
+
+    def shrink(self, recipe: Recipe, outputs: int, last: Callable[[int], Rows]) -> None:
+        """New classes, and smaller experts that are fitted at once on the last rows."""
+        before, self.bank_.recipe = self.bank_.names, recipe
+        self.stack_.grow(outputs)
+        self.outputs_ = outputs
+        if self.bank_.names != before:  # the stackers of other experts begin anew
+            stack = Stack(self.classes, self.stack_.lags)
+            stack.start(len(self.bank_.names), outputs, self.stack_.more_)
+            stack.lags_, self.stack_ = self.stack_.lags_, stack
+        if self.bank_.experts_:
+            rows, rng = last(self.capacity), np.random.default_rng([self.seed, self.count_, outputs])
+            self.bank_.rebuild(rows.X, coded(rows.Y, outputs), rows.w, rng, last=self.warm)
+
+    def widen(self, d: int) -> None:
+        """New columns were missing so far: predictions stay, and the next rebuild or refresh counts them in."""
+        self.bank_.widen(d)
+        self.d_ = d
+
+    @property
+    def nbytes(self) -> int:
+        return self.bank_.nbytes + self.stack_.nbytes + (0 if self.targets_ is None else self.targets_.nbytes)
+
+    # -- targets, scores, predictions --------------------------------------------------------------------------------
+    @property
+    def _inner(self) -> int:
+        """Targets of the experts: for classes one that is always 1, then the codes."""
+        return 1 + self.outputs_ if self.classes else self.outputs_
+
+    def _past(self, Y: Array) -> Array:
+        """What the experts are told of labels that were learnt before."""
+        targets = self.targets_
+        return coded(Y, self.outputs_) if targets is None else targets.standardised(targets.fenced(Y))
+
+    @property
+    def _shift(self) -> Array:
+        return ZERO if self.targets_ is None else self.targets_.shift_
+
+    @property
+    def _scale(self) -> Array:
+        return ONE if self.targets_ is None else self.targets_.scale_
+
+    def _codes(self, T: Array) -> Array:
+        """The columns of targets or outputs that the stack sees, (n, ..., C)."""
+        if not self.classes:
+            return T
+        return T[..., 2:] if self.outputs_ == 2 else T[..., 1:]
+
+    def _scores(self, F: Array, low: Array, high: Array) -> Array:
+        return np.minimum(np.maximum(self._codes(F), low[:, None]), high[:, None])
+
+    def _bounded(self, answers: Array | None, low: Array, high: Array) -> Array | None:
+        """What the sparse experts say, as the stack sees it."""
+        if answers is None or self.targets_ is None:
+            return answers
+        return np.minimum(np.maximum((answers - self._shift) / self._scale, low[:, None]), high[:, None])
+
+    def _unscaled(self, P: Array, low: Array, high: Array) -> Array:
+        """What the stack predicts in the units of the labels, within their bounds; of classes the logarithms."""
+        if self.targets_ is None:
+            return np.log(P)
+        return self.targets_.back(np.minimum(np.maximum(P, low), high))
+
+
+def coded(Y: Array, classes: int) -> Array:
+    """Numbers of classes (n, 1) as targets: a constant 1, then codes -1/+1."""
+    T = np.full((len(Y), 1 + classes), -1.0)
+    T[:, 0] = 1.0
+    T[np.arange(len(Y)), 1 + Y[:, 0].astype(np.intp)] = 1.0
+    return T

@@ -173,7 +173,7 @@ def test_every_ability_is_in_the_law_and_those_that_some_learner_has_are_used(ca
             f"\n{len(PAIRS)} wrapped learners, {able.total()} abilities with their numbers, {refusals.total()} refused"
         )
     had = {ability for learner in LEARNERS.values() for ability in learner.abilities}
-    assert had == set(ABILITIES) - {"predict_quantile", "alarms"}
+    assert had == set(ABILITIES) - {"predict_quantile"}
     assert all(refusals[ability] > 0 for ability in ABILITIES)
     assert all(able[ability] > 0 for ability in had)
     assert {around for around, _ in PAIRS} == set(WRAPPERS)
@@ -223,7 +223,7 @@ def test_a_refusal_names_learners_that_have_the_ability_and_no_others():
         FAMILIES["fogd"].unlearn(X, SIGN)
     with pytest.raises(Unable, match=r"Standardized\(FOGD\) has no standard deviations"):
         Standardized(FAMILIES["fogd"]).std(X)
-    with pytest.raises(Unable, match="no learner has `alarms`"):
+    with pytest.raises(Unable, match="learners with `alarms` are Auto"):
         FAMILIES["fogd"].alarms()
     for ability in ABILITIES:
         with pytest.raises(Unable) as caught:

@@ -128,15 +128,16 @@ class Rounds(TabularLearner):
         return Bank.refresh_nbytes(recipe, old.d_, outputs, codes=codes) + stack
 
     def _reach(self, outputs: int) -> int:
-        """Rows back that are kept when a decision falls at the beginning of a block."""
-        recipe = self.old_.bank_.recipe
-        return recipe.ring - min(recipe.rows_at_once(outputs), recipe.every(self.old_.d_, outputs))
+        """Rows back that are kept when a decision falls at the beginning of a block, of inputs and of predictions."""
+        recipe, more = self.old_.bank_.recipe, self._more
+        ahead = recipe.rows_at_once(outputs)
+        columns = 1 if self._classes and outputs == 2 else outputs
+        room = int(PAST * bytes_of(self.memory)) // (8 * (2 * outputs + more * columns)) - ahead
+        return max(1, min(REACH, recipe.ring - min(ahead, recipe.every(self.old_.d_, outputs)), room))
 
     def _new_changes(self, outputs: int) -> Changes:
-        more, block = self._more, self.sized_.block
-        columns = 1 if self._classes and outputs == 2 else outputs
-        room = int(PAST * bytes_of(self.memory)) // (8 * (2 * outputs + more * columns)) - block
-        changes = Changes(self._classes, max(1, min(REACH, self._reach(outputs), room)), block)
+        more, columns = self._more, 1 if self._classes and outputs == 2 else outputs
+        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs))
         changes.start(outputs, (more, columns) if more else None)
         return changes
 
@@ -243,15 +244,14 @@ class Rounds(TabularLearner):
             before = self._dense
             translator.grow(outputs)
             self._widen_dense(wide, before)
-        if self.changes_ is not None:
-            self.changes_.grow(outputs, fits=smaller is None and self._fit_together(wide, outputs, budget))
+        together = smaller is None and self._fit_together(wide, outputs, budget)
         if smaller is None:
             self.old_.grow(outputs)
         else:
             self.old_.shrink(smaller, outputs, self._last)
-            self._keep()
         if self.changes_ is not None:
-            self.changes_.limit(self._reach(outputs))
+            self.changes_.grow(outputs, self._reach(outputs), self.old_.rows_at_once, fits=together)
+        self._keep()
 
     def _fit_together(self, wide: int, outputs: int, budget: float) -> bool:
         young = self._young

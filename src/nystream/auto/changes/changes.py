@@ -326,18 +326,16 @@ class Changes(Params):
         return P, spread_of(P, share, old, young)
 
     # -- classes, columns --------------------------------------------------------------------------------------------
-    def grow(self, outputs: int, *, fits: bool) -> None:
-        """More classes; unless memory suffices for both generations with them, the young one ends."""
-        new = outputs - self.outputs_
-        for k, said in enumerate(self.said_):
-            self.said_[k] = said.reshaped(np.pad(said.store_, ((0, 0), (0, new)), constant_values=math.log(LEAST)))
-        if self.answers_ is not None:
-            C = 1 if self.outputs_ == 2 else self.outputs_
-            known = self.answers_.store_.reshape(len(self.answers_.store_), -1, C)
-            known = np.concatenate([-known, known], axis=2) if C == 1 else known
-            known = np.pad(known, ((0, 0), (0, 0), (0, new)), constant_values=-SURE_SCORE)
-            self.answers_ = self.answers_.reshaped(known.reshape(len(known), -1))
+    def grow(self, outputs: int, reach: int, ahead: int, *, fits: bool) -> None:
+        """More classes, perhaps with fewer rows; unless memory suffices for both generations, the young one ends."""
+        new, C = outputs - self.outputs_, 1 if self.outputs_ == 2 else self.outputs_
         self.outputs_ = outputs
+        self.reach_ = min(self.reach_, reach)
+        size = self.reach_ + ahead
+        for k, said in enumerate(self.said_):
+            self.said_[k] = said.remade(size, self.count_, lambda rows: _padded_classes(rows, new, math.log(LEAST)))
+        if self.answers_ is not None:
+            self.answers_ = self.answers_.remade(size, self.count_, lambda rows: _more_scores(rows, C, new))
         if self.young_ is not None and self.handover_ is not None:
             if fits:
                 self.young_.grow(outputs)
@@ -345,10 +343,6 @@ class Changes(Params):
             else:
                 self._tell(outcome="no memory", until=self.count_)
                 self.young_ = self.handover_ = None
-
-    def limit(self, reach: int) -> None:
-        """Fewer rows are kept."""
-        self.reach_ = max(1, min(self.reach_, reach))
 
     def widen(self, d: int) -> None:
         """More columns that the experts see."""
@@ -362,3 +356,13 @@ class Changes(Params):
         parts = [self.alarm_, self.inputs_, self.losses_, *self.said_, self.answers_, self.young_, self.handover_]
         return sum(part.nbytes for part in parts if part is not None) + (0 if self.where_ is None else self.where_.nbytes)
 
+
+def _padded_classes(rows: Array, new: int, value: float) -> Array:
+    return np.pad(rows, ((0, 0), (0, new)), constant_values=value)
+
+
+def _more_scores(rows: Array, C: int, new: int) -> Array:
+    """Scores (n, experts times C) of classes, C = 1 where there were two, with those that nobody knew."""
+    known = rows.reshape(len(rows), -1, C)
+    known = np.concatenate([-known, known], axis=2) if C == 1 else known
+    return np.pad(known, ((0, 0), (0, 0), (0, new)), constant_values=-SURE_SCORE).reshape(len(rows), -1)

@@ -67,6 +67,8 @@ class Handover(Params):
 
     def run(self, old: Array, young: Array, Y: Array, weights: Array | None) -> tuple[Array, Array]:
         """Predictions (n, K) before each label in Y (n, K) or (n, 1), and what the old one carried of them (n, G)."""
+        if not len(Y):
+            return old, np.empty((0, len(self.shares_)))
         if self.classes:
             labels = np.ascontiguousarray(Y[:, 0])
             members = self._classes(old, young, self.stack_.run(self._scores(old, young), labels, weights))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from nystream.params import Params, at_least
@@ -37,10 +39,12 @@ class Past(Params):
         """Rows `begin` to `end` - 1, in order, copied."""
         return self.store_[np.arange(begin, end) % self.size]
 
-    def reshaped(self, store: Array) -> Past:
-        """The same rows with other numbers, (size, width)."""
-        past = Past(self.size, store.shape[1])
-        past.store_ = store
+    def remade(self, size: int, end: int, change: Callable[[Array], Array]) -> Past:
+        """The last rows before row `end`, at most `size` of them, changed to other numbers."""
+        begin = max(0, end - min(size, self.size))
+        rows = change(self.get(begin, end))
+        past = Past(size, rows.shape[1])
+        past.put(begin, rows)
         return past
 
     @property

@@ -15,6 +15,7 @@ from nystream.inputs import as_row
 from nystream.types import Array
 
 if TYPE_CHECKING:
+    from nystream.auto.generation import Generation
     from nystream.auto.learner import Auto
 
 __all__ = ["ByColumn", "explanation", "metric_shares", "recent_share"]
@@ -27,6 +28,8 @@ HELD = 512
 """Rows that columns are tried on."""
 LEVELS = 5
 """Levels and words that are named."""
+ALARMS = 3
+"""Changes that are told of, the last ones."""
 SHORT = 100
 """Rows that are meant by recent."""
 SPAN = re.compile(r"(?:last|about) ([\d,]+) rows")
@@ -96,19 +99,20 @@ def metric_shares(model: Auto) -> Array | None:
     """
     if not model.d_:
         return None
-    bank = model.bank_
     total: Array | None = None
-    sizes = np.abs(model.stack_.weights()).mean(axis=1)
-    for name, size in zip(bank.names, sizes.tolist(), strict=False):
-        view = bank.views_.get(bank.seen_in_.get(name, ""))
-        if view is None or view.metric_ is None:
-            continue
-        T = view.metric_.map_
-        own = T**2 if T.ndim == 1 else (T**2).sum(axis=0)
-        holes, columns = own[: len(bank.holes_)], own[len(bank.holes_) :].copy()
-        columns[bank.holes_] += holes
-        share = size * columns / columns.sum()
-        total = share if total is None else total + share
+    for generation, carried in zip(model._generations, model._carried(), strict=True):
+        bank = generation.bank_
+        sizes = carried * np.abs(generation.stack_.weights()).mean(axis=1)
+        for name, size in zip(bank.names, sizes.tolist(), strict=False):
+            view = bank.views_.get(bank.seen_in_.get(name, ""))
+            if view is None or view.metric_ is None:
+                continue
+            T = view.metric_.map_
+            own = T**2 if T.ndim == 1 else (T**2).sum(axis=0)
+            holes, columns = own[: len(bank.holes_)], own[len(bank.holes_) :].copy()
+            columns[bank.holes_] += holes
+            share = size * columns / columns.sum()
+            total = share if total is None else total + share
     return total / total.sum() if total is not None and total.sum() > 0 else None
 
 
@@ -126,14 +130,40 @@ def explanation(model: Auto) -> str:
     """Some lines of text; see `Auto.explain`."""
     if not model.d_:
         return "Auto has seen no row yet."
-    bank, stack = model.bank_, model.stack_
-    recipe, names = bank.recipe, bank.names
     lines = [f"{model.task} on {model.d_} columns, {model.n_seen:,} rows, {model.nbytes / 1e6:.1f} MB"]
-    if model.count_ < recipe.warmup:
-        soon = min(r for r in recipe.rebuilds if r > model.count_)
+    lines += _changes(model)
+    for generation, carried in zip(model._generations, model._carried(), strict=True):
+        if len(model._generations) > 1:
+            began = model.count_ - generation.count_
+            lines.append(f"the model that began at row {began:,} carries {carried:.0%} of the prediction:")
+        lines += _generation(model, generation)
+    effects = [] if model.translator_ is None else model.translator_.level_effects()[:LEVELS]
+    if effects:
+        several = model.task == "classification" or model.outputs_ > 1
+        what = "class" if model.task == "classification" else "target"
+        named = [f"{e.column} = {e.level} {e.effect:+.3g}" + f" ({what} {e.output})" * several for e in effects]
+        lines.append(f"levels and words that add most to the linear experts: {', '.join(named)}")
+    return "\n".join(lines)
+
+
+def _changes(model: Auto) -> list[str]:
+    """What was noticed of changes, the last ones."""
+    alarms = model.alarms() if model.can("alarms") else []
+    if not alarms:
+        return []
+    earlier = f", of them the last {ALARMS}" if len(alarms) > ALARMS else ""
+    return [f"changes of the stream noticed: {len(alarms):,}{earlier}", *(f"  {alarm}" for alarm in alarms[-ALARMS:])]
+
+
+def _generation(model: Auto, generation: Generation) -> list[str]:
+    """What carries the predictions of one generation."""
+    bank, stack = generation.bank_, generation.stack_
+    recipe, names, count, lines = bank.recipe, bank.names, generation.count_, []
+    if not generation.warm:
+        soon = min(r for r in recipe.rebuilds if r > count)
         lines.append(f"warming up: all is fitted anew after {soon:,} rows, for the last time after {recipe.warmup:,}")
     else:
-        lines.append(f"landmarks frozen; what follows the stream is refreshed every {model._every:,} rows")
+        lines.append(f"landmarks frozen; what follows the stream is refreshed every {generation.every:,} rows")
     if "big" in bank.seen_in_:
         view = VIEW_TITLES[bank.seen_in_["big"]]
         lines.append(f"inputs of the expert with the most landmarks: {view}, which did best in the warm-up")
@@ -143,7 +173,7 @@ def explanation(model: Auto) -> str:
         lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")
     weights = stack.weights().mean(axis=1)
     recent = np.r_[stack.recent_[0], np.full(len(weights) - len(names), np.nan)]
-    inputs = [*model.titles(), *(LAGS if model.lags else ())]
+    inputs = [*model._titles(generation), *(LAGS if model.lags else ())]
     lines.append(f"{'weight':>7} {'recent loss':>12}  of")
     for i in np.argsort(-np.abs(weights), kind="stable"):
         loss = f"{recent[i]:12.4f}" if np.isfinite(recent[i]) else " " * 12
@@ -153,10 +183,4 @@ def explanation(model: Auto) -> str:
     best = int(shares.argmax())
     what = f"the stacker that {members[best]}" if best < len(members) else "plain aggregation of the experts"
     lines.append(f"the mixture gives {shares[best]:.0%} to {what}")
-    effects = [] if model.translator_ is None else model.translator_.level_effects()[:LEVELS]
-    if effects:
-        several = model.task == "classification" or model.outputs_ > 1
-        what = "class" if model.task == "classification" else "target"
-        named = [f"{e.column} = {e.level} {e.effect:+.3g}" + f" ({what} {e.output})" * several for e in effects]
-        lines.append(f"levels and words that add most to the linear experts: {', '.join(named)}")
-    return "\n".join(lines)
+    return lines

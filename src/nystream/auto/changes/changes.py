@@ -24,6 +24,8 @@ __all__ = ["CREDIT", "REACH", "Block", "Changes", "Surroundings"]
 
 REACH = 1700
 """Rows back that a change is put, and a young generation begun, at most."""
+FIRST = 50
+"""Rows whose losses are not looked at: before labels have a scale, they can be larger than all others by far."""
 CALM = 200
 """Rows of a young one's age before which no other is begun."""
 CREDIT = (1500, 0.15)
@@ -147,7 +149,8 @@ class Changes(Params):
             told = self._mixed(old, sides, block, L, 0)
         self.losses_.put(t0, L)
         alerts = self._alerts(block.rows.X, around)
-        row = 0
+        row = min(n, max(0, FIRST - t0))
+        self.count_ = t0 + row
         while row < n:
             while len(alerts) > 1 and alerts[1][1] <= t0 + row:
                 alerts.pop(0)

@@ -191,10 +191,15 @@ class Bank(Params):
     def refresh_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
         """Bytes after the warm-up, with what a refresh needs for a moment."""
         r, K = recipe, outputs + codes
-        ridges = sum(name in CANDIDATES for name in r.living) * Ridge.nbytes_for(r.landmarks, d, K)
-        held = cls._big_nbytes(r, d, K) + ridges + cls._following_nbytes(r, d, K)
         metric = LearnedMetric.fit_nbytes(r.metric, d, min(outputs, METRIC_TARGETS), r.full)
-        return held + max(metric, cls._block_nbytes(r, d, outputs, K))
+        return cls.held_nbytes(r, d, outputs, codes=codes) + max(metric, cls._block_nbytes(r, d, outputs, K))
+
+    @classmethod
+    def held_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
+        """Bytes after the warm-up, between refreshes."""
+        r, K = recipe, outputs + codes
+        ridges = sum(name in CANDIDATES for name in r.living) * Ridge.nbytes_for(r.landmarks, d, K)
+        return cls._big_nbytes(r, d, K) + ridges + cls._following_nbytes(r, d, K)
 
     @staticmethod
     def _big_nbytes(r: Recipe, d: int, K: int) -> float:

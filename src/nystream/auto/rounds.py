@@ -10,6 +10,7 @@ import numpy as np
 from nystream.auto.bank import Bank
 from nystream.auto.changes import Changes
 from nystream.auto.changes.changes import REACH, Block, Surroundings
+from nystream.auto.changes.memory import beside, together
 from nystream.auto.generation import Generation, Rows
 from nystream.auto.intervals import Intervals
 from nystream.auto.memory import in_memory, most_bytes
@@ -28,8 +29,6 @@ __all__ = ["Rounds"]
 
 PAST = 0.03
 """Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
-SMALLEST = 0.4
-"""Landmarks of a young generation over those of the old one, at least; with fewer it would never catch up."""
 
 
 class Rounds(TabularLearner):
@@ -105,27 +104,15 @@ class Rounds(TabularLearner):
         return in_memory(recipe, bytes_of(self.memory), d, outputs, codes=codes, more=self._more, share=self._share)
 
     def _beside(self, old: Generation) -> Recipe | None:
-        """The recipe of a young generation that memory suffices for beside this one, and what changes themselves keep.
+        """The recipe of a young generation that memory suffices for beside this one, and what changes themselves keep."""
+        return beside(old, self.sized_, self._for_generations, self._more)
 
-        The rows are kept for both together.
-        """
+    @property
+    def _for_generations(self) -> float:
+        """Bytes that two generations may take."""
         assert self.changes_ is not None
-        d, outputs = old.d_, old.outputs_
-        own = self.changes_.nbytes - (0 if self._young is None else self._young.nbytes)
-        left = self._share * bytes_of(self.memory) - own - self._held(old, outputs)
-        try:
-            recipe = in_memory(self.sized_, left, d, outputs, codes=self._classes, more=self._more)
-        except ValueError:
-            return None
-        return recipe if recipe.landmarks >= SMALLEST * old.bank_.recipe.landmarks else None
-
-    def _held(self, old: Generation, outputs: int) -> float:
-        """Bytes of a generation that goes on beside another one, without its rows."""
-        recipe, codes = old.bank_.recipe, self._classes
-        if not old.warm:
-            return most_bytes(recipe, old.d_, outputs, codes=codes, more=self._more)
-        stack = Stack.nbytes_for(len(recipe.living) + self._more, outputs, codes=codes)
-        return Bank.refresh_nbytes(recipe, old.d_, outputs, codes=codes) + stack
+        young = 0 if self._young is None else self._young.nbytes
+        return self._share * bytes_of(self.memory) - (self.changes_.nbytes - young)
 
     def _reach(self, outputs: int) -> int:
         """Rows back that are kept when a decision falls at the beginning of a block, of inputs and of predictions."""
@@ -210,8 +197,10 @@ class Rounds(TabularLearner):
         return self.old_.every
 
     def _keep(self) -> None:
-        """As many rows as the generations may ask for."""
+        """As many rows as the generations may ask for, and one that begins."""
         capacity = max(generation.capacity for generation in self._generations)
+        if self.changes_ is not None:
+            capacity = max(capacity, self.changes_.reach_ + min(self._rows, self._every))
         if capacity != self.buffer_[0].capacity:
             self.buffer_ = [ring.resized(capacity) for ring in self.buffer_]
 
@@ -244,21 +233,16 @@ class Rounds(TabularLearner):
             before = self._dense
             translator.grow(outputs)
             self._widen_dense(wide, before)
-        together = smaller is None and self._fit_together(wide, outputs, budget)
+        young, fit = self._young, smaller is None
+        if young is not None and fit:
+            fit = together(self.old_, young.bank_.recipe, wide, outputs, self._more) <= self._for_generations
         if smaller is None:
             self.old_.grow(outputs)
         else:
             self.old_.shrink(smaller, outputs, self._last)
         if self.changes_ is not None:
-            self.changes_.grow(outputs, self._reach(outputs), self.old_.rows_at_once, fits=together)
+            self.changes_.grow(outputs, self._reach(outputs), self.old_.rows_at_once, fits=fit)
         self._keep()
-
-    def _fit_together(self, wide: int, outputs: int, budget: float) -> bool:
-        young = self._young
-        if young is None:
-            return True
-        need = most_bytes(young.bank_.recipe, wide, outputs, codes=True, more=self._more)
-        return need + self._held(self.old_, outputs) <= budget
 
     def _widen_dense(self, d: int, before: int) -> None:
         """New columns were missing so far: predictions stay, and the next rebuild or refresh counts them in."""

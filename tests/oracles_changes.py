@@ -42,7 +42,9 @@ def alarms(x, *, classes=False, falls_from=None, reach=1700, window=2000, least=
             elif math.fsum(math.exp(min(logs[k], 700)) for k in fall) / len(fall) >= 1e12:
                 what, best = "fall", max(fall, key=lambda k: logs[k])
             if what is not None:
-                since = {i: 1 - r if what == "fall" else r for i, r in ranks.items() if i >= max(began[best], t + 1 - reach)}
+                since = {
+                    i: 1 - r if what == "fall" else r for i, r in ranks.items() if i >= max(began[best], t + 1 - reach)
+                }
                 middle = sorted(since.values())[(len(since) - 1) // 2]
                 found.append((t + 1, next(i for i, r in since.items() if r <= middle), what))
                 kept, ranks, logs = [], {}, dict.fromkeys(logs, 0.0)

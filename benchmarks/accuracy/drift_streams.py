@@ -1,4 +1,4 @@
-"""Streams with a known change, for auto_drift.py: rows, labels, whether these are numbers, and the rows of the changes."""
+"""Streams with a known change, for auto_drift.py."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Rounds(TabularLearner):
         return in_memory(recipe, bytes_of(self.memory), d, outputs, codes=codes, more=self._more, share=self._share)
 
     def _beside(self, old: Generation) -> Recipe | None:
-        """The recipe of a young generation that memory suffices for beside this one, and what changes themselves keep."""
+        """The recipe of a young generation that memory suffices for beside this one."""
         return beside(old, self.sized_, self._for_generations, self._more)
 
     @property
@@ -147,6 +147,8 @@ class Rounds(TabularLearner):
             return self._run_with_gaps(X, Y, weights)
         if not self._classes:
             Y = within(Y)
+        if len(X) == 1:  # no rebuild or refresh can fall within it
+            return self._rounds(X, Y, weights)
         P = np.empty((len(X), self.outputs_))
         row = 0
         while row < len(X):
@@ -181,9 +183,11 @@ class Rounds(TabularLearner):
         if self.intervals_ is not None and spread is not None:
             self.intervals_.learn(P - admitted, spread)
         for generation in living:
-            if generation.due and any(generation is one for one in self._generations):
+            if generation.due and (generation is self.old_ or generation is self._young):
                 generation.event(self._last(generation.looks_back))
-        self._keep()
+                self._keep()
+        if self._generations != living:
+            self._keep()
         return P
 
     # -- rows that are kept ------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
-from numpy.typing import NDArray
-
 import numpy as np
+from numpy.typing import NDArray
 
 from nystream.types import Array
 
@@ -8,7 +7,8 @@ def see(
     losses: Array,
     first: int,
     falls_from: int,
-    alert: NDArray[np.int64],
+    alert_from: int,
+    alert_to: int,
     alike: bool,
     kept: Array,
     order: Array,
@@ -25,6 +25,7 @@ def see(
     least: int,
     floor: float,
 ) -> tuple[int, int]: ...
+def far(X: Array, where: Array, most: float) -> Array: ...
 def fading_shares(
     losses: Array, shares: Array, powers: Array, age: int, rate: float, given: Array | None = None
 ) -> Array: ...

@@ -47,13 +47,14 @@ cdef double _mean_log(const double* logs, Py_ssize_t n, double most) noexcept no
     return most + log(total/n)
 
 
-def see(const double[::1] losses, int64_t first, int64_t falls_from, int64_t[::1] alert, bint alike, double[::1] kept,
+def see(const double[::1] losses, int64_t first, int64_t falls_from, int64_t alert_from,
+        int64_t alert_to, bint alike, double[::1] kept,
         double[::1] order, double[::1] ranks, double[::1] logs, int64_t[::1] began, int64_t[::1] marks, double[::1] sums,
         const double[::1] bets, Py_ssize_t ups, double bar, double fall, double low_bar, Py_ssize_t least,
         double floor):
     """Rows `first`, `first` + 1, ... with these losses, up to the one where an alarm sounds.
 
-    (rows seen, the bet that won), -1: none did, -2: what is in alert (from, to) rows and over `low_bar`.
+    (rows seen, the bet that won), -1: none did, -2: one of the rows of an alert is over `low_bar`.
     kept (W,) the last losses in a circle, order (W,) the same sorted; ranks (R,) p-values by row number in a circle;
     logs and began: of each bet, and where it left 0; of them the first `ups` are on losses that rise.
     `alike`: small losses are alike for bets on falls too.
@@ -62,7 +63,7 @@ def see(const double[::1] losses, int64_t first, int64_t falls_from, int64_t[::1
     cdef Py_ssize_t count = marks[COUNT], oldest = marks[OLDEST], won = -1, best
     cdef double x, p, r, small, most, up, gone, logp, logq
     cdef int64_t row
-    if order.shape[0] != W or logs.shape[0] != B or began.shape[0] != B or not 0 < ups <= B or alert.shape[0] != 2:
+    if order.shape[0] != W or logs.shape[0] != B or began.shape[0] != B or not 0 < ups <= B:
         raise ValueError("the arrays of the alarm do not fit together")
     if marks.shape[0] != 2 or sums.shape[0] != 1 or not 0 <= count <= W or not 0 <= oldest < W or first < 0 or R < 1:
         raise ValueError("the marks of the alarm are out of range")
@@ -95,7 +96,7 @@ def see(const double[::1] losses, int64_t first, int64_t falls_from, int64_t[::1
                         best, most = k, logs[k]
                 if most >= bar and _mean_log(&logs[0], ups, most) >= bar:
                     won = best
-                elif alert[0] <= row < alert[1] and most >= low_bar:
+                elif alert_from <= row < alert_to and most >= low_bar:
                     won = -2
                 elif used > ups:
                     best, most = ups, logs[ups]
@@ -124,6 +125,30 @@ def see(const double[::1] losses, int64_t first, int64_t falls_from, int64_t[::1
             t += 1
     marks[COUNT], marks[OLDEST] = count, oldest
     return t, won
+
+
+def far(const double[:, ::1] X, const double[:, ::1] where, double most):
+    """(n,) means over columns of squared deviations, at most `most` each, from means where[0], in units of where[1].
+
+    Missing values, and columns whose mean or unit is nan, do not count; 0 where nothing does.
+    """
+    cdef Py_ssize_t n = X.shape[0], d = X.shape[1], t, j, known
+    cdef double z, total
+    if where.shape[0] != 2 or where.shape[1] != d:
+        raise ValueError(f"where must be (2, {d}), got ({where.shape[0]}, {where.shape[1]})")
+    out = np.empty(n)
+    cdef double[::1] found = out
+    with nogil:
+        for t in range(n):
+            total, known = 0, 0
+            for j in range(d):
+                z = (X[t, j] - where[0, j])/where[1, j]
+                if z == z:
+                    z = most if z > most else -most if z < -most else z
+                    total += z*z
+                    known += 1
+            found[t] = total/known if known else 0
+    return out
 
 
 def fading_shares(const double[:, :, ::1] losses, double[:, ::1] shares, double[:, ::1] powers, int64_t age, double rate,

@@ -94,7 +94,7 @@ class RankAlarm(Params):
         Falls count from a row on; within the rows of an alert suspicion suffices.
         """
         used, won = see(
-            x, row, falls_from, np.array(alert, dtype=np.int64), self.alike, self.kept_, self.order_, self.ranks_,
+            x, row, falls_from, *alert, self.alike, self.kept_, self.order_, self.ranks_,
             self.logs_, self.began_, self.marks_, self.sums_, BETS, len(RISES), BAR, FALL_BAR, SUSPICION, LEAST, FLOOR,
         )  # fmt: skip
         return used, None if won == -1 else self._found(row + used, won)

@@ -154,8 +154,11 @@ class Changes(Params):
         while row < n:
             while len(alerts) > 1 and alerts[1][1] <= t0 + row:
                 alerts.pop(0)
-            stop = min(n, self._next_check(t0 + row) - t0, *(first - t0 for _, first, _ in alerts[1:2]))
-            falls = NEVER if self.young_ is not None else self.begun_ + SETTLED - 1
+            stop, falls = n, self.begun_ + SETTLED - 1
+            if self.young_ is not None:
+                stop, falls = min(n, self._next_check(t0 + row) - t0), NEVER
+            if len(alerts) > 1:
+                stop = min(stop, alerts[1][1] - t0)
             seen, found = self.alarm_.see(
                 np.ascontiguousarray(L[row:stop, 2]), t0 + row, falls_from=falls, alert=alerts[0][1:]
             )
@@ -171,13 +174,14 @@ class Changes(Params):
                     old, sides = self._ended(old, sides, L, "promoted" if better else "replaced")
                 sides.append(self._begun(old, found, recipe, block, L, row, around))
                 told = joined(told, self._mixed(old, sides, block, L, row), row)
+                self.losses_.put(t0, L)
             elif self.young_ is not None and self._next_check(t - 1) == t:
                 outcome = self._judged(t, t0 + n, around)
                 if outcome is not None:
                     old, sides = self._ended(old, sides, L, outcome)
                     L[row:, 2] = L[row:, 0]
                     told = joined(told, (sides[0][0][row:], None if sides[0][1] is None else sides[0][1][row:]), row)
-            self.losses_.put(t0, L)
+                    self.losses_.put(t0, L)
         self.alert_ = alerts[-1]
         return old, *told
 
@@ -357,7 +361,9 @@ class Changes(Params):
     @property
     def nbytes(self) -> int:
         parts = [self.alarm_, self.inputs_, self.losses_, *self.said_, self.answers_, self.young_, self.handover_]
-        return sum(part.nbytes for part in parts if part is not None) + (0 if self.where_ is None else self.where_.nbytes)
+        return sum(part.nbytes for part in parts if part is not None) + (
+            0 if self.where_ is None else self.where_.nbytes
+        )
 
 
 def _padded_classes(rows: Array, new: int, value: float) -> Array:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from nystream._core.auto.changes import far
 from nystream.types import Array
 
 __all__ = ["distances", "location", "moved"]
@@ -32,12 +33,7 @@ def location(X: Array) -> Array:
 
 def distances(X: Array, where: Array) -> Array:
     """(n,) means over the known columns of squared deviations from a `location`."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        Z = np.minimum(np.abs((X - where[0]) / where[1]), FAR)
-    known = ~np.isnan(Z)
-    if known.all():
-        return np.asarray((Z * Z).mean(axis=1))
-    return np.asarray((np.where(known, Z, 0.0) ** 2).sum(axis=1) / np.maximum(known.sum(axis=1), 1))
+    return far(np.ascontiguousarray(X), where, FAR)
 
 
 def moved(before: Array, after: Array, names: list[str]) -> tuple[str, ...]:
@@ -49,10 +45,10 @@ def moved(before: Array, after: Array, names: list[str]) -> tuple[str, ...]:
     if not m or not n:
         return ()
     least = math.sqrt(0.5 * math.log(2 * d / RARE) * (m + n) / (m * n))
-    far = np.empty(d)
+    apart = np.empty(d)
     for j in range(d):
         a, b = (np.sort(np.where(np.isnan(X[:, j]), np.inf, X[:, j])) for X in (before, after))
         grid = np.concatenate([a, b])
-        far[j] = np.abs(np.searchsorted(a, grid, "right") / m - np.searchsorted(b, grid, "right") / n).max()
-    order = np.argsort(-far, kind="stable")[:MOST]
-    return tuple(names[j] for j in order.tolist() if far[j] > least)
+        apart[j] = np.abs(np.searchsorted(a, grid, "right") / m - np.searchsorted(b, grid, "right") / n).max()
+    order = np.argsort(-apart, kind="stable")[:MOST]
+    return tuple(names[j] for j in order.tolist() if apart[j] > least)

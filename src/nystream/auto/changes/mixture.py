@@ -79,9 +79,7 @@ class Handover(Params):
             inputs = np.stack([A, B], axis=1)
             members = np.stack([A, B, B + self.stack_.run(inputs, T - B, weights)[:, 0]], axis=1)
             losses, rate = ((members - T[:, None]) ** 2).transpose(0, 2, 1), RATE
-        shares = fading_shares(
-            np.ascontiguousarray(losses), self.shares_, self.powers_, self.age_, rate, weights
-        )
+        shares = fading_shares(np.ascontiguousarray(losses), self.shares_, self.powers_, self.age_, rate, weights)
         self.age_ += len(Y)
         return self._mixed(members, shares), _of_old(shares)
 

@@ -32,6 +32,9 @@ class Past(Params):
 
     def put(self, row: int, values: Array) -> None:
         """Rows from this number on."""
+        if len(values) == 1:
+            self.store_[row % self.size] = values[0]
+            return
         skip = max(0, len(values) - self.size)
         self.store_[np.arange(row + skip, row + len(values)) % self.size] = values[skip:]
 

@@ -1,0 +1,219 @@
+"""The alarm against its definition; the mixture of two generations against its own; verdicts; columns that moved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import nystream
+import oracles_changes as oracle
+from nystream.auto.changes.alarm import NEVER, RankAlarm
+from nystream.auto.changes.inputs import distances, location, moved
+from nystream.auto.changes.mixture import Handover
+from nystream.auto.changes.past import Past
+from nystream.auto.changes.record import OUTCOMES, Alarm
+from nystream.auto.changes.verdict import advantage, verdict
+from nystream.solvers.stacker import SoftmaxStacker
+
+
+def losses(seed, n=3000):
+    """Squares that grow five times at a third and fall a hundred times at two thirds, with ties and zeros."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n) ** 2
+    x[n // 3 : n // 3 + 300] *= 5
+    x[2 * n // 3 :] /= 100
+    x[rng.integers(n, size=n // 20)] = 0.0
+    return np.round(x, 3) if seed % 2 else x
+
+
+def all_alarms(alarm, x, cuts, falls_from=NEVER, alert=(0, 0)):
+    found, row = [], 0
+    ends = [*np.cumsum(cuts).tolist(), len(x)]
+    for end in ends:
+        while row < min(end, len(x)):
+            seen, one = alarm.see(x[row : min(end, len(x))], row, falls_from=falls_from, alert=alert)
+            row += seen
+            if one is not None:
+                found.append((row, one.since, one.cause))
+                alarm.start()
+    return found
+
+
+@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_alarm_equals_its_definition_in_any_cuts(seed, classes):
+    x = losses(seed)
+    for falls_from, cuts, alert in ((1500, [1] * 200, (0, 0)), (NEVER, [7, 400, 1, 90], (1001, 1100))):
+        alarm = RankAlarm(classes, 1700)
+        alarm.start()
+        found = all_alarms(alarm, x, cuts, falls_from, alert)
+        expected = oracle.alarms(x, classes=classes, falls_from=falls_from, suspicion=alert)
+        assert found == expected
+        assert found
+    assert {what for *_, what in found} & {"alert", "rise"}
+
+
+def test_falling_losses_are_noticed_where_that_is_asked_for():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(size=1000) ** 2, rng.normal(size=500) ** 2 / 1e4])
+    alarm = RankAlarm(False, 1700)
+    alarm.start()
+    seen, found = alarm.see(x, 0, falls_from=0)
+    assert found.cause == "fall"
+    assert 1000 <= found.since < seen
+    assert found.after < found.before / 10
+    alarm.start()
+    assert alarm.see(x, 0)[1] is None
+
+
+@pytest.mark.parametrize("kind", ["squares", "heavy", "logs"])
+def test_where_nothing_changes_alarms_are_rarer_than_one_in_ten_thousand_rows(kind):
+    rng = np.random.default_rng(5)
+    x = {"squares": rng.normal(size=30_000), "heavy": rng.standard_t(2, size=30_000)}.get(kind, np.zeros(0)) ** 2
+    x = -np.log(rng.uniform(0.02, 1, size=30_000)) if kind == "logs" else x
+    alarm = RankAlarm(kind == "logs", 1700)
+    alarm.start()
+    assert len(all_alarms(alarm, x, [])) <= 2
+
+
+def test_an_alarm_saved_in_the_middle_goes_on_bit_for_bit():
+    x = losses(0)
+    alarm = RankAlarm(False, 1700)
+    alarm.start()
+    alarm.see(x[:900], 0)
+    resumed = nystream.from_bytes(nystream.persist.to_bytes(alarm))
+    assert resumed.see(x[900:], 900) == alarm.see(x[900:], 900)
+    assert_array_equal(resumed.order_, alarm.order_)
+
+
+# -- the mixture -------------------------------------------------------------------------------------------------------
+def test_the_mixture_of_targets_equals_its_definition_in_any_cuts():
+    rng = np.random.default_rng(0)
+    Y = rng.normal(size=(300, 2)) * [1, 50] + [0, 1000]
+    old, young = Y + rng.normal(size=Y.shape) * [2, 5], Y + rng.normal(size=Y.shape) * np.linspace(3, 0.2, 300)[:, None]
+    before = rng.normal(size=(200, 2)) * [1, 50] + [0, 1000]
+    mixture = Handover(False)
+    mixture.start(before, 2)
+    P = [mixture.run(old[i:j], young[i:j], Y[i:j], None)[0] for i, j in ((0, 1), (1, 34), (34, 299), (299, 300))]
+    for k in range(2):
+        slow = oracle.Targets(before[:, k])
+        expected = [slow.step(*row) for row in zip(old[:, k], young[:, k], Y[:, k], strict=True)]
+        assert_allclose(np.concatenate(P)[:, k], expected, rtol=1e-9, atol=1e-9)
+        assert_allclose(mixture.shares_[k], slow.shares, atol=1e-9)
+    assert_allclose(mixture.predict(old[:3], young[:3])[0].shape, (3, 2))
+    assert 0 <= mixture.carried() < 0.3
+
+
+@pytest.mark.parametrize("K", [2, 4])
+def test_the_mixture_of_classes_equals_its_definition(K):
+    rng = np.random.default_rng(K)
+    labels = rng.integers(K, size=120)
+
+    def said(noise):
+        scores = 2.0 * (np.arange(K) == labels[:, None]) + noise * rng.normal(size=(120, K))
+        return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+
+    old, young = said(2.0), said(0.5)
+    mixture = Handover(True)
+    mixture.start(labels[:, None].astype(float), K)
+    P = np.concatenate(
+        [mixture.run(old[i:j], young[i:j], labels[i:j, None].astype(float), None)[0] for i, j in ((0, 50), (50, 120))]
+    )
+    stack, shares = SoftmaxStacker([(0.998, 1.0)]), np.full(3, 1 / 3)
+    stack.start(2, K)
+    for t in range(120):
+        F = 0.5 * np.stack([old[t], young[t]])
+        F = F[:, 1:] - F[:, :1] if K == 2 else F - F.mean(axis=1, keepdims=True)
+        members = np.stack(
+            [np.exp(old[t]), np.exp(young[t]), stack.run(F[None], labels[t : t + 1].astype(float))[0, 0]]
+        )
+        assert_allclose(np.exp(P[t]), shares @ members, rtol=1e-9)
+        shares = oracle.followed(shares, -np.log(np.maximum(members[:, labels[t]], 1e-6)), t)
+    assert_allclose(np.exp(P).sum(axis=1), 1.0)
+
+
+def test_a_row_of_weight_2_counts_as_two_in_the_shares():
+    mixture, twice = Handover(False), Handover(False)
+    for one in (mixture, twice):
+        one.start(np.array([[0.0], [1.0]]), 1)
+    old, young, Y = np.full((1, 1), 1.0), np.full((1, 1), 0.8), np.zeros((1, 1))
+    mixture.run(old, young, Y, np.array([1.0]))
+    twice.run(old, young, Y, np.array([2.0]))
+    assert twice.shares_[0, 0] < mixture.shares_[0, 0]
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
+def flat(value, n=1000):
+    return value + 0.01 * np.sin(np.arange(n))
+
+
+@pytest.mark.parametrize(
+    ("old", "young", "mixed", "age", "said"),
+    [
+        (2.0, 1.0, 1.0, 400, None),
+        (2.0, 1.0, 1.0, 500, "promoted"),
+        (2.0, 1.0, 0.9, 500, None),
+        (1.0, 0.98, 0.98, 600, None),
+        (1.0, 2.0, 1.0, 500, "dropped"),
+        (1.0, 0.999, 1.0, 1000, None),
+        (1.0, 1.0, 1.0, 1000, "dropped"),
+        (1.0, 1.0, 0.9, 1000, None),
+        (1.0, 1.0, 0.9, 3200, "dropped"),
+        (1.0, 0.999, 0.9, 3200, "promoted"),
+    ],
+)
+def test_verdicts(old, young, mixed, age, said):
+    rng = np.random.default_rng(0)
+    noise = 1e-3 * rng.normal(size=1000)
+    noise -= noise.mean()
+    assert verdict(flat(old) + noise, flat(young), flat(mixed), age, 1000) == said
+
+
+def test_an_advantage_needs_two_batches_and_leaves_out_the_beginning():
+    old, young = np.ones(1000), np.ones(1000)
+    young[-400:-200] = 50.0  # the young one's first rows
+    assert advantage(old, young, 100)[0] == 0.0
+    assert advantage(old, young, 400)[1] == 0.0
+    assert advantage(old, young, 600)[1] < 0
+
+
+# -- inputs ------------------------------------------------------------------------------------------------------------
+def test_columns_that_moved_are_found_and_others_are_not():
+    rng = np.random.default_rng(0)
+    before, after = rng.normal(size=(800, 4)), rng.normal(size=(300, 4))
+    after[:, 2] += 1
+    after[:, 1] *= 4
+    after[:60, 0] = np.nan
+    assert moved(before, after, list("abcd")) == ("c", "b", "a")
+    assert moved(before, rng.normal(size=(300, 4)), list("abcd")) == ()
+    assert moved(before[:0], after, list("abcd")) == ()
+
+
+def test_distances_do_not_count_missing_values_and_survive_any_size():
+    X = np.array([[0.0, 1.0, np.nan], [2.0, np.nan, np.nan], [4.0, 1.0, np.nan]])
+    where = location(X)
+    assert_allclose(where[0, :2], [2.0, 1.0])
+    assert np.isnan(where[:, 2]).all()
+    assert_allclose(distances(np.array([[2.0, np.nan, 5.0], [2.0, 1.0, 1e300]]), where), [0.0, 0.0])
+    assert_allclose(distances(np.array([[1e300, 1.0, 0.0]]), where), [12.5])
+    assert np.isfinite(distances(np.full((2, 1), 1e300), location(np.full((3, 1), -1e300)))).all()
+
+
+# -- small things ------------------------------------------------------------------------------------------------------
+def test_the_past_is_found_by_row_number():
+    past = Past(4, 2)
+    past.put(0, np.arange(12.0).reshape(6, 2))
+    assert_array_equal(past.get(2, 6), np.arange(4.0, 12.0).reshape(4, 2))
+    wider = past.remade(3, 6, lambda rows: np.pad(rows, ((0, 0), (0, 1))))
+    assert_array_equal(wider.get(3, 6)[:, :2], past.get(3, 6))
+
+
+def test_an_alarm_is_a_line_of_text():
+    told = Alarm(120, 100, "loss", "promoted", 700, 0.5, 2.0, ("a", "b"))
+    assert str(told) == (
+        "around row 100 (noticed at 120) the loss rose from 0.5 to 2; "
+        "the fresh model has replaced the old one; moved: a, b"
+    )
+    assert all(str(told._replace(outcome=outcome)) for outcome in OUTCOMES)
+    assert "fell" in str(told._replace(cause="gain"))

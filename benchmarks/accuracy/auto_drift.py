@@ -76,7 +76,7 @@ def cells(name: str, seed: int) -> dict[str, Any]:
         "untouched": [],
     }
     ends = [*data.changes[1:], len(data.y)]
-    for start, end in zip(data.changes, ends, strict=True):
+    for start, end in zip(data.changes, ends, strict=False):
         fresh, _ = learnt(Stream(data.X[:end], data.y[:end], data.regression, []), start, changes=False)
         found["curves"][f"fresh at {start:,}"] = [None] * (start // WINDOW) + _windows(fresh)
         for length in (n for n in LENGTHS if start + n <= end):
@@ -171,7 +171,7 @@ def told(known: dict[str, dict[str, Any]], seeds: list[int]) -> None:
 def _delay(found: dict[str, Any]) -> str:
     """Of the first alarm after each change."""
     parts = []
-    for start, end in zip(found["changes"], [*found["changes"][1:], found["rows"]], strict=True):
+    for start, end in zip(found["changes"], [*found["changes"][1:], found["rows"]], strict=False):
         first = next((a for a in found["alarms"] if start < a[0] <= end), None)
         parts.append("none" if first is None else f"{first[0] - start}({first[1] - start:+d})")
     return " ".join(parts)

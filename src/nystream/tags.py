@@ -25,6 +25,7 @@ TAGS = {
     "auto/decaying": "nystream.auto.experts:Decaying",
     "auto/generation": "nystream.auto.generation:Generation",
     "auto/handover": "nystream.auto.changes.mixture:Handover",
+    "auto/input-alarm": "nystream.auto.changes.inputs:InputAlarm",
     "auto/intervals": "nystream.auto.intervals:Intervals",
     "auto/linear": "nystream.auto.experts:Linear",
     "auto/past": "nystream.auto.changes.past:Past",

@@ -14,7 +14,10 @@ from nystream.auto.targets import Targets
 from nystream.params import Params
 from nystream.types import Array
 
-__all__ = ["Generation", "Rows"]
+__all__ = ["Generation", "Learnt", "Rows"]
+
+FORGETFUL = ("ag.99", "lin.95", "win1000", "win100")
+"""Experts that follow the stream. The loss of the others stays high after a change, whatever the stack makes of it."""
 
 MARGIN = 1.5
 CODE_BOUNDS = (np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN))
@@ -32,6 +35,17 @@ class Rows(NamedTuple):
     """(n, K) targets, or (n, 1) numbers of classes."""
     w: Array | None
     """Weights above 0; None: all are 1."""
+
+
+class Learnt(NamedTuple):
+    """What a generation made of rows."""
+
+    P: Array
+    """(n, K) predictions."""
+    spread: Array | None
+    """(n, K) for targets the experts' disagreement."""
+    steady: Array
+    """(n,) the least squared error, standardised or of codes, of an expert that does not forget."""
 
 
 class Generation(Params):
@@ -86,7 +100,7 @@ class Generation(Params):
         """The next labels as they are to be learnt: wild ones fenced. Once for each row, before `learn`."""
         return Y if self.targets_ is None else self.targets_.admitted(Y)
 
-    def learn(self, rows: Rows, answers: Array | None) -> tuple[Array, Array | None]:
+    def learn(self, rows: Rows, answers: Array | None) -> Learnt:
         """`predict` of rows whose labels were admitted, each before its label is learnt."""
         X, Y, w = rows
         if self.targets_ is None:
@@ -97,7 +111,9 @@ class Generation(Params):
         codes, labels = np.ascontiguousarray(self._codes(T)), np.ascontiguousarray(Y[:, 0])
         P, spread = self.stack_.run(F, self._bounded(answers, low, high), codes, labels, w, self._shift, self._scale)
         self.count_ += len(X)
-        return self._unscaled(P, low, high), None if spread is None else spread * self._scale
+        steady = [e for e, name in enumerate(self.bank_.names) if name not in FORGETFUL]
+        errors = ((F[:, steady] - codes[:, None]) ** 2).mean(axis=2).min(axis=1) if steady else np.zeros(len(X))
+        return Learnt(self._unscaled(P, low, high), None if spread is None else spread * self._scale, errors)
 
     # -- events ------------------------------------------------------------------------------------------------------
     @property

@@ -172,12 +172,13 @@ class Rounds(TabularLearner):
         old, living = self.old_, self._generations
         admitted = old.admitted(Y)
         X, answers = self.translator_.run(rows, admitted, w) if self.translator_ is not None else (_matrix(rows), None)
-        P, spread = old.learn(Rows(X, admitted, w), answers)
+        learnt = old.learn(Rows(X, admitted, w), answers)
+        P, spread = learnt.P, learnt.spread
         for ring, new in zip(self.buffer_, (X, Y, np.ones((len(X), 1)) if w is None else w[:, None]), strict=True):
             ring.extend(new)
         self.count_ += len(X)
         if self.changes_ is not None:
-            block = Block(Rows(X, Y, w), admitted, answers, P, spread)
+            block = Block(Rows(X, Y, w), admitted, answers, learnt)
             around = Surroundings(self._last, self._beside, self._column_names)
             self.old_, P, spread = self.changes_.follow(old, block, around)
         if self.intervals_ is not None and spread is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from nystream.evaluate import Comparison, Result
@@ -50,7 +50,8 @@ def write(
     title: str,
     about: dict[str, str],
     columns: Mapping[str, Importance] | None = None,
+    changes: Collection[int] = (),
 ) -> None:
-    """Write the page; `columns` is the importance of the columns to some of the learners."""
+    """Write the page; `columns` is the importance of the columns to some of the learners, `changes` are rows."""
     plot = importlib.import_module("nystream.plot")
-    plot.report(result, path, title=title, about=about, importance=columns)
+    plot.report(result, path, title=title, about=about, importance=columns, changes=changes)

@@ -28,6 +28,8 @@ __all__ = ["run"]
 
 SHARES = {"of_mean": "that of the mean", "of_last": "that of no change"}
 """What squared errors are shown as shares of."""
+MOST_ALARMS = 5
+"""Changes of the stream that are told of."""
 MOST_PARTS = 4
 """Parts of a learner that are named when it has finished."""
 
@@ -93,7 +95,8 @@ def run(
         about = {"source": examples.name, "task": examples.task, "columns": f"{examples.d:,}", "seed": str(seed)}
         about |= pages.explained({finished.name: model})
         worth = pages.importance(finished.name, model)
-        pages.write(finished, report, f"{finished.name}: {examples.name}", about, worth)
+        noticed = [alarm.row for alarm in _alarms(model)]
+        pages.write(finished, report, f"{finished.name}: {examples.name}", about, worth, noticed)
         _say(f"wrote {report}", quiet)
 
 
@@ -142,6 +145,7 @@ def _learn(
     summary += f" (squared error: {', '.join(of)})" if of else ""
     _say(f"{finished.rows} rows in {seconds:.2f} s{stopped}: {summary}; {model.nbytes:,} bytes", quiet)
     _say_counts(model, quiet)
+    _say_alarms(model, quiet)
     _say_parts(model, quiet)
     return finished
 
@@ -224,6 +228,19 @@ def _say_counts(model: Model, quiet: bool) -> None:
         _say(f"{model.n_unlabelled:,} rows without a label were predicted and not learnt", quiet)
     if model.n_misfits:
         _say(f"{model.n_misfits:,} values did not fit their columns and count as missing", quiet)
+
+
+def _alarms(model: Model) -> list[Any]:
+    return model.alarms() if model.learner_ is not None and model.can("alarms") else []
+
+
+def _say_alarms(model: Model, quiet: bool) -> None:
+    """Changes of the stream that the learner noticed, the last ones."""
+    alarms = _alarms(model)
+    if len(alarms) > MOST_ALARMS:
+        _say(f"the stream changed {len(alarms):,} times; the last {MOST_ALARMS}:", quiet)
+    for alarm in alarms[-MOST_ALARMS:]:
+        _say(f"the stream changed: {alarm}", quiet)
 
 
 def _say_parts(model: Model, quiet: bool) -> None:

@@ -22,7 +22,7 @@ from nystream.plot.labels import around
 from nystream.plot.page import cell, page, pairs, section, table
 from nystream.plot.race import draw_speed
 from nystream.plot.regret import regret_chart
-from nystream.plot.style import PALETTE, Figure, blank
+from nystream.plot.style import INK, PALETTE, Figure, blank
 from nystream.plot.weights import has_importance, has_weights, importance_over_time, weights_chart
 
 __all__ = ["report"]
@@ -54,6 +54,7 @@ def report(
     title: str = "Evaluation",
     about: Mapping[str, str] | None = None,
     importance: Mapping[str, Importance] | None = None,
+    changes: Collection[int] = (),
 ) -> str:
     """Write a page about a result or a comparison, and return it.
 
@@ -71,6 +72,8 @@ def report(
         What else to tell of the run, as the source of the rows; values of several lines keep them.
     importance : mapping of str to Importance, optional
         What `Model.importance()` said at the end, by the names of the learners.
+    changes : rows, optional
+        Where a learner noticed that the stream had changed: lines across the charts of metrics.
 
     Examples
     --------
@@ -82,7 +85,7 @@ def report(
     (True, 2)
     """
     comparison = result if isinstance(result, Comparison) else Comparison([result])
-    charts = [_chart(comparison, column, f"c{i}") for i, column in enumerate(_columns(comparison))]
+    charts = [_chart(comparison, column, f"c{i}", changes) for i, column in enumerate(_columns(comparison))]
     charts += _speed(comparison, f"c{len(charts)}")
     charts += [_parts(r, f"w{i}") for i, r in enumerate(comparison) if has_weights(r)]
     charts += [_over_time(r, f"i{i}") for i, r in enumerate(comparison) if has_importance(r)]
@@ -125,13 +128,16 @@ def _columns(comparison: Comparison) -> list[str]:
     return [column for column in wanted if _drawable(comparison, column)]
 
 
-def _chart(comparison: Comparison, column: str, key: str) -> str:
-    results = list(comparison)
-    figure = regret_chart(results, size=_size(results)) if column == "regret" else _lines(results, column)
-    return _figure(figure, key, TITLES.get(column, axis_name(column)), _explained(comparison, column))
+def _chart(comparison: Comparison, column: str, key: str, changes: Collection[int]) -> str:
+    results, note = list(comparison), _explained(comparison, column)
+    marked = changes if of_predictions(column) else ()
+    if marked:
+        note = "; ".join(part for part in (note, "upright lines: changes of the stream that were noticed") if part)
+    figure = regret_chart(results, size=_size(results)) if column == "regret" else _lines(results, column, marked)
+    return _figure(figure, key, TITLES.get(column, axis_name(column)), note)
 
 
-def _lines(results: list[Result], column: str) -> Figure:
+def _lines(results: list[Result], column: str, changes: Collection[int] = ()) -> Figure:
     """A line for each learner; what can be counted is shown from 0, unless it needs a logarithmic axis."""
     figure = blank(*_size(results))
     axes = figure.add_subplot()
@@ -139,6 +145,8 @@ def _lines(results: list[Result], column: str) -> Figure:
     tags = draw_lines(axes, results, column, log=log)
     if not of_predictions(column) and not log:
         axes.set_ylim(0, 1.02 * axes.get_ylim()[1])
+    for row in changes:
+        axes.axvline(row, color=INK, alpha=0.35, linewidth=0.8, zorder=0)
     axes.set_ylabel("")
     name_lines(figure, [(axes, tags)])
     return figure

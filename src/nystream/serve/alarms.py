@@ -107,7 +107,8 @@ class Watch:
 
     def reported(self, changes: list[Any]) -> list[Alarm]:
         """What the learner itself noticed since it was last asked."""
-        new, self._reported = changes[self._reported :], len(changes)
+        new = [change for change in changes if change.row > self._reported]
+        self._reported = max([self._reported, *(change.row for change in new)])
         return [Alarm("drift", "", f"the stream changed: {change}"[:300]) for change in new]
 
     def _labels(self, labels: Array, meter: Meter) -> list[Alarm]:

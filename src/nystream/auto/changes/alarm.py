@@ -102,7 +102,7 @@ class RankAlarm(Params):
     def _found(self, end: int, won: int) -> Found:
         cause = "alert" if won == -2 else "fall" if won >= len(RISES) else "rise"
         best = int(self.logs_[: len(RISES)].argmax()) if won == -2 else won
-        first = max(int(self.began_[best]), end - self.reach, 0)
+        first = min(max(int(self.began_[best]), end - self.reach, 0), end - 1)
         p = self.ranks_[np.arange(first, end) % self.reach]
         p = 1 - p if cause == "fall" else p
         since = first + int(np.argmax(p <= np.sort(p)[(len(p) - 1) // 2]))

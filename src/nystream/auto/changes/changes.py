@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from nystream.auto.changes.alarm import NEVER, Found, RankAlarm
-from nystream.auto.changes.inputs import distances, location, moved
+from nystream.auto.changes.inputs import QUIET, InputAlarm, moved
 from nystream.auto.changes.mixture import LEAST, Handover
 from nystream.auto.changes.past import Past
 from nystream.auto.changes.record import Alarm
-from nystream.auto.changes.replay import Side, joined, learnt, padded, part_of, replayed, spread_of
+from nystream.auto.changes.replay import Side, end_of, joined, learnt, part_of, replayed, rest_of, spread_of
 from nystream.auto.changes.verdict import CHECK, LOOK_BACK, SURE, advantage, verdict
-from nystream.auto.generation import Generation, Rows
+from nystream.auto.generation import Generation, Learnt, Rows
 from nystream.auto.recipe import Recipe
 from nystream.params import Params, at_least
 from nystream.types import Array
@@ -32,18 +32,13 @@ CREDIT = (1500, 0.15)
 """Rows that young ones may have run: so many, and this part of all rows."""
 SETTLED = 4200
 """Rows of an old one's age from which on falling losses are news: before, it is still learning."""
-PLACED, PLACES = 500, 1500
-"""Where inputs lie is computed anew every so many rows, from so many."""
-ALERT = 100
-"""Rows after inputs moved in which a suspicion about losses suffices."""
 COMPARED, AGE = 1000, 200
 """Rows before a change that columns are compared with, and rows since that there have to be."""
 TOLD = 256
 """Alarms that are remembered, the last ones."""
 SURE_SCORE = 10.0
 """Scores of sparse experts for a class that they did not know count as minus this."""
-QUIET = (0, 0, 0)
-CAUSES = {"rise": "loss", "fall": "gain", "alert": "inputs"}
+CAUSES = {"rise": "loss", "steady": "experts", "fall": "gain", "alert": "inputs"}
 
 
 class Block(NamedTuple):
@@ -53,8 +48,7 @@ class Block(NamedTuple):
     admitted: Array
     """Labels as the old generation learnt them."""
     answers: Array | None
-    P: Array
-    spread: Array | None
+    learnt: Learnt
 
 
 class Surroundings(NamedTuple):
@@ -82,11 +76,9 @@ class Changes(Params):
     """
 
     alarm_: RankAlarm
-    inputs_: RankAlarm
-    where_: Array | None
-    """Where inputs lie; None in the first rows."""
-    alert_: tuple[int, int, int]
-    """Where inputs moved last, and the rows from and until which that counts; 0 each: they did not."""
+    steady_: RankAlarm
+    """On the loss of experts that do not forget; while there is one generation."""
+    inputs_: InputAlarm
     young_: Generation | None
     handover_: Handover | None
     losses_: Past
@@ -114,10 +106,10 @@ class Changes(Params):
     def start(self, outputs: int, answers: tuple[int, int] | None) -> None:
         """For so many targets or classes, and answers of this shape for each row."""
         size = self.reach + self.ahead
-        self.alarm_, self.inputs_ = RankAlarm(self.classes, REACH), RankAlarm(False, REACH)
-        self.alarm_.start()
-        self.inputs_.start()
-        self.where_, self.alert_ = None, QUIET
+        self.alarm_, self.steady_ = RankAlarm(self.classes, REACH), RankAlarm(True, REACH)
+        self.inputs_ = InputAlarm(REACH)
+        for alarm in (self.alarm_, self.steady_, self.inputs_):
+            alarm.start()
         self.young_ = self.handover_ = None
         self.losses_ = Past(max(size, LOOK_BACK + self.ahead), 3)
         self.said_ = [Past(size, outputs), Past(size, outputs)]
@@ -134,55 +126,62 @@ class Changes(Params):
     # -- a block -----------------------------------------------------------------------------------------------------
     def follow(self, old: Generation, block: Block, around: Surroundings) -> tuple[Generation, Array, Array | None]:
         """The generation that is the old one after the block, what is predicted for its rows, and the disagreement."""
-        n, t0 = len(block.P), self.count_
+        n, t0 = len(block.admitted), self.count_
         L = np.zeros((n, 3))
-        L[:, 0] = L[:, 2] = self._losses(old, block.P, block.admitted)
-        self.said_[0].put(t0, block.P)
+        sides = [block.learnt]
+        told: Side = rest_of(block.learnt, 0)
+        L[:, 0] = L[:, 2] = self._losses(old, told[0], block.admitted)
+        self.said_[0].put(t0, told[0])
         if self.answers_ is not None and block.answers is not None:
             self.answers_.put(t0, block.answers.reshape(n, -1))
-        sides: list[Side] = [(block.P, block.spread)]
-        told = sides[0]
         if self.young_ is not None:
-            P, spread, _ = learnt(self.young_, block.rows, block.answers)
-            self.said_[1].put(t0, P)
-            sides.append((P, spread))
+            sides.append(learnt(self.young_, block.rows, block.answers)[0])
+            self.said_[1].put(t0, sides[1].P)
             told = self._mixed(old, sides, block, L, 0)
         self.losses_.put(t0, L)
-        alerts = self._alerts(block.rows.X, around)
-        row = min(n, max(0, FIRST - t0))
+        alerts = self.inputs_.alerts(block.rows.X, t0, around.last, self.reach_)
+        row = watched = min(n, max(0, FIRST - t0))  # and rows that the alarm on steady experts has seen
         self.count_ = t0 + row
+        sounded: Found | None = None  # by that alarm, at the last row that it has seen
         while row < n:
             while len(alerts) > 1 and alerts[1][1] <= t0 + row:
                 alerts.pop(0)
             stop, falls = n, self.begun_ + SETTLED - 1
             if self.young_ is not None:
                 stop, falls = min(n, self._next_check(t0 + row) - t0), NEVER
+            elif sounded is None and watched < n:
+                seen, sounded = self.steady_.see(sides[0].steady[watched:], t0 + watched)
+                watched += seen
             if len(alerts) > 1:
                 stop = min(stop, alerts[1][1] - t0)
-            seen, found = self.alarm_.see(
-                np.ascontiguousarray(L[row:stop, 2]), t0 + row, falls_from=falls, alert=alerts[0][1:]
-            )
+            stop = min(stop, watched) if sounded is not None else stop
+            losses = np.ascontiguousarray(L[row:stop, 2])
+            seen, found = self.alarm_.see(losses, t0 + row, falls_from=falls, alert=alerts[0][1:])
             row += seen
             t = self.count_ = t0 + row
             self.used_ += seen if self.young_ is not None else 0
             if found is not None and found.cause == "alert":
                 found, alerts[0] = found._replace(since=alerts[0][0]), QUIET
+            if sounded is not None and row == watched:
+                found, sounded = found or sounded._replace(cause="steady"), None
             recipe = None if found is None else self._answered(found, old, around)
             if found is not None and recipe is not None:
                 if self.young_ is not None:  # what it could show so far decides
-                    better = advantage(*self._compared(t, 2), t - self.since_)[0] >= SURE
+                    better = advantage(*self._compared(t)[:2], t - self.since_)[0] >= SURE
                     old, sides = self._ended(old, sides, L, "promoted" if better else "replaced")
                 sides.append(self._begun(old, found, recipe, block, L, row, around))
                 told = joined(told, self._mixed(old, sides, block, L, row), row)
                 self.losses_.put(t0, L)
+                sounded = None
             elif self.young_ is not None and self._next_check(t - 1) == t:
                 outcome = self._judged(t, t0 + n, around)
                 if outcome is not None:
                     old, sides = self._ended(old, sides, L, outcome)
                     L[row:, 2] = L[row:, 0]
-                    told = joined(told, (sides[0][0][row:], None if sides[0][1] is None else sides[0][1][row:]), row)
+                    told = joined(told, rest_of(sides[0], row), row)
                     self.losses_.put(t0, L)
-        self.alert_ = alerts[-1]
+                    watched = row
+        self.inputs_.alert_ = alerts[-1]
         return old, *told
 
     def _losses(self, old: Generation, P: Array, Y: Array) -> Array:
@@ -195,40 +194,19 @@ class Changes(Params):
             return squares[:, 0]
         return np.asarray((squares / old.targets_.scale_**2).mean(axis=1))
 
-    def _mixed(self, old: Generation, sides: list[Side], block: Block, L: Array, row: int) -> Side:
+    def _mixed(self, old: Generation, sides: list[Learnt], block: Block, L: Array, row: int) -> Side:
         """What both predict together from a row of the block on; losses are put in their places."""
         assert self.handover_ is not None
-        (A, a), (B, b) = ((P[row:], None if s is None else s[row:]) for P, s in sides)
+        (A, a), (B, b) = (rest_of(side, row) for side in sides)
         Y, w = block.admitted[row:], None if block.rows.w is None else block.rows.w[row:]
         P, share = self.handover_.run(A, B, Y, w)
         L[row:, 1], L[row:, 2] = self._losses(old, B, Y), self._losses(old, P, Y)
         return P, spread_of(P, share, (A, a), (B, b))
 
-    def _compared(self, t: int, columns: int = 3) -> list[Array]:
+    def _compared(self, t: int) -> tuple[Array, Array, Array]:
         """Losses of the last rows up to t: of the old one, the young one, the mixture."""
         losses = self.losses_.get(t - min(t, LOOK_BACK), t)
-        return [losses[:, k] for k in range(columns)]
-
-    # -- inputs ------------------------------------------------------------------------------------------------------
-    def _alerts(self, X: Array, around: Surroundings) -> list[tuple[int, int, int]]:
-        """Where inputs moved, at least one entry; looks at all rows of the block, since no decision matters to it."""
-        found, t, end = [self.alert_], self.count_, self.count_ + len(X)
-        t0 = t
-        while t < end:
-            stop = min(end, t - t % PLACED + PLACED)
-            if self.where_ is not None:
-                far = distances(X[t - t0 : stop - t0], self.where_)
-                while t < stop:
-                    seen, alarm = self.inputs_.see(far[len(far) - (stop - t) :], t)
-                    t += seen
-                    if alarm is not None:
-                        found.append((alarm.since, t - 1, t + ALERT))
-                        self.inputs_.start()
-            t = stop
-            if t % PLACED == 0:
-                n = min(PLACES, self.reach_, t)
-                self.where_ = location(around.last(end - t + n).X[:n])
-        return found
+        return losses[:, 0], losses[:, 1], losses[:, 2]
 
     # -- a young generation begins, and one of two ends ----------------------------------------------------------------
     def _answered(self, found: Found, old: Generation, around: Surroundings) -> Recipe | None:
@@ -242,7 +220,7 @@ class Changes(Params):
             recipe = around.afford(old)
             outcome = "watched" if recipe is not None else "no memory"
         if recipe is None:
-            self.alarm_.quieten()
+            (self.steady_ if found.cause == "steady" else self.alarm_).quieten()
         since = max(found.since, t - self.reach_, 0)
         told = Alarm(t, since, CAUSES[found.cause], outcome, t, found.before, found.after, ())
         self.told_ = [*self.told_[1 - TOLD :], tuple(told)]
@@ -250,9 +228,9 @@ class Changes(Params):
 
     def _begun(
         self, old: Generation, found: Found, recipe: Recipe, block: Block, L: Array, row: int, around: Surroundings
-    ) -> Side:
+    ) -> Learnt:
         """Begin a young generation at the change and let it learn all rows since, to the end of the block."""
-        t, n = self.count_, len(block.P)
+        t, n = self.count_, len(block.admitted)
         t0, end = t - row, t - row + n
         since = max(found.since, t - self.reach_, 0)
         rows = around.last(end - max(0, t - self.reach_))
@@ -263,7 +241,8 @@ class Changes(Params):
         answers = None
         if self.answers_ is not None and block.answers is not None:
             answers = self.answers_.get(since, end).reshape(end - since, *block.answers.shape[1:])
-        P, spread, Y = replayed(young, rows, answers)
+        side, Y = replayed(young, rows, answers)
+        P = side.P
         self.said_[1].put(since, P)
         handover = Handover(self.classes)
         handover.start(labels if old.targets_ is None else old.targets_.fenced(labels), old.outputs_)
@@ -277,8 +256,8 @@ class Changes(Params):
         self.used_ += t - since
         self.columns_known_ = False
         self.alarm_.start()
-        first = max(0, t0 - since)
-        return padded(P[first:], n), None if spread is None else padded(spread[first:], n)
+        self.steady_.start()
+        return end_of(side, n)
 
     def _next_check(self, t: int) -> int:
         """The first row after t at which a verdict is sought."""
@@ -308,7 +287,7 @@ class Changes(Params):
         told = tuple(Alarm(*self.told_[k])._replace(**news))  # type: ignore[arg-type]
         self.told_ = [*self.told_[:k], told, *self.told_[k + 1 :]]
 
-    def _ended(self, old: Generation, sides: list[Side], L: Array, outcome: str) -> tuple[Generation, list[Side]]:
+    def _ended(self, old: Generation, sides: list[Learnt], L: Array, outcome: str) -> tuple[Generation, list[Learnt]]:
         """One generation goes on alone."""
         assert self.young_ is not None
         self._tell(outcome=outcome, until=self.count_)
@@ -321,6 +300,7 @@ class Changes(Params):
             if old.outputs_ > 1 and not self.classes:  # losses have other units
                 self.alarm_.start()
         self.young_ = self.handover_ = None
+        self.steady_.start()
         return old, sides[:1]
 
     # -- asked -------------------------------------------------------------------------------------------------------
@@ -355,15 +335,13 @@ class Changes(Params):
         """More columns that the experts see."""
         if self.young_ is not None:
             self.young_.widen(d)
-        if self.where_ is not None:
-            self.where_ = np.pad(self.where_, ((0, 0), (0, d - self.where_.shape[1])), constant_values=np.nan)
+        self.inputs_.widen(d)
 
     @property
     def nbytes(self) -> int:
-        parts = [self.alarm_, self.inputs_, self.losses_, *self.said_, self.answers_, self.young_, self.handover_]
-        return sum(part.nbytes for part in parts if part is not None) + (
-            0 if self.where_ is None else self.where_.nbytes
-        )
+        own = self.alarm_.nbytes + self.steady_.nbytes + self.inputs_.nbytes + self.losses_.nbytes
+        own += sum(past.nbytes for past in self.said_)
+        return own + sum(part.nbytes for part in (self.answers_, self.young_, self.handover_) if part is not None)
 
 
 def _padded_classes(rows: Array, new: int, value: float) -> Array:

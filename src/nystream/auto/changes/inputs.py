@@ -3,20 +3,87 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from nystream._core.auto.changes import far
+from nystream.auto.changes.alarm import RankAlarm
+from nystream.auto.generation import Rows
+from nystream.params import Params, at_least
 from nystream.types import Array
 
-__all__ = ["distances", "location", "moved"]
+__all__ = ["QUIET", "InputAlarm", "distances", "location", "moved"]
 
 FAR = 5.0
 """Deviations beyond which a value is no farther."""
+PLACED, PLACES = 500, 1500
+"""Where inputs lie is computed anew every so many rows, from so many."""
+ALERT = 100
+"""Rows after inputs moved in which a suspicion about losses suffices."""
+QUIET = (0, 0, 0)
+"""No alert."""
 RARE = 1e-4
 """Chance that any column is called moved where none did."""
 MOST = 5
 """Columns that are named."""
+
+
+class InputAlarm(Params):
+    """A `RankAlarm` on how far rows lie from where they used to: the mean squared deviation over the columns.
+
+    By itself it is no reason to begin anew; for some rows a suspicion about losses suffices then.
+
+    Parameters
+    ----------
+    reach : int
+        As in `RankAlarm`.
+    """
+
+    alarm_: RankAlarm
+    where_: Array | None
+    """Where inputs lie; None in the first rows."""
+    alert_: tuple[int, int, int]
+    """Where they moved last, and the rows from and until which that counts; 0 each: they did not."""
+
+    def __init__(self, reach: int) -> None:
+        self.reach = at_least("reach", reach, 1)
+
+    def start(self) -> None:
+        self.alarm_ = RankAlarm(False, self.reach)
+        self.alarm_.start()
+        self.where_, self.alert_ = None, QUIET
+
+    def alerts(self, X: Array, t: int, last: Callable[[int], Rows], reach: int) -> list[tuple[int, int, int]]:
+        """The alert that holds, and those in these rows, which begin at row t; no decision about losses matters to it.
+
+        `last`: the last rows, up to these; `reach`: so many before these are there.
+        """
+        found, first, end = [self.alert_], t, t + len(X)
+        while t < end:
+            stop = min(end, t - t % PLACED + PLACED)
+            if self.where_ is not None:
+                far = distances(X[t - first : stop - first], self.where_)
+                while t < stop:
+                    seen, alarm = self.alarm_.see(far[len(far) - (stop - t) :], t)
+                    t += seen
+                    if alarm is not None:
+                        found.append((alarm.since, t - 1, t + ALERT))
+                        self.alarm_.start()
+            t = stop
+            if t % PLACED == 0:
+                n = min(PLACES, reach, t)
+                self.where_ = location(last(end - t + n).X[:n])
+        return found
+
+    def widen(self, d: int) -> None:
+        """More columns, which do not count until it is known where they lie."""
+        if self.where_ is not None:
+            self.where_ = np.pad(self.where_, ((0, 0), (0, d - self.where_.shape[1])), constant_values=np.nan)
+
+    @property
+    def nbytes(self) -> int:
+        return self.alarm_.nbytes + (0 if self.where_ is None else self.where_.nbytes)
 
 
 def location(X: Array) -> Array:

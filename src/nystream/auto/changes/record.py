@@ -26,7 +26,8 @@ class Alarm(NamedTuple):
     since: int
     """The row, counted from 0, that the change is put at."""
     cause: str
-    """"loss": losses rank higher than before; "inputs": inputs moved and losses began to; "gain": losses fell."""
+    """"loss": losses rank higher than before; "experts": those of experts that do not forget do; "inputs": inputs moved
+    and losses began to; "gain": losses fell."""
     outcome: str
     """What became of it: a key of `OUTCOMES`."""
     until: int
@@ -40,6 +41,7 @@ class Alarm(NamedTuple):
 
     def __str__(self) -> str:
         verb = "fell" if self.cause == "gain" else "rose"
-        text = f"around row {self.since:,} (noticed at {self.row:,}) the loss {verb} from {self.before:.4g} to "
+        what = "loss of experts that do not forget" if self.cause == "experts" else "loss"
+        text = f"around row {self.since:,} (noticed at {self.row:,}) the {what} {verb} from {self.before:.4g} to "
         text += f"{self.after:.4g}; {OUTCOMES[self.outcome]}"
         return text + (f"; moved: {', '.join(self.columns)}" if self.columns else "")

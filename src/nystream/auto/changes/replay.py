@@ -6,10 +6,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nystream.auto.generation import Generation, Rows
+from nystream.auto.generation import Generation, Learnt, Rows
 from nystream.types import Array
 
-__all__ = ["Side", "joined", "learnt", "padded", "part_of", "replayed", "spread_of"]
+__all__ = ["Side", "end_of", "joined", "learnt", "part_of", "replayed", "rest_of", "spread_of"]
 
 Side: TypeAlias = tuple[Array, Array | None]
 """Predictions (n, K), and for targets the experts' disagreement."""
@@ -23,13 +23,13 @@ def spread_of(P: Array, share: Array, old: Side, young: Side) -> Array | None:
     return np.asarray(np.sqrt(share * (a**2 + (A - P) ** 2) + (1 - share) * (b**2 + (B - P) ** 2)))
 
 
-def learnt(young: Generation, rows: Rows, answers: Array | None) -> tuple[Array, Array | None, Array]:
-    """Predictions, disagreement, and the labels as they were learnt."""
+def learnt(young: Generation, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
+    """What it made of rows, and the labels as they were learnt."""
     Y = young.admitted(rows.Y)
-    return *young.learn(Rows(rows.X, Y, rows.w), answers), Y
+    return young.learn(Rows(rows.X, Y, rows.w), answers), Y
 
 
-def replayed(young: Generation, rows: Rows, answers: Array | None) -> tuple[Array, Array | None, Array]:
+def replayed(young: Generation, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
     """The same for many rows, with all rebuilds and refreshes that fall in them."""
     found, row, n = [], 0, len(rows.X)
     while row < n:
@@ -38,21 +38,29 @@ def replayed(young: Generation, rows: Rows, answers: Array | None) -> tuple[Arra
         row = part.stop
         if young.due:
             young.event(part_of(rows, slice(row - young.looks_back, row)))
-    spreads = [spread for _, spread, _ in found if spread is not None]
-    P, Y = (np.concatenate([one[k] for one in found]) for k in (0, 2))
-    return P, np.concatenate(spreads) if spreads else None, Y
+    spreads = [one.spread for one, _ in found if one.spread is not None]
+    P, steady = np.concatenate([one.P for one, _ in found]), np.concatenate([one.steady for one, _ in found])
+    return Learnt(P, np.concatenate(spreads) if spreads else None, steady), np.concatenate([Y for _, Y in found])
 
 
 def part_of(rows: Rows, part: slice) -> Rows:
     return Rows(rows.X[part], rows.Y[part], None if rows.w is None else rows.w[part])
 
 
-def padded(A: Array, n: int) -> Array:
+def end_of(side: Learnt, n: int) -> Learnt:
     """The last n rows; 0 where there are fewer."""
-    return np.pad(A, ((n - len(A), 0), (0, 0)))
+    missing = max(0, n - len(side.P))
+    P, spread = (None if A is None else np.pad(A[-n:], ((missing, 0), (0, 0))) for A in side[:2])
+    assert P is not None
+    return Learnt(P, spread, np.pad(side.steady[-n:], (missing, 0)))
 
 
 def joined(first: Side, then: Side, row: int) -> Side:
     """The first rows of one, and then another."""
     P = np.concatenate([first[0][:row], then[0]])
     return P, None if first[1] is None or then[1] is None else np.concatenate([first[1][:row], then[1]])
+
+
+def rest_of(side: Learnt, row: int) -> Side:
+    """Its predictions from a row on."""
+    return side.P[row:], None if side.spread is None else side.spread[row:]

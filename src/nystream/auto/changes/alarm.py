@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nystream._core.auto.changes import see
-from nystream.params import Params, at_least
+from nystream.params import Params, at_least, positive
 from nystream.types import Array
 
 __all__ = ["Found", "RankAlarm"]
@@ -19,8 +19,8 @@ WINDOW, LEAST = 2000, 50
 RISES, FALLS = (0.2, 0.4, 0.6, 0.8), (0.2, 0.4, 0.6)
 BETS = np.array(RISES + FALLS)
 """Exponents e of the bets e p^(e - 1), against p-values that are small, and against 1 - p that are."""
-BAR, FALL_BAR = math.log(1e5), math.log(1e12)
-"""log of what the bets on rises, and those on falls, have to win on average."""
+FALL_BAR = math.log(1e12)
+"""log of what the bets on falls have to win on average."""
 SUSPICION = 3.0
 """log of what one bet on a rise has to win while there is an alert."""
 FLOOR = 0.25
@@ -46,10 +46,10 @@ class RankAlarm(Params):
 
         p = (#above + #alike / 2 + 1/2) / (n + 1)        log S_e <- max(log S_e, 0) + log e + (e - 1) log p
 
-    An alarm sounds where the mean of the S_e is 1e5. Under exchangeable numbers each S_e is about a martingale that
-    restarts at 1, so a false alarm takes some 1e5 rows. The change is put at the row where the S_e that won most left
-    1, and from there on at the first whose p is at most the (lower) median since. O(log n) comparisons a row, and one
-    move within the sorted numbers.
+    An alarm sounds where the mean of the S_e reaches the bar. Under exchangeable numbers each S_e is about a martingale
+    that restarts at 1, so a false alarm takes about as many rows. The change is put at the row where the S_e that won
+    most left 1, and from there on at the first whose p is at most the (lower) median since. O(log n) comparisons a row,
+    and one move within the sorted numbers.
 
     Parameters
     ----------
@@ -57,6 +57,8 @@ class RankAlarm(Params):
         Whether small numbers are alike for bets on falls too: losses of classes that become surer are no news.
     reach : int
         Rows back that a change is put at most.
+    bar : float, default 1e5
+        What the bets on rises have to win on average; about the rows between false alarms.
 
     References
     ----------
@@ -72,9 +74,10 @@ class RankAlarm(Params):
     marks_: NDArray[np.int64]
     sums_: Array
 
-    def __init__(self, alike: bool, reach: int) -> None:
+    def __init__(self, alike: bool, reach: int, bar: float = 1e5) -> None:
         self.alike = alike
         self.reach = at_least("reach", reach, 1)
+        self.bar = positive("bar", bar)
 
     def start(self) -> None:
         self.kept_, self.order_ = np.zeros(WINDOW), np.zeros(WINDOW)
@@ -93,10 +96,9 @@ class RankAlarm(Params):
 
         Falls count from a row on; within the rows of an alert suspicion suffices.
         """
-        used, won = see(
-            x, row, falls_from, *alert, self.alike, self.kept_, self.order_, self.ranks_,
-            self.logs_, self.began_, self.marks_, self.sums_, BETS, len(RISES), BAR, FALL_BAR, SUSPICION, LEAST, FLOOR,
-        )  # fmt: skip
+        state = self.kept_, self.order_, self.ranks_, self.logs_, self.began_, self.marks_, self.sums_
+        bars = math.log(self.bar), FALL_BAR, SUSPICION
+        used, won = see(x, row, falls_from, *alert, self.alike, *state, BETS, len(RISES), *bars, LEAST, FLOOR)
         return used, None if won == -1 else self._found(row + used, won)
 
     def _found(self, end: int, won: int) -> Found:

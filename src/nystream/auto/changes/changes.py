@@ -28,12 +28,16 @@ FIRST = 50
 """Rows whose losses are not looked at: before labels have a scale, they can be larger than all others by far."""
 CALM = 200
 """Rows of a young one's age before which no other is begun."""
+STEADY_BAR = 1e6
+"""Of the alarm on experts that do not forget. It is higher: slow drift, which others follow, raises their loss too."""
 CREDIT = (1500, 0.15)
 """Rows that young ones may have run: so many, and this part of all rows."""
 SETTLED = 4200
 """Rows of an old one's age from which on falling losses are news: before, it is still learning."""
 COMPARED, AGE = 1000, 200
 """Rows before a change that columns are compared with, and rows since that there have to be."""
+ONCE_IN = 500
+"""Rows in which an alarm that is only reported is not reported again."""
 TOLD = 256
 """Alarms that are remembered, the last ones."""
 SURE_SCORE = 10.0
@@ -106,7 +110,7 @@ class Changes(Params):
     def start(self, outputs: int, answers: tuple[int, int] | None) -> None:
         """For so many targets or classes, and answers of this shape for each row."""
         size = self.reach + self.ahead
-        self.alarm_, self.steady_ = RankAlarm(self.classes, REACH), RankAlarm(True, REACH)
+        self.alarm_, self.steady_ = RankAlarm(self.classes, REACH), RankAlarm(True, REACH, STEADY_BAR)
         self.inputs_ = InputAlarm(REACH)
         for alarm in (self.alarm_, self.steady_, self.inputs_):
             alarm.start()
@@ -223,8 +227,16 @@ class Changes(Params):
             (self.steady_ if found.cause == "steady" else self.alarm_).quieten()
         since = max(found.since, t - self.reach_, 0)
         told = Alarm(t, since, CAUSES[found.cause], outcome, t, found.before, found.after, ())
-        self.told_ = [*self.told_[1 - TOLD :], tuple(told)]
+        if outcome == "watched" or not self._repeats(told):
+            self.told_ = [*self.told_[1 - TOLD :], tuple(told)]
         return recipe
+
+    def _repeats(self, told: Alarm) -> bool:
+        """Whether the same was told not long ago: losses that stay high sound the alarm again and again."""
+        if not self.told_:
+            return False
+        last = Alarm(*self.told_[-1])  # type: ignore[arg-type]
+        return last.outcome == told.outcome and told.row - last.row < ONCE_IN
 
     def _begun(
         self, old: Generation, found: Found, recipe: Recipe, block: Block, L: Array, row: int, around: Surroundings

@@ -10,7 +10,7 @@ import numpy as np
 from nystream.auto.bank import Bank
 from nystream.auto.changes import Changes
 from nystream.auto.changes.changes import REACH, Block, Surroundings
-from nystream.auto.changes.memory import beside, together
+from nystream.auto.changes.memory import Afforded, beside, fit_together
 from nystream.auto.generation import Generation, Rows
 from nystream.auto.intervals import Intervals
 from nystream.auto.memory import in_memory, most_bytes
@@ -103,8 +103,8 @@ class Rounds(TabularLearner):
         codes = self._classes
         return in_memory(recipe, bytes_of(self.memory), d, outputs, codes=codes, more=self._more, share=self._share)
 
-    def _beside(self, old: Generation) -> Recipe | None:
-        """The recipe of a young generation that memory suffices for beside this one."""
+    def _beside(self, old: Generation) -> Afforded | None:
+        """The young generation that memory suffices for beside this one."""
         return beside(old, self.sized_, self._for_generations, self._more)
 
     @property
@@ -184,12 +184,17 @@ class Rounds(TabularLearner):
         if self.intervals_ is not None and spread is not None:
             self.intervals_.learn(P - admitted, spread)
         for generation in living:
-            if generation.due and (generation is self.old_ or generation is self._young):
+            if generation.due and (generation is self._young or (generation is self.old_ and self._refreshes)):
                 generation.event(self._last(generation.looks_back))
                 self._keep()
         if self._generations != living:
             self._keep()
         return P
+
+    @property
+    def _refreshes(self) -> bool:
+        """Whether memory suffices to refresh the old generation now."""
+        return self.changes_ is None or self.changes_.refreshes_ or not self.old_.warm
 
     # -- rows that are kept ------------------------------------------------------------------------------------------
     @property
@@ -240,7 +245,8 @@ class Rounds(TabularLearner):
             self._widen_dense(wide, before)
         young, fit = self._young, smaller is None
         if young is not None and fit:
-            fit = together(self.old_, young.bank_.recipe, wide, outputs, self._more) <= self._for_generations
+            recipe, left = young.bank_.recipe, self._for_generations
+            fit = fit_together(self.old_, recipe, wide, outputs, left, self._more)
         if smaller is None:
             self.old_.grow(outputs)
         else:

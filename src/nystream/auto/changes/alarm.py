@@ -96,9 +96,10 @@ class RankAlarm(Params):
 
         Falls count from a row on; within the rows of an alert suspicion suffices.
         """
-        state = self.kept_, self.order_, self.ranks_, self.logs_, self.began_, self.marks_, self.sums_
-        bars = math.log(self.bar), FALL_BAR, SUSPICION
-        used, won = see(x, row, falls_from, *alert, self.alike, *state, BETS, len(RISES), *bars, LEAST, FLOOR)
+        used, won = see(
+            x, row, falls_from, *alert, self.alike, self.kept_, self.order_, self.ranks_, self.logs_, self.began_,
+            self.marks_, self.sums_, BETS, len(RISES), math.log(self.bar), FALL_BAR, SUSPICION, LEAST, FLOOR,
+        )  # fmt: skip
         return used, None if won == -1 else self._found(row + used, won)
 
     def _found(self, end: int, won: int) -> Found:

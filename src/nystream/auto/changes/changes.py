@@ -10,6 +10,7 @@ import numpy as np
 
 from nystream.auto.changes.alarm import NEVER, Found, RankAlarm
 from nystream.auto.changes.inputs import QUIET, InputAlarm, moved
+from nystream.auto.changes.memory import Afforded
 from nystream.auto.changes.mixture import LEAST, Handover
 from nystream.auto.changes.past import Past
 from nystream.auto.changes.record import Alarm
@@ -60,8 +61,8 @@ class Surroundings(NamedTuple):
 
     last: Callable[[int], Rows]
     """The last rows that are kept, up to the end of the block."""
-    afford: Callable[[Generation], Recipe | None]
-    """The recipe of a young generation beside this one; None: memory does not suffice."""
+    afford: Callable[[Generation], Afforded | None]
+    """The young generation that there can be beside this one; None: memory does not suffice."""
     names: Callable[[], list[str]]
     """Of the columns that the experts see."""
 
@@ -99,6 +100,8 @@ class Changes(Params):
     """Rows that had been learnt when it was begun."""
     used_: int
     """Rows that young ones have run."""
+    refreshes_: bool
+    """Whether the old generation can be refreshed: memory may not suffice for that while both live."""
     told_: list[tuple[object, ...]]
     """Alarms."""
 
@@ -121,7 +124,7 @@ class Changes(Params):
         self.outputs_ = outputs
         self.reach_ = self.reach
         self.count_ = self.begun_ = self.since_ = self.born_ = self.used_ = 0
-        self.columns_known_ = True
+        self.columns_known_ = self.refreshes_ = True
         self.told_ = []
 
     def alarms(self) -> list[Alarm]:
@@ -168,12 +171,13 @@ class Changes(Params):
                 found, alerts[0] = found._replace(since=alerts[0][0]), QUIET
             if sounded is not None and row == watched:
                 found, sounded = found or sounded._replace(cause="steady"), None
-            recipe = None if found is None else self._answered(found, old, around)
-            if found is not None and recipe is not None:
+            begins = None if found is None else self._answered(found, old, around)
+            if found is not None and begins is not None:
                 if self.young_ is not None:  # what it could show so far decides
                     better = advantage(*self._compared(t)[:2], t - self.since_)[0] >= SURE
                     old, sides = self._ended(old, sides, L, "promoted" if better else "replaced")
-                sides.append(self._begun(old, found, recipe, block, L, row, around))
+                self.refreshes_ = begins.refreshes
+                sides.append(self._begun(old, found, begins.recipe, block, L, row, around))
                 told = joined(told, self._mixed(old, sides, block, L, row), row)
                 self.losses_.put(t0, L)
                 sounded = None
@@ -213,23 +217,23 @@ class Changes(Params):
         return losses[:, 0], losses[:, 1], losses[:, 2]
 
     # -- a young generation begins, and one of two ends ----------------------------------------------------------------
-    def _answered(self, found: Found, old: Generation, around: Surroundings) -> Recipe | None:
-        """The recipe of the young generation that this alarm begins; where it is only reported, None."""
-        t, recipe, outcome = self.count_, None, "watched"
+    def _answered(self, found: Found, old: Generation, around: Surroundings) -> Afforded | None:
+        """The young generation that this alarm begins; None where it is only reported."""
+        t, begins, outcome = self.count_, None, "watched"
         if self.young_ is not None and t - self.since_ < CALM:
             outcome = "repeated"
         elif self.used_ > CREDIT[0] + CREDIT[1] * t:
             outcome = "no credit"
         else:
-            recipe = around.afford(old)
-            outcome = "watched" if recipe is not None else "no memory"
-        if recipe is None:
+            begins = around.afford(old)
+            outcome = "watched" if begins is not None else "no memory"
+        if begins is None:
             (self.steady_ if found.cause == "steady" else self.alarm_).quieten()
         since = max(found.since, t - self.reach_, 0)
         told = Alarm(t, since, CAUSES[found.cause], outcome, t, found.before, found.after, ())
         if outcome == "watched" or not self._repeats(told):
             self.told_ = [*self.told_[1 - TOLD :], tuple(told)]
-        return recipe
+        return begins
 
     def _repeats(self, told: Alarm) -> bool:
         """Whether the same was told not long ago: losses that stay high sound the alarm again and again."""
@@ -312,6 +316,7 @@ class Changes(Params):
             if old.outputs_ > 1 and not self.classes:  # losses have other units
                 self.alarm_.start()
         self.young_ = self.handover_ = None
+        self.refreshes_ = True
         self.steady_.start()
         return old, sides[:1]
 
@@ -337,11 +342,13 @@ class Changes(Params):
             self.answers_ = self.answers_.remade(size, self.count_, lambda rows: _more_scores(rows, C, new))
         if self.young_ is not None and self.handover_ is not None:
             if fits:
+                self.refreshes_ = False  # it was reckoned with fewer classes
                 self.young_.grow(outputs)
                 self.handover_.grow(outputs)
             else:
                 self._tell(outcome="no memory", until=self.count_)
                 self.young_ = self.handover_ = None
+                self.refreshes_ = True
 
     def widen(self, d: int) -> None:
         """More columns that the experts see."""

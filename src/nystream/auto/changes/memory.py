@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from nystream.auto.bank import Bank
 from nystream.auto.generation import Generation
 from nystream.auto.memory import SLACK, in_memory, most_bytes
@@ -9,42 +11,58 @@ from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.scaling.ring import Ring
 
-__all__ = ["beside", "together"]
+__all__ = ["Afforded", "beside", "fit_together"]
 
 SMALLEST = 0.4
 """Landmarks of a young generation over those of the old one, at least; with fewer it would not catch up."""
 
 
-def beside(old: Generation, recipe: Recipe, budget: float, more: int) -> Recipe | None:
+class Afforded(NamedTuple):
+    """What memory suffices for."""
+
+    recipe: Recipe
+    """Of the young generation."""
+    refreshes: bool
+    """Whether the old one can be refreshed while both live."""
+
+
+def beside(old: Generation, recipe: Recipe, budget: float, more: int) -> Afforded | None:
     """The largest recipe of this shape for a generation beside the old one; None: the budget does not suffice."""
     d, outputs, codes = old.d_, old.outputs_, old.classes
     try:
         young = in_memory(recipe, budget - _held(old, d, outputs, more), d, outputs, codes=codes, more=more)
     except ValueError:
         return None
-    while together(old, young, d, outputs, more) > budget:
+    while not old.warm and _with_old_rebuilt(old, young, d, outputs, more) > budget and young.landmarks > 1:
         young = young.scaled(0.8, 0.8)
-        if young.landmarks < SMALLEST * old.bank_.recipe.landmarks:
-            return None
-    return young if young.landmarks >= SMALLEST * old.bank_.recipe.landmarks else None
+    if young.landmarks < SMALLEST * old.bank_.recipe.landmarks:
+        return None
+    return Afforded(young, _with_old_rebuilt(old, young, d, outputs, more) <= budget)
 
 
-def together(old: Generation, young: Recipe, d: int, outputs: int, more: int) -> float:
-    """Bytes of both at their largest. Rows are kept once; only one of them is rebuilt or refreshed at a time."""
+def fit_together(old: Generation, young: Recipe, d: int, outputs: int, budget: float, more: int) -> bool:
+    """Whether both fit, with so many columns and classes, as long as the old one is not refreshed."""
+    need = _held(old, d, outputs, more) + most_bytes(young, d, outputs, codes=old.classes, more=more)
+    return need <= budget and (old.warm or _with_old_rebuilt(old, young, d, outputs, more) <= budget)
+
+
+def _with_old_rebuilt(old: Generation, young: Recipe, d: int, outputs: int, more: int) -> float:
+    """Bytes while the old one is rebuilt or refreshed, and the young one is at its largest. Rows are kept once."""
     codes, r = old.classes, old.bank_.recipe
-    rebuilt = _held(old, d, outputs, more) + most_bytes(young, d, outputs, codes=codes, more=more)
-    refreshed = Bank.refresh_nbytes(r, d, outputs, codes=codes) + Stack.nbytes_for(
-        len(r.living) + more, outputs, codes=codes
-    )
-    refreshed += Bank.racing_nbytes(young, d, outputs, codes=codes)
+    beside = SLACK * (Bank.racing_nbytes(young, d, outputs, codes=codes) + _stack(young, outputs, more, codes))
+    if not old.warm:
+        return most_bytes(r, d, outputs, codes=codes, more=more) + beside
+    refreshed = Bank.refresh_nbytes(r, d, outputs, codes=codes) + _stack(r, outputs, more, codes)
     refreshed += Ring.nbytes_for(max(r.ring, young.warmup), 2 * d + 3 * (1 if codes else outputs) + 2)
-    return max(rebuilt, SLACK * refreshed)
+    return SLACK * refreshed + beside
 
 
 def _held(old: Generation, d: int, outputs: int, more: int) -> float:
-    """Bytes of a generation between its refreshes, without rows; in the warm-up at its largest."""
+    """Bytes of a generation between its rebuilds or refreshes, without rows."""
     r, codes = old.bank_.recipe, old.classes
-    if not old.warm:
-        return most_bytes(r, d, outputs, codes=codes, more=more)
-    stack = Stack.nbytes_for(len(r.living) + more, outputs, codes=codes)
-    return SLACK * (Bank.held_nbytes(r, d, outputs, codes=codes) + stack)
+    held = Bank.held_nbytes if old.warm else Bank.racing_nbytes
+    return SLACK * (held(r, d, outputs, codes=codes) + _stack(r, outputs, more, codes))
+
+
+def _stack(recipe: Recipe, outputs: int, more: int, codes: bool) -> float:
+    return Stack.nbytes_for(len(recipe.living) + more, outputs, codes=codes)

@@ -106,15 +106,24 @@ def test_what_a_deadline_decided_is_part_of_the_model(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
     monkeypatch.setattr(clock, "slowness", lambda: 1.0)
-    model = Auto(deadline="10ms")
+    model = Auto(deadline="12ms")
     model.run(X[:30], y[:30])
     monkeypatch.setattr(clock, "slowness", lambda: 100.0)
     resumed = nystream.from_bytes(model.to_bytes())
     assert resumed.bank_.recipe.experts == model.bank_.recipe.experts
     np.testing.assert_array_equal(resumed.run(X[30:], y[30:]), model.run(X[30:], y[30:]))
-    fewer = Auto(deadline="10ms")
+    fewer = Auto(deadline="12ms")
     fewer.run(X[:1], y[:1])
     assert len(fewer.bank_.recipe.experts) < len(model.bank_.recipe.experts)
+
+
+def test_the_shortest_deadline_that_a_refusal_names_is_accepted(monkeypatch):
+    monkeypatch.setattr(clock, "slowness", lambda: 1.0)
+    for changes in (True, False):
+        with pytest.raises(ValueError, match="it can be") as caught:
+            Auto(deadline="1us", changes=changes).run(np.zeros((1, 22)), [0.0])
+        named = str(caught.value).split("'")[1]
+        Auto(deadline=named, changes=changes).run(np.zeros((1, 22)), [0.0])
 
 
 def test_the_deadline_holds_against_the_processor_clock(monkeypatch):

@@ -39,13 +39,16 @@ DROPPED = ("big", "glob", "win1000", "std", "ag.99", "win100", "lin.95")
 """Experts in the order in which a deadline ends their lives; "ag" stays."""
 
 
-def in_time(recipe: Recipe, deadline: float, d: int, outputs: int, beside: float = 0.0) -> Recipe:
+def in_time(
+    recipe: Recipe, deadline: float, d: int, outputs: int, beside: float = 0.0, times: float = 1.0
+) -> Recipe:
     """The recipe with fewer and smaller experts, such that one `step` takes so many seconds on average at most.
 
     A smaller big expert; a metric from fewer rows; fewer experts; smaller ones. Refuses what none of these can do.
-    `beside`: seconds of the formula's machine that a row takes before the experts see it.
+    `beside`: seconds of the formula's machine that a row takes before the experts see it; `times`: how often a row is
+    learnt on average, where at times two copies of all this live.
     """
-    slow = slowness()
+    slow = times * slowness()
     for faster in _ever_faster(recipe):
         if slow * (beside + seconds_a_row(faster, d, outputs)) <= deadline:
             return faster

@@ -281,9 +281,9 @@ class Auto(ByColumn, Rounds):
         if seconds is None:
             return recipe
         beside = 0.0 if self.translator_ is None else seconds_to_translate(self.kinds_, outputs)
-        if self.changes:  # young generations run this part of all rows beside the old one, on average
-            beside, seconds = beside + WATCHED, seconds / (1 + CREDIT[1])
-        return in_time(recipe, seconds, d, outputs, beside)
+        if not self.changes:
+            return in_time(recipe, seconds, d, outputs, beside)
+        return in_time(recipe, seconds, d, outputs, beside + WATCHED, 1 + CREDIT[1])  # the part that young ones run too
 
     def _restore(self, state: dict[str, Any]) -> None:
         if "bank_" in state:  # saved before changes were watched for: it goes on as it would have

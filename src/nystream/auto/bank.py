@@ -8,9 +8,12 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.auto.lags import lagged
 from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Expert, Linear, Ridge, View, Window
 from nystream.auto.recipe import Recipe
+from nystream.auto.rough import Change, Rough, RoughView, sizes
+from nystream.auto.stack import PACES
 from nystream.features.metric import LearnedMetric
 from nystream.params import Params
 from nystream.scaling import GlobalScale, LogScale, StandardScale
@@ -33,8 +36,11 @@ VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "
 VIEWS["lin"] = StandardScale(clip=30.0)
 """What inputs are seen through; "now" begins as "ag" and follows the stream."""
 SEEN_IN = {"std": "std", "ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "lin", "win1000": "now", "win100": "now"}
-FITTED_IN = ("big", "std", "ag", "glob", "ag.99", "lin.95", "win1000", "win100")
-"""The order of fits: the big one first, it needs the most room."""
+SEEN_IN |= {"rough": "rough", "change": "change"}
+FITTED_IN = ("rough", "change", "big", "std", "ag", "glob", "ag.99", "lin.95", "win1000", "win100")
+"""The order of fits: large ones first, they need the most room."""
+HELPFUL = 0.98
+"""The kernel of the changes must do so much better than no change, and than the rough kernel without last labels."""
 HALF_LIFE = 1000
 """Rows after which a loss counts half in the tournament."""
 NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
@@ -67,6 +73,8 @@ class Bank(Params):
     """Which view each expert looks through."""
     holes_: npt.NDArray[np.int64]
     """Columns with missing values, which have an indicator."""
+    lags_: Array
+    """(3, K) the last target and its running means, for the expert of changes; empty where there is none."""
 
     def __init__(self, recipe: Recipe, codes: bool = False) -> None:
         self.recipe = recipe
@@ -78,6 +86,7 @@ class Bank(Params):
         self.seen_in_ = {}
         self.winner_ = "ag"
         self.holes_ = np.empty(0, dtype=np.int64)
+        self.lags_ = np.empty((0, 0))
 
     @property
     def names(self) -> list[str]:
@@ -98,7 +107,7 @@ class Bank(Params):
         """(n, E, K) outputs of the experts, 0 before the first rebuild. Pure."""
         F = np.zeros((len(X), len(self.names), outputs))
         if self.experts_:
-            U = self._seen(X, self.seen_in_.values())
+            U = self._seen(X, set(self.seen_in_.values()), np.broadcast_to(self.lags_, (len(X), *self.lags_.shape)))
             for e, name in enumerate(self.names):
                 F[:, e] = self.experts_[name].predict(U[self.seen_in_[name]])
         return F
@@ -108,7 +117,8 @@ class Bank(Params):
         names = self.names
         if not self.experts_:
             return np.zeros((len(X), len(names), Y.shape[1]))
-        U = self._seen(X, self.views_)
+        past = lagged(Y, self.lags_, PACES) if self.lags_.size else np.empty((len(X), 0, 0))
+        U = self._seen(X, {**self.views_, **dict.fromkeys(self.seen_in_.values())}, past)
         F = np.empty((len(X), len(names), Y.shape[1]))
         for e, name in enumerate(names):
             expert, rows = self.experts_[name], U[self.seen_in_[name]]
@@ -135,6 +145,7 @@ class Bank(Params):
         race = {} if last or "big" not in names else CANDIDATES
         wanted = {*self.seen_in_.values(), *(view for view, _ in race.values())}
         self.experts_, self.others_, self.views_ = {}, {}, {}  # before new ones take memory
+        past = self._lagged(Y) if "change" in names else None
         for name in (name for name in VIEWS if name in wanted or (name == "ag" and "now" in wanted)):
             self.views_[name] = View(VIEWS[name].clone())
             learnt = labels if name in ("ag", "log") else None
@@ -143,16 +154,44 @@ class Bank(Params):
             self.views_["now"] = copy.deepcopy(self.views_["ag"])
         for name in set(self.views_) - wanted:
             del self.views_[name]
+        if "rough" in wanted:
+            self.views_["rough"] = RoughView(StandardScale())
+            self.views_["rough"].fit(A, labels, w, seed=seed)
         lams = LAMS if race else LAMS[:1]
         largest_first = sorted(names, key=lambda name: FITTED_IN.index(name))
         experts = {name: self._new(name, A.shape[1], factor, lams) for name in largest_first}
         for name, expert in experts.items():
-            expert.fit(self.views_[self.seen_in_[name]], A, Y, w, rng)
+            if isinstance(expert, Change):
+                assert past is not None
+                self._fit_changes(expert, np.hstack([past, A]), Y, w, rng, None if labels is None else seed)
+            else:
+                expert.fit(self.views_[self.seen_in_[name]], A, Y, w, rng)
         self.experts_ = experts
         others = {name: self._ridge(name, lams) for name in race if name not in names}
         for name, other in others.items():
             other.fit(self.views_[CANDIDATES[name][0]], A, Y, w, rng)
         self.others_ = others
+
+    def _lagged(self, Y: Array) -> Array:
+        """(n, 3 K) label lags before each of all rows so far, 0 before the first; and what they are after them."""
+        self.lags_ = np.full((len(PACES), Y.shape[1]), np.nan)
+        return np.nan_to_num(lagged(np.ascontiguousarray(Y), self.lags_, PACES).reshape(len(Y), -1), nan=0.0)
+
+    def _fit_changes(
+        self, expert: Change, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, seed: int | None
+    ) -> None:
+        """Rows X begin with the label lags. The expert rests where rows held out do not tell that it helps."""
+        expert.rest()
+        if seed is None:  # too few rows to tell
+            return
+        moves, view = Y - X[:, : Y.shape[1]], RoughView(StandardScale())
+        view.fit(X, moves, w, seed=seed)
+        rough = self.views_.get("rough")
+        others = [float(np.average((moves**2).mean(axis=1), weights=w))]
+        others += [rough.loss] if isinstance(rough, RoughView) else []
+        if view.loss < HELPFUL * min(others):
+            self.views_["change"] = view
+            expert.fit(view, X, Y, w, rng)
 
     def _new(self, name: str, columns: int, factor: float = 1.0, lams: tuple[float, ...] = LAMS[:1]) -> Expert:
         """An expert that has seen nothing; `factor` is for the width of the big one, `lams` for those that race."""
@@ -161,6 +200,10 @@ class Bank(Params):
             return self._ridge(name, lams)
         if name == "big":
             return Big(r.big, factor)
+        if name == "rough":
+            return Rough(r.rough)
+        if name == "change":
+            return Change(r.change, self.lags_.shape[1])
         if name == "ag.99":
             return Decaying(r.small)
         if name == "lin.95":
@@ -230,10 +273,10 @@ class Bank(Params):
 
     def widen(self, d: int) -> None:
         """Rows have d columns from now on, the new ones 0 so far; indicators come before the columns."""
-        for view in self.views_.values():
-            view.widen(d + len(self.holes_))
-        for expert in (*self.experts_.values(), *self.others_.values()):
-            expert.widen(d + len(self.holes_))
+        for name, view in self.views_.items():
+            view.widen(d + len(self.holes_) + self.lags_.size * (name == "change"))
+        for name, expert in (*self.experts_.items(), *self.others_.items()):
+            expert.widen(d + len(self.holes_) + self.lags_.size * (name == "change"))
 
     def add_outputs(self, combination: Array) -> None:
         for expert in (*self.experts_.values(), *self.others_.values()):
@@ -268,9 +311,17 @@ class Bank(Params):
             return X
         return np.hstack([np.isnan(X[:, self.holes_]).astype(np.float64), X])
 
-    def _seen(self, X: Array, names: Iterable[str]) -> dict[str, Array]:
+    def _seen(self, X: Array, names: Iterable[str], past: Array) -> dict[str, Array]:
+        """Rows in these views; `past` (n, 3, K) are the label lags before each of them."""
         A = self._augmented(X)
-        return {name: self.views_[name](A) for name in dict.fromkeys(names)}
+        return {name: self._changing(A, past) if name == "change" else self.views_[name](A) for name in names}
+
+    def _changing(self, A: Array, past: Array) -> Array:
+        """Rows as `Change` wants them."""
+        past = np.nan_to_num(past, nan=0.0)
+        if "change" not in self.views_:
+            return past[:, 0]
+        return np.hstack([past[:, 0], self.views_["change"](np.hstack([past.reshape(len(A), -1), A]))])
 
     def _count(self, name: str, outputs: list[Array], Y: Array, w: Array | None, bounds: tuple[Array, Array]) -> None:
         keep = 0.5 ** (1 / HALF_LIFE)

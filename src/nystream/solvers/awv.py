@@ -80,14 +80,16 @@ class AWV(Factored, Solver):
         self.meter_ = Meter(outputs, vovk=self.vovk, clip=self.clip)
         self._bind()
 
-    def start_from(self, A: Array, b: Array | None = None) -> None:
+    def start_from(self, A: Array, b: Array | None = None, *, overwrite: bool = False) -> None:
         """Begin anew from A_0 = A (dim, dim), positive definite, in place of lam I, and b_0 = b (dim, K), 0 if None.
 
         For features in which a function's squared norm is not |w|^2: kernel rows of landmarks with A = lam K_mm are
         Nystrom features without the triangular solve for every row. Wherever this class says lam I and lam |f|^2, it
         is then A and w'Aw. O(dim^3). Refuses, with nothing changed, a matrix that is not positive definite.
+        `overwrite`: A and b, C-ordered, may be used up, and only the lower triangle of A need be filled.
         """
-        self._take(A, np.zeros((self.dim_, self.outputs_)) if b is None else b)
+        b = np.zeros((self.dim_, self.outputs_)) if b is None else b
+        self._take(*((A, b) if overwrite else (np.array(A, order="C"), np.array(b, order="C"))))
         self.ground_ = self.pivots
         self.meter_.totals_[:] = 0.0
         self.meter_.columns_[:] = 0.0
@@ -156,7 +158,7 @@ class AWV(Factored, Solver):
         mine, theirs = (self.matrix, self.weights), (other.matrix, other.weights)
         ground = self._prior(prior)
         A = mine[0] + theirs[0] - ground
-        self._take(A, self.right_side + other.right_side)
+        self._take(np.ascontiguousarray(A), np.ascontiguousarray(self.right_side + other.right_side))
         w = self.weights
         charge = (w * (ground @ w)).sum(axis=0)
         # best of the pool without cancellation: each stream's own, and how far its minimiser is from the common one

@@ -144,8 +144,8 @@ class Factored(Params):
             start = stop
 
     def _take(self, A: Array, b: Array) -> None:
-        """Factor A (dim, dim) anew, with the right-hand side b (dim, K)."""
-        failed = refactor(np.array(A, order="C"), np.array(b, order="C"), self.tiles_, self.dinv_, self.q_)
+        """Factor A (dim, dim), of which the lower triangle is read, with the right-hand side b (dim, K); uses up both."""
+        failed = refactor(A, b, self.tiles_, self.dinv_, self.q_)
         if failed:
             raise ValueError(f"A is not positive definite, by rounding, at feature {failed - 1}; use a larger ridge")
 

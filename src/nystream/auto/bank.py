@@ -15,6 +15,7 @@ from nystream.auto.recipe import Recipe
 from nystream.auto.rough import Change, Rough, RoughView, sizes
 from nystream.auto.stack import PACES
 from nystream.features.metric import LearnedMetric
+from nystream.features.scales import LearnedScales
 from nystream.params import Params
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 from nystream.types import Array
@@ -39,6 +40,7 @@ SEEN_IN = {"std": "std", "ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "
 SEEN_IN |= {"rough": "rough", "change": "change"}
 FITTED_IN = ("rough", "change", "big", "std", "ag", "glob", "ag.99", "lin.95", "win1000", "win100")
 """The order of fits: large ones first, they need the most room."""
+LARGE = ("big", "rough", "change")
 HELPFUL = 0.98
 """The kernel of the changes must do so much better than no change, and than the rough kernel without last labels."""
 HALF_LIFE = 1000
@@ -156,7 +158,7 @@ class Bank(Params):
             del self.views_[name]
         if "rough" in wanted:
             self.views_["rough"] = RoughView(StandardScale())
-            self.views_["rough"].fit(A, labels, w, seed=seed)
+            self.views_["rough"].fit(A, labels, w, rows=r.metric, seed=seed)
         lams = LAMS if race else LAMS[:1]
         largest_first = sorted(names, key=lambda name: FITTED_IN.index(name))
         experts = {name: self._new(name, A.shape[1], factor, lams) for name in largest_first}
@@ -185,7 +187,7 @@ class Bank(Params):
         if seed is None:  # too few rows to tell
             return
         moves, view = Y - X[:, : Y.shape[1]], RoughView(StandardScale())
-        view.fit(X, moves, w, seed=seed)
+        view.fit(X, moves, w, rows=self.recipe.metric, seed=seed)
         rough = self.views_.get("rough")
         others = [float(np.average((moves**2).mean(axis=1), weights=w))]
         others += [rough.loss] if isinstance(rough, RoughView) else []
@@ -216,10 +218,15 @@ class Bank(Params):
     # -- bytes -----------------------------------------------------------------------------------------------------
     @classmethod
     def fit_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
-        """Bytes while a rebuild, which begins with nothing, fits a view, and then the big expert."""
-        r, K = recipe, outputs + codes
-        big = cls._big_nbytes(r, d, K) + Big.fit_nbytes(_landmarks_of_big(r), K) + cls._block_nbytes(r, d, outputs, K)
-        return max(View.fit_nbytes(r.warmup, d, r.metric, min(outputs, METRIC_TARGETS), r.full), big)
+        """Bytes while a rebuild, which begins with nothing, fits views, and then the large experts."""
+        r, K, targets = recipe, outputs + codes, min(outputs, METRIC_TARGETS)
+        block = cls._block_nbytes(r, d, outputs, K)
+        rough = cls._rough_nbytes(r, d, K)
+        moments = [cls._big_nbytes(r, d, K) + Big.fit_nbytes(_landmarks(r, "big"), K)]
+        moments += [Rough.fit_nbytes(min(_landmarks(r, name), r.warmup), K) for name in ("rough", "change")]
+        scales = LearnedScales.fit_nbytes(*sizes(r.metric, d), d, targets) if rough else 0.0
+        view = max(View.fit_nbytes(r.warmup, d, r.metric, targets, r.full), scales)
+        return max(view, rough + block + max(moments))
 
     @classmethod
     def racing_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
@@ -227,21 +234,28 @@ class Bank(Params):
         r, K, race = recipe, outputs + codes, "big" in recipe.living
         racers = len(CANDIDATES) if race else sum(name in CANDIDATES for name in r.living)
         ridges = racers * Ridge.nbytes_for(r.landmarks, d, K, len(LAMS) if race else 1)
-        moment = max(cls._block_nbytes(r, d, outputs, K), Ridge.width_nbytes(max(_landmarks_of_big(r), r.landmarks)))
-        return cls._big_nbytes(r, d, K) + ridges + cls._following_nbytes(r, d, K) + moment
+        moment = max(cls._block_nbytes(r, d, outputs, K), Ridge.width_nbytes(max(_landmarks(r, "big"), r.landmarks)))
+        large = cls._big_nbytes(r, d, K) + cls._rough_nbytes(r, d, K)
+        return large + ridges + cls._following_nbytes(r, d, K) + moment
 
     @classmethod
     def refresh_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
         """Bytes after the warm-up, with what a refresh needs for a moment."""
         r, K = recipe, outputs + codes
         ridges = sum(name in CANDIDATES for name in r.living) * Ridge.nbytes_for(r.landmarks, d, K)
-        held = cls._big_nbytes(r, d, K) + ridges + cls._following_nbytes(r, d, K)
+        held = cls._big_nbytes(r, d, K) + cls._rough_nbytes(r, d, K) + ridges + cls._following_nbytes(r, d, K)
         metric = LearnedMetric.fit_nbytes(r.metric, d, min(outputs, METRIC_TARGETS), r.full)
         return held + max(metric, cls._block_nbytes(r, d, outputs, K))
 
     @staticmethod
     def _big_nbytes(r: Recipe, d: int, K: int) -> float:
-        return Big.nbytes_for(_landmarks_of_big(r), d, K)
+        return Big.nbytes_for(_landmarks(r, "big"), d, K)
+
+    @staticmethod
+    def _rough_nbytes(r: Recipe, d: int, K: int) -> float:
+        """Of both experts with a rough kernel; the second sees three lags of every target too."""
+        m, c = (min(_landmarks(r, name), r.warmup) for name in ("rough", "change"))
+        return Rough.nbytes_for(m, d, K) + (Rough.nbytes_for(c, d + 3 * K, K) if c else 0.0)
 
     @staticmethod
     def _following_nbytes(r: Recipe, d: int, K: int) -> float:
@@ -257,7 +271,7 @@ class Bank(Params):
     @staticmethod
     def _block_nbytes(r: Recipe, d: int, outputs: int, K: int) -> float:
         """Of the rows that are handled at a time: seen through views, their kernel values, all outputs for them."""
-        return 8.0 * r.rows_at_once(outputs) * (_landmarks_of_big(r) + 4 * d + 40 * K)
+        return 8.0 * r.rows_at_once(outputs) * (max(_landmarks(r, name) for name in LARGE) + 6 * d + 40 * K)
 
     def refresh(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         """What follows the stream anew from the last rows: scales, metric, the expert that forgets, the windows."""
@@ -343,6 +357,6 @@ class Bank(Params):
         return winner, max(NARROWER * factor, NARROWEST)
 
 
-def _landmarks_of_big(recipe: Recipe) -> int:
-    """0 where there is no big expert."""
-    return recipe.big if "big" in recipe.living else 0
+def _landmarks(recipe: Recipe, name: str) -> int:
+    """Of one of the large experts; 0 where it is not there."""
+    return {"big": recipe.big, "rough": recipe.rough, "change": recipe.change}[name] * (name in recipe.living)

@@ -17,8 +17,8 @@ from nystream.types import Array
 __all__ = ["Change", "Rough", "RoughView"]
 
 LAM = 0.1
-ROWS, HELD = 500, 300
-"""Rows that scales are learnt from in a step, and rows held out, while there are few columns."""
+HELD = 0.6
+"""Rows held out in a step of learning scales, for every row fitted."""
 PAIRS = 2e7
 """Pairs of rows times columns that a step may look at: with many columns, fewer rows."""
 BLOCK = 256
@@ -36,13 +36,13 @@ class RoughView(View):
         Y: Array | None = None,
         w: Array | None = None,
         *,
-        rows: int = 0,
+        rows: int = 1000,
         rounds: int = 0,
         full: int = 0,
         seed: int = 0,
     ) -> None:
         super().fit(X, None, w)
-        rows, held = sizes(X.shape[1])
+        rows, held = sizes(rows, X.shape[1])
         scales = LearnedScales(rows=rows, held=held, lam=LAM, seed=seed)
         if Y is None:
             scales = LearnedScales(0, lam=LAM)
@@ -55,10 +55,10 @@ class RoughView(View):
         return float("nan") if self.metric_ is None else self.metric_.loss_
 
 
-def sizes(d: int) -> tuple[int, int]:
-    """Rows fitted and rows held out in a step, for d columns."""
-    rows = int(min(ROWS, max(50.0, (PAIRS / d) ** 0.5)))
-    return rows, max(1, rows * HELD // ROWS)
+def sizes(rows: int, d: int) -> tuple[int, int]:
+    """Rows fitted, and held out, in a step of learning scales of d columns; twice as many choose in the end."""
+    fitted = max(2, int(min(rows / 2, (PAIRS / d) ** 0.5)))
+    return fitted, max(1, int(HELD * fitted))
 
 
 class Rough(Big):
@@ -126,7 +126,7 @@ class Rough(Big):
 
 
 class Change(Expert):
-    """The last label, and what a rough kernel on inputs and last labels adds to it, if rows held out tell that it helps.
+    """The last label, and what a rough kernel on inputs and last labels adds to it where rows held out want it.
 
     Rows X of a fit begin with the label lags, the last label of each of the K targets first. Rows U begin with the last
     labels as they are, before what the view makes of the row; where nothing is added, they are all of it.
@@ -141,7 +141,7 @@ class Change(Expert):
 
     @property
     def title(self) -> str:
-        return "last label" if self.helpless else f"last label and its change, {self.m:,} landmarks"
+        return "no change" if self.helpless else f"change since the last label, {self.m:,} landmarks"
 
     @property
     def helpless(self) -> bool:

@@ -127,11 +127,11 @@ class LearnedScales(FeatureMap):
         Y = Y - np.average(Y, axis=0, weights=w) if len(Y) else Y
         if len(X) < LEAST or not Y.any():
             return self
-        rng = generator(self.seed)
-        learnt = self._descend(_Rows(X, Y, w), first, rng)
+        rows, rng = _Rows(X, Y, w), generator(self.seed)
+        learnt = self._descend(rows, first, rng)
         trials = [_split(len(X), LARGER * self.rows, LARGER * self.held, rng) for _ in range(TRIALS)]
         choices = [first + part * (learnt - first) for part in PARTS]
-        losses = [sum(_held_out(_Rows(X, Y, w), v, self.lam, *trial)[0] for trial in trials) for v in choices]
+        losses = [sum(_held_out(rows, v, self.lam, *trial, moves=False)[0] for trial in trials) for v in choices]
         best = int(np.argmin(losses))
         self.scales_, self.loss_ = np.exp(choices[best]), float(losses[best] / TRIALS)
         return self
@@ -173,7 +173,7 @@ class LearnedScales(FeatureMap):
     def fit_nbytes(rows: int, held: int, d: int, outputs: int) -> float:
         """Bytes that `fit` takes for a moment: kernel matrices of the largest split, twice."""
         n, t = LARGER * rows, LARGER * held
-        return 8.0 * (3 * n * n + 2 * n * t + 2 * (n + t) * (d + outputs))
+        return 8.0 * (2 * n * n + n * t + 2 * (n + t) * (d + outputs))
 
 
 class _Rows(NamedTuple):
@@ -190,13 +190,15 @@ def _split(n: int, rows: int, held: int, rng: np.random.Generator) -> tuple[NDAr
     return before, cut + rng.choice(last - cut, min(held, last - cut), replace=False)
 
 
-def _held_out(rows: _Rows, v: Array, lam: float, fitted: NDArray[Any], held: NDArray[Any]) -> tuple[float, Array]:
-    """Mean squared loss on rows held out of a fit with scales exp(v), and its gradient with respect to v."""
+def _held_out(
+    rows: _Rows, v: Array, lam: float, fitted: NDArray[Any], held: NDArray[Any], *, moves: bool = True
+) -> tuple[float, Array]:
+    """Mean squared loss on rows held out of a fit with scales exp(v), and, if v `moves`, its gradient."""
     U, H = rows.X[fitted] * np.exp(v), rows.X[held] * np.exp(v)
     Y = rows.Y[fitted]
     mean = Y.mean(axis=0)
     K = _LAPLACIAN.block(U, U)
-    A = K.copy()
+    A = K.copy() if moves else K
     A.flat[:: len(A) + 1] += lam if rows.w is None else lam / rows.w[fitted]
     factor = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)[0]
     a = lapack.dpotrs(factor, Y - mean, lower=1)[0]
@@ -204,6 +206,8 @@ def _held_out(rows: _Rows, v: Array, lam: float, fitted: NDArray[Any], held: NDA
     r = across @ a + mean - rows.Y[held]
     share = np.ones(len(r)) if rows.w is None else rows.w[held]
     loss = float(share @ (r * r).sum(axis=1)) / r.size
+    if not moves:
+        return loss, np.empty(0)
     r *= share[:, None]
     back = lapack.dpotrs(factor, across.T @ r, lower=1)[0]
     gradient = absolute_sums(across * (r @ a.T), H, U) - absolute_sums(K * (back @ a.T), U, U)

@@ -229,7 +229,9 @@ def test_weights_follow_what_is_useful():
     models = Auto(recipe=SMALL), Auto(recipe=SMALL)
     models[0].run(X, walk)
     models[1].run(X, X[:, 0] + X[:, 1])
-    shares = [sum(w for name, w in model.weights().items() if "last label" in name or "change" in name) for model in models]
+    shares = [
+        sum(w for name, w in model.weights().items() if "last label" in name or "change" in name) for model in models
+    ]
     assert shares[0] > 0.5 > 0.1 > shares[1]
 
 

@@ -75,7 +75,7 @@ class Bank(Params):
     """Which view each expert looks through."""
     holes_: npt.NDArray[np.int64]
     """Columns with missing values, which have an indicator."""
-    lags_: Array
+    lags_: Array = np.empty((0, 0))
     """(3, K) the last target and its running means, for the expert of changes; empty where there is none."""
 
     def __init__(self, recipe: Recipe, codes: bool = False) -> None:

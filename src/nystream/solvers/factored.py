@@ -144,7 +144,7 @@ class Factored(Params):
             start = stop
 
     def _take(self, A: Array, b: Array) -> None:
-        """Factor A (dim, dim), of which the lower triangle is read, with the right-hand side b (dim, K); uses up both."""
+        """Factor A (dim, dim), its lower triangle, with the right-hand side b (dim, K); both are used up."""
         failed = refactor(A, b, self.tiles_, self.dinv_, self.q_)
         if failed:
             raise ValueError(f"A is not positive definite, by rounding, at feature {failed - 1}; use a larger ridge")

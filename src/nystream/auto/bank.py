@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from nystream.features.metric import LearnedMetric
 from nystream.features.scales import LearnedScales
 from nystream.params import Params
 from nystream.scaling import GlobalScale, LogScale, StandardScale
+from nystream.threads import side_by_side
 from nystream.types import Array
 
 __all__ = ["Bank"]
@@ -41,6 +43,8 @@ SEEN_IN |= {"rough": "rough", "change": "change"}
 FITTED_IN = ("rough", "change", "big", "std", "ag", "glob", "ag.99", "lin.95", "win1000", "win100")
 """The order of fits: large ones first, they need the most room."""
 LARGE = ("big", "rough", "change")
+WORTH_A_THREAD = 32
+"""Rows from which on rough kernels learn in a thread of their own."""
 HELPFUL = 0.98
 """The kernel of the changes must do so much better than no change, and than the rough kernel without last labels."""
 HALF_LIFE = 1000
@@ -122,14 +126,20 @@ class Bank(Params):
         past = lagged(Y, self.lags_, PACES) if self.lags_.size else np.empty((len(X), 0, 0))
         U = self._seen(X, {**self.views_, **dict.fromkeys(self.seen_in_.values())}, past)
         F = np.empty((len(X), len(names), Y.shape[1]))
-        for e, name in enumerate(names):
-            expert, rows = self.experts_[name], U[self.seen_in_[name]]
-            if self.others_ and isinstance(expert, Ridge) and name in CANDIDATES:
-                outputs = expert.run_all(rows, Y, w)
-                self._count(name, outputs, Y, w, bounds)
-                F[:, e] = outputs[0]
-            else:
-                F[:, e] = expert.run(rows, Y, w)
+
+        def run(some: list[str]) -> None:
+            for name in some:
+                expert, rows, e = self.experts_[name], U[self.seen_in_[name]], names.index(name)
+                if self.others_ and isinstance(expert, Ridge) and name in CANDIDATES:
+                    outputs = expert.run_all(rows, Y, w)
+                    self._count(name, outputs, Y, w, bounds)
+                    F[:, e] = outputs[0]
+                else:
+                    F[:, e] = expert.run(rows, Y, w)
+
+        rough = [name for name in names if name in ("rough", "change")]
+        rest = [name for name in names if name not in rough]
+        side_by_side([partial(run, some) for some in ((rest, rough) if len(X) >= WORTH_A_THREAD else (names,))])
         for name, other in self.others_.items():
             self._count(name, other.run_all(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
         return F

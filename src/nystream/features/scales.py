@@ -157,6 +157,11 @@ class LearnedScales(FeatureMap):
         """As many as columns."""
         return self.d_
 
+    @property
+    def parts(self) -> Array:
+        """(d,) what distances gain from the differences of each column: v."""
+        return self.scales_
+
     def widen(self, d: int) -> None:
         """New columns get the mean of the others; they were 0 in every row so far."""
         self.scales_ = np.r_[self.scales_, np.full(d - self.d_, self.scales_.mean() if self.d_ else 1.0)]

@@ -88,8 +88,7 @@ class AWV(Factored, Solver):
         is then A and w'Aw. O(dim^3). Refuses, with nothing changed, a matrix that is not positive definite.
         `overwrite`: A and b, C-ordered, may be used up, and only the lower triangle of A need be filled.
         """
-        b = np.zeros((self.dim_, self.outputs_)) if b is None else b
-        self._take(*((A, b) if overwrite else (np.array(A, order="C"), np.array(b, order="C"))))
+        self._take(A, np.zeros((self.dim_, self.outputs_)) if b is None else b, overwrite=overwrite)
         self.ground_ = self.pivots
         self.meter_.totals_[:] = 0.0
         self.meter_.columns_[:] = 0.0
@@ -158,7 +157,7 @@ class AWV(Factored, Solver):
         mine, theirs = (self.matrix, self.weights), (other.matrix, other.weights)
         ground = self._prior(prior)
         A = mine[0] + theirs[0] - ground
-        self._take(np.ascontiguousarray(A), np.ascontiguousarray(self.right_side + other.right_side))
+        self._take(A, self.right_side + other.right_side)
         w = self.weights
         charge = (w * (ground @ w)).sum(axis=0)
         # best of the pool without cancellation: each stream's own, and how far its minimiser is from the common one

@@ -69,7 +69,7 @@ class NestedAWV(AWV):
         b[:m] = T @ self.right_side[:n]
         twin = type(self)(self.lam, vovk=self.vovk, clip=self.clip)
         twin.start(dim, self.outputs_)
-        twin._take(A, b.copy())
+        twin._take(A, b)
         twin.meter_ = copy.deepcopy(self.meter_)
         # best = sum w y^2 - b'A^-1 b, and the labels are the same: the best rises by what b'A^-1 b falls
         fall = np.einsum("ik,ik->k", self.right_side, self.weights) - np.einsum("ik,ik->k", b, twin.weights)

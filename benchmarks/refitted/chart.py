@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,8 @@ def draw(every: dict[str, dict[str, Record]], path: Path) -> None:
         axes.set_visible(False)
     height = figure.get_figheight()
     figure.tight_layout(rect=(0, LEGEND / height, 1, 1 - HEAD / height), w_pad=0.8, h_pad=1.0)
-    figure.text(0.015, 1 - 0.24 / height, HEADING, fontsize=SMALL + 1.5, color=INK, va="center")
+    heading = textwrap.fill(HEADING, int(13 * figure.get_figwidth()))
+    figure.text(0.015, 1 - 0.24 / height, heading, fontsize=SMALL + 1.5, color=INK, va="center")
     handles = [Line2D([], [], color=colour, linewidth=1.8 if name == AUTO else 1.2) for name, colour in COLOURS.items()]
     handles.append(Line2D([], [], color=INK, linestyle=DASHED, linewidth=1.2))
     figure.legend(

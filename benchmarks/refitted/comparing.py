@@ -121,14 +121,16 @@ def summary(every: dict[str, Figures]) -> str:
         for name in (AUTO, *BOOSTERS)
         if name not in found or found[name]["rows"] < found[name]["of"]
     ]
-    clearly = sum(v > CLEAR for v in whole.values())
+    if not whole:
+        return "\n".join([*lines, "No stream has both Auto and a booster that finished: nothing to compare."])
     return "\n".join(
         [
             *lines,
             f"Over all rows Auto is ahead (z > 0) on {sum(v > 0 for v in whole.values())} of {len(whole)} streams, "
-            f"clearly (z > {CLEAR:g}) on {clearly}.",
+            f"clearly (z > {CLEAR:g}) on {sum(v > CLEAR for v in whole.values())}.",
             f"In the last third Auto is ahead or level (z >= -{CLEAR:g}) on "
-            f"{sum(v >= -CLEAR for v in last.values())} of {len(last)}, ahead on {sum(v > 0 for v in last.values())}.",
+            f"{sum(v >= -CLEAR for v in last.values())} of {len(last)}, ahead (z > 0) on "
+            f"{sum(v > 0 for v in last.values())}.",
             f"Clearly behind (z < -{CLEAR:g}) the best booster: {'; '.join(behind) or 'nowhere'}.",
             f"Clearly behind any booster: {'; '.join(behind_any) or 'nowhere'}.",
             f"Not finished or not run, and not counted: {'; '.join(missing) or 'nobody'}.",

@@ -33,7 +33,9 @@ class Record:
     def losses(self) -> np.ndarray:
         """Wrong or right, 1 or 0; or squared errors over the variance of all labels."""
         y = self.y[: len(self.answers)]
-        return (self.answers != y).astype(float) if self.classes else (self.answers - y) ** 2 / self.y.var()
+        away = self.answers - y
+        found: np.ndarray = (away != 0).astype(float) if self.classes else away**2 / self.y.var()
+        return found
 
     def error(self, rows: slice = slice(None)) -> float:
         """Error rate, or root mean squared error over the labels' deviation."""

@@ -91,8 +91,8 @@ def main() -> None:
             print(stream_text(name, classes, figures(every[name])) + "\n", flush=True)
     found = {name: figures(records) for name, records in every.items()}
     print(summary(found))
-    if options.chart:
-        draw(every, options.chart)
+    if options.chart and any(every.values()):
+        draw({name: records for name, records in every.items() if records}, options.chart)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps({"rows": options.rows, "streams": found}, indent=1) + "\n")

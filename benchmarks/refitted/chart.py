@@ -84,8 +84,7 @@ def _panel(axes: Axes, stream: str, records: dict[str, Record]) -> None:
         highest.append(np.sort(errors)[-2])  # the first block of a booster would decide the scale
     if highest:
         axes.set_ylim(0, 1.12 * max(highest))
-    classes = next((record.classes for record in records.values()), 0)
-    titled(axes, stream if classes else f"{stream}, RMSE / deviation")
+    titled(axes, stream if next(iter(records.values())).classes else f"{stream}, RMSE / deviation")
     axes.title.set_fontsize(SMALL + 2)
 
 

@@ -64,10 +64,23 @@ def records_of(stream: str, runners: list[str], options: argparse.Namespace) -> 
     return found
 
 
+def asked_for(only: str) -> list[str]:
+    """Contestants by their whole names, or all whose names contain a word that is nobody's whole name."""
+    whole = {name.lower() for name in CONTESTANTS}
+    words = only.lower().split(",")
+    return [
+        name
+        for name in CONTESTANTS
+        if name.lower() in words or any(word in name.lower() for word in words if word not in whole)
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--streams", default=",".join(STREAMS), help="separated by commas; they run in this order")
-    parser.add_argument("--only", default="", help="run those whose names contain one of these words, as auto,cat")
+    parser.add_argument(
+        "--only", default="", help="run these, by name (LightGBM) or part of it (light: with and without lags)"
+    )
     parser.add_argument("--report", action="store_true", help="run nobody; report what the cache has")
     parser.add_argument("--rows", type=int, default=15_000, help="of a stream, at most")
     parser.add_argument("--limit", type=float, default=3600.0, help="processor seconds of a booster on a stream")
@@ -78,8 +91,7 @@ def main() -> None:
     names = options.streams.split(",")
     if unknown := [name for name in names if name not in STREAMS]:
         parser.error(f"no stream {', '.join(unknown)}; there are {', '.join(STREAMS)}")
-    words = options.only.lower().split(",")
-    runners = [name for name in CONTESTANTS if any(word in name.lower() for word in words)]
+    runners = asked_for(options.only)
     if not runners:
         parser.error(f"nobody is called {options.only}; there are {', '.join(CONTESTANTS)}")
     warnings.simplefilter("ignore")  # boosters warn of columns that are constant so far

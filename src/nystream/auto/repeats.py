@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nystream.params import Params
 from nystream.types import Array
@@ -35,7 +36,7 @@ class Repeats(Params):
     def predict(self) -> Array:
         """(K,)"""
         return self._probabilities(
-            np.array([self.last_]), np.array([float(self.repeated_)]), np.array([self._rows]), self.counts_[None]
+            np.array([self.last_]), np.array([float(self.repeated_)]), np.array([float(self._rows)]), self.counts_[None]
         )[0]
 
     def run(self, labels: Array) -> Array:
@@ -48,7 +49,7 @@ class Repeats(Params):
         counts[np.arange(1, n + 1), y] = 1.0
         counts = np.cumsum(counts, axis=0)
         repeated = self.repeated_ + np.concatenate([[0.0], np.cumsum(again)])
-        P = self._probabilities(last, repeated[:-1], self._rows + np.arange(n), counts[:-1])
+        P = self._probabilities(last, repeated[:-1], self._rows + np.arange(float(n)), counts[:-1])
         self.counts_, self.last_, self.repeated_ = counts[-1].copy(), int(y[-1]), int(repeated[-1])
         return P
 
@@ -64,7 +65,7 @@ class Repeats(Params):
         return int(self.counts_.sum())
 
     @staticmethod
-    def _probabilities(last: Array, repeated: Array, rows: Array, counts: Array) -> Array:
+    def _probabilities(last: NDArray[np.intp], repeated: Array, rows: Array, counts: Array) -> Array:
         others = counts + 1.0
         known = np.flatnonzero(last >= 0)
         others[known, last[known]] = 0.0

@@ -66,7 +66,8 @@ def write(folder: Path, X: np.ndarray, y: np.ndarray, files: int, **more: np.nda
     folder.mkdir(parents=True, exist_ok=True)
     for i, part in enumerate(np.array_split(np.arange(len(y)), files)):
         columns = {**dict(zip(COLUMNS, X.T, strict=True)), "y": y, **more}
-        pq.write_table(pa.table({name: values[part] for name, values in columns.items()}), folder / f"{i:05d}.parquet")
+        table = pa.table({name: values[part] for name, values in columns.items()})
+        pq.write_table(table, folder / f"{i:05d}.parquet", compression="none")
 
 
 def descendants(root: int) -> list[int]:

@@ -227,8 +227,8 @@ class AWV(Factored, Solver):
     def _add(self, other: Self, ground: Array) -> None:
         """A += A_2 - ground and b += b_2, on the factor.
 
-        The other's factor is learnt as rows: A_2 = L D L' and b_2 = L D q are dim rows, the columns of L, with weights D
-        and labels q. What both started from is then taken out once. Forming A_1 + A_2 and factoring it would lose as
+        The other's factor is learnt as rows: A_2 = L D L' and b_2 = L D q are dim rows, the columns of L, with weights
+        D and labels q. What both started from is then taken out once. Forming A_1 + A_2 and factoring it would lose as
         many digits as A's condition number has, where this loses half of them.
         """
         trial = type(self)(self.lam, vovk=self.vovk, clip=self.clip)

@@ -54,7 +54,7 @@ def _keyed(streams: list[dict[str, Any]]) -> None:
     start, row, key = _line(streams, "cores")
     _, row_alone, key_alone = _line(streams, "alone")
     model = streams[-1]["model bytes"]
-    written, shuffle = streams[-1]["checkpoint bytes"], streams[2]["shuffle bytes"]
+    written, shuffle = streams[-1]["checkpoint bytes"], streams[-1]["shuffle bytes"]
     print(
         f"keyed: one process {1e6 * row_alone:.1f} microseconds a row and {1e6 * key_alone:.0f} a key; Spark "
         f"{start:.2f} s a batch, {1e6 * row:.1f} microseconds a row and core, {1e6 * key:.0f} a key and core; a "

@@ -258,6 +258,7 @@ def test_remedies_for_what_spark_says():
     for said, remedy in [
         ("[PYTHON_VERSION_MISMATCH] Python in worker has different version", "PYSPARK_PYTHON"),
         ('java.io.IOException: Cannot run program "python9"', "PYSPARK_PYTHON"),
+        ("Timed out while waiting for the Python worker to connect back", "overloaded"),
         ("Total size of serialized results of 16 tasks is bigger than spark.driver.maxResultSize", "depth=1"),
     ]:
         assert remedy in one_line(explained(RuntimeError(said)))

@@ -28,14 +28,15 @@ PYTHON = (
     "set PYSPARK_PYTHON (or spark.pyspark.python) to a Python that has `pip install 'nystream[spark]'`, the same on "
     f"every worker as on the driver, which runs {sys.executable}"
 )
+LATE = (
+    "a Python worker did not start in time: the machine is overloaded, or its Python cannot start; try again with less "
+    f"beside it, and {PYTHON}"
+)
 REMEDIES = (
     ("PYTHON_VERSION_MISMATCH", f"workers run another Python than the driver: {PYTHON}"),
     ("Cannot run program", f"workers cannot start their Python: {PYTHON}"),
-    (
-        "failed to connect back",
-        "a Python worker did not start in time: the machine is overloaded, or its Python cannot start; try again "
-        f"with less beside it, and {PYTHON}",
-    ),
+    ("failed to connect back", LATE),
+    ("waiting for the Python worker to connect back", LATE),
     ("Can't get attribute", f"workers have another version of nystream than the driver: {PYTHON}"),
     (
         "maxResultSize",

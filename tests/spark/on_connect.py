@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,38 +38,40 @@ def refused(action: Any) -> str:
     return "it did not fail"
 
 
-def finished(query: Any) -> None:
-    with nystream_spark.clear_errors():
-        query.awaitTermination()
+def finished(start: Any) -> None:
+    """Run a query to its end.
 
-
-def fitting(*arguments: Any, **more: Any) -> Any:
-    """A query of fit_stream; the server gives its Python ten seconds to start, which a busy machine may exceed."""
-    for _ in range(4):
+    The server gives a new Python ten seconds to start, which a busy machine may exceed: the query is then started
+    again, and goes on from its checkpoint.
+    """
+    for attempt in range(10):
         try:
-            return nystream_spark.fit_stream(*arguments, trigger={"availableNow": True}, **more)
+            with nystream_spark.clear_errors():
+                start().awaitTermination()
+            return
         except nystream_spark.WorkerError as error:
-            if "did not start in time" not in str(error):
+            if "did not start in time" not in str(error) or attempt == 9:
                 raise
-    return nystream_spark.fit_stream(*arguments, trigger={"availableNow": True}, **more)
 
 
 def streamed(spark: Any, folder: Path, frame: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    now = {"availableNow": True}
     keyed = nystream_spark.per_key(frame, "key", pkrr(), FEATURES, "y", order_by="seq")
     writer = keyed.writeStream.format("parquet").option("path", str(folder / "out"))
-    finished(writer.option("checkpointLocation", str(folder / "ck")).trigger(availableNow=True).start())
+    finished(writer.option("checkpointLocation", str(folder / "ck")).trigger(**now).start)
     figures = nystream_spark.evaluate(spark.read.parquet(str(folder / "out")), "y", key="key").collect()
     found["evaluated"] = {row["key"] or "all": row["rows"] for row in figures}
     kept = {row["key"]: row for row in nystream_spark.load_keys(spark, str(folder / "ck")).collect()}
     found["keys"] = {key: nystream.from_bytes(bytes(row["model"])).n_seen for key, row in kept.items()}
     folders = {"checkpoint": str(folder / "ck2"), "models": str(folder / "models")}
-    finished(fitting(frame, pkrr(), FEATURES, "y", **folders))
+    finished(lambda: nystream_spark.fit_stream(frame, pkrr(), FEATURES, "y", trigger=now, **folders))
     found["models"] = sorted(path.name for path in (folder / "models").iterdir())
     found["stream"] = nystream.load(folder / "models" / found["models"][-1])
     lacking = frame.selectExpr("if(seq = 5, null, x0) as x0", "x1", "x2", "y")
     folders = {"checkpoint": str(folder / "ck3"), "models": str(folder / "models3")}
-    found["stream with a null"] = refused(lambda: finished(fitting(lacking, pkrr(), FEATURES, "y", **folders)))
+    query = partial(nystream_spark.fit_stream, lacking, pkrr(), FEATURES, "y", trigger=now, **folders)
+    found["stream with a null"] = refused(lambda: finished(query))
     return found
 
 

@@ -1,7 +1,7 @@
 """What a release hands out, looked at: python .ci/check_wheel.py dist
 
-Of the source archive: a second one is the same bit for bit, and everything that builds is in it. Of the wheel: its parts,
-its licence, its size, what its modules link to, no path of the machine that built it. Then it is installed into an
+Of the source archive: a second one is the same bit for bit, and everything that builds is in it. Of the wheel: its
+parts, its licence, its size, what its modules link to, no path of the machine that built it. Then it is installed into an
 environment of its own, with nothing but the base dependencies, and the first lines of the README are run there.
 """
 
@@ -30,16 +30,27 @@ def digest(path: Path) -> str:
 def check_source(archive: Path) -> None:
     with tarfile.open(archive) as tar:
         names = {name.partition("/")[2] for name in tar.getnames()}
-    for needed in ("LICENSE", "README.md", "pyproject.toml", "meson.build", "src/nystream/_core/meson.build", "PKG-INFO"):
+    for needed in (
+        "LICENSE",
+        "README.md",
+        "pyproject.toml",
+        "meson.build",
+        "src/nystream/_core/meson.build",
+        "PKG-INFO",
+    ):
         assert needed in names, f"{needed} is not in {archive.name}"
-    assert not [name for name in names if name.endswith((".so", ".c", ".pyc"))], "something built is in the source archive"
+    assert not [name for name in names if name.endswith((".so", ".c", ".pyc"))], (
+        "something built is in the source archive"
+    )
     print(f"{archive.name}: {archive.stat().st_size / 1e6:.2f} MB, {len(names)} files, sha256 {digest(archive)[:16]}")
     if (ROOT / ".git").exists():
         with tempfile.TemporaryDirectory() as folder:
             build = [sys.executable, "-m", "build", "--no-isolation", "--sdist", "--outdir", folder, str(ROOT)]
             subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
             (again,) = Path(folder).iterdir()
-            assert digest(again) == digest(archive), "a second source archive differs (has anything been committed since?)"
+            assert digest(again) == digest(archive), (
+                "a second source archive differs (has anything been committed since?)"
+            )
         print("  a second one is the same, bit for bit")
 
 
@@ -59,7 +70,12 @@ def check_parts(wheel: Path, folder: Path) -> None:
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names), "the licence is missing"
     assert "nystream/py.typed" in names
     metadata = next(folder.glob("*.dist-info/METADATA")).read_text(encoding="utf-8")
-    print("  " + "; ".join(re.findall(r"^(?:Requires-Dist: [^;]*$|Requires-Python: .*|License-Expression: .*)", metadata, re.MULTILINE)))
+    print(
+        "  "
+        + "; ".join(
+            re.findall(r"^(?:Requires-Dist: [^;]*$|Requires-Python: .*|License-Expression: .*)", metadata, re.MULTILINE)
+        )
+    )
 
 
 def check_modules(folder: Path) -> None:
@@ -70,7 +86,9 @@ def check_modules(folder: Path) -> None:
         dynamic = subprocess.run(["readelf", "-d", str(module)], check=True, capture_output=True, text=True).stdout
         linked.update(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
         assert not re.search(r"\((RPATH|RUNPATH)\)", dynamic), f"{module} looks for libraries at a fixed place"
-        sections = subprocess.run(["readelf", "-S", "-W", str(module)], check=True, capture_output=True, text=True).stdout
+        sections = subprocess.run(
+            ["readelf", "-S", "-W", str(module)], check=True, capture_output=True, text=True
+        ).stdout
         assert ".debug_info" not in sections, f"{module} carries debugging symbols"
         assert str(ROOT).encode() not in module.read_bytes(), f"{module} names a folder of the machine that built it"
     print(f"  {len(modules)} modules link to " + ", ".join(f"{name} ({count})" for name, count in linked.most_common()))
@@ -78,7 +96,9 @@ def check_modules(folder: Path) -> None:
 
 
 def check_platform(wheel: Path) -> None:
-    shown = subprocess.run([sys.executable, "-m", "auditwheel", "show", str(wheel)], capture_output=True, text=True, check=False)
+    shown = subprocess.run(
+        [sys.executable, "-m", "auditwheel", "show", str(wheel)], capture_output=True, text=True, check=False
+    )
     if shown.returncode:
         print("  auditwheel is not installed or refused: " + shown.stderr.strip()[-300:])
         return
@@ -88,7 +108,9 @@ def check_platform(wheel: Path) -> None:
 def check_alone(wheel: Path, folder: Path) -> None:
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel.resolve()], check=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel.resolve()], check=True
+    )
     subprocess.run([python, "-I", ROOT / ".ci" / "ten_lines.py", ROOT / "README.md"], check=True, cwd=folder)
 
 

@@ -1,8 +1,8 @@
 """What a release hands out, looked at: python .ci/check_wheel.py dist
 
 Of the source archive: a second one is the same bit for bit, and everything that builds is in it. Of the wheel: its
-parts, its licence, its size, what its modules link to, no path of the machine that built it. Then it is installed into an
-environment of its own, with nothing but the base dependencies, and the first lines of the README are run there.
+parts, its licence, its size, what its modules link to, no path of the machine that built it. Then it is installed
+into an environment of its own, with nothing but the base dependencies, and the first lines of the README run there.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def check_parts(wheel: Path, folder: Path) -> None:
     print(
         "  "
         + "; ".join(
-            re.findall(r"^(?:Requires-Dist: [^;]*$|Requires-Python: .*|License-Expression: .*)", metadata, re.MULTILINE)
+            re.findall(r"^(?:Requires-Dist: [^;\n]*$|Requires-Python: .*|License-Expression: .*)", metadata, re.MULTILINE)
         )
     )
 

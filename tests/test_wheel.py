@@ -36,7 +36,7 @@ def check_parts(names):
     compiled = sorted(n.split(".")[0] for n in core if n.endswith((".so", ".pyd")))
     assert len(compiled) > 20
     assert sorted(n.removesuffix(".pyi") for n in core if n.endswith(".pyi")) == compiled
-    assert not [n for n in names if n.endswith((".pyx", ".h", "meson.build"))]
+    assert not [n for n in names if n.endswith((".pyx", ".pxd", ".h", "meson.build"))]
     assert any(n.endswith("licenses/LICENSE") for n in names)
     pages = {f"nystream/serve/assets/{path.name}" for path in (ROOT / "src/nystream/serve/assets").iterdir()}
     assert pages <= set(names)

@@ -208,7 +208,7 @@ void gather(int S, int r, int blocks, const double *Z, double *X) { ldl_gather(S
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    compiler = shutil.which("cc")
+    compiler = shutil.which(os.environ.get("CC", "cc"))  # CC: one that compiles for this Python, under emulation
     if compiler is None:
         pytest.skip("no C compiler cc: the path for other compilers is not tested here")
     if not HEADERS.is_dir():

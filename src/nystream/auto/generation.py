@@ -16,7 +16,7 @@ from nystream.types import Array
 
 __all__ = ["Generation", "Learnt", "Rows"]
 
-FORGETFUL = ("ag.99", "lin.95", "win1000", "win100")
+FORGETFUL = ("ag.99", "lin.95", "win1000", "win100", "change")
 """Experts that follow the stream. The loss of the others stays high after a change, whatever the stack makes of it."""
 
 MARGIN = 1.5
@@ -81,7 +81,7 @@ class Generation(Params):
         self.bank_ = Bank(self.recipe, codes=self.classes)
         self.bank_.start()
         self.stack_ = Stack(self.classes, self.lags)
-        self.stack_.start(len(self.bank_.names), outputs, more)
+        self.stack_.start(len(self.bank_.names), outputs, more, aside=int("change" in self.bank_.names))
         self.targets_ = None
         if not self.classes:
             self.targets_ = Targets(outputs)
@@ -94,7 +94,7 @@ class Generation(Params):
         low, high = CODE_BOUNDS if self.targets_ is None else self.targets_.bounds()
         F = self._scores(self.bank_.predict(X, self._inner), low, high)
         P = self.stack_.predict(F, self._bounded(answers, low, high), self._shift, self._scale)
-        return self._unscaled(P, low, high), None if self.targets_ is None else F.std(axis=1) * self._scale
+        return self._unscaled(P, low, high), None if self.targets_ is None else self.stack_.disagreement(F) * self._scale
 
     def admitted(self, Y: Array) -> Array:
         """The next labels as they are to be learnt: wild ones fenced. Once for each row, before `learn`."""
@@ -181,7 +181,7 @@ class Generation(Params):
         self.outputs_ = outputs
         if self.bank_.names != before:  # the stackers of other experts begin anew
             stack = Stack(self.classes, self.stack_.lags)
-            stack.start(len(self.bank_.names), outputs, self.stack_.more_)
+            stack.start(len(self.bank_.names), outputs, self.stack_.more_, int("change" in self.bank_.names))
             stack.lags_, self.stack_ = self.stack_.lags_, stack
         if self.bank_.experts_:
             rows, rng = last(self.capacity), np.random.default_rng([self.seed, self.count_, outputs])

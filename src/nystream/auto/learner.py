@@ -277,7 +277,8 @@ class Auto(ByColumn, Rounds):
 
     def _sized(self, d: int, outputs: int) -> Recipe:
         """The recipe that fits the budgets."""
-        recipe, seconds = self._affordable(self.recipe or Recipe(), d, outputs), seconds_of(self.deadline)
+        recipe = (self.recipe or Recipe()).suited(d, forecasts=self.lags and not self._classes)
+        recipe, seconds = self._affordable(recipe, d, outputs), seconds_of(self.deadline)
         if seconds is None:
             return recipe
         beside = 0.0 if self.translator_ is None else seconds_to_translate(self.kinds_, outputs)

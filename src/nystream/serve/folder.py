@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from pathlib import Path
+
+try:
+    import fcntl
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "the server needs Linux, macOS or another POSIX system: that it never forgets what it acknowledged rests on "
+        "locks and on syncs of folders, which Windows does not have; learning, files and other commands work there"
+    ) from error
 
 __all__ = ["Held"]
 

@@ -9,7 +9,7 @@
 #define BACK_TILES 32 /* that all outputs see before the next: 16 KB */
 
 /* Eight sums side by side; BACK_ADD adds the products of eight neighbours. */
-#if defined(__GNUC__) || defined(__clang__)
+#if ISA_VECTORS
 typedef double back_row __attribute__((vector_size(64), aligned(8), may_alias));
 #define BACK_ADD(sum, x, y) ((sum) += *(const back_row *)(x) * *(const back_row *)(y))
 #else

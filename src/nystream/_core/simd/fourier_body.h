@@ -23,7 +23,9 @@ typedef double FOURIER(vec);
 /* U[t, j] = sum_i X[t, i] W[i, j] for FOURIER_ROWS rows and the columns of `vectors` vectors, in the order of i */
 ALWAYS_INLINE void FOURIER(tile)(const int vectors, ptrdiff_t d, ptrdiff_t ldw, ptrdiff_t ldu, const double *X,
                                  const double *W, double *U) {
-  FOURIER(vec) sum[FOURIER_ROWS][3] = {{{0}}};
+  FOURIER(vec) sum[FOURIER_ROWS][3];
+  for (int t = 0; t < FOURIER_ROWS; t++)
+    for (int v = 0; v < vectors; v++) sum[t][v] = (FOURIER(vec)){0};
   for (ptrdiff_t i = 0; i < d; i++, W += ldw)
     for (int v = 0; v < vectors; v++) {
       const FOURIER(vec) w = LOAD(W + v * V);

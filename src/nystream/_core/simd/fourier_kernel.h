@@ -23,7 +23,7 @@ typedef struct {
 
 #define FOURIER_OPS(isa) {fourier_project_##isa, fourier_sincos_##isa, fourier_hadamard_##isa, fourier_gather_##isa}
 
-#if defined(__GNUC__) || defined(__clang__)
+#if ISA_VECTORS
 #define V 2
 #else
 #define V 1
@@ -37,22 +37,20 @@ typedef struct {
 
 #if ISA_X86
 #define FUSED 1
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+ISA_BEGIN_AVX2
 #define V 4
 #define FOURIER(x) fourier_##x##_avx2
 #include "fourier_body.h"
 #undef FOURIER
 #undef V
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,avx512f,avx512dq,avx512vl,prefer-vector-width=512")
+ISA_END
+ISA_BEGIN_AVX512
 #define V 8
 #define FOURIER(x) fourier_##x##_avx512
 #include "fourier_body.h"
 #undef FOURIER
 #undef V
-#pragma GCC pop_options
+ISA_END
 #undef FUSED
 #endif
 

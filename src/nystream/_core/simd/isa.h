@@ -3,13 +3,25 @@
    included once per instruction set by NAME_kernel.h (see ldl_kernel.h).  Other compilers and processors get the
    baseline.  NYSTREAM_ISA=plain|base|avx2|avx512 lowers the choice and never raises it: a level that the processor
    lacks gives the best below it; other values are refused (_core/__init__.py).  The tests use it to compare paths.
-   "plain" is "base" except where a kernel keeps a copy in standard C for compilers without vector types. */
+   "plain" is "base" except where a kernel keeps a copy in standard C for compilers without vector types.
+
+   What is not standard C (vector types, attributes, builtins, pragmas of one compiler) stands behind ISA_VECTORS or
+   ISA_X86; -DNYSTREAM_PLAIN_C turns both off, which is what other compilers see (tests/core/test_standard_c.py). */
 #ifndef NYSTREAM_ISA_H
 #define NYSTREAM_ISA_H
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__)) && !defined(NYSTREAM_NO_DISPATCH)
+/* Whether the compiler has GCC's vector types, attributes and builtins. */
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(NYSTREAM_PLAIN_C)
+#define ISA_VECTORS 1
+#else
+#define ISA_VECTORS 0
+#endif
+
+/* Whether it can also compile for several instruction sets at once, and ask the processor (not clang-cl, which has no
+   runtime library for that). */
+#if ISA_VECTORS && defined(__x86_64__) && !defined(_MSC_VER) && !defined(NYSTREAM_NO_DISPATCH)
 #define ISA_X86 1
 #else
 #define ISA_X86 0

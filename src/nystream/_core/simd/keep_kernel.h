@@ -28,12 +28,11 @@ typedef struct {
 #undef KEEP
 
 #if ISA_X86
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+ISA_BEGIN_AVX2
 #define KEEP(x) keep_##x##_avx2
 #include "keep_body.h"
 #undef KEEP
-#pragma GCC pop_options
+ISA_END
 #endif
 
 static inline keep_ops keep_pick(void) {

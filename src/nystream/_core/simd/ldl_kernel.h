@@ -33,13 +33,7 @@ typedef void (*ldl_fn)(int samples, int blocks, int outputs, double *L, double *
 
 #include "ldl_plain.h"
 
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(NYSTREAM_PLAIN_C)
-#define LDL_VECTORS 1
-#else
-#define LDL_VECTORS 0
-#endif
-
-#if LDL_VECTORS
+#if ISA_VECTORS
 #define LDL_INLINE static inline __attribute__((always_inline))
 
 #define LDL(x) ldl_##x##_base
@@ -71,7 +65,7 @@ typedef void (*ldl_fn)(int samples, int blocks, int outputs, double *L, double *
 
 /* The pass for this processor. */
 static inline ldl_fn ldl_choose(int learn) {
-#if !LDL_VECTORS
+#if !ISA_VECTORS
   return learn ? ldl_learn_plain : ldl_query_plain;
 #else
   int level = isa_level();
@@ -86,12 +80,12 @@ static inline ldl_fn ldl_choose(int learn) {
 
 static inline const char *ldl_isa(void) {
   static const char *names[] = {"base", "avx2", "avx512"};
-  return LDL_VECTORS ? names[isa_level()] : "plain";
+  return ISA_VECTORS ? names[isa_level()] : "plain";
 }
 
 /* How many samples one pass takes best. */
 static inline int ldl_together(void) {
-#if LDL_VECTORS
+#if ISA_VECTORS
   return isa_level() == ISA_AVX512 ? LDL_SAMPLES : LDL_SAMPLES / 2;
 #else
   return LDL_SAMPLES / 2;
@@ -133,7 +127,7 @@ static inline void ldl_gather(int S, int r, int blocks, const double *Z, double 
 static inline double ldl_norm2(int r, const double *z) {
   double a[4] = {0, 0, 0, 0}, sum = 0;
   int i = 0;
-#if LDL_VECTORS
+#if ISA_VECTORS
   typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
   pair b = {0, 0}, c = b, d = b, e = b;
   for (; i + 8 <= r; i += 8) {

@@ -1,6 +1,7 @@
 /* The pass of ldl_kernel.h in plain C, one sample at a time: for other compilers, and (sign = -1) to take rows out. */
 #ifndef NYSTREAM_LDL_PLAIN_H
 #define NYSTREAM_LDL_PLAIN_H
+#include <stddef.h>
 
 /* One sample; x[8 * stride * block + row].  sign = +1 learns, 0 asks, -1 takes the sample out: A -= w z z', b -= w y z.
    Returns 0, or -1 when taking it out would leave a matrix that is not positive definite (then the state is spoilt). */

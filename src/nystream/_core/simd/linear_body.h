@@ -5,7 +5,7 @@
 static double LINEAR(dot)(ptrdiff_t n, const double *restrict w, const double *restrict z) {
   ptrdiff_t i = 0;
   double sum = 0;
-#if defined(__GNUC__) || defined(__clang__)
+#if ISA_VECTORS
   typedef double vec __attribute__((vector_size(8 * V), aligned(8), may_alias));
   vec a = {0}, b = {0}, c = {0}, d = {0};
   for (; i + 4 * V <= n; i += 4 * V) {

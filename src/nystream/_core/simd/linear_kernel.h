@@ -31,14 +31,13 @@ typedef struct {
 #undef LINEAR
 
 #if ISA_X86
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+ISA_BEGIN_AVX2
 #define LINEAR(x) linear_##x##_avx2
 #define V 4
 #include "linear_body.h"
 #undef V
 #undef LINEAR
-#pragma GCC pop_options
+ISA_END
 #endif
 
 static inline linear_ops linear_pick(void) {

@@ -36,7 +36,7 @@ static inline double nested_tree(const double *q, int lanes) {
   return low + ((q[4 * lanes] + q[5 * lanes]) + (q[6 * lanes] + q[7 * lanes]));
 }
 
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(NYSTREAM_PLAIN_C)
+#if ISA_VECTORS
 #define NESTED(x) nested_##x##_base
 #define TARGET
 #define W 2
@@ -95,7 +95,7 @@ static void nested_backward_plain(int groups, int panels, const double *R, doubl
 
 static inline nested_ops nested_pick(void) {
   const nested_ops base = NESTED_OPS(base, 2);
-#if ISA_X86 && !defined(NYSTREAM_PLAIN_C)
+#if ISA_X86
   const nested_ops avx2 = NESTED_OPS(avx2, 4), avx512 = NESTED_OPS(avx512, 16);
   int level = isa_level();
   if (level == ISA_AVX512) return avx512;

@@ -23,7 +23,7 @@ enum { PAIRS_DOT, PAIRS_SQUARED, PAIRS_ABSOLUTE };
 #define PAIRS_LARGE (256 * 1024) /* bytes of a panel that many rows pass over: half of a small second cache */
 #define PAIRS_SMALL (16 * 1024)  /* bytes of a panel that few rows pass over: half of the first cache */
 
-#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)
+#if ISA_VECTORS && (defined(__clang__) || __GNUC__ >= 12) /* __builtin_shufflevector */
 #define PAIRS_VECTORS 1
 #define PAIRS_INLINE static inline __attribute__((always_inline))
 typedef double pairs_v4 __attribute__((vector_size(32)));

@@ -38,7 +38,7 @@ typedef struct {
   void (*map)(const taylor_plan *, ptrdiff_t, const double *, double *, double *);
 } taylor_isa;
 
-#if defined(__GNUC__) || defined(__clang__)
+#if ISA_VECTORS
 #define V 2
 #else
 #define V 1
@@ -50,14 +50,13 @@ enum { TAYLOR_BASE_WIDTH = V };
 #undef V
 
 #if ISA_X86 /* vectors of 8 are no faster: the stores decide */
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+ISA_BEGIN_AVX2
 #define TAYLOR(x) taylor_##x##_avx2
 #define V 4
 #include "taylor_body.h"
 #undef V
 #undef TAYLOR
-#pragma GCC pop_options
+ISA_END
 #endif
 
 static inline taylor_isa taylor_pick(void) {

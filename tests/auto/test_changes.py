@@ -11,9 +11,8 @@ from nystream import Auto, Unable
 from nystream.auto.recipe import Recipe
 from table_streams import columns, sparse
 
-SMALL = Recipe(
-    (1, 2, 5, 20, 60, 200), landmarks=15, big=30, small=10, ring=500, refresh=100, windows=(30, 10), metric=50, block=64
-)
+SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
+SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
 AT, N = 700, 1500
 
 
@@ -54,7 +53,8 @@ def test_after_a_change_it_is_soon_as_good_as_a_fresh_copy_and_the_fresh_one_sta
     alarm = watched.alarms()[0]
     assert AT < alarm.row < AT + 40
     assert abs(alarm.since - AT) <= 5
-    assert (alarm.cause, alarm.outcome) == ("loss", "promoted")
+    assert alarm.cause in ("loss", "experts")
+    assert alarm.outcome == "promoted"
     assert alarm.row < alarm.until
     assert alarm.after > alarm.before
     assert_array_equal(P[: alarm.row], Q[: alarm.row])
@@ -74,14 +74,14 @@ def test_without_an_alarm_nothing_is_different_to_the_last_bit():
     assert watched.weights() == plain.weights()
 
 
-def test_noise_that_grows_is_noticed_and_the_old_model_stays():
+def test_noise_that_grows_is_noticed_and_costs_nothing():
     rng = np.random.default_rng(0)
-    X, y = changing(3000, at=3000)
-    y[AT:] += 3 * rng.normal(size=3000 - AT)
-    model = auto()
-    model.run(X, y)
-    assert [alarm.outcome for alarm in model.alarms()][:1] == ["dropped"]
-    assert model.old_.count_ == 3000
+    X, y = changing(2500, at=2500)
+    y[AT:] += rng.normal(size=2500 - AT)
+    model, plain = auto(), auto(changes=False)
+    P, Q = model.run(X, y), plain.run(X, y)
+    assert AT < model.alarms()[0].row < AT + 100
+    assert ((P - y)[AT:] ** 2).sum() < 1.02 * ((Q - y)[AT:] ** 2).sum()
 
 
 def test_the_columns_that_moved_are_named():

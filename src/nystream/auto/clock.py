@@ -39,9 +39,7 @@ DROPPED = ("change", "rough", "big", "glob", "win1000", "std", "ag.99", "win100"
 """Experts in the order in which a deadline ends their lives; "ag" stays."""
 
 
-def in_time(
-    recipe: Recipe, deadline: float, d: int, outputs: int, beside: float = 0.0, times: float = 1.0
-) -> Recipe:
+def in_time(recipe: Recipe, deadline: float, d: int, outputs: int, beside: float = 0.0, times: float = 1.0) -> Recipe:
     """The recipe with fewer and smaller experts, such that one `step` takes so many seconds on average at most.
 
     A smaller big expert; a metric from fewer rows; fewer experts; smaller ones. Refuses what none of these can do.

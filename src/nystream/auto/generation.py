@@ -94,7 +94,9 @@ class Generation(Params):
         low, high = CODE_BOUNDS if self.targets_ is None else self.targets_.bounds()
         F = self._scores(self.bank_.predict(X, self._inner), low, high)
         P = self.stack_.predict(F, self._bounded(answers, low, high), self._shift, self._scale)
-        return self._unscaled(P, low, high), None if self.targets_ is None else self.stack_.disagreement(F) * self._scale
+        return self._unscaled(P, low, high), None if self.targets_ is None else self.stack_.disagreement(
+            F
+        ) * self._scale
 
     def admitted(self, Y: Array) -> Array:
         """The next labels as they are to be learnt: wild ones fenced. Once for each row, before `learn`."""

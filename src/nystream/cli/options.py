@@ -96,7 +96,13 @@ Shuffle = Annotated[int | None, typer.Option(min=0, help="Shuffle the rows with 
 Sigma = Annotated[float | None, typer.Option(help="Kernel width; default: the median distance between the first rows.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the learners.")]
 Delay = Annotated[int, typer.Option(min=0, help="Labels arrive this many rows late.")]
-Block = Annotated[int, typer.Option(min=1, help="Rows handed to the learner at once; 1 answers a slow pipe at once.")]
+Block = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Rows handed to the learner at once; 1 answers a slow pipe at once. Default: 256, of a file 1024.",
+    ),
+]
 Every = Annotated[int, typer.Option(min=1, help="Rows between readings.")]
 Readings = Annotated[Path | None, typer.Option("--result", help="Save the readings to this .json or .csv file.")]
 Report = Annotated[

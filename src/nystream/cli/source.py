@@ -16,6 +16,7 @@ from nystream.model import Model
 from nystream.scaling.distance import median_distance
 from nystream.schema import Schema
 from nystream.sparse_rows import SparseRows
+from nystream.streams.ahead import ahead
 from nystream.tables.kinds import looked
 from nystream.tables.reading import Table
 from nystream.tables.targets import MOST_CLASSES, class_names, columns_of, first_label, numbered, task_of
@@ -60,7 +61,8 @@ class Source:
 
     def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
         """One pass, in blocks of at most `size` rows. A source is read once."""
-        for block in chain(self.first, self.rest):
+        rest = ahead(self.rest) if self.rows.ahead else self.rest
+        for block in chain(self.first, rest):
             for i in range(0, len(block.rows), size):
                 labels = None if block.labels is None else block.labels[i : i + size]
                 yield block.rows[i : i + size], labels
@@ -132,7 +134,9 @@ def opened(
         task = task or rows.task or ("regression" if labels is None else task_of(columns_of(labels, len(whole.rows))))
         _check_labels(rows.name, task, labels, numeric)
         schema = _schema_of(rows, whole, task, kinds, drop, columns)
-    typed = (Block(b.rows, _typed(b, rows.targets, numeric)) for b in chain(first, pieces))
+    kinds_of = schema.columns.items() if schema.width is None else ()
+    rows.expect([*(name for name, kind in kinds_of if kind == "number"), *(rows.targets if numeric else ())])
+    typed = (Block(_plain(b.rows, schema), _typed(b, rows.targets, numeric)) for b in chain(first, pieces))
     return Source(rows, schema, [next(typed) for _ in first], typed)
 
 
@@ -204,6 +208,19 @@ def _numeric(labels: Any) -> bool:
         return True
     parts = list(labels.columns.values()) if isinstance(labels, Table) else columns_of(labels, len(labels))
     return all(looked(part).kind == "number" for part in parts)
+
+
+def _plain(rows: Any, schema: Schema) -> Any:
+    """A table of arrays as the matrix that a model of numbers wants, if it could say nothing about any value of it."""
+    if not isinstance(rows, Table) or not schema.numeric or not set(rows.columns) <= {*schema.columns, *schema.targets}:
+        return rows
+    columns = [rows.columns.get(name) for name in schema.names]
+    if not all(isinstance(values, np.ndarray) and values.dtype == np.float64 for values in columns):
+        return rows
+    X = np.empty((rows.n, len(columns)))
+    for j, values in enumerate(columns):
+        X[:, j] = values
+    return X if np.isfinite(X).all() and schema.matrix(X) is not None else rows
 
 
 def _typed(block: Block, targets: Sequence[str], numeric: bool) -> Any:

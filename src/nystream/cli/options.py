@@ -100,7 +100,7 @@ Block = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Rows handed to the learner at once; 1 answers a slow pipe at once. Default: 256, of a file 1024.",
+        help="Rows handed to the learner at once; 1 answers a slow pipe at once. Default: 256, of a file 2048.",
     ),
 ]
 Every = Annotated[int, typer.Option(min=1, help="Rows between readings.")]

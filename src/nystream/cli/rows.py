@@ -240,7 +240,9 @@ def _opened(
         options["target"] = asked[0] if len(asked) == 1 else asked
     elif not wanted and not _generated(spec):
         options["target"] = None
-    return _from(open_stream(spec, missing="nan", **options), dense)
+    found = _from(open_stream(spec, missing="nan", **options), dense)
+    found.ahead = os.path.isfile(spec)
+    return found
 
 
 def _from(stream: Stream, dense: int) -> Rows:

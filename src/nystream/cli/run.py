@@ -28,7 +28,7 @@ __all__ = ["run"]
 
 SHARES = {"of_mean": "that of the mean", "of_last": "that of no change"}
 """What squared errors are shown as shares of."""
-FEW, MANY = 256, 1024
+FEW, MANY = 256, 2048
 """Rows handed to the learner at once, of which the result does not depend: from a pipe, and from a file."""
 MOST_PARTS = 4
 """Parts of a learner that are named when it has finished."""

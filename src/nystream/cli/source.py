@@ -25,8 +25,8 @@ from nystream.types import Array
 
 __all__ = ["Source", "opened"]
 
-PEEK = 1000
-"""Rows looked at before learning starts."""
+PEEK = 1024
+"""Rows looked at before learning starts, in however large blocks they come."""
 WIDE = 400
 """Rows between which distances are measured for a kernel width."""
 TASKS = ("regression", "classification")
@@ -69,7 +69,7 @@ class Source:
 
     def numbers(self) -> Array:
         """The first rows as a learner of numbers gets them: see `Encoded` for others."""
-        rows = _joined([block.rows for block in self.first])
+        rows = _joined([block.rows for block in self.first])[:PEEK]
         if isinstance(rows, SparseRows):
             return self._translated(rows, None)
         columns, n, _ = self.schema.columns_of(rows, on_error="missing", report=lambda names: None)
@@ -81,7 +81,7 @@ class Source:
 
     def _translated(self, rows: Any, kinds: dict[str, str] | None) -> Array:
         n, classes = len(rows), self.task == "classification"
-        labels = _joined([block.labels for block in self.first])
+        labels = _joined([block.labels for block in self.first])[:n]
         if classes:
             Y, _, names = numbered(class_names(columns_of(labels, n)[0]), [], {}, None)
         else:
@@ -125,7 +125,8 @@ def opened(
     first = _first(pieces, 1 if known and not look else PEEK)
     if not first:
         raise ValueError(f"{rows.name} has no rows")
-    whole = Block(_joined([b.rows for b in first]), _joined([b.labels for b in first]))
+    labels = _joined([b.labels for b in first])
+    whole = Block(_joined([b.rows for b in first])[:PEEK], None if labels is None else labels[:PEEK])
     if model is not None:
         schema, numeric = _of_model(model, rows, whole)
     else:
@@ -136,8 +137,9 @@ def opened(
         schema = _schema_of(rows, whole, task, kinds, drop, columns)
     kinds_of = schema.columns.items() if schema.width is None else ()
     rows.expect([*(name for name, kind in kinds_of if kind == "number"), *(rows.targets if numeric else ())])
-    typed = (Block(_plain(b.rows, schema), _typed(b, rows.targets, numeric)) for b in chain(first, pieces))
-    return Source(rows, schema, [next(typed) for _ in first], typed)
+    told = [Block(b.rows, _typed(b, rows.targets, numeric)) for b in first]
+    rest = (Block(_plain(b.rows, schema), _typed(b, rows.targets, numeric)) for b in pieces)
+    return Source(rows, schema, told, rest)
 
 
 def _schema_of(

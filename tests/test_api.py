@@ -27,7 +27,7 @@ SIGNATURES = {
     "FOGD": ({"kernel": REQUIRED}, {"dim": 200, "loss": "hinge", **DESCENT, "features": "fourier", "seed": None}),
     "Auto": ({}, {"memory": "64MB", "deadline": None, "lags": True, "seed": 0}),
     "Gaussian": ({"sigma": 1.0}, {}),
-    "Laplacian": ({"sigma": 1.0}, {}),
+    "Laplacian": ({"sigma": 1.0, "scales": None}, {}),
     "Matern": ({"nu": 1.5, "sigma": 1.0}, {}),
     "Polynomial": ({"degree": 2, "scale": 1.0, "offset": 1.0}, {}),
     "Linear": ({}, {}),

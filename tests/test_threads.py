@@ -1,92 +1,95 @@
-"""Questions from several threads at once: of ensembles, of more than `predict`, with rows enough to meet."""
+"""Threads: how many there are, and that they change nothing but the time."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
-import nystream
-from laws import Variant
-from laws.threads import answers_alike
-from nystream.catalogue import CATALOGUE
+from nystream.auto.learner import Auto
+from nystream.auto.recipe import Recipe
+from nystream.threads import VARIABLE, WORKERS, side_by_side, threads
 
-ROWS = 400  # enough work for threads to meet in compiled code
-
-
-def trained(learner):
-    Variant(learner).stream().into(learner)
-    return learner, Variant(learner).stream(n=ROWS, seed=1).X
+SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
 
 
-SHARED = nystream.Gaussian(0.7)
-GRIDS = {
-    "exact": [nystream.KernelAWV(SHARED, lam=lam) for lam in (0.1, 1.0)],
-    "kernel Newton": [nystream.KONS(SHARED, clip=2.0, lam=lam) for lam in (0.5, 1.0)],
-    "features": [nystream.PKAWV(nystream.Fourier(SHARED, 30, seed=0), lam=lam) for lam in (0.1, 1.0)],
-    "corrections": [nystream.PassiveAggressive(nystream.Linear(), loss="epsilon_insensitive", C=C) for C in (0.1, 1.0)],
-}
+@pytest.fixture
+def outside(monkeypatch):
+    """As in a process that is nobody's worker."""
+    for name in (VARIABLE, *WORKERS):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
 
 
-@pytest.mark.parametrize("kind", [nystream.Aggregate, nystream.Mixture])
-@pytest.mark.parametrize("grid", GRIDS)
-def test_learners_that_share_a_kernel_answer_four_threads_as_one_and_keep_their_kernels(kind, grid):
-    learner, X = trained(kind([pattern.clone() for pattern in GRIDS[grid]], bound=3.0))
-    before = learner.to_bytes()
-    answers_alike(learner.predict, X)
-    assert learner.to_bytes() == before
-    for expert, pattern in zip(learner.experts, GRIDS[grid], strict=True):
-        assert repr(expert) == repr(pattern)
-        assert type(getattr(expert, "kernel", SHARED)) is type(getattr(pattern, "kernel", SHARED))
+def test_there_are_as_many_as_asked_for_and_one_in_a_worker(outside):
+    assert threads() >= 1
+    outside.setenv("LOKY_WORKER_NUMBER", "3")
+    assert threads() == 1
+    outside.setenv(VARIABLE, "4")
+    assert threads() == 4
+    for bad in ("0", "many", "-1", ""):
+        outside.setenv(VARIABLE, bad)
+        with pytest.raises(ValueError, match="NYSTREAM_THREADS must be a whole number of at least 1"):
+            threads()
 
 
-def test_an_ensemble_of_ensembles_answers_four_threads_as_one():
-    inner = nystream.Mixture(GRIDS["exact"], bound=3.0)
-    learner, X = trained(nystream.Aggregate([inner, *GRIDS["exact"], *GRIDS["features"]], bound=3.0))
-    answers_alike(learner.predict, X)
+def test_results_come_in_the_order_of_the_jobs_and_the_first_stays_here(outside):
+    outside.setenv(VARIABLE, "3")
+    found = side_by_side([lambda i=i: (i, threading.current_thread().name) for i in range(5)])
+    assert [i for i, _ in found] == list(range(5))
+    assert found[0][1] == threading.current_thread().name
+    assert all(name.startswith("nystream") for _, name in found[1:])
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [
-        nystream.NOLANA(SHARED, landmarks=20, eps=0.1, loss="softmax", average=True),
-        nystream.SILK(SHARED, budget=20, drop="project", loss="multiclass_hinge"),
-        nystream.FOGD(SHARED, dim=40, loss="softmax", average=True, seed=0),
-    ],
-    ids=lambda learner: type(learner).__name__,
-)
-def test_averages_of_several_classes_answer_four_threads_as_one(learner):
-    learner, X = trained(learner.clone())
-    answers_alike(learner.predict, X)
-    answers_alike(learner.averaged, X)
+def test_jobs_of_jobs_do_not_wait_for_each_other(outside):
+    outside.setenv(VARIABLE, "2")
+    inner = [lambda: 1, lambda: 2, lambda: 3]
+    assert side_by_side([lambda: side_by_side(inner)] * 4) == [[1, 2, 3]] * 4
 
 
-def test_leverages_answer_four_threads_as_one():
-    for pattern in (nystream.PKRR(nystream.Fourier(SHARED, 40, seed=0)), nystream.KernelRidge(SHARED)):
-        learner, X = trained(pattern.clone())
-        answers_alike(learner.leverage, X)
-        answers_alike(learner.std, X)
+def test_what_fails_is_raised_when_all_have_ended(outside):
+    outside.setenv(VARIABLE, "2")
+    ended = []
+
+    def slow():
+        threading.Event().wait(0.05)
+        ended.append(True)
+
+    with pytest.raises(ZeroDivisionError):
+        side_by_side([lambda: 1 // 0, slow])
+    assert ended == [True]
 
 
-def test_auto_answers_questions_about_classes_and_intervals_from_four_threads_as_from_one():
-    example = CATALOGUE["auto"].example
-    learner, X = trained(example.clone())
-    answers_alike(lambda rows: np.stack(learner.predict_interval(rows), axis=1), X)
-    classes = example.clone().for_classes()
-    classes, X = trained(classes)
-    answers_alike(classes.probabilities, X)
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_auto_gives_the_same_bits_with_any_number_of_threads(outside, task):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = np.cumsum(X[:, 0]) if task == "regression" else np.digitize(X[:, 0], [-0.5, 0.5]).astype(float)
+    found = []
+    for count in ("1", "2", "4"):
+        outside.setenv(VARIABLE, count)
+        found.append(Auto(recipe=SMALL, task=task).run(X, y))
+    assert_array_equal(found[1], found[0])
+    assert_array_equal(found[2], found[0])
 
 
-def test_the_law_notices_a_learner_that_writes_where_another_thread_reads():
-    class Careless(nystream.FOGD):
-        def _predict(self, X):
-            if not hasattr(self, "_buffer") or len(self._buffer) != len(X):
-                self._buffer = np.empty((len(X), self.dim))
-            self.features_.transform(X, self._buffer)
-            return self._buffer @ self.solver_.weights
+def _in_a_child(results):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    results.put((threads(), float(Auto(recipe=SMALL).run(X, X[:, 0])[-1])))
 
-    learner, X = trained(Careless(SHARED, dim=40, seed=0))
 
-    def ask_again_and_again():
-        for _ in range(20):
-            answers_alike(learner.predict, X)
-
-    with pytest.raises((AssertionError, ValueError)):
-        ask_again_and_again()
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork here")
+def test_a_child_that_was_forked_does_not_wait_for_threads_of_its_parent(outside):
+    outside.setenv(VARIABLE, "2")
+    side_by_side([lambda: 1, lambda: 2])
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    child = context.Process(target=_in_a_child, args=(results,))
+    child.start()
+    count, last = results.get(timeout=60)
+    child.join(60)
+    assert count == 2
+    assert np.isfinite(last)

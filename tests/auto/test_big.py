@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import from_bytes, to_bytes
 from nystream._core.linalg.back import solution
-from nystream.auto.big import TOGETHER, Big
+from nystream.auto.big import Big
 from nystream.auto.experts import Ridge, View
 from nystream.scaling import StandardScale
 from nystream.solvers import AWV
@@ -48,15 +48,15 @@ def test_a_group_is_predicted_by_the_ridge_that_learnt_all_groups_before(weighte
     given = w if weighted else None
     U = view(X)
     P = big.run(U, Y, given)
-    for i in range(0, 100, TOGETHER):
-        part = slice(i, i + TOGETHER)
+    for i in range(0, 100, Big.together):
+        part = slice(i, i + Big.together)
         assert_allclose(P[part], ridge.predict(U[part]), atol=1e-9)
-        if i + TOGETHER <= 100:
+        if i + Big.together <= 100:
             ridge.run(U[part], Y[part], None if given is None else given[part])
     assert_allclose(big.predict(U), ridge.predict(U), atol=1e-9)
 
 
-@pytest.mark.parametrize("size", [1, 7, TOGETHER, TOGETHER + 1])
+@pytest.mark.parametrize("size", [1, 7, Big.together, Big.together + 1])
 def test_blocks_do_not_matter_nor_does_saving_between_them(size):
     (view, whole), (_, parts) = fitted(Big), fitted(Big)
     X, Y, _ = rows()

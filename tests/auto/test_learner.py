@@ -223,13 +223,16 @@ def test_weights_are_shares_of_the_experts_and_the_lags(lags):
 
 
 def test_weights_follow_what_is_useful():
-    """Labels that follow the last one and nothing else: the lags lead; labels that the inputs tell: they do not."""
+    """Labels that follow the last one and nothing else: they lead; labels that the inputs tell: they do not."""
     rng = np.random.default_rng(0)
     X, walk = rng.normal(size=(600, 3)), np.cumsum(rng.normal(size=600))
     models = Auto(recipe=SMALL), Auto(recipe=SMALL)
     models[0].run(X, walk)
     models[1].run(X, X[:, 0] + X[:, 1])
-    assert models[0].weights()["the last labels"] > 0.3 > 0.1 > models[1].weights()["the last labels"]
+    shares = [
+        sum(w for name, w in model.weights().items() if "last label" in name or "change" in name) for model in models
+    ]
+    assert shares[0] > 0.5 > 0.1 > shares[1]
 
 
 def test_the_explanation_names_what_carries_the_prediction():
@@ -241,13 +244,14 @@ def test_the_explanation_names_what_carries_the_prediction():
     model.run(rng.normal(size=(600, 2)), y)
     table = model.explain().splitlines()
     first = next(i for i, line in enumerate(table) if "weight" in line) + 1
-    assert any(name in table[first] for name in ("the last label", "nearest of the last", "linear, forgets"))
+    assert any(name in table[first] for name in ("change", "last label", "nearest of the last", "linear, forgets"))
 
 
 def test_experts_are_named_by_what_they_are():
     rng = np.random.default_rng(0)
     model = Auto(recipe=SMALL)
-    model.run(rng.normal(size=(30, 3)), rng.normal(size=30))
+    X = rng.normal(size=(30, 3))
+    model.run(X, X[:, 0])
     assert list(model.weights()) == [
         f"kernel, {SMALL.landmarks} landmarks, standardised",
         f"kernel, {SMALL.landmarks} landmarks, learnt metric",
@@ -257,6 +261,8 @@ def test_experts_are_named_by_what_they_are():
         "linear, forgets in about 20 rows",
         f"nearest of the last {SMALL.windows[0]} rows",
         f"nearest of the last {SMALL.windows[1]} rows",
+        f"rough kernel, {SMALL.rough:,} landmarks",
+        "no change",
         "the last labels",
     ]
     assert all(name in model.explain() for name in list(model.weights())[:-1])

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.auto.lags import lagged
 from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Expert, Linear, Ridge, View, Window
 from nystream.auto.recipe import Recipe
+from nystream.auto.rough import Change, Rough, RoughView, sizes
+from nystream.auto.stack import PACES
 from nystream.features.metric import LearnedMetric
+from nystream.features.scales import LearnedScales
 from nystream.params import Params
 from nystream.scaling import GlobalScale, LogScale, StandardScale
+from nystream.threads import side_by_side
 from nystream.types import Array
 
 __all__ = ["Bank"]
@@ -33,8 +39,14 @@ VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "
 VIEWS["lin"] = StandardScale(clip=30.0)
 """What inputs are seen through; "now" begins as "ag" and follows the stream."""
 SEEN_IN = {"std": "std", "ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "lin", "win1000": "now", "win100": "now"}
-FITTED_IN = ("big", "std", "ag", "glob", "ag.99", "lin.95", "win1000", "win100")
-"""The order of fits: the big one first, it needs the most room."""
+SEEN_IN |= {"rough": "rough", "change": "change"}
+FITTED_IN = ("rough", "change", "big", "std", "ag", "glob", "ag.99", "lin.95", "win1000", "win100")
+"""The order of fits: large ones first, they need the most room."""
+LARGE = ("big", "rough", "change")
+WORTH_A_THREAD = 32
+"""Rows from which on rough kernels learn in a thread of their own."""
+HELPFUL = 0.98
+"""The kernel of the changes must do so much better than no change, and than the rough kernel without last labels."""
 HALF_LIFE = 1000
 """Rows after which a loss counts half in the tournament."""
 NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
@@ -67,6 +79,8 @@ class Bank(Params):
     """Which view each expert looks through."""
     holes_: npt.NDArray[np.int64]
     """Columns with missing values, which have an indicator."""
+    lags_: Array = np.empty((0, 0))
+    """(3, K) the last target and its running means, for the expert of changes; empty where there is none."""
 
     def __init__(self, recipe: Recipe, codes: bool = False) -> None:
         self.recipe = recipe
@@ -78,6 +92,7 @@ class Bank(Params):
         self.seen_in_ = {}
         self.winner_ = "ag"
         self.holes_ = np.empty(0, dtype=np.int64)
+        self.lags_ = np.empty((0, 0))
 
     @property
     def names(self) -> list[str]:
@@ -98,7 +113,7 @@ class Bank(Params):
         """(n, E, K) outputs of the experts, 0 before the first rebuild. Pure."""
         F = np.zeros((len(X), len(self.names), outputs))
         if self.experts_:
-            U = self._seen(X, self.seen_in_.values())
+            U = self._seen(X, set(self.seen_in_.values()), np.broadcast_to(self.lags_, (len(X), *self.lags_.shape)))
             for e, name in enumerate(self.names):
                 F[:, e] = self.experts_[name].predict(U[self.seen_in_[name]])
         return F
@@ -108,16 +123,23 @@ class Bank(Params):
         names = self.names
         if not self.experts_:
             return np.zeros((len(X), len(names), Y.shape[1]))
-        U = self._seen(X, self.views_)
+        past = lagged(Y, self.lags_, PACES) if self.lags_.size else np.empty((len(X), 0, 0))
+        U = self._seen(X, {**self.views_, **dict.fromkeys(self.seen_in_.values())}, past)
         F = np.empty((len(X), len(names), Y.shape[1]))
-        for e, name in enumerate(names):
-            expert, rows = self.experts_[name], U[self.seen_in_[name]]
-            if self.others_ and isinstance(expert, Ridge) and name in CANDIDATES:
-                outputs = expert.run_all(rows, Y, w)
-                self._count(name, outputs, Y, w, bounds)
-                F[:, e] = outputs[0]
-            else:
-                F[:, e] = expert.run(rows, Y, w)
+
+        def run(some: list[str]) -> None:
+            for name in some:
+                expert, rows, e = self.experts_[name], U[self.seen_in_[name]], names.index(name)
+                if self.others_ and isinstance(expert, Ridge) and name in CANDIDATES:
+                    outputs = expert.run_all(rows, Y, w)
+                    self._count(name, outputs, Y, w, bounds)
+                    F[:, e] = outputs[0]
+                else:
+                    F[:, e] = expert.run(rows, Y, w)
+
+        rough = [name for name in names if name in ("rough", "change")]
+        rest = [name for name in names if name not in rough]
+        side_by_side([partial(run, some) for some in ((rest, rough) if len(X) >= WORTH_A_THREAD else (names,))])
         for name, other in self.others_.items():
             self._count(name, other.run_all(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
         return F
@@ -135,6 +157,7 @@ class Bank(Params):
         race = {} if last or "big" not in names else CANDIDATES
         wanted = {*self.seen_in_.values(), *(view for view, _ in race.values())}
         self.experts_, self.others_, self.views_ = {}, {}, {}  # before new ones take memory
+        past = self._lagged(Y) if "change" in names else None
         for name in (name for name in VIEWS if name in wanted or (name == "ag" and "now" in wanted)):
             self.views_[name] = View(VIEWS[name].clone())
             learnt = labels if name in ("ag", "log") else None
@@ -143,16 +166,44 @@ class Bank(Params):
             self.views_["now"] = copy.deepcopy(self.views_["ag"])
         for name in set(self.views_) - wanted:
             del self.views_[name]
+        if "rough" in wanted:
+            self.views_["rough"] = RoughView(StandardScale())
+            self.views_["rough"].fit(A, labels, w, rows=r.metric, seed=seed)
         lams = LAMS if race else LAMS[:1]
         largest_first = sorted(names, key=lambda name: FITTED_IN.index(name))
         experts = {name: self._new(name, A.shape[1], factor, lams) for name in largest_first}
         for name, expert in experts.items():
-            expert.fit(self.views_[self.seen_in_[name]], A, Y, w, rng)
+            if isinstance(expert, Change):
+                assert past is not None
+                self._fit_changes(expert, np.hstack([past, A]), Y, w, rng, None if labels is None else seed)
+            else:
+                expert.fit(self.views_[self.seen_in_[name]], A, Y, w, rng)
         self.experts_ = experts
         others = {name: self._ridge(name, lams) for name in race if name not in names}
         for name, other in others.items():
             other.fit(self.views_[CANDIDATES[name][0]], A, Y, w, rng)
         self.others_ = others
+
+    def _lagged(self, Y: Array) -> Array:
+        """(n, 3 K) label lags before each of all rows so far, 0 before the first; and what they are after them."""
+        self.lags_ = np.full((len(PACES), Y.shape[1]), np.nan)
+        return np.nan_to_num(lagged(np.ascontiguousarray(Y), self.lags_, PACES).reshape(len(Y), -1), nan=0.0)
+
+    def _fit_changes(
+        self, expert: Change, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, seed: int | None
+    ) -> None:
+        """Rows X begin with the label lags. The expert rests where rows held out do not tell that it helps."""
+        expert.rest()
+        if seed is None:  # too few rows to tell
+            return
+        moves, view = Y - X[:, : Y.shape[1]], RoughView(StandardScale())
+        view.fit(X, moves, w, rows=self.recipe.metric, seed=seed)
+        rough = self.views_.get("rough")
+        others = [float(np.average((moves**2).mean(axis=1), weights=w))]
+        others += [rough.loss] if isinstance(rough, RoughView) else []
+        if view.loss < HELPFUL * min(others):
+            self.views_["change"] = view
+            expert.fit(view, X, Y, w, rng)
 
     def _new(self, name: str, columns: int, factor: float = 1.0, lams: tuple[float, ...] = LAMS[:1]) -> Expert:
         """An expert that has seen nothing; `factor` is for the width of the big one, `lams` for those that race."""
@@ -161,6 +212,10 @@ class Bank(Params):
             return self._ridge(name, lams)
         if name == "big":
             return Big(r.big, factor)
+        if name == "rough":
+            return Rough(r.rough)
+        if name == "change":
+            return Change(r.change, self.lags_.shape[1])
         if name == "ag.99":
             return Decaying(r.small)
         if name == "lin.95":
@@ -173,10 +228,15 @@ class Bank(Params):
     # -- bytes -----------------------------------------------------------------------------------------------------
     @classmethod
     def fit_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
-        """Bytes while a rebuild, which begins with nothing, fits a view, and then the big expert."""
-        r, K = recipe, outputs + codes
-        big = cls._big_nbytes(r, d, K) + Big.fit_nbytes(_landmarks_of_big(r), K) + cls._block_nbytes(r, d, outputs, K)
-        return max(View.fit_nbytes(r.warmup, d, r.metric, min(outputs, METRIC_TARGETS), r.full), big)
+        """Bytes while a rebuild, which begins with nothing, fits views, and then the large experts."""
+        r, K, targets = recipe, outputs + codes, min(outputs, METRIC_TARGETS)
+        block = cls._block_nbytes(r, d, outputs, K)
+        rough = cls._rough_nbytes(r, d, K)
+        moments = [cls._big_nbytes(r, d, K) + Big.fit_nbytes(_landmarks(r, "big"), K)]
+        moments += [Rough.fit_nbytes(min(_landmarks(r, name), r.warmup), K) for name in ("rough", "change")]
+        scales = LearnedScales.fit_nbytes(*sizes(r.metric, d), d, targets) if rough else 0.0
+        view = max(View.fit_nbytes(r.warmup, d, r.metric, targets, r.full), scales)
+        return max(view, rough + block + max(moments))
 
     @classmethod
     def racing_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
@@ -184,21 +244,28 @@ class Bank(Params):
         r, K, race = recipe, outputs + codes, "big" in recipe.living
         racers = len(CANDIDATES) if race else sum(name in CANDIDATES for name in r.living)
         ridges = racers * Ridge.nbytes_for(r.landmarks, d, K, len(LAMS) if race else 1)
-        moment = max(cls._block_nbytes(r, d, outputs, K), Ridge.width_nbytes(max(_landmarks_of_big(r), r.landmarks)))
-        return cls._big_nbytes(r, d, K) + ridges + cls._following_nbytes(r, d, K) + moment
+        moment = max(cls._block_nbytes(r, d, outputs, K), Ridge.width_nbytes(max(_landmarks(r, "big"), r.landmarks)))
+        large = cls._big_nbytes(r, d, K) + cls._rough_nbytes(r, d, K)
+        return large + ridges + cls._following_nbytes(r, d, K) + moment
 
     @classmethod
     def refresh_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
         """Bytes after the warm-up, with what a refresh needs for a moment."""
         r, K = recipe, outputs + codes
         ridges = sum(name in CANDIDATES for name in r.living) * Ridge.nbytes_for(r.landmarks, d, K)
-        held = cls._big_nbytes(r, d, K) + ridges + cls._following_nbytes(r, d, K)
+        held = cls._big_nbytes(r, d, K) + cls._rough_nbytes(r, d, K) + ridges + cls._following_nbytes(r, d, K)
         metric = LearnedMetric.fit_nbytes(r.metric, d, min(outputs, METRIC_TARGETS), r.full)
         return held + max(metric, cls._block_nbytes(r, d, outputs, K))
 
     @staticmethod
     def _big_nbytes(r: Recipe, d: int, K: int) -> float:
-        return Big.nbytes_for(_landmarks_of_big(r), d, K)
+        return Big.nbytes_for(_landmarks(r, "big"), d, K)
+
+    @staticmethod
+    def _rough_nbytes(r: Recipe, d: int, K: int) -> float:
+        """Of both experts with a rough kernel; the second sees three lags of every target too."""
+        m, c = (min(_landmarks(r, name), r.warmup) for name in ("rough", "change"))
+        return Rough.nbytes_for(m, d, K) + (Rough.nbytes_for(c, d + 3 * K, K) if c else 0.0)
 
     @staticmethod
     def _following_nbytes(r: Recipe, d: int, K: int) -> float:
@@ -214,7 +281,7 @@ class Bank(Params):
     @staticmethod
     def _block_nbytes(r: Recipe, d: int, outputs: int, K: int) -> float:
         """Of the rows that are handled at a time: seen through views, their kernel values, all outputs for them."""
-        return 8.0 * r.rows_at_once(outputs) * (_landmarks_of_big(r) + 4 * d + 40 * K)
+        return 8.0 * r.rows_at_once(outputs) * (max(_landmarks(r, name) for name in LARGE) + 6 * d + 40 * K)
 
     def refresh(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         """What follows the stream anew from the last rows: scales, metric, the expert that forgets, the windows."""
@@ -230,10 +297,10 @@ class Bank(Params):
 
     def widen(self, d: int) -> None:
         """Rows have d columns from now on, the new ones 0 so far; indicators come before the columns."""
-        for view in self.views_.values():
-            view.widen(d + len(self.holes_))
-        for expert in (*self.experts_.values(), *self.others_.values()):
-            expert.widen(d + len(self.holes_))
+        for name, view in self.views_.items():
+            view.widen(d + len(self.holes_) + self.lags_.size * (name == "change"))
+        for name, expert in (*self.experts_.items(), *self.others_.items()):
+            expert.widen(d + len(self.holes_) + self.lags_.size * (name == "change"))
 
     def add_outputs(self, combination: Array) -> None:
         for expert in (*self.experts_.values(), *self.others_.values()):
@@ -268,9 +335,17 @@ class Bank(Params):
             return X
         return np.hstack([np.isnan(X[:, self.holes_]).astype(np.float64), X])
 
-    def _seen(self, X: Array, names: Iterable[str]) -> dict[str, Array]:
+    def _seen(self, X: Array, names: Iterable[str], past: Array) -> dict[str, Array]:
+        """Rows in these views; `past` (n, 3, K) are the label lags before each of them."""
         A = self._augmented(X)
-        return {name: self.views_[name](A) for name in dict.fromkeys(names)}
+        return {name: self._changing(A, past) if name == "change" else self.views_[name](A) for name in names}
+
+    def _changing(self, A: Array, past: Array) -> Array:
+        """Rows as `Change` wants them."""
+        past = np.nan_to_num(past, nan=0.0)
+        if "change" not in self.views_:
+            return past[:, 0]
+        return np.hstack([past[:, 0], self.views_["change"](np.hstack([past.reshape(len(A), -1), A]))])
 
     def _count(self, name: str, outputs: list[Array], Y: Array, w: Array | None, bounds: tuple[Array, Array]) -> None:
         keep = 0.5 ** (1 / HALF_LIFE)
@@ -292,6 +367,6 @@ class Bank(Params):
         return winner, max(NARROWER * factor, NARROWEST)
 
 
-def _landmarks_of_big(recipe: Recipe) -> int:
-    """0 where there is no big expert."""
-    return recipe.big if "big" in recipe.living else 0
+def _landmarks(recipe: Recipe, name: str) -> int:
+    """Of one of the large experts; 0 where it is not there."""
+    return {"big": recipe.big, "rough": recipe.rough, "change": recipe.change}[name] * (name in recipe.living)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from nystream._core.kernel_rows import KernelRows
@@ -11,8 +13,6 @@ from nystream.types import Array
 
 __all__ = ["Big"]
 
-TOGETHER = 32
-"""Rows that are learnt at a time."""
 _LINEAR = KernelRows("linear")
 
 
@@ -24,15 +24,18 @@ class Big(Ridge):
     dot product. What is given up is that a row counts up to 31 rows late.
     """
 
+    together: ClassVar[int] = 32
+    """Rows that are learnt at a time."""
+
     weights_: Array
     """(K, r)."""
     rows_: Array
-    """Features, targets and weights of the rows that wait, (32, r + K + 1)."""
+    """Features, targets and weights of the rows that wait, (together, r + K + 1)."""
     filled_: int
 
-    @staticmethod
-    def nbytes_for(m: int, d: int, outputs: int, lams: int = 1) -> float:
-        return Ridge.nbytes_for(m, d, outputs, lams) + 8.0 * m * (outputs + TOGETHER)
+    @classmethod
+    def nbytes_for(cls, m: int, d: int, outputs: int, lams: int = 1) -> float:
+        return Ridge.nbytes_for(m, d, outputs, lams) + 8.0 * m * (outputs + cls.together)
 
     @staticmethod
     def fit_nbytes(m: int, outputs: int) -> float:
@@ -41,7 +44,11 @@ class Big(Ridge):
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         super().fit(view, X, Y, w, rng)
-        self.rows_ = np.zeros((TOGETHER, self._dim + Y.shape[1] + 1))
+        self._wait(Y.shape[1])
+
+    def _wait(self, outputs: int) -> None:
+        """Room for the rows that wait, and the first weights."""
+        self.rows_ = np.zeros((self.together, self._dim + outputs + 1))
         self._settle()
 
     def predict(self, U: Array) -> Array:
@@ -50,13 +57,13 @@ class Big(Ridge):
     def run_all(self, U: Array, Y: Array, w: Array | None) -> list[Array]:
         Z, P, row, r = self._features(U), np.empty(Y.shape), 0, self._dim
         while row < len(Z):  # up to the next time that rows are learnt
-            stop = min(len(Z), row + TOGETHER - self.filled_)
+            stop = min(len(Z), row + self.together - self.filled_)
             P[row:stop] = _LINEAR.block(Z[row:stop], self.weights_)
             waiting = self.rows_[self.filled_ : self.filled_ + stop - row]
             waiting[:, :r], waiting[:, r:-1] = Z[row:stop], Y[row:stop]
             waiting[:, -1] = 1.0 if w is None else w[row:stop]
             self.filled_ += stop - row
-            if self.filled_ == TOGETHER:
+            if self.filled_ == self.together:
                 parts = self.rows_[:, :r], self.rows_[:, r:-1], self.rows_[:, -1]
                 self.solvers_[0].run(*(np.ascontiguousarray(part) for part in parts))
                 self._settle()

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from nystream.auto.bank import METRIC_TARGETS
+from nystream.auto.bank import LARGE, METRIC_TARGETS
 from nystream.auto.recipe import Recipe
 from nystream.solvers.awv import AWV
 
@@ -20,7 +20,7 @@ CALL, EXPERT = 60e-6, 18e-6
 NEAR, FAR, CACHE = 1.6e-10, 2.2e-10, 500
 """Seconds per squared number of features to learn a row: up to CACHE features, which the core's cache holds; above."""
 SHARED, SOLVED = 0.6e-10, 2e-12
-"""Of the big expert instead, whose rows share a pass: to learn, and to solve for the weights of one output."""
+"""Of the large experts instead, whose rows share a pass: to learn, and to solve for the weights of one output."""
 PAIR = 3e-10
 """Seconds per landmark, or row of a window, and column or output."""
 FACTOR = 4e9
@@ -35,7 +35,7 @@ LASTING = 0.05
 """Seconds that a probe is repeated for."""
 TOLERANCE = 1.3
 """A machine that is not slower than this counts as that one, so that most machines decide alike."""
-DROPPED = ("big", "glob", "win1000", "std", "ag.99", "win100", "lin.95")
+DROPPED = ("change", "rough", "big", "glob", "win1000", "std", "ag.99", "win100", "lin.95")
 """Experts in the order in which a deadline ends their lives; "ag" stays."""
 
 
@@ -56,6 +56,10 @@ def in_time(recipe: Recipe, deadline: float, d: int, outputs: int, beside: float
 def _ever_faster(recipe: Recipe) -> Iterator[Recipe]:
     r = recipe.resized()
     yield r
+    for rough in (1300, 1000, 750, 500):
+        if rough < max(recipe.rough, recipe.change):
+            r = r.resized(rough=min(rough, recipe.rough), change=min(rough, recipe.change))
+            yield r
     for big in (750, 560, 420, 320):
         if big < recipe.big:
             r = r.resized(big=big)
@@ -82,8 +86,9 @@ def seconds_a_row(recipe: Recipe, d: int, outputs: int) -> float:
         elif name == "lin.95":
             total += _learning(d + 1, K) + ((d + 1) ** 3 / 3 / 13 / FACTOR if full else 0.0)
         else:
-            r = 1 + {"big": recipe.big, "ag.99": recipe.small}.get(name, recipe.landmarks)
-            total += (SHARED + SOLVED * K) * r * r + PAIR * r * K if name == "big" else _learning(r, K)
+            some = {"big": recipe.big, "ag.99": recipe.small, "rough": recipe.rough, "change": recipe.change}
+            r = 1 + some.get(name, recipe.landmarks)
+            total += (SHARED + SOLVED * K) * r * r + PAIR * r * K if name in LARGE else _learning(r, K)
             total += PAIR * r * d + (r**3 / 3 / 32 / FACTOR if name == "ag.99" else 0.0)
     total += PAIR * full * full * 2
     if {"ag.99", *windows} & set(living):

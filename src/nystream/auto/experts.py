@@ -197,8 +197,8 @@ class Ridge(_Landmarks):
     def title(self) -> str:
         return f"kernel, {self.m:,} landmarks"
 
-    @staticmethod
-    def nbytes_for(m: int, d: int, outputs: int, lams: int = 1) -> float:
+    @classmethod
+    def nbytes_for(cls, m: int, d: int, outputs: int, lams: int = 1) -> float:
         return 8.0 * m * d + lams * AWV.nbytes_for(m, outputs)
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:

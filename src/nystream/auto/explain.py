@@ -91,8 +91,8 @@ def _by_place(shares: Array | None) -> dict[str, float] | None:
 def metric_shares(model: Auto) -> Array | None:
     """Shares of the columns in the learnt metrics, weighted by the experts that look through them; or None.
 
-    The columns are those that the experts see: of a table, its translation. A column's part in a metric T is what
-    distances gain from its own differences, the diagonal of T'T.
+    The columns are those that the experts see: of a table, its translation. A column's part is what distances gain
+    from its own differences.
     """
     if not model.d_:
         return None
@@ -103,8 +103,7 @@ def metric_shares(model: Auto) -> Array | None:
         view = bank.views_.get(bank.seen_in_.get(name, ""))
         if view is None or view.metric_ is None:
             continue
-        T = view.metric_.map_
-        own = T**2 if T.ndim == 1 else (T**2).sum(axis=0)
+        own = view.metric_.parts[bank.lags_.size * (name == "change") :]
         holes, columns = own[: len(bank.holes_)], own[len(bank.holes_) :].copy()
         columns[bank.holes_] += holes
         share = size * columns / columns.sum()
@@ -117,7 +116,7 @@ def recent_share(model: Auto) -> float:
     found = 0.0
     for title, share in model.weights().items():
         span = SPAN.search(title)
-        if title == LAST or (span is not None and int(span[1].replace(",", "")) <= SHORT):
+        if title == LAST or "change" in title or (span is not None and int(span[1].replace(",", "")) <= SHORT):
             found += share
     return found
 

@@ -151,7 +151,7 @@ class Auto(ByColumn, Rounds):
         for i in range(0, len(X), rows):
             part = slice(i, i + rows)
             P[part], F = self._answer(X[part])
-            half[part] = self.intervals_.half_width(F.std(axis=1) * self._scale, coverage)
+            half[part] = self.intervals_.half_width(self.stack_.disagreement(F) * self._scale, coverage)
         return self._outward(P - half), self._outward(P + half)
 
     def explain(self) -> str:
@@ -227,9 +227,8 @@ class Auto(ByColumn, Rounds):
         self.sized_ = recipe = self._sized(d, outputs)
         self.bank_ = Bank(recipe, codes=self._classes)
         self.bank_.start()
-        self.stack_.start(
-            len(self.bank_.names), outputs, 0 if self.translator_ is None else len(self.translator_.titles)
-        )
+        more = 0 if self.translator_ is None else len(self.translator_.titles)
+        self.stack_.start(len(self.bank_.names), outputs, more, aside=int("change" in self.bank_.names))
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
         self.targets_, self.intervals_ = None, None
         if not self._classes:
@@ -240,7 +239,10 @@ class Auto(ByColumn, Rounds):
 
     def _sized(self, d: int, outputs: int) -> Recipe:
         """The recipe that fits the budgets."""
-        recipe, seconds = self._affordable(self.recipe or Recipe(), d, outputs), seconds_of(self.deadline)
+        recipe = self.recipe or Recipe()
+        if self._classes or not self.lags:
+            recipe = recipe.resized(change=0)
+        recipe, seconds = self._affordable(recipe, d, outputs), seconds_of(self.deadline)
         if seconds is None:
             return recipe
         beside = 0.0 if self.translator_ is None else seconds_to_translate(self.kinds_, outputs)

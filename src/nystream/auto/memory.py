@@ -35,6 +35,8 @@ SHRINK = (
     (0.015, 0.03),
 )
 """Parts of the rows kept and of the landmarks that are tried against a budget; landmarks matter more."""
+ROUGH = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+"""Parts of the landmarks of rough kernels that are tried against what the other experts leave."""
 
 
 def in_memory(
@@ -48,10 +50,15 @@ def in_memory(
     narrow = recipe.resized(full=0, experts=plain)  # without any matrix of the columns' number squared
     for shape in (recipe, narrow):
         for rows, landmarks in SHRINK:
-            smaller = shape.scaled(rows, landmarks)
+            smaller = shape.scaled(rows, landmarks).resized(rough=0, change=0)
             need = most_bytes(smaller, d, outputs, codes=codes, more=more) / share
-            if need <= budget:
-                return smaller
+            if need > budget:
+                continue
+            for part in ROUGH:
+                whole = smaller.resized(rough=int(part * shape.rough), change=int(part * shape.change))
+                if most_bytes(whole, d, outputs, codes=codes, more=more) <= share * budget:
+                    return whole
+            return smaller
     what = f"rows of {d} columns" + (f" and {outputs} classes" if codes and outputs > FEW else "")
     raise ValueError(f"memory is too small for {what}: at least memory='{math.ceil(need / 1e6)}MB' is needed")
 

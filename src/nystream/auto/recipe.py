@@ -11,7 +11,7 @@ from nystream.params import Params, at_least
 
 __all__ = ["EXPERTS", "Recipe"]
 
-EXPERTS = ("std", "ag", "glob", "big", "ag.99", "lin.95", "win1000", "win100")
+EXPERTS = ("std", "ag", "glob", "big", "ag.99", "lin.95", "win1000", "win100", "rough", "change")
 """Keys of the experts, in the order of their outputs; people read `Bank.titles`."""
 FULL = 300
 MANY, THINNED = 500, 4
@@ -30,8 +30,9 @@ class Recipe(Params):
     rebuilds : sequence of int
         Rows after which scales, metric, widths and landmarks are computed anew and every expert is refitted on all
         rows so far: 1, 2 (from then on targets have a scale) and more. The last one ends the warm-up.
-    landmarks, big, small : int
-        Landmarks of the plain experts, of the big one (0: none) and of the one that forgets.
+    landmarks, big, small, rough, change : int
+        Landmarks of the plain experts, of the big one (0: none), of the one that forgets, of the one with a rough
+        kernel (0: none) and of the one that learns changes since the last label (0: none).
     ring, refresh : int
         After the warm-up, every `refresh` rows, what follows the stream is refitted on the last `ring` rows.
     windows : pair of int
@@ -54,6 +55,8 @@ class Recipe(Params):
         landmarks: int = 300,
         big: int = 1000,
         small: int = 100,
+        rough: int = 1700,
+        change: int = 1000,
         ring: int = 2000,
         refresh: int = 1000,
         windows: tuple[int, int] = (1000, 100),
@@ -66,6 +69,8 @@ class Recipe(Params):
         self.landmarks = at_least("landmarks", landmarks, 1)
         self.big = at_least("big", big, 0)
         self.small = at_least("small", small, 1)
+        self.rough = at_least("rough", rough, 0)
+        self.change = at_least("change", change, 0)
         self.ring = at_least("ring", ring, 2)
         self.refresh = at_least("refresh", refresh, 1)
         self.windows = windows
@@ -81,7 +86,8 @@ class Recipe(Params):
     @property
     def living(self) -> list[str]:
         """The experts, in the order of their outputs."""
-        return [name for name in EXPERTS if name in self.experts and (self.big or name != "big")]
+        some = {"big": self.big, "rough": self.rough, "change": self.change}
+        return [name for name in EXPERTS if name in self.experts and some.get(name, 1)]
 
     @property
     def warmup(self) -> int:
@@ -113,6 +119,8 @@ class Recipe(Params):
             landmarks=size(self.landmarks),
             big=math.floor(landmarks * self.big),
             small=size(self.small),
+            rough=math.floor(landmarks * self.rough),
+            change=math.floor(landmarks * self.change),
             ring=max(2, size(self.ring, rows)),
             windows=(size(self.windows[0]), size(self.windows[1], min(1.0, 3 * landmarks))),
             metric=max(2, size(self.metric, rows)),

@@ -251,7 +251,7 @@ class Rounds(TabularLearner):
         self.stack_.grow(outputs)
         if self.bank_.names != before:  # the stackers of other experts begin anew
             stack = Stack(self._classes, self.stack_.lags)
-            stack.start(len(self.bank_.names), outputs, self.stack_.more_)
+            stack.start(len(self.bank_.names), outputs, self.stack_.more_, int("change" in self.bank_.names))
             stack.lags_, self.stack_ = self.stack_.lags_, stack
         if self.bank_.experts_:
             X, Y, w = self._kept()

@@ -50,14 +50,16 @@ class Stack(Params):
     """(1, E) running means of the experts' squared losses, nan before the first row."""
     more_: int = 0
     """M."""
+    aside_: int = 0
+    """The last so many experts do not count in the disagreement of all: they look at labels, not at rows."""
 
     def __init__(self, classes: bool, lags: bool) -> None:
         self.classes = classes
         self.lags = lags
 
-    def start(self, experts: int, outputs: int, more: int = 0) -> None:
+    def start(self, experts: int, outputs: int, more: int = 0, aside: int = 0) -> None:
         self.outputs_ = outputs
-        self.more_ = more
+        self.more_, self.aside_ = more, aside
         self.stacker_ = SoftmaxStacker() if self.classes else RidgeStacker()
         self.stacker_.start(experts + more + len(RATES) * self.lags, outputs)
         groups = 1 if self.classes else outputs
@@ -90,7 +92,12 @@ class Stack(Params):
         shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
         if self.classes:
             return mix_classes(F, stacked, *shares, T, labels, w, self.recent_, RECENT), None
-        return mix_targets(F, stacked, *shares, T, w, self.recent_, RECENT)
+        P, spread = mix_targets(F, stacked, *shares, T, w, self.recent_, RECENT)
+        return P, self.disagreement(F) if self.aside_ else spread
+
+    def disagreement(self, F: Array) -> Array:
+        """(n, K) standard deviations over the experts."""
+        return F[:, : F.shape[1] - self.aside_].std(axis=1)
 
     def grow(self, outputs: int) -> None:
         """More classes: every label so far had the code -1 in the new columns."""

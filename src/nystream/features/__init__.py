@@ -10,6 +10,7 @@ from nystream.features.kors import KORS
 from nystream.features.landmarks import Landmarks
 from nystream.features.metric import LearnedMetric
 from nystream.features.nystrom import Nystrom
+from nystream.features.scales import LearnedScales
 from nystream.features.taylor import Taylor
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Identity",
     "Landmarks",
     "LearnedMetric",
+    "LearnedScales",
     "Nystrom",
     "Taylor",
     "WithConstant",

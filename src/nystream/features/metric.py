@@ -155,6 +155,11 @@ class LearnedMetric(FeatureMap):
         """T, (d, d): transform(X) = X @ matrix.T."""
         return self.map_.copy() if self.map_.ndim == 2 else np.diag(self.map_)
 
+    @property
+    def parts(self) -> Array:
+        """(d,) what squared distances gain from the differences of each column alone: the diagonal of T'T."""
+        return self.map_**2 if self.map_.ndim == 1 else np.asarray((self.map_**2).sum(axis=0))
+
     def widen(self, d: int) -> None:
         """New columns get what an average direction has; they were 0 in every row so far."""
         new, old, one = d - self.d_, self.map_, np.sqrt(1.0 + self.reg)

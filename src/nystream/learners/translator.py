@@ -226,8 +226,8 @@ class Translator(Params):
         if self.classes:
             scores = np.minimum(np.maximum(scores, -SURE), SURE)
         answers = scores[:, :-1]
-        answers = scores[:, -len(COLUMNS) :, self._shown(self.outputs_)].reshape(n, -1)
-        dense = np.ascontiguousarray(answers) if encoded is None else np.concatenate([encoded.dense, answers], axis=1)
+        columns = scores[:, -len(COLUMNS) :, self._shown(self.outputs_)].reshape(n, -1)
+        dense = np.ascontiguousarray(columns) if encoded is None else np.concatenate([encoded.dense, columns], axis=1)
         return Translated(self._ordered(dense), answers[..., 1:] if self.classes and self.outputs_ == 2 else answers)
 
     def _ordered(self, X: Array) -> Array:

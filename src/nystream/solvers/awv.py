@@ -80,14 +80,15 @@ class AWV(Factored, Solver):
         self.meter_ = Meter(outputs, vovk=self.vovk, clip=self.clip)
         self._bind()
 
-    def start_from(self, A: Array, b: Array | None = None) -> None:
+    def start_from(self, A: Array, b: Array | None = None, *, overwrite: bool = False) -> None:
         """Begin anew from A_0 = A (dim, dim), positive definite, in place of lam I, and b_0 = b (dim, K), 0 if None.
 
         For features in which a function's squared norm is not |w|^2: kernel rows of landmarks with A = lam K_mm are
         Nystrom features without the triangular solve for every row. Wherever this class says lam I and lam |f|^2, it
         is then A and w'Aw. O(dim^3). Refuses, with nothing changed, a matrix that is not positive definite.
+        `overwrite`: A and b, C-ordered, may be used up, and only the lower triangle of A need be filled.
         """
-        self._take(A, np.zeros((self.dim_, self.outputs_)) if b is None else b)
+        self._take(A, np.zeros((self.dim_, self.outputs_)) if b is None else b, overwrite=overwrite)
         self.ground_ = self.pivots
         self.meter_.totals_[:] = 0.0
         self.meter_.columns_[:] = 0.0

@@ -143,9 +143,10 @@ class Factored(Params):
             yield self.tiles_[start:stop]
             start = stop
 
-    def _take(self, A: Array, b: Array) -> None:
-        """Factor A (dim, dim) anew, with the right-hand side b (dim, K)."""
-        failed = refactor(np.array(A, order="C"), np.array(b, order="C"), self.tiles_, self.dinv_, self.q_)
+    def _take(self, A: Array, b: Array, *, overwrite: bool = False) -> None:
+        """Factor A (dim, dim) anew, with the right-hand side b (dim, K); `overwrite`: both are used up."""
+        given = (A, b) if overwrite else (np.array(A, order="C"), np.array(b, order="C"))
+        failed = refactor(*given, self.tiles_, self.dinv_, self.q_)
         if failed:
             raise ValueError(f"A is not positive definite, by rounding, at feature {failed - 1}; use a larger ridge")
 

@@ -103,7 +103,7 @@ class Pixels(Params):
         dtype: str = "float64",
         threads: int | None = None,
     ) -> None:
-        if type(kernel) not in (Gaussian, Laplacian):
+        if type(kernel) not in (Gaussian, Laplacian) or kernel.compiled is None:
             raise ValueError(f"kernel must be Gaussian(sigma) or Laplacian(sigma) for pixels, got {kernel!r}")
         self.kernel = kernel
         self.budget = at_least("budget", budget, 1)

@@ -1,0 +1,229 @@
+"""Column scales learnt from labels, for the Laplacian kernel: what the rows before tell of the rows after."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from nystream._core.absolute import absolute_sums
+from nystream._core.kernel_rows import KernelRows
+from nystream.features.base import FeatureMap
+from nystream.inputs import as_block, as_labels, as_weights
+from nystream.params import at_least, positive
+from nystream.seeds import checked_seed, generator
+from nystream.types import Array, Seed
+
+__all__ = ["LearnedScales"]
+
+NARROWER = 1.4
+"""The first width is the median distance divided by this."""
+SAMPLE = 400
+"""Rows whose distances give the first width."""
+CUTS, REACH = (0.4, 0.9), 0.25
+"""Splits fall between these parts of the rows; held-out rows lie within a quarter of all rows after them."""
+LEAST = 20
+"""With fewer rows nothing is learnt."""
+MOMENTUM, MEMORY, STEADY = 0.8, 0.9, 1e-3
+"""Of the steps: running means of the gradient and of its square, and what is added to the root of the latter."""
+FAR = 5.0
+"""A scale leaves its beginning by a factor of exp(5) at most."""
+PARTS = (0.0, 0.5, 1.0)
+"""Powers of what was learnt, of which rows held out choose one."""
+TRIALS, LARGER = 3, 2
+"""Splits that choose it, and how many times as many rows they have."""
+_LAPLACIAN = KernelRows("laplacian", -1.0)
+_ABSOLUTE_LEAST = 1e-12
+
+
+class LearnedScales(FeatureMap):
+    """x -> v x, column by column, so that exp(-|v x - v x'|_1) tells apart what the labels tell apart.
+
+    Kernel ridge regression is fitted to rows before a cut in the stream and predicts rows after it; the gradient of
+    its squared loss there with respect to log v is exact, the change of the coefficients included::
+
+        f = K_tf a,  a = (K_ff + lam I)^-1 y_f,  r = f - y_t
+        dE = 2 r' (dK_tf a - K_tf (K_ff + lam I)^-1 dK_ff a),    dk(x, x') / dlog v_j = -v_j |x_j - x'_j| k(x, x')
+
+    Each of `steps` steps draws another cut and other rows, and moves log v against running means of the gradient
+    (Adam, on a scale that falls to 0 over the last half of the steps). Columns that do not help are scaled towards 0.
+    At last, rows held out choose among v, its beginning (1 over the median distance) and the geometric mean of both.
+    Rows held out come after those fitted: in a time series, neighbours would tell each other's labels.
+
+    O(steps (rows^3 / 3 + rows (rows + held) d)) time, once.
+
+    Columns must have a common scale (`StandardScale`); several outputs count by their variances, class labels go in as
+    columns of -1/+1. Weights count relative to their mean, as in `LearnedMetric`. With fewer than 20 rows, and before a
+    fit, all columns are alike.
+
+    Parameters
+    ----------
+    steps : int, default 15
+    rows, held : int, default 500 and 300
+        Rows fitted and rows held out in a step.
+    lam : float, default 0.1
+        Ridge, > 0.
+    rate : float, default 0.3
+        Size of the first steps, in log v.
+    seed : int, Generator or None, default 0
+        Of cuts and rows.
+
+    References
+    ----------
+    MacKay. Bayesian methods for backpropagation networks. 1994 (automatic relevance determination); Chapelle, Vapnik,
+    Bousquet, Mukherjee. Choosing multiple parameters for support vector machines. Machine Learning 46, 2002 (gradients
+    of what is held out). Here with the Laplacian kernel, and with rows held out in time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream.features import LearnedScales
+    >>> X = np.random.default_rng(0).normal(size=(400, 3))
+    >>> v = LearnedScales().fit(X, np.sign(X[:, 0])).scales_
+    >>> bool(v[0] > 5 * max(v[1], v[2]))
+    True
+    """
+
+    scales_: Array
+    """v, (d,)."""
+    loss_: float
+    """Mean squared loss of what was chosen, on rows held out; nan where nothing was learnt."""
+
+    def __init__(
+        self,
+        steps: int = 15,
+        *,
+        rows: int = 500,
+        held: int = 300,
+        lam: float = 0.1,
+        rate: float = 0.3,
+        seed: Seed = 0,
+    ) -> None:
+        self.steps = at_least("steps", steps, 0)
+        self.rows = at_least("rows", rows, 2)
+        self.held = at_least("held", held, 1)
+        self.lam = positive("lam", lam)
+        self.rate = positive("rate", rate)
+        self.seed = checked_seed(seed)
+
+    def start(self, d: int) -> None:
+        """Nothing learnt: all columns alike."""
+        self.d_ = d
+        self.scales_, self.loss_ = np.ones(d), float("nan")
+
+    def fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
+        """Learn v from rows X (n, d) in their order and labels y, (n,) or (n, K), with weights (n,)."""
+        X = as_block(X)
+        Y = as_labels(y, "real", len(X))
+        w = as_weights(weights, len(X))
+        if w is not None:
+            X, Y, w = X[w > 0], Y[w > 0], w[w > 0]
+            w = w / w.mean()
+        self.start(X.shape[1])
+        first = np.full(self.d_, -np.log(_median_l1(X) / NARROWER))
+        self.scales_ = np.exp(first)
+        Y = Y - np.average(Y, axis=0, weights=w) if len(Y) else Y
+        if len(X) < LEAST or not Y.any():
+            return self
+        rows, rng = _Rows(X, Y, w), generator(self.seed)
+        learnt = self._descend(rows, first, rng)
+        trials = [_split(len(X), LARGER * self.rows, LARGER * self.held, rng) for _ in range(TRIALS)]
+        choices = [first + part * (learnt - first) for part in PARTS]
+        losses = [sum(_held_out(rows, v, self.lam, *trial, moves=False)[0] for trial in trials) for v in choices]
+        best = int(np.argmin(losses))
+        self.scales_, self.loss_ = np.exp(choices[best]), float(losses[best] / TRIALS)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Refused: the scales of some rows and those of others do not add up."""
+        raise TypeError("LearnedScales is fitted on one block of rows at a time; call fit(X, y) on the latest rows")
+
+    def _descend(self, rows: _Rows, first: Array, rng: np.random.Generator) -> Array:
+        v, mean, square = first, np.zeros(self.d_), np.zeros(self.d_)
+        for k in range(1, self.steps + 1):
+            loss, gradient = _held_out(rows, v, self.lam, *_split(len(rows.X), self.rows, self.held, rng))
+            gradient = gradient / max(loss, _ABSOLUTE_LEAST)
+            mean = MOMENTUM * mean + (1 - MOMENTUM) * gradient
+            square = MEMORY * square + (1 - MEMORY) * gradient**2
+            size = self.rate * min(1.0, 2 * (1 - k / (self.steps + 1)))
+            step = mean / (1 - MOMENTUM**k) / (np.sqrt(square / (1 - MEMORY**k)) + STEADY)
+            v = np.clip(v - size * step, first - FAR, first + FAR)
+        return v
+
+    @property
+    def dim(self) -> int:
+        """As many as columns."""
+        return self.d_
+
+    @property
+    def parts(self) -> Array:
+        """(d,) what distances gain from the differences of each column: v."""
+        return self.scales_
+
+    def widen(self, d: int) -> None:
+        """New columns get the mean of the others; they were 0 in every row so far."""
+        self.scales_ = np.r_[self.scales_, np.full(d - self.d_, self.scales_.mean() if self.d_ else 1.0)]
+        self.d_ = d
+
+    def applied(self, X: Array) -> Array:
+        """`transform` of clean rows, unchecked."""
+        return X * self.scales_
+
+    def _map(self, X: Array, out: Array) -> None:
+        np.multiply(X, self.scales_, out=out)
+
+    @staticmethod
+    def fit_nbytes(rows: int, held: int, d: int, outputs: int) -> float:
+        """Bytes that `fit` takes for a moment: kernel matrices of the largest split, twice."""
+        n, t = LARGER * rows, LARGER * held
+        return 8.0 * (2 * n * n + n * t + 2 * (n + t) * (d + outputs))
+
+
+class _Rows(NamedTuple):
+    X: Array
+    Y: Array
+    w: Array | None
+
+
+def _split(n: int, rows: int, held: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows before a cut, and rows soon after it."""
+    cut = max(1, int(n * rng.uniform(*CUTS)))
+    last = min(n, cut + max(2, int(REACH * n)))
+    before = rng.choice(cut, min(rows, cut), replace=False)
+    return before, cut + rng.choice(last - cut, min(held, last - cut), replace=False)
+
+
+def _held_out(
+    rows: _Rows, v: Array, lam: float, fitted: NDArray[Any], held: NDArray[Any], *, moves: bool = True
+) -> tuple[float, Array]:
+    """Mean squared loss on rows held out of a fit with scales exp(v), and, if v `moves`, its gradient."""
+    U, H = rows.X[fitted] * np.exp(v), rows.X[held] * np.exp(v)
+    Y = rows.Y[fitted]
+    mean = Y.mean(axis=0)
+    K = _LAPLACIAN.block(U, U)
+    A = K.copy() if moves else K
+    A.flat[:: len(A) + 1] += lam if rows.w is None else lam / rows.w[fitted]
+    factor = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)[0]
+    a = lapack.dpotrs(factor, Y - mean, lower=1)[0]
+    across = _LAPLACIAN.block(H, U)
+    r = across @ a + mean - rows.Y[held]
+    share = np.ones(len(r)) if rows.w is None else rows.w[held]
+    loss = float(share @ (r * r).sum(axis=1)) / r.size
+    if not moves:
+        return loss, np.empty(0)
+    r *= share[:, None]
+    back = lapack.dpotrs(factor, across.T @ r, lower=1)[0]
+    gradient = absolute_sums(across * (r @ a.T), H, U) - absolute_sums(K * (back @ a.T), U, U)
+    return loss, -2 / r.size * gradient
+
+
+def _median_l1(X: Array) -> float:
+    """The median of the sums of absolute differences between rows that differ; 1 where there are none."""
+    thin = X[np.linspace(0, len(X) - 1, min(SAMPLE, len(X))).round().astype(np.intp)] if len(X) else X
+    # exp(-t) would lose large sums: distances in units that keep them small
+    unit = max(float(np.abs(thin).sum(axis=1).max(initial=0.0)), _ABSOLUTE_LEAST)
+    sums = -np.log(_LAPLACIAN.block(thin / unit, thin / unit))[np.triu_indices(len(thin), 1)]
+    sums = sums[sums > 0.0]
+    return float(np.median(sums)) * unit if len(sums) else 1.0

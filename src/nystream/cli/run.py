@@ -54,7 +54,7 @@ def run(
     standardize: opt.Standardize = True,
     seed: opt.Seed = 0,
     delay: opt.Delay = 0,
-    block: opt.Block = None,
+    block: opt.MaybeBlock = None,
     on_error: opt.OnError = "raise",
     result: opt.Readings = None,
     report: opt.Report = None,

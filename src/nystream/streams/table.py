@@ -123,9 +123,9 @@ class Table:
         text = "".join(chunk)
         if any(mark in text for mark in self.special) or text.isspace():
             return None
-        block = self._written(chunk)
-        if block is not None:
-            return block
+        written = self._written(chunk)
+        if written is not None:
+            return written
         quoted = '"' in text
         if quoted and not (self._whole and all(line.count('"') % 2 == 0 for line in chunk)):
             return None  # a quoted field may run on into the next line

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from _before import measured
 
-REPEATS = 8
+REPEATS = 5
 WANTED = 0.4
 LIMITS = {"--help": "import typer.rich_utils", "run, fogd": "import typer, scipy.linalg"}
 LIMITS["run"] = LIMITS["run, fogd"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.special import logsumexp, softmax
 
@@ -49,27 +51,42 @@ def shared(v: np.ndarray, losses: np.ndarray, eta: float) -> np.ndarray:
     return (1 - SHARE) * np.exp(u - logsumexp(u)) + SHARE / len(v)
 
 
+def repeated(seen: list[int], K: int) -> np.ndarray:
+    """Probabilities of K classes after those seen: the last one again as often as before, others by their counts."""
+    if not seen:
+        return np.full(K, 1 / K)
+    last, n = seen[-1], len(seen)
+    again = (sum(a == b for a, b in pairwise(seen)) + 0.5) / n
+    others = np.array([0.0 if k == last else seen.count(k) + 1.0 for k in range(K)])
+    p = (1 - again) * others / max(others.sum(), 1e-300)
+    p[last] = again
+    return p
+
+
 def stacked_classes(model, X, y, lags):
     """Logarithms of probabilities (n, K), K > 2; `model` is stepped along for the outputs of its experts."""
     K = model.outputs_
     E = len(model.bank_.names)
     stackers = [Softmax(E + 3 * lags, K, *member) for member in MEMBERS]
-    experts, members = np.full(E, 1 / E), np.full(len(MEMBERS) + 1, 1 / (len(MEMBERS) + 1))
-    past, out = None, []
+    count = len(MEMBERS) + 1 + lags
+    experts, members = np.full(E, 1 / E), np.full(count, 1 / count)
+    past, seen, out = None, [], []
     for x, label in zip(X, y.astype(int), strict=True):
         F = np.clip(model.bank_.predict(x[None], 1 + K)[0, :, 1:], -1.5, 1.5)
         f = np.vstack([F, np.zeros((3, K)) if past is None else past]) if lags else F
         mean = np.clip((experts @ F + 1) / 2, 0.01, 0.99)
-        said = np.array([*(stacker.predict(f) for stacker in stackers), mean / mean.sum()])
-        said = np.maximum(said, 1e-12)
-        p = members @ said
+        last = [repeated(seen, K)] if lags else []
+        answers = np.array([*(stacker.predict(f) for stacker in stackers), *last, mean / mean.sum()])
+        answers = np.maximum(answers, 1e-12)
+        p = members @ answers
         out.append(np.log(p / p.sum()))
         code = np.where(np.arange(K) == label, 1.0, -1.0)
         for stacker in stackers:
             stacker.learn(f, label)
         experts = shared(experts, ((F - code) ** 2).mean(axis=1), 0.5)
-        members = shared(members, -np.log(said[:, label]), 1.0)
+        members = shared(members, -np.log(answers[:, label]), 1.0)
         rates = np.array([[1.0], [0.1], [0.01]])
         past = np.tile(code, (3, 1)) if past is None else past + rates * (code - past)
         model.step(x, float(label))
+        seen.append(int(label))
     return np.array(out)

@@ -13,11 +13,11 @@ import nystream
 
 SLOW = {
     *("concurrent.futures", "importlib.metadata", "matplotlib", "multiprocessing", "numpy", "pandas", "river"),
-    *("safetensors", "scipy", "sklearn"),
+    *("pyspark", "safetensors", "scipy", "sklearn"),
 }
 SLOWEST = {
     *("matplotlib", "pandas", "polars", "pyarrow", "river", "scipy.integrate", "scipy.interpolate", "scipy.optimize"),
-    *("scipy.signal", "scipy.sparse.csgraph", "scipy.spatial", "scipy.stats", "sklearn", "typer", "rich"),
+    *("pyspark", "scipy.signal", "scipy.sparse.csgraph", "scipy.spatial", "scipy.stats", "sklearn", "typer", "rich"),
 }
 
 
@@ -67,6 +67,28 @@ def test_modules_need_no_import_of_their_own():
     names = sorted(nystream._MODULES - {"plot"})  # which is an extra
     loaded = loaded_after(f"import nystream\nfor name in {names}: getattr(nystream, name)")
     assert {f"nystream.{name}" for name in names} <= loaded
+
+
+def test_spark_is_imported_by_its_own_part_alone_and_not_before_a_name_of_it_is_used():
+    folder = Path(nystream.__file__).parent
+    importing = {
+        path.relative_to(folder).as_posix() for path in folder.rglob("*.py") if imports(path, "pyspark", "py4j")
+    }
+    assert importing
+    assert {name.partition("/")[0] for name in importing} == {"spark"}
+    assert "nystream.spark" in loaded_after("import nystream.spark")
+    assert not {"pyspark", "py4j"} & loaded_after("import nystream.spark")
+
+
+def imports(path: Path, *packages: str) -> bool:
+    """Whether a file imports one of these, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        if any(name.partition(".")[0] in packages for name in names):
+            return True
+    return False
 
 
 def test_a_name_that_is_not_there_is_the_usual_error():

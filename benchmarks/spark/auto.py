@@ -52,7 +52,7 @@ def compared(spark: Any, name: str, rows: int, folder: Path) -> bool:
     path.mkdir()
     for i, part in enumerate(np.array_split(np.arange(cut), PARTS)):
         values = {**dict(zip(columns, X[part].T, strict=True)), "y": y[part]}
-        pq.write_table(pa.table(values), path / f"{i}.parquet")
+        pq.write_table(pa.table(values), path / f"{i}.parquet", compression="gzip")
     guess = np.bincount(y[:cut].astype(int)).argmax() if classes else y[:cut].mean()
     control = error(np.full(len(y) - cut, guess), y[cut:], classes)
     auto = nystream.Auto(task="classification" if classes else "regression")

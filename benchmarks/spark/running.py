@@ -66,7 +66,8 @@ def write(folder: Path, X: np.ndarray, y: np.ndarray, files: int, **more: np.nda
     folder.mkdir(parents=True, exist_ok=True)
     for i, part in enumerate(np.array_split(np.arange(len(y)), files)):
         columns = {**dict(zip(COLUMNS, X.T, strict=True)), "y": y, **more}
-        pq.write_table(pa.table({name: values[part] for name, values in columns.items()}), folder / f"{i:05d}.parquet")
+        table = pa.table({name: values[part] for name, values in columns.items()})
+        pq.write_table(table, folder / f"{i:05d}.parquet", compression="gzip")
 
 
 def descendants(root: int) -> list[int]:
@@ -83,6 +84,18 @@ def descendants(root: int) -> list[int]:
         found.append(waiting.pop())
         waiting += children.get(found[-1], [])
     return found
+
+
+def cpu_seconds() -> float:
+    """Seconds of a core that this process and all below it have used so far, ended ones included."""
+    ticks = 0
+    for process in descendants(os.getpid()):
+        try:
+            text = Path(f"/proc/{process}/stat").read_text()
+        except OSError:
+            continue
+        ticks += sum(map(int, text[text.rindex(")") + 2 :].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def command_of(process: int) -> str:

@@ -31,7 +31,7 @@ def made_files(folder):
         rows["outside"] = 10 + 5 * np.sin(np.linspace(hour, hour + 1, n)) + rng.normal(size=n)
         rows["at"] = hour * n + np.arange(n)
         rows["warmth"] = 20 + rows["sensor"] * rows["load"] ** 2 + 0.3 * rows["outside"] + 0.1 * rng.normal(size=n)
-        rows.to_parquet(folder / f"{hour}.parquet")
+        rows.to_parquet(folder / f"{hour}.parquet", compression="gzip")
 
 
 def readings(spark, source, folder):

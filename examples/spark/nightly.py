@@ -26,7 +26,7 @@ def made_days(folder, days):
         rows["y"] = np.sin(rows["a"]) + 0.1 * day * rows["b"] + 0.1 * rng.normal(size=2000)
         path = folder / f"day={day}"
         path.mkdir(parents=True, exist_ok=True)
-        rows.to_parquet(path / "rows.parquet")
+        rows.to_parquet(path / "rows.parquet", compression="gzip")
 
 
 def night(spark, folder, day):

@@ -26,6 +26,7 @@ TAGS = {
     "auto/pooled": "nystream.auto.pooled:PooledAuto",
     "auto/change": "nystream.auto.rough:Change",
     "auto/recipe": "nystream.auto.recipe:Recipe",
+    "auto/repeats": "nystream.auto.repeats:Repeats",
     "auto/ridge": "nystream.auto.experts:Ridge",
     "auto/rough": "nystream.auto.rough:Rough",
     "auto/rough-view": "nystream.auto.rough:RoughView",

@@ -138,6 +138,13 @@ def test_without_lags_and_for_classes_there_is_no_such_expert():
         assert "rough" in model.bank_.names
 
 
+def test_images_have_no_rough_kernels():
+    rng = np.random.default_rng(0)
+    model = Auto(recipe=SMALL)
+    model.run(rng.normal(size=(8, 101)), rng.normal(size=8))
+    assert not {"rough", "change"} & set(model.bank_.names)
+
+
 def test_a_change_expert_alone_adds_to_the_last_label():
     rng = np.random.default_rng(0)
     X, Y = np.hstack([rng.normal(size=(80, 3)), rng.normal(size=(80, 2))]), rng.normal(size=(80, 1))

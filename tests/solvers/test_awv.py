@@ -179,6 +179,27 @@ def test_merge_in_any_tree_equals_one_pass(tree):
     assert_allclose(one.run(*more), whole.run(*more), rtol=1e-10, atol=1e-11)
 
 
+def test_merging_many_parts_keeps_the_digits_of_one_pass_where_features_nearly_repeat():
+    Z, _ = stream(n=1600)
+    Z = Z @ np.diag(np.logspace(0, -4, 13)) + Z[:, :1]  # the condition number of A is 2e9
+    Y = Z @ np.ones((13, 1))
+    whole, _ = learnt(Z, Y, lam=1e-6)
+    parts = [learnt(Z[i::16].copy(), Y[i::16].copy(), lam=1e-6)[0] for i in range(16)]
+    one = parts[0]
+    for part in parts[1:]:
+        one.merge(part)
+    assert np.linalg.cond(whole.matrix) > 1e9
+    assert_allclose(one.weights, whole.weights, rtol=0, atol=1e-10)
+
+
+def test_merging_models_without_rows_leaves_the_ridge():
+    solver, _ = learnt(np.zeros((3, 5)), np.zeros((3, 1)), lam=0.3)
+    for _ in range(10):
+        solver.merge(learnt(np.zeros((3, 5)), np.zeros((3, 1)), lam=0.3)[0])
+    assert_allclose(solver.matrix, 0.3 * np.eye(5), rtol=1e-14, atol=1e-16)
+    assert solver.log_det() >= 0
+
+
 def test_merge_refuses_what_does_not_fit():
     Z, Y = stream()
     solver, _ = learnt(Z, Y)

@@ -12,6 +12,8 @@ import nystream
 from spark_frames import FEATURES, examples, pkrr, table
 
 pytest.importorskip("pyspark")
+from pyspark.errors import PySparkException
+
 import nystream.spark as nystream_spark
 from nystream.spark.errors import explained
 from nystream.spark.jobs import blas_threads
@@ -52,6 +54,18 @@ def test_nan_and_infinity_are_errors_that_name_column_and_place(spark):
     data = spark.createDataFrame(table(*examples(10)).assign(x2=[np.inf if i == 3 else 1.0 for i in range(10)]))
     with pytest.raises(ValueError, match="column 'x2' is inf at row 3 of partition 0") as refusal:
         nystream_spark.fit(data.coalesce(1), pkrr(), FEATURES, "y")
+    one_line(refusal.value)
+
+
+def test_a_column_of_another_type_than_the_model_learnt_is_refused_in_predictions(frame):
+    model = pkrr()
+    model.run(*examples(20))
+    other = frame.selectExpr("x0", "city as x1", "x2")
+    with (
+        pytest.raises(ValueError, match=r"column 'x1' is 'x', which is no finite number") as refusal,
+        nystream_spark.clear_errors(),
+    ):
+        nystream_spark.predict(other, model, FEATURES).collect()
     one_line(refusal.value)
 
 
@@ -159,36 +173,92 @@ importlib.metadata.version = lambda name: "0.0.7" if name == "nystream" else ori
 """
 
 
+WORKERS = {
+    "without nystream": (
+        WITHOUT.format("nystream"),
+        nystream_spark.WorkerError,
+        "a Python worker has no module 'nystream.*': set PYSPARK_PYTHON",
+    ),
+    "without pyarrow": (
+        WITHOUT.format("pyarrow"),
+        nystream_spark.WorkerError,
+        "a Python worker has no module 'pyarrow.*PYSPARK_PYTHON",
+    ),
+    "another version": (OLDER, ValueError, "a worker has nystream 0.0.7 .*, the driver .*PYSPARK_PYTHON"),
+}
+
+
+def keyed(frame):
+    nystream_spark.per_key(frame, "key", pkrr(), ["x0"], "y", order_by="seq").collect()
+
+
+def predicted(frame):
+    model = pkrr()
+    model.run(*examples(20))
+    nystream_spark.predict(frame.drop("x1").withColumn("x1", frame["x0"]), model, FEATURES).collect()
+
+
+@pytest.mark.parametrize("workers", WORKERS)
 @pytest.mark.parametrize(
-    ("code", "kind", "message"),
+    "action",
     [
-        (
-            WITHOUT.format("nystream"),
-            nystream_spark.WorkerError,
-            "a Python worker has no module 'nystream.*': set PYSPARK_PYTHON",
-        ),
-        (
-            WITHOUT.format("pyarrow"),
-            nystream_spark.WorkerError,
-            "a Python worker has no module 'pyarrow.*PYSPARK_PYTHON",
-        ),
-        (OLDER, ValueError, "a worker has nystream 0.0.7 .*, the driver .*PYSPARK_PYTHON"),
+        lambda frame: nystream_spark.fit(frame, pkrr(), ["x0"], "y"),
+        pytest.param(keyed, marks=pytest.mark.exhaustive),
+        pytest.param(predicted, marks=pytest.mark.exhaustive),
     ],
-    ids=["without nystream", "without pyarrow", "another version"],
+    ids=["fit", "per_key", "predict"],
 )
-def test_workers_with_another_python_are_named_with_the_remedy(
-    spark, frame, tmp_path, monkeypatch, code, kind, message
-):
+def test_workers_with_another_python_are_named_with_the_remedy(spark, frame, tmp_path, monkeypatch, workers, action):
+    code, kind, message = WORKERS[workers]
     monkeypatch.setattr(spark.sparkContext, "pythonExec", other_python(tmp_path, code))
-    with pytest.raises(kind, match=message) as refusal:
-        nystream_spark.fit(frame, pkrr(), ["x0"], "y")
+    with pytest.raises(kind, match=message) as refusal, nystream_spark.clear_errors():
+        action(frame)
     one_line(refusal.value)
+
+
+JAVA = """An error occurred while calling o554.collectToPython.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 4.0 failed 4 times
+\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:4560)
+Caused by: java.io.FileNotFoundException: /data/part-7 (No such file or directory)
+\tat java.base/java.lang.Thread.run(Thread.java:840)
+"""
+PYTHON_IN_JAVA = """An error occurred while calling o1.x.
+: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "worker.py", line 1, in theirs
+ZeroDivisionError: division by zero
+
+\tat org.apache.spark.api.python.BasePythonRunner(PythonRunner.scala:1)
+"""
+CONNECT = (
+    "[USER_RAISED_EXCEPTION] of theirs\n\nJVM stacktrace:\norg.apache.spark.SparkRuntimeException\n\tat a.b(c.scala:1)"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        (JAVA, "FileNotFoundException: /data/part-7 (No such file or directory)"),
+        (PYTHON_IN_JAVA, "ZeroDivisionError: division by zero"),
+        (CONNECT, "[USER_RAISED_EXCEPTION] of theirs"),
+    ],
+)
+def test_a_stack_of_java_becomes_its_cause_in_one_line_and_the_report_is_kept(said, cause):
+    with pytest.raises(nystream_spark.WorkerError) as refusal, nystream_spark.clear_errors():
+        raise PySparkException(said)
+    assert str(refusal.value) == f"Spark could not run this: {cause} (all of it: the error's `report`)"
+    assert refusal.value.report == said
+
+
+def test_what_spark_says_readably_is_left_as_it_is(frame):
+    with pytest.raises(PySparkException, match="UNRESOLVED_COLUMN"), nystream_spark.clear_errors():
+        frame.select("nothing").collect()
 
 
 def test_remedies_for_what_spark_says():
     for said, remedy in [
         ("[PYTHON_VERSION_MISMATCH] Python in worker has different version", "PYSPARK_PYTHON"),
         ('java.io.IOException: Cannot run program "python9"', "PYSPARK_PYTHON"),
+        ("Timed out while waiting for the Python worker to connect back", "overloaded"),
         ("Total size of serialized results of 16 tasks is bigger than spark.driver.maxResultSize", "depth=1"),
     ]:
         assert remedy in one_line(explained(RuntimeError(said)))

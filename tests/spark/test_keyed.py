@@ -26,7 +26,7 @@ def folder(rows, tmp_path_factory):
     """Files of rows in the order of the stream, within each of them in any order."""
     path = tmp_path_factory.mktemp("stream")
     for i, part in enumerate(np.array_split(np.arange(N), FILES)):
-        rows.iloc[np.random.default_rng(i).permutation(part)].to_parquet(path / f"{i}.parquet")
+        rows.iloc[np.random.default_rng(i).permutation(part)].to_parquet(path / f"{i}.parquet", compression="gzip")
     return path
 
 
@@ -140,6 +140,17 @@ def test_ties_of_the_order_are_settled_by_the_other_columns(spark, rows):
     ]
     first, second = (part.sort_values(["key", "seq", "y"])["prediction"].to_numpy() for part in found)
     assert (first == second).all()
+
+
+def test_a_key_that_has_nearly_all_rows_is_learnt_like_any_other(spark, rows):
+    skewed = rows.assign(key=np.where(rows["seq"] % 20 == 7, rows["key"], "most"))
+    frame = spark.createDataFrame(skewed.sample(frac=1.0, random_state=0)).repartition(5)
+    found = nystream_spark.per_key(frame, "key", pkrr(), FEATURES, "y", order_by="seq").toPandas()
+    assert len(found) == N
+    for key, one in skewed.groupby("key"):
+        model = nystream.Model(pkrr(), nystream.Schema(FEATURES, "y", "regression"), keep=0)
+        expected = model.run(one[[*FEATURES, "y"]])
+        assert (found[found["key"] == key].sort_values("seq")["prediction"].to_numpy() == expected).all()
 
 
 def test_classes_by_name_and_rows_without_a_label(spark, rows):

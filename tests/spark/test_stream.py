@@ -32,7 +32,7 @@ def put(folder, rows, numbers) -> None:
     data = table(*rows)
     for i, part in enumerate(np.array_split(np.arange(N), FILES)):
         if i in numbers:
-            data.iloc[part].to_parquet(folder / f"{i}.parquet")
+            data.iloc[part].to_parquet(folder / f"{i}.parquet", compression="gzip")
 
 
 def started(spark, tmp_path, learner=None, models: str = "models", **more):

@@ -150,7 +150,11 @@ def explanation(model: Auto) -> str:
     shares = stack.member_shares_.mean(axis=0)
     members = [f"keeps {decay:g} a row, ridge {lam:g}" for decay, lam in stack.stacker_.members]
     best = int(shares.argmax())
-    what = f"the stacker that {members[best]}" if best < len(members) else "plain aggregation of the experts"
+    rest = [
+        *(["the last label as it is"] if len(shares) > len(members) + 1 else []),
+        "plain aggregation of the experts",
+    ]
+    what = f"the stacker that {members[best]}" if best < len(members) else rest[best - len(members)]
     lines.append(f"the mixture gives {shares[best]:.0%} to {what}")
     effects = [] if model.translator_ is None else model.translator_.level_effects()[:LEVELS]
     if effects:

@@ -239,9 +239,7 @@ class Auto(ByColumn, Rounds):
 
     def _sized(self, d: int, outputs: int) -> Recipe:
         """The recipe that fits the budgets."""
-        recipe = self.recipe or Recipe()
-        if self._classes or not self.lags:
-            recipe = recipe.resized(change=0)
+        recipe = (self.recipe or Recipe()).suited(d, forecasts=self.lags and not self._classes)
         recipe, seconds = self._affordable(recipe, d, outputs), seconds_of(self.deadline)
         if seconds is None:
             return recipe

@@ -16,6 +16,8 @@ EXPERTS = ("std", "ag", "glob", "big", "ag.99", "lin.95", "win1000", "win100", "
 FULL = 300
 MANY, THINNED = 500, 4
 """Columns times outputs beyond which a refresh comes so many times less often."""
+WIDE = 100
+"""Columns beyond which there are no rough kernels: on images they gained nothing, and a row costs all columns."""
 TOGETHER, LEAST_ROWS = 1 << 13, 8
 """Rows times classes of a block, at most, and rows at least."""
 
@@ -101,6 +103,11 @@ class Recipe(Params):
     def every(self, d: int, outputs: int) -> int:
         """Rows between refreshes: what they cost grows with columns and classes, so they are thinned there."""
         return self.refresh if d * outputs <= MANY else THINNED * self.refresh
+
+    def suited(self, d: int, *, forecasts: bool) -> Recipe:
+        """Without experts that rows of d columns have no use for; `forecasts`: labels are numbers that may follow."""
+        rough = self.rough if d <= WIDE else 0
+        return self.resized(rough=rough, change=self.change if rough and forecasts else 0)
 
     def resized(self, **sizes: Any) -> Recipe:
         """A copy with some sizes replaced."""

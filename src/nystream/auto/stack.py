@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from nystream._core.auto.lags import lagged
 from nystream._core.auto.members import mix_classes, mix_targets
+from nystream.auto.repeats import Repeats
 from nystream.params import Params
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 from nystream.types import Array
@@ -28,8 +29,9 @@ class Stack(Params):
     """E experts' outputs F (n, E, C), and what others say (n, M, C) -> predictions (n, K).
 
     Regression: C = K standardised targets. Classes: scores of the code +1 against -1, C = 1 for two classes, else K;
-    predictions are probabilities. Members of the final mixture are the stackers and, last, the aggregation. What others
-    say is heard by the stackers alone: the aggregation weighs codes.
+    predictions are probabilities. Members of the final mixture are the stackers, with lags the last label as it is
+    (`Repeats` for classes), and, last, the aggregation. What others say is heard by the stackers alone: the aggregation
+    weighs codes.
 
     Parameters
     ----------
@@ -45,11 +47,13 @@ class Stack(Params):
     expert_shares_: Array
     """(G, E) weights of the aggregation; G = 1 for classes, else K."""
     member_shares_: Array
-    """(G, S + 1) weights of the mixture."""
+    """(G, S + 1) weights of the mixture, or S + 2 with the last label."""
     recent_: Array
     """(1, E) running means of the experts' squared losses, nan before the first row."""
     more_: int = 0
     """M."""
+    repeats_: Repeats | None = None
+    """Of classes, where the last label is a member."""
     aside_: int = 0
     """The last so many experts do not count in the disagreement of all: they look at labels, not at rows."""
 
@@ -63,7 +67,10 @@ class Stack(Params):
         self.stacker_ = SoftmaxStacker() if self.classes else RidgeStacker()
         self.stacker_.start(experts + more + len(RATES) * self.lags, outputs)
         groups = 1 if self.classes else outputs
-        members = len(self.stacker_.members) + 1
+        members = len(self.stacker_.members) + 1 + self.lags
+        self.repeats_ = Repeats() if self.lags and self.classes else None
+        if self.repeats_ is not None:
+            self.repeats_.start(outputs)
         self.expert_shares_ = np.full((groups, experts), 1 / experts)
         self.member_shares_ = np.full((groups, members), 1 / members)
         self.lags_ = np.full((len(RATES), self._columns), np.nan)
@@ -77,6 +84,9 @@ class Stack(Params):
         """Pure. Lags are kept in the units of the labels; (label - shift) / scale are the standardised ones."""
         lags = np.broadcast_to(self.lags_, (len(F), *self.lags_.shape))
         stacked = self.stacker_.predict(self._inputs(F, answers, lags, shift, scale))
+        if self._last_is_member:
+            same = (self.lags_[:1] - shift) / scale if self.repeats_ is None else self.repeats_.predict()[None]
+            stacked = _with_member(stacked, np.broadcast_to(same, (len(F), same.shape[1])))
         shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
         return mix_classes(F, stacked, *shares) if self.classes else mix_targets(F, stacked, *shares)[0]
 
@@ -87,8 +97,11 @@ class Stack(Params):
 
         Returns predictions and, for targets, the experts' disagreement (n, K).
         """
-        inputs = self._inputs(F, answers, self._past(T if self.classes else T * scale + shift), shift, scale)
-        stacked = self.stacker_.run(inputs, labels if self.classes else T, w)
+        lags = self._past(T if self.classes else T * scale + shift)
+        stacked = self.stacker_.run(self._inputs(F, answers, lags, shift, scale), labels if self.classes else T, w)
+        if self._last_is_member:
+            same = (lags[:, 0] - shift) / scale if self.repeats_ is None else self.repeats_.run(labels)
+            stacked = _with_member(stacked, same)
         shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
         if self.classes:
             return mix_classes(F, stacked, *shares, T, labels, w, self.recent_, RECENT), None
@@ -99,6 +112,10 @@ class Stack(Params):
         """(n, K) standard deviations over the experts."""
         return F[:, : F.shape[1] - self.aside_].std(axis=1)
 
+    @property
+    def _last_is_member(self) -> bool:
+        return self.member_shares_.shape[1] > len(self.stacker_.members) + 1  # not in models of before
+
     def grow(self, outputs: int) -> None:
         """More classes: every label so far had the code -1 in the new columns."""
         known = np.hstack([-self.lags_, self.lags_]) if self.outputs_ == 2 else self.lags_
@@ -106,6 +123,8 @@ class Stack(Params):
         self.lags_ = np.hstack([known, np.repeat(new, outputs - self.outputs_, axis=1)])
         assert isinstance(self.stacker_, SoftmaxStacker)
         self.stacker_.grow(outputs)
+        if self.repeats_ is not None:
+            self.repeats_.grow(outputs)
         self.outputs_ = outputs
 
     def rescale(self, factor: Array, lost: NDArray[np.intp]) -> None:
@@ -123,7 +142,9 @@ class Stack(Params):
         E = self.expert_shares_.shape[1]
         inner = self.stacker_.weights_
         own = inner[:, None, : E + self.more_ + len(RATES) * self.lags] if inner.ndim == 2 else inner  # (S, G, inputs)
-        total = np.einsum("gs,sgi->ig", self.member_shares_[:, :-1], own)
+        total = np.einsum("gs,sgi->ig", self.member_shares_[:, : len(inner)], own)
+        if self._last_is_member:
+            total[E + self.more_] += self.member_shares_[:, -2]
         total[:E] += (self.member_shares_[:, -1:] * self.expert_shares_).T
         return total
 
@@ -152,3 +173,8 @@ class Stack(Params):
         if not self.lags:
             return np.empty((len(T), *self.lags_.shape))
         return lagged(np.ascontiguousarray(T), self.lags_, PACES)
+
+
+def _with_member(stacked: Array, same: Array) -> Array:
+    """(n, S + 1, K): one more member, which says the same as the last label; 0 before the first."""
+    return np.ascontiguousarray(np.concatenate([stacked, np.nan_to_num(same, nan=0.0)[:, None]], axis=1))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
-
 from nystream.params import at_least
-from nystream.spark.errors import one_line
+from nystream.spark.errors import SPARK_ERRORS, one_line
 
 __all__ = ["load_keys"]
 
@@ -31,9 +28,10 @@ def load_keys(spark: Any, checkpoint: str, *, batch: int | None = None) -> Any:
     if batch is not None:
         reader = reader.option("batchId", at_least("batch", batch, 0))
     try:
-        frame = reader.load(str(checkpoint))
-        return frame.select("key.*", "value.*").select("*")
-    except (PySparkException, Py4JError) as error:
+        frame = reader.load(str(checkpoint)).select("key.*", "value.*").select("*")
+        frame.schema  # noqa: B018 - looked up now: a client of Spark Connect asks its server for nothing before
+        return frame
+    except SPARK_ERRORS as error:
         raise ValueError(
             f"checkpoint={str(checkpoint)!r} is no checkpoint of a per_key stream that has committed "
             f"{'a micro-batch' if batch is None else f'micro-batch {batch} and still keeps it'}: "

@@ -7,10 +7,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-__all__ = ["Refusal", "WorkerError", "clear_errors", "explained", "one_line"]
+try:
+    from py4j.protocol import Py4JError
+except ModuleNotFoundError:  # a client of Spark Connect alone has no Java beneath it
+    Py4JError = PySparkException
+
+__all__ = ["SPARK_ERRORS", "Refusal", "WorkerError", "clear_errors", "explained", "one_line"]
+
+SPARK_ERRORS = (PySparkException, Py4JError)
+"""What Spark raises on the driver."""
 
 REFUSED = re.compile(r"nystream\.spark\.errors\.Refusal: (.+)")
 """The last line of a traceback of a refusal, wherever Spark puts it."""
@@ -21,14 +28,15 @@ PYTHON = (
     "set PYSPARK_PYTHON (or spark.pyspark.python) to a Python that has `pip install 'nystream[spark]'`, the same on "
     f"every worker as on the driver, which runs {sys.executable}"
 )
+LATE = (
+    "a Python worker did not start in time: the machine is overloaded, or its Python cannot start; try again with less "
+    f"beside it, and {PYTHON}"
+)
 REMEDIES = (
     ("PYTHON_VERSION_MISMATCH", f"workers run another Python than the driver: {PYTHON}"),
     ("Cannot run program", f"workers cannot start their Python: {PYTHON}"),
-    (
-        "failed to connect back",
-        "a Python worker did not start in time: the machine is overloaded, or its Python cannot start; try again "
-        f"with less beside it, and {PYTHON}",
-    ),
+    ("failed to connect back", LATE),
+    ("waiting for the Python worker to connect back", LATE),
     ("Can't get attribute", f"workers have another version of nystream than the driver: {PYTHON}"),
     (
         "maxResultSize",
@@ -37,6 +45,12 @@ REMEDIES = (
     ),
 )
 """What Spark says, and what to do about it."""
+STACK = re.compile(r"\n\s+at [\w.$/]+\(|JVM stacktrace")
+"""The sign of a stack of Java."""
+RAISED = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit): .+$", re.MULTILINE)
+"""The last line of a traceback of Python."""
+CAUSE = re.compile(r"^\s*(?:Caused by: |: )(?:[a-z_]\w*\.)+(\S.*)$", re.MULTILINE)
+"""A line of Java that names an error; its package is left out."""
 
 
 class Refusal(ValueError):
@@ -44,7 +58,12 @@ class Refusal(ValueError):
 
 
 class WorkerError(RuntimeError):
-    """Workers could not do their work at all; the message says what to change."""
+    """Workers could not do their work at all; the message says what to change, or what the cause was.
+
+    `report` is all that Spark said.
+    """
+
+    report: str = ""
 
 
 def one_line(error: BaseException) -> str:
@@ -67,6 +86,16 @@ def explained(error: BaseException) -> Exception | None:
     return None
 
 
+def _in_one_line(error: BaseException) -> WorkerError | None:
+    """The innermost cause of an error that Spark reports with a stack of Java; None for one that is readable as is."""
+    text = str(error)
+    if not STACK.search(text):
+        return None
+    said = RAISED.findall(text.partition("JVM stacktrace")[0]) if "Traceback (most" in text else []
+    causes = said or CAUSE.findall(text) or [text.strip().partition("\n")[0]]
+    return WorkerError(f"Spark could not run this: {' '.join(causes[-1].split())} (all of it: the error's `report`)")
+
+
 @contextmanager
 def clear_errors() -> Iterator[None]:
     """Errors of workers as one line: `with clear_errors(): query.awaitTermination()`.
@@ -76,8 +105,10 @@ def clear_errors() -> Iterator[None]:
     """
     try:
         yield
-    except (PySparkException, Py4JError) as error:
-        clear = explained(error)
+    except SPARK_ERRORS as error:
+        clear = explained(error) or _in_one_line(error)
         if clear is None:
             raise
+        if isinstance(clear, WorkerError):
+            clear.report = str(error)
         raise clear from None

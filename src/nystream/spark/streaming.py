@@ -10,7 +10,7 @@ from nystream.model import Model
 from nystream.params import at_least
 from nystream.persist import from_bytes
 from nystream.spark.columns import roles
-from nystream.spark.errors import Refusal, one_line
+from nystream.spark.errors import Refusal, clear_errors, one_line
 from nystream.spark.fitting import check_mergeable, check_seeded, fitted
 from nystream.spark.folders import ModelFolder, has_started
 from nystream.spark.patterns import named_model
@@ -79,7 +79,8 @@ def fit_stream(
         )
     step = _Step(pattern, found, folder, keep, depth)
     writer = stream.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(step)
-    return (writer if trigger is None else writer.trigger(**trigger)).start()
+    with clear_errors():
+        return (writer if trigger is None else writer.trigger(**trigger)).start()
 
 
 class _Step:

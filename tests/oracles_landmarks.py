@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import null_space
 
 from nystream.losses import as_loss
 from oracles import gaussian
@@ -69,6 +70,60 @@ def move(points, counts, x, eps, count="moves"):
     return q, squares[q]
 
 
+def along(v):
+    """An orthogonal matrix whose last row is v, as long as 1."""
+    length = np.linalg.norm(v)
+    return np.vstack([null_space(v[None]).T, v / length]) if length else np.eye(len(v))
+
+
+def basis(E, ridge):
+    """Coefficients of m functions, one a row, orthonormal for the kernel with a ridge: eigenvectors, leading first."""
+    S, U = (a[..., ::-1] for a in np.linalg.eigh(E))
+    return U.T / np.sqrt(np.maximum(S, 0) + ridge)[:, None]
+
+
+def reflected(W, r, w, q, k, own, ridge):
+    """W and weights w (r, K) after landmark q went where the kernel to the old landmarks is k, to itself `own`.
+
+    Whole matrices and null spaces: all functions but one do without u_q; that one becomes what u_new adds to their
+    span; then twice the direction of the tail that is least orthogonal to it, and its partner in the head, are turned.
+    """
+    m = len(W)
+    w = np.vstack([w, np.zeros((m - r, w.shape[1]))])
+
+    def turn(head, tail):
+        for part, v in ((slice(r), head), (slice(r, m), tail)):
+            if len(v):
+                Q = along(v)
+                W[part], w[part] = Q @ W[part], Q @ w[part]
+
+    def rotate(Q):
+        W[[r - 1, m - 1]], w[[r - 1, m - 1]] = Q @ W[[r - 1, m - 1]], Q @ w[[r - 1, m - 1]]
+
+    def settle():
+        rotate(np.linalg.eigh(W[[r - 1, m - 1]] @ W[[r - 1, m - 1]].T)[1].T)  # the shorter one first
+
+    W = W.copy()
+    turn(W[:r, q], W[r:, q])
+    if r < m:
+        rotate(along(W[[r - 1, m - 1], q])[::-1])
+    rest, others = np.delete(np.arange(m), r - 1), np.delete(np.arange(m), q)
+    B = W[np.ix_(rest, others)]
+    z = B @ k[others]
+    length = np.sqrt(own + ridge - z @ z)
+    w[r - 1] *= W[r - 1] @ k / length
+    W[:, q] = 0
+    W[r - 1, others] = -z @ B / length
+    W[r - 1, q] = 1 / length
+    if r < m:
+        settle()
+        for _ in range(2):
+            x = W[r:] @ W[r - 1]
+            turn(W[:r] @ (W[r:].T @ x), x)
+            settle()
+    return W, w[:r]
+
+
 def nolana(
     X,
     Y,
@@ -94,7 +149,7 @@ def nolana(
     E = gaussian(u, u, sigma)
     U, S, proj = eigenpairs(E, r)
     w = np.sqrt(S)[:, None] * (U.T @ alpha) * (proj.any(0)[:, None])
-    out = list(P)
+    out, W = list(P), None
     for t in range(m, len(X)):
         x, y, rate = X[t], Y[t], eta / np.sqrt(t + 1) if schedule == "sqrt" else eta
         z = proj.T @ gaussian(u, x[None], sigma)[:, 0]
@@ -110,6 +165,22 @@ def nolana(
             continue
         assert old_N[q] + 1 == N[q]
         carried = w if order == "ls_gd" else stepped
+        if solver == "reflect":
+            if W is None:
+                own_ridge = 1e-8 * np.trace(E)
+                W = basis(E, own_ridge)
+                carried = W[:r] @ (E + own_ridge * np.eye(m)) @ proj @ carried
+            W, w = reflected(W, r, carried, q, gaussian(old_u, u[q : q + 1], sigma)[:, 0], 1.0, own_ridge)
+            age += 1
+            if r < m and age % (2 * m) == 0:
+                new, old = gaussian(u, u, sigma), W
+                W = basis(new, own_ridge)
+                w = W[:r] @ (new + own_ridge * np.eye(m)) @ old[:r].T @ w
+            proj = W[:r].T
+            if order == "ls_gd":
+                z = proj.T @ gaussian(u, x[None], sigma)[:, 0]
+                w = (1 - rate * lam) * w - rate * np.outer(z, gradient(loss, y, z @ w))
+            continue
         target = gaussian(u, old_u, sigma) @ old_proj @ carried
         age, old_E, E = age + 1, E, gaussian(u, u, sigma)
         U, S, proj = refreshed(solver, E, old_E, U, S, q, age)

@@ -206,9 +206,11 @@ def test_more_columns_of_zeros_change_no_feature(X, seen):
 
 
 def test_a_fixed_map_keeps_the_rotation_alone(X):
-    fixed, moving = (AdaptiveNystrom(Gaussian(), 50, 40, eps).fit(X) for eps in (np.inf, 0.1))
+    fixed, moving = (AdaptiveNystrom(Gaussian(), 50, 40, eps, solver="eigh").fit(X) for eps in (np.inf, 0.1))
     assert fixed.nbytes == 8 * (50 * 3 + 50 + 40 * 50 + 40)
     assert moving.nbytes == fixed.nbytes + 8 * (50 * 50 + 50 * 40)
+    reflected = AdaptiveNystrom(Gaussian(), 50, 40, 0.1, solver="reflect").fit(X)
+    assert reflected.nbytes == fixed.nbytes + 8 * (50 * 50 + 10 * 50)
 
 
 def test_scikit_learn_takes_it_in_a_pipeline(X):

@@ -47,11 +47,35 @@ def stream(n=300, loss="hinge", seed=0):
 @pytest.mark.parametrize(("loss", "order"), grid([*LOSSES, *CLASSES], ORDERS))
 def test_predictions_are_those_of_the_definition(loss, order):
     X, y, outputs = stream(loss=loss)
-    parameters = {"eta": 0.1, "lam": 0.01, "schedule": "sqrt", "order": order}
+    parameters = {"eta": 0.1, "lam": 0.01, "schedule": "sqrt", "order": order, "solver": "eigh"}
     model = NOLANA(Gaussian(SIGMA), landmarks=30, eps=0.15, loss=CLASSES.get(loss, loss), **parameters)
     expected, moves = nolana(X, y[:, None], SIGMA, 30, 24, 0.15, outputs, loss, **parameters)
     assert_allclose(model.run(X, y).reshape(len(X), -1), expected, rtol=0, atol=1e-10)
     assert model.moves == moves > 100
+
+
+@pytest.mark.parametrize(("rank", "loss", "order"), grid([30, 24, 9, 1], ["hinge", "squared", "softmax"], ORDERS))
+def test_reflections_are_those_of_their_definition(rank, loss, order):
+    X, y, outputs = stream(loss=loss)
+    X[40:60] = X[:20]  # rows that are landmarks
+    parameters = {"eta": 0.1, "lam": 0.01, "schedule": "sqrt", "order": order}
+    model = NOLANA(
+        Gaussian(SIGMA), landmarks=30, rank=rank, eps=0.15, loss=CLASSES.get(loss, loss), solver="reflect", **parameters
+    )
+    expected, moves = nolana(X, y[:, None], SIGMA, 30, rank, 0.15, outputs, loss, solver="reflect", **parameters)
+    assert_allclose(model.run(X, y).reshape(len(X), -1), expected, rtol=0, atol=1e-9)
+    assert model.moves == moves > 100
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_at_full_rank_reflections_are_a_fresh_decomposition_with_no_ridge(order):
+    """Any orthonormal basis serves: least squares at as many points as features is the projection on the new span."""
+    X, y, _ = stream()
+    settings = {"landmarks": 30, "rank": 30, "eps": 0.15, "order": order}
+    fast = NOLANA(Gaussian(0.3), **settings)
+    slow = NOLANA(Gaussian(0.3), **settings, solver="eigh", theta=0.0, tol=0.0)
+    assert_allclose(fast.run(X, y), slow.run(X, y), rtol=0, atol=1e-5)  # up to the ridge, 1e-8 times the trace
+    assert fast.moves == slow.moves > 100
 
 
 @pytest.mark.parametrize(("loss", "order"), grid(["hinge", "squared", "softmax"], ORDERS))
@@ -110,7 +134,7 @@ def test_rows_and_blocks_of_any_size_give_the_same_bits(kernel, order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("solver", ["eigh", "warm", "rank2"])
+@pytest.mark.parametrize("solver", ["reflect", "eigh", "warm", "rank2"])
 def test_a_moved_landmark_never_touches_the_prediction_of_its_own_round(order, solver):
     X, y, _ = stream(150)
     model = NOLANA(Gaussian(SIGMA), landmarks=20, eps=0.0, order=order, solver=solver)
@@ -122,7 +146,7 @@ def test_a_moved_landmark_never_touches_the_prediction_of_its_own_round(order, s
 
 def test_predictions_do_not_know_the_signs_of_eigenvectors():
     X, y, _ = stream()
-    one = NOLANA(Gaussian(SIGMA), landmarks=20, eps=0.2)
+    one = NOLANA(Gaussian(SIGMA), landmarks=20, eps=0.2, solver="eigh")
     one.run(X[:150], y[:150])
     two = copy.deepcopy(one)
     signs = np.where(np.arange(16) % 3, 1.0, -1.0)
@@ -134,10 +158,27 @@ def test_predictions_do_not_know_the_signs_of_eigenvectors():
     assert one.moves == two.moves > 60
 
 
-@pytest.mark.parametrize("solver", ["warm", "rank2"])
-def test_cheaper_refreshes_keep_the_kernel_and_the_accuracy(solver):
+@pytest.mark.parametrize("rank", [20, 16, 3])
+def test_predictions_do_not_know_the_basis_that_reflections_turn(rank):
+    X, y, _ = stream()
+    one = NOLANA(Gaussian(SIGMA), landmarks=20, rank=rank, eps=0.2, solver="reflect")
+    one.run(X[:150], y[:150])
+    two = copy.deepcopy(one)
+    rng = np.random.default_rng(0)
+    for part in (slice(rank), slice(rank, 20)):
+        Q = np.linalg.qr(rng.normal(size=(20, 20))[part, part])[0]
+        two.features_.rotation_[part] = Q @ two.features_.rotation_[part]
+        if part.start is None:
+            two.solver_.W_[:] = two.solver_.W_ @ Q.T
+    assert_allclose(two.predict(X), one.predict(X), rtol=0, atol=1e-10)
+    assert_allclose(two.run(X[150:], y[150:]), one.run(X[150:], y[150:]), rtol=0, atol=1e-9)
+    assert one.moves == two.moves > 60
+
+
+@pytest.mark.parametrize(("solver", "rank"), [("reflect", 60), ("reflect", 48), ("warm", 18), ("rank2", 18)])
+def test_cheaper_refreshes_keep_the_kernel_and_the_accuracy(solver, rank):
     X, y, _ = stream(1500)
-    exact, cheap = (NOLANA(Gaussian(0.8), landmarks=60, rank=18, eps=0.2, solver=s) for s in ("eigh", solver))
+    exact, cheap = (NOLANA(Gaussian(0.8), landmarks=60, rank=rank, eps=0.2, solver=s) for s in ("eigh", solver))
     right = [np.mean(m.run(X, y)[500:] * y[500:] > 0) for m in (exact, cheap)]
     assert exact.moves == cheap.moves > 300
     assert abs(right[0] - right[1]) < 0.02
@@ -195,7 +236,7 @@ def test_bad_arguments_are_refused_with_the_way_out():
         ("eps", np.nan, "eps must be a number at least 0"),
         ("theta", -1e-9, "theta must be a number at least 0"),
         ("order", "gd", "order must be one of 'gd_ls', 'ls_gd'; got 'gd'"),
-        ("solver", "qr", "solver must be one of 'auto', 'eigh', 'warm', 'rank2'"),
+        ("solver", "qr", "solver must be one of 'auto', 'reflect', 'eigh', 'warm', 'rank2'"),
         ("method", "adam", "method must be one of 'sgd', 'adagrad'; got 'adam'"),
         ("count", "some", "count must be one of 'moves', 'all'"),
         ("rank", 101, "rank must be at most the number of landmarks, 100"),

@@ -286,7 +286,8 @@ class Bank(Params):
     @staticmethod
     def _block_nbytes(r: Recipe, d: int, outputs: int, K: int) -> float:
         """Of the rows that are handled at a time: seen through views, their kernel values, all outputs for them."""
-        return 8.0 * r.rows_at_once(outputs) * (max(_landmarks(r, name) for name in LARGE) + 6 * d + 40 * K)
+        views = 4 + 2 * ("rough" in r.living)
+        return 8.0 * r.rows_at_once(outputs) * (max(_landmarks(r, name) for name in LARGE) + views * d + 40 * K)
 
     def refresh(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         """What follows the stream anew from the last rows: scales, metric, the expert that forgets, the windows."""

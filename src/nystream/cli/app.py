@@ -2,55 +2,90 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, NamedTuple, TextIO
 
 import typer
 
 import nystream
-from nystream.cli.bench import bench
-from nystream.cli.datasets import datasets
-from nystream.cli.explain import explain
-from nystream.cli.listing import show
 from nystream.cli.main import silence_stdout
-from nystream.cli.predict import predict
-from nystream.cli.push import push
-from nystream.cli.race import race
-from nystream.cli.reproduce import reproduce
-from nystream.cli.run import run
-from nystream.cli.serve import serve
-from nystream.cli.surroundings import surroundings
-from nystream.cli.video import video
-from nystream.learners.abilities import Unable
 
-__all__ = ["app", "call"]
+__all__ = ["COMMANDS", "call"]
 
 UsageError: Any = typer.BadParameter.__bases__[0]
 """Base of everything a command line can be wrong with; newer versions of typer bring their own click."""
 
-app = typer.Typer(
-    name="nystream",
-    help="Online kernel learning: models that learn one example at a time.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("run")(run)
-app.command("predict")(predict)
-app.command("explain")(explain)
-app.command("race")(race)
-app.command("list")(show)
-app.command("bench")(bench)
-app.command("video")(video)
-app.command("datasets")(datasets)
-app.command("reproduce")(reproduce)
-app.command("serve")(serve)
-app.command("push")(push)
+
+class Command(NamedTuple):
+    """Where a command is, and the first sentence of its help."""
+
+    home: str
+    function: str
+    summary: str
 
 
-@app.callback(invoke_without_command=True)
+COMMANDS = {
+    "run": Command("run", "run", "Learn from a stream, one pass, predicting each row before its label is used."),
+    "predict": Command(
+        "predict",
+        "predict",
+        "Predict rows with a saved model, learning nothing. A target among the columns is not used.",
+    ),
+    "explain": Command(
+        "explain",
+        "explain",
+        "Say what a saved model depends on; with a file, why it predicts the first rows of it as it does.",
+    ),
+    "race": Command("race", "race", "Race learners on one stream, each row predicted before its label is used."),
+    "list": Command("listing", "show", "List the learners by the names that run and race take."),
+    "bench": Command("bench", "bench", "Measure rows per second, a whole stream and one row at a time."),
+    "video": Command(
+        "video",
+        "video",
+        "Score every pixel of every frame by what that pixel has shown before; low scores are foreground.",
+    ),
+    "datasets": Command(
+        "datasets",
+        "datasets",
+        "List the datasets by the names that run and race take as dataset:NAME, with what is here.",
+    ),
+    "reproduce": Command(
+        "reproduce",
+        "reproduce",
+        "Do tables and figures of the papers again, the paper's figures beside ours.",
+    ),
+    "serve": Command("serve", "serve", "Serve models that learn: what is acknowledged is never forgotten."),
+    "push": Command("push", "push", "Send a file to a server, which predicts each row and then learns it."),
+}
+"""By name. Only the command that is called is loaded: all of them take a second."""
+
+
+def _app(arguments: list[str]) -> typer.Typer:
+    """The command line for these arguments: the command among them, and of the others what the help says."""
+    app = typer.Typer(
+        name="nystream",
+        help="Online kernel learning: models that learn one example at a time.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    wanted = next((word for word in arguments if not word.startswith("-")), None)
+    for name, command in COMMANDS.items():
+        if name == wanted:
+            app.command(name)(getattr(importlib.import_module(f"nystream.cli.{command.home}"), command.function))
+        else:
+            app.command(name, help=command.summary)(_not_called)
+    app.callback(invoke_without_command=True)(about)
+    return app
+
+
+def _not_called() -> None:
+    """Stands for a command that these arguments do not name."""
+
+
 def about(
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
     verbose: Annotated[
@@ -60,7 +95,8 @@ def about(
     if version:
         print(f"nystream {nystream.__version__}")
         if verbose:
-            print("\n".join(f"{name}: {value}" for name, value in surroundings().items()))
+            found = importlib.import_module("nystream.cli.surroundings").surroundings()
+            print("\n".join(f"{name}: {value}" for name, value in found.items()))
         raise typer.Exit
     if verbose:
         raise typer.BadParameter("-v goes with --version")
@@ -76,7 +112,7 @@ def call(arguments: list[str]) -> int:
 
 def _called(arguments: list[str]) -> int:
     try:
-        code = app(arguments, standalone_mode=False)
+        code = _app(arguments)(arguments, standalone_mode=False)
         sys.stdout.flush()
         return int(code or 0)
     except typer.Exit as stop:
@@ -92,8 +128,14 @@ def _called(arguments: list[str]) -> int:
         return _refuse("stopped", code=0)
     except MemoryError as error:
         return _refuse(f"not enough memory: {_one_line(error)}")
-    except (ImportError, OSError, ValueError, Unable) as error:
+    except _refusals() as error:
         return _refuse(_one_line(error))
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What the user can mend. The refusals of learners can only come from where they are loaded."""
+    abilities = sys.modules.get("nystream.learners.abilities")
+    return (ImportError, OSError, ValueError) + ((abilities.Unable,) if abilities else ())
 
 
 def _tell(

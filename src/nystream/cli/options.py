@@ -21,6 +21,7 @@ __all__ = [
     "Every",
     "Kinds",
     "Learners",
+    "MaybeBlock",
     "MaybeSource",
     "Metrics",
     "Name",
@@ -97,6 +98,14 @@ Sigma = Annotated[float | None, typer.Option(help="Kernel width; default: the me
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the learners.")]
 Delay = Annotated[int, typer.Option(min=0, help="Labels arrive this many rows late.")]
 Block = Annotated[int, typer.Option(min=1, help="Rows handed to the learner at once; 1 answers a slow pipe at once.")]
+MaybeBlock = Annotated[
+    int | None,
+    typer.Option(
+        "--block",
+        min=1,
+        help="Rows handed to the learner at once; 1 answers a slow pipe at once. Default: 256, of a file 2048.",
+    ),
+]
 Every = Annotated[int, typer.Option(min=1, help="Rows between readings.")]
 Readings = Annotated[Path | None, typer.Option("--result", help="Save the readings to this .json or .csv file.")]
 Report = Annotated[

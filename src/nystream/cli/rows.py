@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,6 +62,8 @@ class Rows:
         What the source itself says of its targets.
     numeric : bool
         Whether blocks are matrices of numbers.
+    ahead : bool
+        Whether the next blocks may be read while one is learnt: not where rows come as they are written.
     """
 
     name: str
@@ -71,6 +73,10 @@ class Rows:
     endless: bool = False
     task: str | None = None
     numeric: bool = False
+    ahead: bool = False
+
+    def expect(self, numbers: Iterable[str]) -> None:
+        """These columns are numbers: blocks that follow may have arrays there instead of text."""
 
     def blocks(self, size: int) -> Iterator[Block]:
         raise NotImplementedError
@@ -83,11 +89,15 @@ class FromTables(Rows):
         self._tables = tables
         self.name = tables.name
         self.total = tables.n
+        self.ahead = not tables.live
         self.targets = []
         if wanted:
             choice = choose(tables.columns, list(target) if target else -1, (), None, tables.name)
             self.targets = [tables.columns[j] for j in choice.targets]
         self.columns = [name for name in tables.columns if name not in self.targets]
+
+    def expect(self, numbers: Iterable[str]) -> None:
+        self._tables.numbers = frozenset(numbers)
 
     def blocks(self, size: int) -> Iterator[Block]:
         for table in self._tables.blocks(size):
@@ -142,6 +152,9 @@ class _Taken(Rows):
         self._rows, self._n = rows, n
         self.endless = False
         self.total = n if rows.endless else None if rows.total is None else min(n, rows.total)
+
+    def expect(self, numbers: Iterable[str]) -> None:
+        self._rows.expect(numbers)
 
     def blocks(self, size: int) -> Iterator[Block]:
         left = self._n
@@ -227,7 +240,9 @@ def _opened(
         options["target"] = asked[0] if len(asked) == 1 else asked
     elif not wanted and not _generated(spec):
         options["target"] = None
-    return _from(open_stream(spec, missing="nan", **options), dense)
+    found = _from(open_stream(spec, missing="nan", **options), dense)
+    found.ahead = os.path.isfile(spec)
+    return found
 
 
 def _from(stream: Stream, dense: int) -> Rows:

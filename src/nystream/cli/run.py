@@ -30,6 +30,8 @@ SHARES = {"of_mean": "that of the mean", "of_last": "that of no change"}
 """What squared errors are shown as shares of."""
 MOST_ALARMS = 5
 """Changes of the stream that are told of."""
+FEW, MANY = 256, 2048
+"""Rows handed to the learner at once, of which the result does not depend: from a pipe, and from a file."""
 MOST_PARTS = 4
 """Parts of a learner that are named when it has finished."""
 
@@ -54,7 +56,7 @@ def run(
     standardize: opt.Standardize = True,
     seed: opt.Seed = 0,
     delay: opt.Delay = 0,
-    block: opt.Block = 256,
+    block: opt.MaybeBlock = None,
     on_error: opt.OnError = "raise",
     result: opt.Readings = None,
     report: opt.Report = None,
@@ -77,6 +79,7 @@ def run(
     look = model is None and learner is not None and sigma is None  # a kernel width has to be found
     kinds = opt.kinds_of(kind)
     options: dict[str, Any] = {"kinds": kinds, "drop": drop or (), "columns": only}
+    block = block or (MANY if found.ahead else FEW)
     examples = opened(found, task=task, model=model, block=block, look=look, **options)
     if model is None:
         sigma = sigma if sigma is not None else examples.width(standardized=standardize) if look else 1.0

@@ -16,6 +16,7 @@ from nystream.model import Model
 from nystream.scaling.distance import median_distance
 from nystream.schema import Schema
 from nystream.sparse_rows import SparseRows
+from nystream.streams.ahead import ahead
 from nystream.tables.kinds import looked
 from nystream.tables.reading import Table
 from nystream.tables.targets import MOST_CLASSES, class_names, columns_of, first_label, numbered, task_of
@@ -24,8 +25,8 @@ from nystream.types import Array
 
 __all__ = ["Source", "opened"]
 
-PEEK = 1000
-"""Rows looked at before learning starts."""
+PEEK = 1024
+"""Rows looked at before learning starts, in however large blocks they come."""
 WIDE = 400
 """Rows between which distances are measured for a kernel width."""
 TASKS = ("regression", "classification")
@@ -60,14 +61,15 @@ class Source:
 
     def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
         """One pass, in blocks of at most `size` rows. A source is read once."""
-        for block in chain(self.first, self.rest):
+        rest = ahead(self.rest) if self.rows.ahead else self.rest
+        for block in chain(self.first, rest):
             for i in range(0, len(block.rows), size):
                 labels = None if block.labels is None else block.labels[i : i + size]
                 yield block.rows[i : i + size], labels
 
     def numbers(self) -> Array:
         """The first rows as a learner of numbers gets them: see `Encoded` for others."""
-        rows = _joined([block.rows for block in self.first])
+        rows = _joined([block.rows for block in self.first])[:PEEK]
         if isinstance(rows, SparseRows):
             return self._translated(rows, None)
         columns, n, _ = self.schema.columns_of(rows, on_error="missing", report=lambda names: None)
@@ -79,7 +81,7 @@ class Source:
 
     def _translated(self, rows: Any, kinds: dict[str, str] | None) -> Array:
         n, classes = len(rows), self.task == "classification"
-        labels = _joined([block.labels for block in self.first])
+        labels = _joined([block.labels for block in self.first])[:n]
         if classes:
             Y, _, names = numbered(class_names(columns_of(labels, n)[0]), [], {}, None)
         else:
@@ -123,7 +125,8 @@ def opened(
     first = _first(pieces, 1 if known and not look else PEEK)
     if not first:
         raise ValueError(f"{rows.name} has no rows")
-    whole = Block(_joined([b.rows for b in first]), _joined([b.labels for b in first]))
+    labels = _joined([b.labels for b in first])
+    whole = Block(_joined([b.rows for b in first])[:PEEK], None if labels is None else labels[:PEEK])
     if model is not None:
         schema, numeric = _of_model(model, rows, whole)
     else:
@@ -132,8 +135,11 @@ def opened(
         task = task or rows.task or ("regression" if labels is None else task_of(columns_of(labels, len(whole.rows))))
         _check_labels(rows.name, task, labels, numeric)
         schema = _schema_of(rows, whole, task, kinds, drop, columns)
-    typed = (Block(b.rows, _typed(b, rows.targets, numeric)) for b in chain(first, pieces))
-    return Source(rows, schema, [next(typed) for _ in first], typed)
+    kinds_of = schema.columns.items() if schema.width is None else ()
+    rows.expect([*(name for name, kind in kinds_of if kind == "number"), *(rows.targets if numeric else ())])
+    told = [Block(b.rows, _typed(b, rows.targets, numeric)) for b in first]
+    rest = (Block(_plain(b.rows, schema), _typed(b, rows.targets, numeric)) for b in pieces)
+    return Source(rows, schema, told, rest)
 
 
 def _schema_of(
@@ -204,6 +210,19 @@ def _numeric(labels: Any) -> bool:
         return True
     parts = list(labels.columns.values()) if isinstance(labels, Table) else columns_of(labels, len(labels))
     return all(looked(part).kind == "number" for part in parts)
+
+
+def _plain(rows: Any, schema: Schema) -> Any:
+    """A table of arrays as the matrix that a model of numbers wants, if it could say nothing about any value of it."""
+    if not isinstance(rows, Table) or not schema.numeric or not set(rows.columns) <= {*schema.columns, *schema.targets}:
+        return rows
+    columns = [rows.columns.get(name) for name in schema.names]
+    if not all(isinstance(values, np.ndarray) and values.dtype == np.float64 for values in columns):
+        return rows
+    X = np.empty((rows.n, len(columns)))
+    for j, values in enumerate(columns):
+        X[:, j] = values
+    return X if np.isfinite(X).all() and schema.matrix(X) is not None else rows
 
 
 def _typed(block: Block, targets: Sequence[str], numeric: bool) -> Any:

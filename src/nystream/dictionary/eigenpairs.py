@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nystream._core.gram.turns import NOT_FINITE
 from nystream.params import Params, at_least, one_of, positive
 from nystream.types import Array
 
@@ -136,7 +137,7 @@ class Eigenpairs(Params):
 
 def _finite(values: Array) -> Array:
     if not np.isfinite(values).all():
-        raise ValueError("the kernel between landmarks is not finite; scale the inputs or use Normalized(kernel)")
+        raise ValueError(NOT_FINITE)
     return values
 
 

@@ -9,6 +9,8 @@ import numpy as np
 from scipy.linalg import lstsq
 
 from nystream._core.gram.landmarks import LandmarkMap, Sight
+from nystream._core.gram.turns import Turns
+from nystream.dictionary.eigenpairs import SOLVERS as OF_PAIRS
 from nystream.dictionary.eigenpairs import Eigenpairs
 from nystream.dictionary.kmeans import MovingLandmarks, checked_eps
 from nystream.dictionary.nested import Nested
@@ -16,13 +18,16 @@ from nystream.dictionary.rows import Rows
 from nystream.features.base import FeatureMap
 from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
-from nystream.params import at_least, positive
+from nystream.params import at_least, one_of, positive
 from nystream.types import Array, Change
 
 __all__ = ["AdaptiveNystrom"]
 
 THETA = 1e-8
-"""Ridge of the change of basis where none is given, in units of the largest eigenvalue."""
+"""Ridge of the change of basis where none is given, in units of the largest eigenvalue; for "reflect" of the trace."""
+REBUILD = 2
+"""Times m: moves after which features below full rank, which follow leading eigenvectors nearly, begin with them."""
+SOLVERS = ("auto", "reflect", *OF_PAIRS[1:])
 
 
 class AdaptiveNystrom(FeatureMap):
@@ -32,14 +37,24 @@ class AdaptiveNystrom(FeatureMap):
         z(x) = S^(-1/2) U' (k(u_1, x), ..., k(u_m, x))
 
     A row at least eps (squared distance) from every landmark moves the nearest one, as online k-means does
-    (`MovingLandmarks`); one row and column of E change and the eigenpairs are refreshed (`Eigenpairs`). Since the basis
-    is then another one, `observe` answers with a `Change` that re-expresses weights: those whose function is closest to
-    the old one at the new landmarks::
+    (`MovingLandmarks`), and one row and column of E change. By the `solver`:
 
-        w <- T w,        T = (A'A + theta I)^-1 A' B,        A = z_new(u_new),        B = z_old(u_new)
+    "reflect"
+        The features are coordinates in an orthonormal basis of r functions in the span of the landmarks, z(x) = W k(x);
+        any such basis serves, since gradient descent does not know which it is. A reflection of the basis lets all its
+        functions but one do without u_q, and that one becomes what the new landmark adds to the span of the others;
+        weights become those of the same function, projected on the new span. O(m^2), no decomposition. With r < m the
+        m - r other functions of the span are kept too, and after a move, where the coefficients of the two kinds are
+        not orthogonal (as those of eigenvectors are), two directions are exchanged; every 2m moves eigenvectors are
+        computed, so that nothing goes astray.
+    "eigh", "warm", "rank2"
+        The eigenpairs are refreshed (`Eigenpairs`), in O(m^3) or O(m^2 r). Weights become those whose function is
+        closest to the old one at the new landmarks::
 
-    Without a move a row costs O(m d + m r), with one O(m d + m^3) ("eigh") or O(m^2 r) ("warm"); memory is
-    m d + m r numbers for the map and m^2 for E. With eps = inf E is dropped and this is a fixed map.
+            w <- T w,        T = (A'A + theta I)^-1 A' B,        A = z_new(u_new),        B = z_old(u_new)
+
+    `observe` answers with a `Change` that holds T. Without a move a row costs O(m d + m r). Memory is m d + 2 m^2
+    numbers for "reflect", m d + 2 m r + m^2 for the others, m d + m r with eps = inf, where the map is a fixed one.
 
     Parameters
     ----------
@@ -55,11 +70,13 @@ class AdaptiveNystrom(FeatureMap):
         the landmarks at the start, see `MovingLandmarks`.
     count : {"moves", "all"}
         What gives a landmark its inertia: the rows that moved it, or all rows nearest to it.
-    solver : {"auto", "eigh", "warm", "rank2"}
-        How eigenpairs are refreshed, see `Eigenpairs`.
+    solver : {"auto", "reflect", "eigh", "warm", "rank2"}
+        How the map follows a move. "auto" is "reflect" with r = m, where both are the same functions; below, where
+        "reflect" is an approximation many times faster, and where a theta is given, it is the "auto" of `Eigenpairs`.
     theta : float, optional
-        Ridge of the change of basis; None is 1e-8 S_1. Each move shrinks component j by S_j / (S_j + theta), which
-        compounds over thousands of moves: keep it small.
+        Ridge of the change of basis of eigenpairs; None is 1e-8 S_1. Each move shrinks component j by
+        S_j / (S_j + theta), which compounds over thousands of moves: keep it small. "reflect" has none to choose: it
+        adds 1e-8 trace E to the diagonal of E, so that landmarks that come together do no harm, and shrinks nothing.
     tol : float, default 1e-8
         Features whose eigenvalue is at most tol S_1 are 0, so that shapes stay fixed; duplicates are harmless.
 
@@ -92,8 +109,15 @@ class AdaptiveNystrom(FeatureMap):
     motion_: MovingLandmarks
     pairs_: Eigenpairs
     rotation_: Array
-    """S^(-1/2) U', (r, m)."""
+    """S^(-1/2) U', (r, m); with reflections (m, m), the features above."""
+    reflects_: bool = False
+    """Whether moves are made by reflections."""
+    ridge_: float = 0.0
+    """What they add to the diagonal of E; 0 before the first."""
+    turned_: int = 0
+    """Moves by reflections since the basis was that of eigenvectors."""
     _engine: LandmarkMap
+    _turns: Turns | None = None
 
     def __init__(
         self,
@@ -120,8 +144,10 @@ class AdaptiveNystrom(FeatureMap):
         m = at_least("landmarks", landmarks, 1) if self._fixed is None else len(self._fixed)
         if rank is not None and rank > m:
             raise ValueError(f"rank must be at most the number of landmarks, {m}, got {rank!r}")
+        if one_of("solver", solver, SOLVERS) == "reflect" and theta is not None:
+            raise ValueError(f"solver='reflect' takes no theta, got {theta!r}; leave it None or use solver='eigh'")
         MovingLandmarks(eps, count=count)  # the parts refuse bad values here, not at the first row
-        Eigenpairs(1, solver=solver, tol=tol)
+        Eigenpairs(1, solver=_of_pairs(solver), tol=tol)
 
     @property
     def _fixed(self) -> Array | None:
@@ -147,14 +173,26 @@ class AdaptiveNystrom(FeatureMap):
         if rows:
             for x in points:
                 self.motion_.observe(x)  # a row that is a landmark moves none; what it may do is count
-        self.pairs_ = Eigenpairs(4 * m // 5 or 1 if self.rank is None else self.rank, solver=self.solver, tol=self.tol)
-        self.pairs_.start(np.ascontiguousarray(self.kernel(points, points), dtype=np.float64))
-        self.rotation_ = self.pairs_.inverse_roots[:, None] * self.pairs_.U_.T
+        r = 4 * m // 5 or 1 if self.rank is None else self.rank
+        moves = self.motion_.eps_ < math.inf
+        whole = self.solver == "auto" and self.theta is None and r == m  # there reflections lose nothing
+        self.reflects_ = moves and (self.solver == "reflect" or whole)
+        self.pairs_ = Eigenpairs(r, solver="eigh" if self.reflects_ else _of_pairs(self.solver), tol=self.tol)
         self.nested_, self.waiting_ = None, Rows(d)
         self.d_ = d
+        self.rotation_ = np.zeros((m if self.reflects_ else r, m))
+        self._decompose()
         self._bind()
-        if self.motion_.eps_ == math.inf:
+        if not moves:
             self.pairs_.release()
+
+    def _decompose(self) -> None:
+        """Eigenpairs of the landmarks as they are, and the features that they give."""
+        points = self.points
+        self.pairs_.start(np.ascontiguousarray(self.kernel(points, points), dtype=np.float64))
+        self._rotate()
+        if self.reflects_:
+            self.ridge_, self.pairs_.U_ = 0.0, np.empty((0, 0))
 
     @property
     def collecting(self) -> bool:
@@ -166,7 +204,7 @@ class AdaptiveNystrom(FeatureMap):
         """Features: the rank; while landmarks are collected, the independent ones so far."""
         if not self.d_:
             return 0
-        return self.nested_.n if self.nested_ is not None else len(self.rotation_)
+        return self.nested_.n if self.nested_ is not None else len(self.pairs_.S_)
 
     @property
     def points(self) -> Array:
@@ -187,7 +225,9 @@ class AdaptiveNystrom(FeatureMap):
     def nbytes(self) -> int:
         if self.nested_ is not None:
             return self.nested_.nbytes + self.waiting_.nbytes
-        return self.motion_.nbytes + self.pairs_.nbytes + self.rotation_.nbytes if self.d_ else 0
+        if not self.d_:
+            return 0
+        return self.motion_.nbytes + self.pairs_.nbytes + self.rotation_.nbytes
 
     def _map(self, X: Array, out: Array) -> None:
         if self.nested_ is not None:
@@ -200,7 +240,7 @@ class AdaptiveNystrom(FeatureMap):
 
     def weights_of(self, alpha: Array) -> Array:
         """(dim, K) weights of the functions sum_i alpha_i k(u_i, .), alpha (m, K), projected: S^(1/2) U' alpha."""
-        return self.pairs_.S_[:, None] * (self.rotation_ @ alpha)
+        return self.pairs_.S_[:, None] * (self.rotation_[: self.dim] @ alpha)
 
     # -- moving --------------------------------------------------------------------------------------------------------
     def observe(self, x: Array) -> Change | None:
@@ -222,7 +262,12 @@ class AdaptiveNystrom(FeatureMap):
 
     def move(self, q: int, gap: float, x: Array) -> Change | None:
         """What x, nearest to landmark q at squared distance `gap`, does to the map; None where it stays as it is."""
-        motion, pairs = self.motion_, self.pairs_
+        moved = self.turn(q, gap, x)
+        return Change(moved.matrix) if isinstance(moved, Turns) else moved
+
+    def turn(self, q: int, gap: float, x: Array) -> Change | Turns | None:
+        """The same; a move that is a few reflections comes as these, which carry weights in O(m) each."""
+        motion = self.motion_
         if gap < motion.eps_:
             motion.stay(q)
             return None
@@ -231,10 +276,43 @@ class AdaptiveNystrom(FeatureMap):
             return None
         point = motion.target(q, x)
         k = np.ascontiguousarray(self.kernel.row(motion.points, point), dtype=np.float64)
+        own = float(self.kernel.diag(point[None])[0])
+        if self.reflects_:
+            return self._reflect(q, point, k, own)
+        return self._replace(q, point, k, own)
+
+    def _reflect(self, q: int, point: Array, k: Array, own: float) -> Change | Turns:
+        before = None if self.ridge_ else self._rebuilt()
+        if self._turns is None:
+            self._turns = Turns(self.rotation_, self.pairs_.E_, self.dim, self.ridge_, self.ridge_ / THETA)
+        turns = self._turns
+        sound = turns.move(q, k, own)
+        self.motion_.move(q, point)
+        self.turned_ += 1
+        if before is not None:
+            return Change(turns.matrix @ before)
+        if sound and (turns.r == turns.m or self.turned_ < REBUILD * turns.m):
+            return turns
+        return Change(self._rebuilt() @ turns.matrix)
+
+    def _rebuilt(self) -> Array:
+        """Basis and ridge from E as it is; T (dim, dim) from the weights of the old features to those of the new."""
+        E, r = self.pairs_.E_, self.dim
+        S, U = np.linalg.eigh(E)
+        self.ridge_ = THETA * float(E.trace()) or THETA
+        W = (U / np.sqrt(np.maximum(S, 0.0) + self.ridge_)).T[::-1]
+        P = self.rotation_[:r].T
+        T = W[:r] @ (E @ P + self.ridge_ * P)
+        self.rotation_[:] = W
+        self._turns, self.turned_ = None, 0
+        return np.ascontiguousarray(T)
+
+    def _replace(self, q: int, point: Array, k: Array, own: float) -> Change:
+        motion, pairs = self.motion_, self.pairs_
         P = self.rotation_.T
         seen = pairs.U_ * pairs.roots if pairs.exact else pairs.E_ @ P  # z_old at the old landmarks
         seen[q] = k @ P
-        k[q] = float(self.kernel.diag(point[None])[0])
+        k[q] = own
         pairs.replace(q, k)
         motion.move(q, point)
         self._rotate()
@@ -278,7 +356,7 @@ class AdaptiveNystrom(FeatureMap):
             row += 1
         if row == len(X) or self.settled:
             return self
-        if self.pairs_.chosen == "eigh":
+        if self.reflects_ or self.pairs_.chosen == "eigh":
             self._follow(X[row:])
         else:
             for x in X[row:]:
@@ -289,15 +367,15 @@ class AdaptiveNystrom(FeatureMap):
         """Move the landmarks for all rows, then decompose once: with no weights to carry, no basis between matters."""
         for x in X:
             self.motion_.observe(x)
-        self.pairs_.start(np.ascontiguousarray(self.kernel(self.points, self.points), dtype=np.float64))
-        self._rotate()
+        self._decompose()
+        self._turns = None
 
     def _rotate(self) -> None:
-        np.multiply(self.pairs_.inverse_roots[:, None], self.pairs_.U_.T, out=self.rotation_)
+        np.multiply(self.pairs_.inverse_roots[:, None], self.pairs_.U_.T, out=self.rotation_[: self.dim])
 
     def _bind(self) -> None:
-        self._engine = LandmarkMap(self.kernel, self.motion_.points, self.rotation_)
-        self.rotation_ = self._engine.rotation
+        self._engine = LandmarkMap(self.kernel, self.motion_.points, self.rotation_, self.dim)
+        self.rotation_, self._turns = self._engine.rotation, None
 
     def widen(self, d: int) -> None:
         if self.nested_ is not None:
@@ -312,3 +390,8 @@ class AdaptiveNystrom(FeatureMap):
         super()._restore(state)
         if self.d_ and self.nested_ is None:
             self._bind()
+
+
+def _of_pairs(solver: str) -> str:
+    """The solver of the eigenpairs: where reflections do the moving, they are asked once."""
+    return "eigh" if solver == "reflect" else solver

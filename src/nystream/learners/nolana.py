@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from nystream._core.gram.turns import Turns
 from nystream.features.adaptive_nystrom import AdaptiveNystrom
 from nystream.kernels.base import Kernel
 from nystream.learners.families.landmark import LandmarkLearner
 from nystream.losses import Loss
 from nystream.params import one_of
-from nystream.types import Array
+from nystream.types import Array, Change
 
 __all__ = ["NOLANA"]
 
@@ -31,8 +32,8 @@ class NOLANA(LandmarkLearner):
     The last line is not a refinement but a change of basis: eigenvectors rotate, and the function is carried over by
     its values at the new landmarks. Landmarks come from the first m rows, as in NOGD, which eps = inf is.
 
-    Without a move O(m d + m r) time, with one O(m d + m^3) (or O(m^2 r), see `solver`); m d + m r numbers for the model
-    and m^2 + m r for moving it. Moves do not depend on labels, so whole streams are learnt in blocks: kernel values and
+    Without a move O(m d + m r) time, with one O(m d + m^2) (see `solver`); m d + m r numbers for the model and up to
+    2 m^2 - m r for moving it. Moves do not depend on labels, so whole streams are learnt in blocks: kernel values and
     nearest landmarks of a block by one product, cut at the rows that move a landmark.
 
     Parameters
@@ -56,12 +57,15 @@ class NOLANA(LandmarkLearner):
     method : {"sgd", "adagrad"}
         The step, as in `NOGD`.
     theta : float, optional
-        Ridge of the change of basis; None is 1e-8 S_1.
+        Ridge of the change of basis; None is 1e-8 S_1, and next to none with reflections.
     order : {"gd_ls", "ls_gd"}
         "gd_ls" as above. "ls_gd": in a round that moves a landmark, the map and the weights move first and the gradient
         step follows, on the new map at its own prediction. The prediction of the round is that of line 1 either way.
-    solver : {"auto", "eigh", "warm", "rank2"}
-        How eigenpairs are refreshed, see `nystream.dictionary.Eigenpairs`.
+    solver : {"auto", "reflect", "eigh", "warm", "rank2"}
+        How the map follows a move, see `AdaptiveNystrom`: "reflect", which "auto" is with rank = landmarks, turns any
+        orthonormal basis in O(m^2) and projects the function on the new span, which is line 3 with theta -> 0; below
+        full rank it is an approximation, as accurate and many times faster. The others decompose, in O(m^3) or
+        O(m^2 r); with method "adagrad", which divides by coordinate, and where a theta is given, "auto" is one of those.
     count : {"moves", "all"}
         What N_q counts: the rows that moved landmark q, or all rows nearest to it.
     tol : float, default 1e-8
@@ -123,6 +127,13 @@ class NOLANA(LandmarkLearner):
         """Rounds so far that moved a landmark."""
         return self.features_.moves if self.d_ and self.expansion_ is None else 0
 
+    @property
+    def _refresh(self) -> str:
+        """The solver of the map. AdaGrad divides by coordinate, and these must be those of eigenvectors."""
+        if self.solver != "auto" or self.method == "sgd":
+            return self.solver
+        return "eigh" if self.rank is None or 3 * self.rank > self.landmarks else "warm"
+
     def _new_map(self) -> AdaptiveNystrom:
         return AdaptiveNystrom(
             self.kernel,
@@ -130,7 +141,7 @@ class NOLANA(LandmarkLearner):
             self.rank,
             self.eps,
             count=self.count,
-            solver=self.solver,
+            solver=self._refresh,
             theta=self.theta,
             tol=self.tol,
         )
@@ -178,14 +189,18 @@ class NOLANA(LandmarkLearner):
         solver, features = self.solver_, self.features_
         if self.order == "gd_ls":
             p = solver.step(z, y, weight)
-            change = features.move(q, gap, x)
-            if change is not None:
-                solver.rebase(change, features.dim)
+            self._follow(features.turn(q, gap, x))
             return p
         p = solver.predict(z[None])[0]
-        change = features.move(q, gap, x)
-        if change is not None:
-            solver.rebase(change, features.dim)
+        if self._follow(features.turn(q, gap, x)):
             z = features.row(x)
         solver.step(z, y, weight)
         return p
+
+    def _follow(self, moved: Change | Turns | None) -> bool:
+        """The weights after a move of the map; whether there was one."""
+        if isinstance(moved, Change):
+            self.solver_.rebase(moved, self.features_.dim)
+        elif moved is not None:
+            self.solver_.turn(moved)
+        return moved is not None

@@ -39,7 +39,10 @@ class Adrift(NOLANA):
     """NOLANA without its second stage."""
 
     def _new_map(self) -> AdaptiveNystrom:
-        return _Unheeded(**super()._new_map().get_params(deep=False))
+        parameters = super()._new_map().get_params(deep=False)
+        if parameters["solver"] in ("auto", "reflect"):  # reflections leave no basis behind that could be forgotten
+            parameters["solver"] = "eigh"
+        return _Unheeded(**parameters)
 
 
 def run(setting: Setting) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nystream._core.inputs import all_finite
+from nystream._core.running import scale_rows
 from nystream.params import Params
 from nystream.types import Array
 
@@ -49,6 +50,9 @@ class RunningScale(Params):
 
     def __call__(self, X: Array) -> Array:
         """Count the rows of X, in order, and scale each by what was seen up to it."""
+        if bool(self.count_.all()) and X.flags.c_contiguous and bool(np.isfinite(X).all()):
+            self.count_, self.total_, self.spread_ = self.count_.copy(), self.total_.copy(), self.spread_.copy()
+            return scale_rows(X, self.first_, self.count_, self.total_, self.spread_)
         if len(X) <= PART:
             return self._part(X)
         scaled = np.empty_like(X)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nystream._core.gram.turns import Turns
 from nystream._core.linear.ogd import Descent
 from nystream.losses import Loss, as_loss
 from nystream.params import one_of, positive
@@ -169,6 +170,16 @@ class OGD(Solver):
             transport = np.square(change.transport) if name == "second_" else change.transport
             setattr(self, name, Descent.carried(getattr(self, name), np.ascontiguousarray(transport)))
         self._bind()
+
+    def turn(self, turns: Turns) -> None:
+        """`rebase` for a move of a map that is a few reflections: in place, O(dim) for each output."""
+        for name in ("W_", "total_") if self.average else ("W_",):
+            turns.carry(getattr(self, name))
+        if MOMENTS[self.method]:
+            T = turns.matrix
+            for name in MOMENTS[self.method]:
+                moment = getattr(self, name)
+                moment[:] = Descent.carried(moment, np.square(T) if name == "second_" else T)
 
     def grow(self, outputs: int) -> None:
         """New columns start at zero, as if their gradients had been zero so far."""

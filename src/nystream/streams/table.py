@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from nystream._core.tables.written import columns_of_numbers
 from nystream.params import one_of
 from nystream.streams.columns import Choice
 from nystream.streams.cutting import Block
@@ -122,6 +123,9 @@ class Table:
         text = "".join(chunk)
         if any(mark in text for mark in self.special) or text.isspace():
             return None
+        written = self._written(chunk)
+        if written is not None:
+            return written
         quoted = '"' in text
         if quoted and not (self._whole and all(line.count('"') % 2 == 0 for line in chunk)):
             return None  # a quoted field may run on into the next line
@@ -140,8 +144,17 @@ class Table:
             )
         except ValueError:
             return None
-        if block.shape[1] != len(self.choice.used):
+        return self._sound(block) if block.shape[1] == len(self.choice.used) else None
+
+    def _written(self, chunk: list[str]) -> Array | None:
+        """The same by a parser that knows nothing but numbers, ten times as fast."""
+        if self.delimiter is None or self.coders:
             return None
+        columns = columns_of_numbers(chunk, len(self.names), self.delimiter, self.missing == "nan")
+        return None if columns is None else self._sound(columns[list(self.choice.used)].T)
+
+    def _sound(self, block: Array) -> Array | None:
+        """The block itself, if it has nothing that is not finite where that is not allowed."""
         features, targets = np.split(block, [len(self.choice.features)], axis=1)
         clean = not np.isinf(features).any() if self.missing == "nan" else bool(np.isfinite(features).all())
         return block if clean and bool(np.isfinite(targets).all()) else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
+from nystream._core.tables.written import columns_of_numbers
 from nystream.params import at_least
 from nystream.streams.dialect import Dialect, dialect
 from nystream.streams.pipe import line_format
@@ -44,12 +46,18 @@ class Tables:
         Whether the source has names, or "0", "1", ... stand for them.
     n : int or None
         Rows, where known.
+    live : bool
+        Whether rows come as they are written, so that nobody should wait for more than are wanted.
+    numbers : frozenset of str
+        Columns that are known to be numbers, and may come as arrays of them instead of text; may be set at any time.
     """
 
     name: str
     columns: list[str]
     named: bool = True
     n: int | None = None
+    live: bool = False
+    numbers: frozenset[str] = frozenset()
 
     def blocks(self, size: int = _ROWS) -> Iterator[Table]:
         """Tables of `size` rows, the last one perhaps shorter."""
@@ -68,6 +76,7 @@ class TextTables(Tables):
         self.name = source.name
         self.columns = _unlike(self._dialect.names)
         self.named = self._dialect.named
+        self.live = source.live
 
     def blocks(self, size: int = _ROWS) -> Iterator[Table]:
         at_least("size", size, 1)
@@ -76,25 +85,50 @@ class TextTables(Tables):
         for _ in range(line):
             next(lines)
         rows: list[list[str]] = []
-        numbers: list[int] = []
+        places: list[int] = []
+        while chunk := list(itertools.islice(lines, size - len(rows))):
+            table = None if rows else self._numbers(chunk, line)
+            if table is not None:
+                line += len(chunk)
+                yield table
+                continue
+            for number, fields in self._rows(chunk, lines, line):
+                rows.append(fields)
+                places.append(number)
+            line = self._line
+            if len(rows) == size:
+                yield self._table(rows, places)
+                rows, places = [], []
+        if rows:
+            yield self._table(rows, places)
+
+    def _numbers(self, chunk: list[str], line: int) -> Table | None:
+        """The lines after line number `line`, where all columns are numbers and nothing in these lines is doubtful."""
+        mark = self._dialect.delimiter
+        if mark is None or not self.numbers.issuperset(self.columns):
+            return None
+        found = columns_of_numbers(chunk, len(self.columns), mark, True)
+        if found is None:
+            return None
+        places = _Places(f"{self.name}:", range(line + 1, line + 1 + len(chunk)))
+        return Table(dict(zip(self.columns, found, strict=True)), len(chunk), self.named, {}, places)
+
+    def _rows(self, chunk: list[str], more: Iterator[str], line: int) -> Iterator[tuple[int, list[str]]]:
+        """(line number, fields) of each row; a quoted field may run on beyond the chunk. `_line` is the last one."""
         used = 0
         try:
-            for used, fields in self._dialect.split(lines):
-                if not fields:
-                    continue
-                if len(fields) != len(self.columns):
-                    raise ValueError(
-                        f"{self.name}:{line + used}: has {len(fields)} fields, expected {len(self.columns)}"
-                    )
-                rows.append(fields)
-                numbers.append(line + used)
-                if len(rows) == size:
-                    yield self._table(rows, numbers)
-                    rows, numbers = [], []
+            for used, fields in self._dialect.split(itertools.chain(chunk, more)):
+                if fields:
+                    if len(fields) != len(self.columns):
+                        raise ValueError(
+                            f"{self.name}:{line + used}: has {len(fields)} fields, expected {len(self.columns)}"
+                        )
+                    yield line + used, fields
+                if used >= len(chunk):
+                    break
         except SplitError as error:
             raise ValueError(f"{self.name}:{line + used + 1}: {error}") from None
-        if rows:
-            yield self._table(rows, numbers)
+        self._line = line + used
 
     def _table(self, rows: list[list[str]], numbers: list[int]) -> Table:
         columns = {}
@@ -112,6 +146,7 @@ class JsonTables(Tables):
     def __init__(self, source: TextFile | Pipe) -> None:
         self._source = source
         self.name = source.name
+        self.live = source.live
         head = [line for line in source.head(1) if line.strip()]
         if not head:
             raise ValueError(f"{source.name} is empty")
@@ -229,7 +264,7 @@ def _by_lines(source: TextFile | Pipe) -> Tables | None:
 class _Places(Sequence[str]):
     """What messages call rows, made when they are asked for."""
 
-    def __init__(self, before: str, numbers: list[int]) -> None:
+    def __init__(self, before: str, numbers: Sequence[int]) -> None:
         self._before, self._numbers = before, numbers
 
     def __len__(self) -> int:

@@ -43,7 +43,7 @@ cdef class LandmarkMap:
     """Works on the points (m, d) of the feature map, and on a copy of the rotation R (r, m), `rotation`.
 
     Both may be written to in between. A row alone and in a block gives the same bits. A kernel whose `compiled` is None
-    is asked in Python.
+    is asked in Python. The rotation may have more rows than the r that are features: they lie below.
     """
     cdef readonly object kernel, points, rotation
     cdef KernelRows form
@@ -54,11 +54,13 @@ cdef class LandmarkMap:
     cdef readonly Py_ssize_t m, d, r
     cdef Py_ssize_t wide
 
-    def __init__(self, kernel, cnp.ndarray points, rotation):
-        self.m, self.d, self.r = points.shape[0], points.shape[1], rotation.shape[0]
+    def __init__(self, kernel, cnp.ndarray points, rotation, rank=None):
+        self.m, self.d, self.r = points.shape[0], points.shape[1], len(rotation) if rank is None else rank
+        if not 0 <= self.r <= len(rotation):
+            raise ValueError(f"{rank} features of a rotation with {len(rotation)} rows")
         self.at, self.wide = clean(points, self.m, self.d), _wide(points.shape[0])
         self.kernel, self.form, self.points = kernel, kernel.compiled, points
-        self.rotation, self._k = _lines(self.r, self.m), _lines(1, self.m)[0]
+        self.rotation, self._k = _lines(len(rotation), self.m), _lines(1, self.m)[0]
         self.rotation[:] = rotation
         self.R, self.k = <const double*> cnp.PyArray_DATA(self.rotation), <double*> cnp.PyArray_DATA(self._k)
 

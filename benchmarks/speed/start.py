@@ -1,0 +1,60 @@
+"""Processor time of `nystream --help` and of `nystream run` on ten rows.
+
+Run: python benchmarks/speed/start.py [--before PYTHON]
+
+The least of several starts, byte code compiled. The limit is an interpreter that loads what the command cannot do
+without: typer with rich for the help; NumPy and scipy.linalg, whose BLAS the compiled loops call, for learning.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from _before import measured
+
+REPEATS = 5
+WANTED = 0.4
+LIMITS = {"--help": "import typer.rich_utils", "run, fogd": "import typer, scipy.linalg"}
+LIMITS["run"] = LIMITS["run, fogd"]
+
+
+def cost(*command: str) -> float:
+    """Seconds of processor time, user and system."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    best = float("inf")
+    for _ in range(REPEATS):
+        start = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *command], env=environment, check=True, capture_output=True)
+        stop = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, stop.ru_utime + stop.ru_stime - start.ru_utime - start.ru_stime)
+    return best
+
+
+def starts() -> dict[str, float]:
+    """Seconds by command line."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ten.csv"
+        path.write_text("a,b,c,y\n" + "".join(f"{i},{i % 3},{i / 7},{i % 5}\n" for i in range(10)))
+        nystream = ("-m", "nystream.cli.main")
+        return {
+            "--help": cost(*nystream, "--help"),
+            "run, fogd": cost(*nystream, "run", str(path), "--learner", "fogd", "--quiet"),
+            "run": cost(*nystream, "run", str(path), "--quiet"),
+        }
+
+
+def main() -> None:
+    now, before = measured(starts, __doc__)
+    print(f"{'command':>10} {'before':>7} {'now':>7} {'wanted':>7} {'limit':>7}   seconds of processor time")
+    for name, taken in now.items():
+        earlier = before[name] if before else float("nan")
+        print(f"{name:>10} {earlier:7.2f} {taken:7.2f} {WANTED:7.2f} {cost('-c', LIMITS[name]):7.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -65,7 +65,7 @@ class NOLANA(LandmarkLearner):
         How the map follows a move, see `AdaptiveNystrom`: "reflect", which "auto" is with rank = landmarks, turns any
         orthonormal basis in O(m^2) and projects the function on the new span, which is line 3 with theta -> 0; below
         full rank it is an approximation, as accurate and many times faster. The others decompose, in O(m^3) or
-        O(m^2 r); with method "adagrad", which divides by coordinate, and where a theta is given, "auto" is one of those.
+        O(m^2 r); with method "adagrad", which divides by coordinate, and with a theta "auto" is one of those.
     count : {"moves", "all"}
         What N_q counts: the rows that moved landmark q, or all rows nearest to it.
     tol : float, default 1e-8

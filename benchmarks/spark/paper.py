@@ -18,6 +18,8 @@ INTERVAL = 60.0
 SHARE = 0.5
 """Of the interval that a batch may take, so that a stream can catch up after a failure."""
 KEYS = 1_000_000
+LEAST = 1e-7
+"""Seconds of a row, where measuring cannot tell it from 0."""
 
 
 def printed(costs: dict[str, Any]) -> None:
@@ -53,6 +55,8 @@ def _fit(fit: dict[str, Any]) -> None:
 def _keyed(streams: list[dict[str, Any]]) -> None:
     start, row, key = _line(streams, "cores")
     _, row_alone, key_alone = _line(streams, "alone")
+    row_alone = max(row_alone, LEAST)
+    row = max(row, row_alone)  # a row that cannot be told from noise costs what it costs in one process, at least
     model = streams[-1]["model bytes"]
     written, shuffle = streams[-1]["checkpoint bytes"], streams[-1]["shuffle bytes"]
     print(

@@ -4,6 +4,7 @@
    `decimal_powers` holds the leading 128 bits of 5^q, q from DECIMAL_LEAST on, high word first; below 0 rounded up. */
 #ifndef NYSTREAM_DECIMAL_H
 #define NYSTREAM_DECIMAL_H
+#include "isa.h"
 #include <stdint.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ static uint64_t decimal_powers[2 * (DECIMAL_MOST - DECIMAL_LEAST + 1)];
 typedef enum { DECIMAL_NONE, DECIMAL_DONE, DECIMAL_HARD } decimal_outcome;
 
 static inline void decimal_multiply(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low) {
-#ifdef __SIZEOF_INT128__
+#if ISA_VECTORS && defined(__SIZEOF_INT128__)
   const unsigned __int128 product = (unsigned __int128)a * b;
   *high = (uint64_t)(product >> 64);
   *low = (uint64_t)product;
@@ -29,7 +30,7 @@ static inline void decimal_multiply(uint64_t a, uint64_t b, uint64_t *high, uint
 }
 
 static inline int decimal_zeros(uint64_t w) { /* before the first bit; w is not 0 */
-#if defined(__GNUC__) || defined(__clang__)
+#if ISA_VECTORS
   return __builtin_clzll(w);
 #else
   int n = 0;

@@ -2,13 +2,14 @@
    computes, must have the same bits. */
 #ifndef NYSTREAM_RUNNING_H
 #define NYSTREAM_RUNNING_H
+#include "isa.h"
 #include <math.h>
 #include <stddef.h>
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #define RUNNING_EXACT
-#elif defined(__GNUC__)
+#elif ISA_VECTORS
 #define RUNNING_EXACT __attribute__((optimize("fp-contract=off")))
 #else
 #define RUNNING_EXACT

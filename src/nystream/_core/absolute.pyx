@@ -9,8 +9,8 @@ cnp.import_array()
 
 
 def absolute_sums(const double[:, ::1] W, const double[:, ::1] U, const double[:, ::1] V):
-    """(d,) the sums over all pairs of rows of W_il |u_ij - v_lj|, for U (n, d), V (m, d) and weights W (n, m)."""
-    cdef Py_ssize_t n = U.shape[0], m = V.shape[0], d = U.shape[1], i, l, j
+    """(d,) the sums over all pairs of rows of W_ik |u_ij - v_kj|, for U (n, d), V (m, d) and weights W (n, m)."""
+    cdef Py_ssize_t n = U.shape[0], m = V.shape[0], d = U.shape[1], i, k, j
     if V.shape[1] != d or W.shape[0] != n or W.shape[1] != m:
         raise ValueError(f"weights ({W.shape[0]}, {W.shape[1]}) do not fit to rows ({n}, {d}) and ({m}, {V.shape[1]})")
     out = np.zeros(d)
@@ -24,9 +24,9 @@ def absolute_sums(const double[:, ::1] W, const double[:, ::1] U, const double[:
     with nogil:
         for i in range(n):
             u = &U[i, 0]
-            for l in range(m):
-                v = &V[l, 0]
-                w = W[i, l]
+            for k in range(m):
+                v = &V[k, 0]
+                w = W[i, k]
                 for j in range(d):
                     t[j] += w*fabs(u[j] - v[j])
     return out

@@ -48,8 +48,8 @@ cdef double _mean_log(const double* logs, Py_ssize_t n, double most) noexcept no
 
 
 def see(const double[::1] losses, int64_t first, int64_t falls_from, int64_t alert_from,
-        int64_t alert_to, bint alike, double[::1] kept,
-        double[::1] order, double[::1] ranks, double[::1] logs, int64_t[::1] began, int64_t[::1] marks, double[::1] sums,
+        int64_t alert_to, bint alike, double[::1] kept, double[::1] order, double[::1] ranks, double[::1] logs,
+        int64_t[::1] began, int64_t[::1] marks, double[::1] sums,
         const double[::1] bets, Py_ssize_t ups, double bar, double fall, double low_bar, Py_ssize_t least,
         double floor):
     """Rows `first`, `first` + 1, ... with these losses, up to the one where an alarm sounds.
@@ -61,7 +61,7 @@ def see(const double[::1] losses, int64_t first, int64_t falls_from, int64_t ale
     """
     cdef Py_ssize_t n = losses.shape[0], W = kept.shape[0], R = ranks.shape[0], B = bets.shape[0], t, k, a, b, low, used
     cdef Py_ssize_t count = marks[COUNT], oldest = marks[OLDEST], won = -1, best
-    cdef double x, p, r, small, most, up, gone, logp, logq
+    cdef double x, p, r, small, most, gone, logp, logq
     cdef int64_t row
     if order.shape[0] != W or logs.shape[0] != B or began.shape[0] != B or not 0 < ups <= B:
         raise ValueError("the arrays of the alarm do not fit together")
@@ -151,8 +151,8 @@ def far(const double[:, ::1] X, const double[:, ::1] where, double most):
     return out
 
 
-def fading_shares(const double[:, :, ::1] losses, double[:, ::1] shares, double[:, ::1] powers, int64_t age, double rate,
-                  const double[::1] given=None):
+def fading_shares(const double[:, :, ::1] losses, double[:, ::1] shares, double[:, ::1] powers, int64_t age,
+                  double rate, const double[::1] given=None):
     """(n, G, M) shares in force before each of n rows with losses (n, G, M) of M members in G groups.
 
     After a row, v ~ share exp(-loss), share = (1 - a) v + a/M, a = 1/(age + 1), age one more each row. With a rate

@@ -22,7 +22,7 @@ cdef double FACTOR = 4.0        # by which the trace may change before the ridge
 
 
 cdef double _mirror(Py_ssize_t n, double* v) noexcept nogil:
-    """v becomes the unit vector whose reflection I - 2vv' puts v on the last axis; the coordinate that it gets there."""
+    """v becomes the unit vector whose reflection I - 2vv' puts v on the last axis; its coordinate there."""
     cdef double length = sqrt(OPS.dot(n, v, v)), sign, whole
     cdef Py_ssize_t i
     if length == 0:

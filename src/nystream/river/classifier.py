@@ -36,8 +36,8 @@ class KernelClassifier(Named, MiniBatchClassifier):
     >>> from nystream.river import KernelClassifier
     >>> from river import datasets, evaluate, metrics
     >>> score = evaluate.progressive_val_score(datasets.Phishing(), KernelClassifier(), metrics.Accuracy())
-    >>> round(score.get(), 2)
-    0.91
+    >>> score.get() > 0.9
+    True
     """
 
     _task: ClassVar[str] = "classification"

@@ -45,6 +45,8 @@ FITTED_IN = ("rough", "change", "big", "std", "ag", "glob", "ag.99", "lin.95", "
 LARGE = ("big", "rough", "change")
 WORTH_A_THREAD = 32
 """Rows from which on rough kernels learn in a thread of their own."""
+UNRELATED = 1.5
+"""Mean squared change over the variance of labels, from which on no kernel of changes is tried; it is 2 for noise."""
 HELPFUL = 0.98
 """The kernel of the changes must do so much better than no change, and than the rough kernel without last labels."""
 HALF_LIFE = 1000
@@ -194,13 +196,14 @@ class Bank(Params):
     ) -> None:
         """Rows X begin with the label lags. The expert rests where rows held out do not tell that it helps."""
         expert.rest()
-        if seed is None:  # too few rows to tell
+        moves = Y - X[:, : Y.shape[1]]
+        moved = float(np.average((moves**2).mean(axis=1), weights=w))
+        spread = float(np.average(((Y - np.average(Y, axis=0, weights=w)) ** 2).mean(axis=1), weights=w))
+        if seed is None or moved > UNRELATED * spread:  # too few rows to tell, or labels do not follow each other
             return
-        moves, view = Y - X[:, : Y.shape[1]], RoughView(StandardScale())
+        rough, view = self.views_.get("rough"), RoughView(StandardScale())
         view.fit(X, moves, w, rows=self.recipe.metric, seed=seed)
-        rough = self.views_.get("rough")
-        others = [float(np.average((moves**2).mean(axis=1), weights=w))]
-        others += [rough.loss] if isinstance(rough, RoughView) else []
+        others = [moved, *([rough.loss] if isinstance(rough, RoughView) else [])]
         if view.loss < HELPFUL * min(others):
             self.views_["change"] = view
             expert.fit(view, X, Y, w, rng)

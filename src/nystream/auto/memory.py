@@ -35,16 +35,27 @@ SHRINK = (
     (0.015, 0.03),
 )
 """Parts of the rows kept and of the landmarks that are tried against a budget; landmarks matter more."""
+YOUNG = 0.6
+"""Part of the landmarks that a second model needs at least, beside one that warms up."""
 ROUGH = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Parts of the landmarks of rough kernels that are tried against what the other experts leave."""
 
 
 def in_memory(
-    recipe: Recipe, budget: float, d: int, outputs: int, *, codes: bool = False, more: int = 0, share: float = 1.0
+    recipe: Recipe,
+    budget: float,
+    d: int,
+    outputs: int,
+    *,
+    codes: bool = False,
+    more: int = 0,
+    share: float = 1.0,
+    young: bool = False,
 ) -> Recipe:
     """The largest recipe of this shape whose model for d columns stays within a share of a budget in bytes.
 
-    `outputs` are targets or, with `codes`, classes; `more`: inputs of the stackers beside the experts.
+    `outputs` are targets or, with `codes`, classes; `more`: inputs of the stackers beside the experts. `young`: rough
+    kernels leave room for a second model without them, of YOUNG times the landmarks.
     """
     plain = tuple(name for name in recipe.experts if name != "lin.95") or recipe.experts
     narrow = recipe.resized(full=0, experts=plain)  # without any matrix of the columns' number squared
@@ -54,9 +65,11 @@ def in_memory(
             need = most_bytes(smaller, d, outputs, codes=codes, more=more) / share
             if need > budget:
                 continue
+            second = smaller.scaled(YOUNG, YOUNG)
+            room = SLACK * Bank.racing_nbytes(second, d, outputs, codes=codes) if young else 0.0
             for part in ROUGH:
                 whole = smaller.resized(rough=int(part * shape.rough), change=int(part * shape.change))
-                if most_bytes(whole, d, outputs, codes=codes, more=more) <= share * budget:
+                if room + most_bytes(whole, d, outputs, codes=codes, more=more) <= share * budget:
                     return whole
             return smaller
     what = f"rows of {d} columns" + (f" and {outputs} classes" if codes and outputs > FEW else "")

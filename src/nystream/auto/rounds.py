@@ -36,6 +36,7 @@ class Rounds(TabularLearner):
 
     memory: Any
     task: str
+    changes: bool
     seed_: int
 
     sized_: Recipe
@@ -100,8 +101,8 @@ class Rounds(TabularLearner):
 
     def _affordable(self, recipe: Recipe, d: int, outputs: int) -> Recipe:
         """The largest recipe of this shape that memory suffices for."""
-        codes = self._classes
-        return in_memory(recipe, bytes_of(self.memory), d, outputs, codes=codes, more=self._more, share=self._share)
+        kinds = {"codes": self._classes, "young": self.changes}
+        return in_memory(recipe, bytes_of(self.memory), d, outputs, more=self._more, share=self._share, **kinds)
 
     def _beside(self, old: Generation) -> Afforded | None:
         """The young generation that memory suffices for beside this one."""

@@ -33,6 +33,8 @@ def beside(old: Generation, recipe: Recipe, budget: float, more: int) -> Afforde
         young = in_memory(recipe, budget - _held(old, d, outputs, more), d, outputs, codes=codes, more=more)
     except ValueError:
         return None
+    if not old.warm and _with_old_rebuilt(old, young, d, outputs, more) > budget:
+        young = young.resized(rough=0, change=0)
     while not old.warm and _with_old_rebuilt(old, young, d, outputs, more) > budget and young.landmarks > 1:
         young = young.scaled(0.8, 0.8)
     if young.landmarks < SMALLEST * old.bank_.recipe.landmarks:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import lzma
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from accuracy.auto_streams import DATA, READERS, REGRESSION
 from accuracy.auto_streams import read as read_one_of_ten
+from peers.running import Stream
 
 __all__ = ["STREAMS", "Stream", "lag_columns", "read"]
 
@@ -21,16 +21,6 @@ WIND = "cbwd"
 STREAMS = (*READERS, "bike", "beijing")
 MEANS = (5, 50)
 """Lags: the last label, and the means of so many labels."""
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Rows in their order; classes is 0 for regression, else labels are 0, 1, ..., classes - 1."""
-
-    name: str
-    X: np.ndarray
-    y: np.ndarray
-    classes: int
 
 
 def read(name: str, rows: int) -> Stream:

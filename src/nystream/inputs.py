@@ -9,7 +9,7 @@ import numpy as np
 from nystream._core.inputs import all_finite, is_clean_row
 from nystream.types import Array, LabelKind
 
-__all__ = ["as_block", "as_labels", "as_row", "as_weights"]
+__all__ = ["as_block", "as_examples", "as_labels", "as_row", "as_weights"]
 
 MOST_CLASSES = 100_000
 """Class numbers beyond this are something else: a learner makes room for every class up to the largest."""
@@ -100,6 +100,13 @@ def as_weights(weights: Any, n: int) -> Array | None:
     if not all_finite(w) or bool((w < 0).any()):
         raise ValueError("weights must be finite and at least 0")
     return w
+
+
+def as_examples(X: Any, y: Any, weights: Any) -> tuple[Array, Array, Array | None]:
+    """Rows (n, d), real labels (n, K) and weights (n,) or None, without the rows of weight 0."""
+    X = as_block(X)
+    Y, w = as_labels(y, "real", len(X)), as_weights(weights, len(X))
+    return (X, Y, None) if w is None else (X[w > 0], Y[w > 0], w[w > 0])
 
 
 def _numbers(value: Any, name: str) -> Array:

@@ -36,12 +36,13 @@ def threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def side_by_side(jobs: Sequence[Callable[[], T]]) -> list[T]:
+def side_by_side(jobs: Sequence[Callable[[], T]], most: int | None = None) -> list[T]:
     """What the jobs return, in their order: the first in this thread, the others beside it where there are threads.
 
-    Jobs must not share what they change, so that the results do not depend on the number of threads.
+    Jobs must not share what they change, so that the results do not depend on the number of threads. `most`: threads
+    that were asked for, in place of `threads()`.
     """
-    if len(jobs) < 2 or getattr(_inside, "worker", False) or threads() < 2:
+    if len(jobs) < 2 or getattr(_inside, "worker", False) or (most or threads()) < 2:
         return [job() for job in jobs]
     pool = _workers()
     others = [pool.submit(job) for job in jobs[1:]]

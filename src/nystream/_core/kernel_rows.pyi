@@ -4,7 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 _Array = npt.NDArray[np.float64]
-_Form = Literal["linear", "polynomial", "squared", "gaussian", "laplacian", "matern12", "matern32", "matern52"]
+_Form = Literal[
+    "linear", "polynomial", "squared", "absolute", "gaussian", "laplacian", "matern12", "matern32", "matern52"
+]
 
 class KernelRows:
     def __init__(self, form: _Form, a: float = 1.0, b: float = 0.0, degree: int = 1) -> None: ...

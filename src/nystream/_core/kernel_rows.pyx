@@ -34,6 +34,7 @@ _FORMS = {
     "linear": (PAIRS_DOT, AS_IS),
     "polynomial": (PAIRS_DOT, POWER),
     "squared": (PAIRS_SQUARED, AS_IS),
+    "absolute": (PAIRS_ABSOLUTE, AS_IS),
     "gaussian": (PAIRS_SQUARED, EXP),
     "laplacian": (PAIRS_ABSOLUTE, EXP),
     "matern12": (PAIRS_SQUARED, MATERN12),
@@ -68,7 +69,7 @@ cdef class KernelRows:
     """One kernel with its numbers filled in.
 
     `form` and its function of t = <x, y>, |x - y|^2 or |x - y|_1: linear t; polynomial (a t + b)^degree; gaussian and
-    laplacian exp(a t), a < 0; matern12, 32, 52 of u = a sqrt(t). No kernel but a distance: squared |x - y|^2.
+    laplacian exp(a t), a < 0; matern12, 32, 52 of u = a sqrt(t). No kernels but distances: squared |x - y|^2, absolute |x - y|_1.
     The value of a pair does not depend on the rows that are computed with it: blocks, rows and transposed blocks agree
     bit for bit.
     """

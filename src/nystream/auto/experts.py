@@ -11,6 +11,7 @@ from nystream._core.auto.views import scaled, with_constant
 from nystream._core.kernel_rows import KernelRows
 from nystream.features.landmarks import Landmarks
 from nystream.features.metric import FULL, LearnedMetric
+from nystream.features.scales import LearnedScales
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.smoother import KernelSmoother
 from nystream.params import Params
@@ -44,7 +45,7 @@ class View(Params):
     """Inputs as some experts see them: a frozen scaling, missing values at the mean, and perhaps a learnt metric."""
 
     scale_: FrozenScale
-    metric_: LearnedMetric | None
+    metric_: LearnedMetric | LearnedScales | None
 
     def __init__(self, scale: FrozenScale) -> None:
         self.scale = scale
@@ -64,14 +65,19 @@ class View(Params):
         most = max(2, MOST // X.shape[1])
         thin, v = _thinned(X, most), None if w is None else _thinned(w, most)
         self.scale_ = self.scale.clone().fit(fence_outliers(thin, v), v)
-        self.metric_ = None
+        self.metric_ = self._learnt(X, Y, w, rows, rounds, full, seed)
+
+    def _learnt(
+        self, X: Array, Y: Array | None, w: Array | None, rows: int, rounds: int, full: int, seed: int
+    ) -> LearnedMetric | LearnedScales | None:
+        """What scaled rows are multiplied by."""
         if Y is None:
-            return
+            return None
         if len(X) > rows:
             chosen = np.sort(np.random.default_rng(seed).choice(len(X), rows, replace=False))
             X, Y, w = X[chosen], Y[chosen], None if w is None else w[chosen]
         metric = LearnedMetric(rounds, rows=rows, gradients=max(1, rows // 5), full=full)
-        self.metric_ = metric.fit(self._scaled(X), Y, w)
+        return metric.fit(self._scaled(X), Y, w)
 
     def __call__(self, X: Array) -> Array:
         U = self._scaled(X)

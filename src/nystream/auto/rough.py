@@ -28,31 +28,18 @@ _LAPLACIAN = KernelRows("laplacian", -1.0)
 class RoughView(View):
     """Standardised inputs times column scales that were learnt, see `nystream.features.LearnedScales`."""
 
-    metric_: LearnedScales | None  # type: ignore[assignment]
-
-    def fit(
-        self,
-        X: Array,
-        Y: Array | None = None,
-        w: Array | None = None,
-        *,
-        rows: int = 1000,
-        rounds: int = 0,
-        full: int = 0,
-        seed: int = 0,
-    ) -> None:
-        super().fit(X, None, w)
-        rows, held = sizes(rows, X.shape[1])
-        scales = LearnedScales(rows=rows, held=held, lam=LAM, seed=seed)
-        if Y is None:
-            scales = LearnedScales(0, lam=LAM)
-            Y = np.zeros((len(X), 1))
-        self.metric_ = scales.fit(self._scaled(X), Y, w)
+    def _learnt(
+        self, X: Array, Y: Array | None, w: Array | None, rows: int, rounds: int, full: int, seed: int
+    ) -> LearnedScales:
+        fitted, held = sizes(rows, X.shape[1])
+        scales = LearnedScales(rows=fitted, held=held, lam=LAM, seed=seed)
+        return scales.fit(self._scaled(X), np.zeros((len(X), 1)) if Y is None else Y, w)
 
     @property
     def loss(self) -> float:
         """Of what was learnt, on rows held out; nan where nothing was."""
-        return float("nan") if self.metric_ is None else self.metric_.loss_
+        assert isinstance(self.metric_, LearnedScales)
+        return self.metric_.loss_
 
 
 def sizes(rows: int, d: int) -> tuple[int, int]:

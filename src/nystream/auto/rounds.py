@@ -140,8 +140,8 @@ class Rounds(TabularLearner):
     def _answer(self, rows: Any) -> tuple[Array, Array | None]:
         """Predictions, and for targets how far the experts disagree (n, K)."""
         X, answers = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
-        said = self.old_.predict(X, answers)
-        return said if self.changes_ is None else self.changes_.predict(said, X, answers)
+        own = self.old_.predict(X, answers)
+        return own if self.changes_ is None else self.changes_.predict(own, X, answers)
 
     def _run(self, X: Any, Y: Array, weights: Array | None) -> Array:
         if weights is not None and not weights.all():

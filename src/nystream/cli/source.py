@@ -137,9 +137,9 @@ def opened(
         schema = _schema_of(rows, whole, task, kinds, drop, columns)
     kinds_of = schema.columns.items() if schema.width is None else ()
     rows.expect([*(name for name, kind in kinds_of if kind == "number"), *(rows.targets if numeric else ())])
-    told = [Block(b.rows, _typed(b, rows.targets, numeric)) for b in first]
+    ready = [Block(b.rows, _typed(b, rows.targets, numeric)) for b in first]
     rest = (Block(_plain(b.rows, schema), _typed(b, rows.targets, numeric)) for b in pieces)
-    return Source(rows, schema, told, rest)
+    return Source(rows, schema, ready, rest)
 
 
 def _schema_of(

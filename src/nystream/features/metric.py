@@ -9,7 +9,7 @@ from scipy.linalg import lapack
 
 from nystream._core.kernel_rows import KernelRows
 from nystream.features.base import FeatureMap
-from nystream.inputs import as_block, as_labels, as_weights
+from nystream.inputs import as_examples
 from nystream.kernels.gaussian import Gaussian
 from nystream.params import at_least, positive
 from nystream.scaling.distance import median_distance
@@ -106,11 +106,7 @@ class LearnedMetric(FeatureMap):
 
     def fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
         """Learn T from rows X (n, d) and labels y, (n,) or (n, K), with weights (n,)."""
-        X = as_block(X)
-        Y = as_labels(y, "real", len(X))
-        w = as_weights(weights, len(X))
-        if w is not None:
-            X, Y, w = X[w > 0], Y[w > 0], w[w > 0]
+        X, Y, w = as_examples(X, y, weights)
         self.start(X.shape[1])
         if len(X) > self.rows:
             chosen = np.sort(generator(self.seed).choice(len(X), self.rows, replace=False))

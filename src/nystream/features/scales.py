@@ -11,8 +11,9 @@ from scipy.linalg import lapack
 from nystream._core.absolute import absolute_sums
 from nystream._core.kernel_rows import KernelRows
 from nystream.features.base import FeatureMap
-from nystream.inputs import as_block, as_labels, as_weights
+from nystream.inputs import as_examples
 from nystream.params import at_least, positive
+from nystream.scaling.distance import median_distance
 from nystream.seeds import checked_seed, generator
 from nystream.types import Array, Seed
 
@@ -20,8 +21,6 @@ __all__ = ["LearnedScales"]
 
 NARROWER = 1.4
 """The first width is the median distance divided by this."""
-SAMPLE = 400
-"""Rows whose distances give the first width."""
 CUTS, REACH = (0.4, 0.9), 0.25
 """Splits fall between these parts of the rows; held-out rows lie within a quarter of all rows after them."""
 LEAST = 20
@@ -32,10 +31,11 @@ FAR = 5.0
 """A scale leaves its beginning by a factor of exp(5) at most."""
 PARTS = (0.0, 0.5, 1.0)
 """Powers of what was learnt, of which rows held out choose one."""
+TINY = 1e-12
+"""In place of a loss that is 0."""
 TRIALS, LARGER = 3, 2
 """Splits that choose it, and how many times as many rows they have."""
 _LAPLACIAN = KernelRows("laplacian", -1.0)
-_ABSOLUTE_LEAST = 1e-12
 
 
 class LearnedScales(FeatureMap):
@@ -115,14 +115,10 @@ class LearnedScales(FeatureMap):
 
     def fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
         """Learn v from rows X (n, d) in their order and labels y, (n,) or (n, K), with weights (n,)."""
-        X = as_block(X)
-        Y = as_labels(y, "real", len(X))
-        w = as_weights(weights, len(X))
-        if w is not None:
-            X, Y, w = X[w > 0], Y[w > 0], w[w > 0]
-            w = w / w.mean()
+        X, Y, w = as_examples(X, y, weights)
+        w = None if w is None else w / w.mean()
         self.start(X.shape[1])
-        first = np.full(self.d_, -np.log(_median_l1(X) / NARROWER))
+        first = np.full(self.d_, -np.log(median_distance(X, absolute=True) / NARROWER))
         self.scales_ = np.exp(first)
         Y = Y - np.average(Y, axis=0, weights=w) if len(Y) else Y
         if len(X) < LEAST or not Y.any():
@@ -144,7 +140,7 @@ class LearnedScales(FeatureMap):
         v, mean, square = first, np.zeros(self.d_), np.zeros(self.d_)
         for k in range(1, self.steps + 1):
             loss, gradient = _held_out(rows, v, self.lam, *_split(len(rows.X), self.rows, self.held, rng))
-            gradient = gradient / max(loss, _ABSOLUTE_LEAST)
+            gradient = gradient / max(loss, TINY)
             mean = MOMENTUM * mean + (1 - MOMENTUM) * gradient
             square = MEMORY * square + (1 - MEMORY) * gradient**2
             size = self.rate * min(1.0, 2 * (1 - k / (self.steps + 1)))
@@ -217,13 +213,3 @@ def _held_out(
     back = lapack.dpotrs(factor, across.T @ r, lower=1)[0]
     gradient = absolute_sums(across * (r @ a.T), H, U) - absolute_sums(K * (back @ a.T), U, U)
     return loss, -2 / r.size * gradient
-
-
-def _median_l1(X: Array) -> float:
-    """The median of the sums of absolute differences between rows that differ; 1 where there are none."""
-    thin = X[np.linspace(0, len(X) - 1, min(SAMPLE, len(X))).round().astype(np.intp)] if len(X) else X
-    # exp(-t) would lose large sums: distances in units that keep them small
-    unit = max(float(np.abs(thin).sum(axis=1).max(initial=0.0)), _ABSOLUTE_LEAST)
-    sums = -np.log(_LAPLACIAN.block(thin / unit, thin / unit))[np.triu_indices(len(thin), 1)]
-    sums = sums[sums > 0.0]
-    return float(np.median(sums)) * unit if len(sums) else 1.0

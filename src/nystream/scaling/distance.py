@@ -13,12 +13,14 @@ from nystream.types import Array
 __all__ = ["median_distance"]
 
 _SQUARED = KernelRows("squared")
+_ABSOLUTE = KernelRows("absolute")
 
 
-def median_distance(X: Array, sample: int = 400) -> float:
+def median_distance(X: Array, sample: int = 400, *, absolute: bool = False) -> float:
     """The median of the non-zero distances between rows of X (n, d); 1 where there is none.
 
-    More than `sample` rows are thinned evenly: on a stream, spread over time. O(sample^2 d).
+    More than `sample` rows are thinned evenly: on a stream, spread over time. `absolute`: distances are sums of
+    absolute differences, as in the Laplacian kernel. O(sample^2 d).
 
     Examples
     --------
@@ -30,6 +32,9 @@ def median_distance(X: Array, sample: int = 400) -> float:
     at_least("sample", sample, 2)
     if len(X) > sample:
         X = X[np.linspace(0, len(X) - 1, sample).round().astype(np.intp)]
-    squared = _SQUARED.block(X, X)[np.triu_indices(len(X), 1)]
-    squared = squared[squared > 0.0]
-    return math.sqrt(float(np.median(squared))) if len(squared) else 1.0
+    apart = (_ABSOLUTE if absolute else _SQUARED).block(X, X)[np.triu_indices(len(X), 1)]
+    apart = apart[apart > 0.0]
+    if not len(apart):
+        return 1.0
+    median = float(np.median(apart))
+    return median if absolute else math.sqrt(median)

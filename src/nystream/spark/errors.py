@@ -91,8 +91,8 @@ def _in_one_line(error: BaseException) -> WorkerError | None:
     text = str(error)
     if not STACK.search(text):
         return None
-    said = RAISED.findall(text.partition("JVM stacktrace")[0]) if "Traceback (most" in text else []
-    causes = said or CAUSE.findall(text) or [text.strip().partition("\n")[0]]
+    raised = RAISED.findall(text.partition("JVM stacktrace")[0]) if "Traceback (most" in text else []
+    causes = raised or CAUSE.findall(text) or [text.strip().partition("\n")[0]]
     return WorkerError(f"Spark could not run this: {' '.join(causes[-1].split())} (all of it: the error's `report`)")
 
 

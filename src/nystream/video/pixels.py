@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +15,7 @@ from nystream.kernels.base import Kernel
 from nystream.kernels.gaussian import Gaussian
 from nystream.kernels.laplacian import Laplacian
 from nystream.params import Params, at_least, one_of, positive
+from nystream.threads import side_by_side, threads
 
 __all__ = ["Pixels"]
 
@@ -61,7 +62,8 @@ class Pixels(Params):
         Of the state and the scores. Single precision takes half the memory and about a third of the time; scores
         then have some six digits, and the areas under ROC curves agree to four.
     threads : int, optional
-        Bands of the image that are worked on at the same time; all processors if None. The scores do not depend on it.
+        Bands of the image that are worked on at the same time; None: NYSTREAM_THREADS, or all processors. The scores do
+        not depend on it.
 
     Deviations from the paper: it leaves the video network's details open; the rule above is its novelty step with one
     buffer per pixel. Frozen pixels are an addition.
@@ -218,23 +220,13 @@ class Pixels(Params):
             return np.zeros(shape, dtype=self.dtype)
         scores = np.empty(shape, dtype=self.dtype)
         tiles = len(self._coef)
-        bands = max(1, min(self.threads or os.cpu_count() or 1, tiles // WORTH_A_THREAD))
+        bands = max(1, min(self.threads or threads(), tiles // WORTH_A_THREAD))
         cuts = [tiles * i // bands for i in range(bands + 1)]
 
         def band(i: int) -> None:
             self._sweep.band(pixels, scores, frozen, self.clock_, learn, cuts[i], cuts[i + 1])
 
-        if bands == 1:
-            band(0)
-        else:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(bands, thread_name_prefix="pixels")
-            futures = [self._pool.submit(band, i) for i in range(bands)]
-            try:
-                for future in futures:
-                    future.result()
-            finally:
-                wait(futures)
+        side_by_side([partial(band, i) for i in range(bands)], bands)
         return scores
 
     def _stacked(self, scores: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -246,8 +238,6 @@ class Pixels(Params):
         return (1.0 - self.tau) * self.C if self.rule == "silk" else self.C
 
     # -- state -----------------------------------------------------------------------------------------------------
-    _pool: ThreadPoolExecutor | None = None
-
     def _start(self, shape: tuple[int, ...]) -> None:
         n, c = shape[0] * shape[1], shape[2] if len(shape) == 3 else 1
         tiles = -(-n // TILE)

@@ -39,7 +39,7 @@ COMPARED, AGE = 1000, 200
 """Rows before a change that columns are compared with, and rows since that there have to be."""
 ONCE_IN = 500
 """Rows in which an alarm that is only reported is not reported again."""
-TOLD = 256
+REMEMBERED = 256
 """Alarms that are remembered, the last ones."""
 SURE_SCORE = 10.0
 """Scores of sparse experts for a class that they did not know count as minus this."""
@@ -88,7 +88,7 @@ class Changes(Params):
     handover_: Handover | None
     losses_: Past
     """Of the old generation, the young one, and what was predicted."""
-    said_: list[Past]
+    predicted_: list[Past]
     """Predictions of the old generation and of the young one."""
     answers_: Past | None
     count_: int
@@ -102,7 +102,7 @@ class Changes(Params):
     """Rows that young ones have run."""
     refreshes_: bool
     """Whether the old generation can be refreshed: memory may not suffice for that while both live."""
-    told_: list[tuple[object, ...]]
+    records_: list[tuple[object, ...]]
     """Alarms."""
 
     def __init__(self, classes: bool, reach: int, ahead: int) -> None:
@@ -119,16 +119,16 @@ class Changes(Params):
             alarm.start()
         self.young_ = self.handover_ = None
         self.losses_ = Past(max(size, LOOK_BACK + self.ahead), 3)
-        self.said_ = [Past(size, outputs), Past(size, outputs)]
+        self.predicted_ = [Past(size, outputs), Past(size, outputs)]
         self.answers_ = None if answers is None else Past(size, answers[0] * answers[1])
         self.outputs_ = outputs
         self.reach_ = self.reach
         self.count_ = self.begun_ = self.since_ = self.born_ = self.used_ = 0
         self.columns_known_ = self.refreshes_ = True
-        self.told_ = []
+        self.records_ = []
 
     def alarms(self) -> list[Alarm]:
-        return [Alarm(*told) for told in self.told_]  # type: ignore[arg-type]
+        return [Alarm(*record) for record in self.records_]  # type: ignore[arg-type]
 
     # -- a block -----------------------------------------------------------------------------------------------------
     def follow(self, old: Generation, block: Block, around: Surroundings) -> tuple[Generation, Array, Array | None]:
@@ -136,15 +136,15 @@ class Changes(Params):
         n, t0 = len(block.admitted), self.count_
         L = np.zeros((n, 3))
         sides = [block.learnt]
-        told: Side = rest_of(block.learnt, 0)
-        L[:, 0] = L[:, 2] = self._losses(old, told[0], block.admitted)
-        self.said_[0].put(t0, told[0])
+        shown: Side = rest_of(block.learnt, 0)
+        L[:, 0] = L[:, 2] = self._losses(old, shown[0], block.admitted)
+        self.predicted_[0].put(t0, shown[0])
         if self.answers_ is not None and block.answers is not None:
             self.answers_.put(t0, block.answers.reshape(n, -1))
         if self.young_ is not None:
             sides.append(learnt(self.young_, block.rows, block.answers)[0])
-            self.said_[1].put(t0, sides[1].P)
-            told = self._mixed(old, sides, block, L, 0)
+            self.predicted_[1].put(t0, sides[1].P)
+            shown = self._mixed(old, sides, block, L, 0)
         self.losses_.put(t0, L)
         alerts = self.inputs_.alerts(block.rows.X, t0, around.last, self.reach_)
         row = watched = min(n, max(0, FIRST - t0))  # and rows that the alarm on steady experts has seen
@@ -178,7 +178,7 @@ class Changes(Params):
                     old, sides = self._ended(old, sides, L, "promoted" if better else "replaced")
                 self.refreshes_ = begins.refreshes
                 sides.append(self._begun(old, found, begins.recipe, block, L, row, around))
-                told = joined(told, self._mixed(old, sides, block, L, row), row)
+                shown = joined(shown, self._mixed(old, sides, block, L, row), row)
                 self.losses_.put(t0, L)
                 sounded = None
             elif self.young_ is not None and self._next_check(t - 1) == t:
@@ -186,17 +186,17 @@ class Changes(Params):
                 if outcome is not None:
                     old, sides = self._ended(old, sides, L, outcome)
                     L[row:, 2] = L[row:, 0]
-                    told = joined(told, rest_of(sides[0], row), row)
+                    shown = joined(shown, rest_of(sides[0], row), row)
                     self.losses_.put(t0, L)
                     watched = row
         self.inputs_.alert_ = alerts[-1]
-        return old, *told
+        return old, *shown
 
     def _losses(self, old: Generation, P: Array, Y: Array) -> Array:
         """(n,) log losses, or squared errors; of several targets the mean in units of their variances."""
         if self.classes:
-            told = P[np.arange(len(P)), Y[:, 0].astype(np.intp)]
-            return np.asarray(-np.maximum(told, math.log(LEAST)))
+            right = P[np.arange(len(P)), Y[:, 0].astype(np.intp)]
+            return np.asarray(-np.maximum(right, math.log(LEAST)))
         squares = (P - Y) ** 2
         if squares.shape[1] == 1 or old.targets_ is None:
             return squares[:, 0]
@@ -230,17 +230,17 @@ class Changes(Params):
         if begins is None:
             (self.steady_ if found.cause == "steady" else self.alarm_).quieten()
         since = max(found.since, t - self.reach_, 0)
-        told = Alarm(t, since, CAUSES[found.cause], outcome, t, found.before, found.after, ())
-        if outcome == "watched" or not self._repeats(told):
-            self.told_ = [*self.told_[1 - TOLD :], tuple(told)]
+        alarm = Alarm(t, since, CAUSES[found.cause], outcome, t, found.before, found.after, ())
+        if outcome == "watched" or not self._repeats(alarm):
+            self.records_ = [*self.records_[1 - REMEMBERED :], tuple(alarm)]
         return begins
 
-    def _repeats(self, told: Alarm) -> bool:
-        """Whether the same was told not long ago: losses that stay high sound the alarm again and again."""
-        if not self.told_:
+    def _repeats(self, alarm: Alarm) -> bool:
+        """Whether the same was noted not long ago: losses that stay high sound the alarm again and again."""
+        if not self.records_:
             return False
-        last = Alarm(*self.told_[-1])  # type: ignore[arg-type]
-        return last.outcome == told.outcome and told.row - last.row < ONCE_IN
+        last = Alarm(*self.records_[-1])  # type: ignore[arg-type]
+        return last.outcome == alarm.outcome and alarm.row - last.row < ONCE_IN
 
     def _begun(
         self, old: Generation, found: Found, recipe: Recipe, block: Block, L: Array, row: int, around: Surroundings
@@ -259,11 +259,11 @@ class Changes(Params):
             answers = self.answers_.get(since, end).reshape(end - since, *block.answers.shape[1:])
         side, Y = replayed(young, rows, answers)
         P = side.P
-        self.said_[1].put(since, P)
+        self.predicted_[1].put(since, P)
         handover = Handover(self.classes)
         handover.start(labels if old.targets_ is None else old.targets_.fenced(labels), old.outputs_)
         past = slice(0, t - since)
-        handover.run(self.said_[0].get(since, t), P[past], Y[past], None if rows.w is None else rows.w[past])
+        handover.run(self.predicted_[0].get(since, t), P[past], Y[past], None if rows.w is None else rows.w[past])
         losses = self.losses_.get(since, t)
         losses[:, 1] = self._losses(old, P[past], Y[past])
         self.losses_.put(since, losses)
@@ -295,22 +295,22 @@ class Changes(Params):
         if n < AGE // 2:
             return
         X = around.last(end - self.since_ + n).X[: n + t - self.since_]
-        self._tell(columns=moved(X[:n], X[n:], around.names()))
+        self._note(columns=moved(X[:n], X[n:], around.names()))
 
-    def _tell(self, **news: object) -> None:
+    def _note(self, **news: object) -> None:
         """More about the alarm that began the young generation."""
-        k = max(i for i, told in enumerate(self.told_) if told[3] == "watched")
-        told = tuple(Alarm(*self.told_[k])._replace(**news))  # type: ignore[arg-type]
-        self.told_ = [*self.told_[:k], told, *self.told_[k + 1 :]]
+        k = max(i for i, record in enumerate(self.records_) if record[3] == "watched")
+        record = tuple(Alarm(*self.records_[k])._replace(**news))  # type: ignore[arg-type]
+        self.records_ = [*self.records_[:k], record, *self.records_[k + 1 :]]
 
     def _ended(self, old: Generation, sides: list[Learnt], L: Array, outcome: str) -> tuple[Generation, list[Learnt]]:
         """One generation goes on alone."""
         assert self.young_ is not None
-        self._tell(outcome=outcome, until=self.count_)
+        self._note(outcome=outcome, until=self.count_)
         if outcome == "promoted":
             old, sides = self.young_, sides[::-1]
             self.begun_ = self.since_
-            self.said_.reverse()
+            self.predicted_.reverse()
             for losses in (L, self.losses_.store_):
                 losses[:, :2] = losses[:, 1::-1].copy()
             if old.outputs_ > 1 and not self.classes:  # losses have other units
@@ -336,8 +336,10 @@ class Changes(Params):
         self.outputs_ = outputs
         self.reach_ = min(self.reach_, reach)
         size = self.reach_ + ahead
-        for k, said in enumerate(self.said_):
-            self.said_[k] = said.remade(size, self.count_, lambda rows: _padded_classes(rows, new, math.log(LEAST)))
+        for k, past in enumerate(self.predicted_):
+            self.predicted_[k] = past.remade(
+                size, self.count_, lambda rows: _padded_classes(rows, new, math.log(LEAST))
+            )
         if self.answers_ is not None:
             self.answers_ = self.answers_.remade(size, self.count_, lambda rows: _more_scores(rows, C, new))
         if self.young_ is not None and self.handover_ is not None:
@@ -346,7 +348,7 @@ class Changes(Params):
                 self.young_.grow(outputs)
                 self.handover_.grow(outputs)
             else:
-                self._tell(outcome="no memory", until=self.count_)
+                self._note(outcome="no memory", until=self.count_)
                 self.young_ = self.handover_ = None
                 self.refreshes_ = True
 
@@ -359,7 +361,7 @@ class Changes(Params):
     @property
     def nbytes(self) -> int:
         own = self.alarm_.nbytes + self.steady_.nbytes + self.inputs_.nbytes + self.losses_.nbytes
-        own += sum(past.nbytes for past in self.said_)
+        own += sum(past.nbytes for past in self.predicted_)
         return own + sum(part.nbytes for part in (self.answers_, self.young_, self.handover_) if part is not None)
 
 

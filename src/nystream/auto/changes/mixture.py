@@ -72,8 +72,8 @@ class Handover(Params):
         if self.classes:
             labels = np.ascontiguousarray(Y[:, 0])
             members = self._classes(old, young, self.stack_.run(self._scores(old, young), labels, weights))
-            told = np.take_along_axis(members, labels.astype(np.intp)[:, None, None], axis=2)
-            losses, rate = -np.log(np.maximum(told, LEAST)).transpose(0, 2, 1), 0.0
+            right = np.take_along_axis(members, labels.astype(np.intp)[:, None, None], axis=2)
+            losses, rate = -np.log(np.maximum(right, LEAST)).transpose(0, 2, 1), 0.0
         else:
             A, B, T = ((V - self.shift_) / self.scale_ for V in (old, young, Y))
             inputs = np.stack([A, B], axis=1)

@@ -1,4 +1,4 @@
-"""What is told of a change of the stream."""
+"""What is known of a change of the stream."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from nystream.auto.big import Big
-from nystream.auto.experts import Ridge, View
+from nystream.auto.experts import Ridge
+from nystream.auto.view import View
 from nystream.scaling import StandardScale
 
 ROWS, TURNS = 160, 20

@@ -40,7 +40,7 @@ TAGS = {
     "auto/scaled-features": "nystream.auto.baseline:ScaledFeatures",
     "auto/stack": "nystream.auto.stack:Stack",
     "auto/targets": "nystream.auto.targets:Targets",
-    "auto/view": "nystream.auto.experts:View",
+    "auto/view": "nystream.auto.view:View",
     "auto/window": "nystream.auto.experts:Window",
     "compose/aggregate": "nystream.compose.aggregate:Aggregate",
     "compose/classifier": "nystream.compose.classifier:Classifier",

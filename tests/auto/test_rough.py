@@ -7,9 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import from_bytes, to_bytes
+from nystream.auto.experts import JITTER
 from nystream.auto.learner import Auto
 from nystream.auto.recipe import Recipe
-from nystream.auto.rough import JITTER, LAM, Change, Rough, RoughView
+from nystream.auto.rough import LAM, Change, Rough, RoughView
 from nystream.scaling import StandardScale
 
 SMALL = Recipe((1, 2, 5, 20, 60, 200), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=80)

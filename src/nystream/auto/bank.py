@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from nystream._core.auto.lags import lagged
 from nystream.auto.big import Big
-from nystream.auto.experts import Decaying, Expert, Linear, Ridge, View, Window
+from nystream.auto.experts import Decaying, Expert, Linear, Ridge, Window
 from nystream.auto.recipe import Recipe
 from nystream.auto.rough import Change, Rough, RoughView, sizes
 from nystream.auto.stack import PACES
+from nystream.auto.view import View
 from nystream.features.metric import LearnedMetric
 from nystream.features.scales import LearnedScales
 from nystream.params import Params
@@ -255,8 +256,8 @@ class Bank(Params):
     def refresh_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
         """Bytes after the warm-up, with what a refresh needs for a moment."""
         r, K = recipe, outputs + codes
-        metric = LearnedMetric.fit_nbytes(r.metric, d, min(outputs, METRIC_TARGETS), r.full)
-        return cls.held_nbytes(r, d, outputs, codes=codes) + max(metric, cls._block_nbytes(r, d, outputs, K))
+        view = View.fit_nbytes(r.ring, d, r.metric, min(outputs, METRIC_TARGETS), r.full)
+        return cls.held_nbytes(r, d, outputs, codes=codes) + max(view, cls._block_nbytes(r, d, outputs, K))
 
     @classmethod
     def held_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:

@@ -8,7 +8,8 @@ import numpy as np
 
 from nystream._core.kernel_rows import KernelRows
 from nystream._core.linalg.back import solution
-from nystream.auto.experts import Ridge, View
+from nystream.auto.experts import BLOCK, Ridge
+from nystream.auto.view import View
 from nystream.types import Array
 
 __all__ = ["Big"]
@@ -39,8 +40,8 @@ class Big(Ridge):
 
     @staticmethod
     def fit_nbytes(m: int, outputs: int) -> float:
-        """Bytes that `fit` takes for a moment beside itself."""
-        return 8.0 * (3 * m * m + m * outputs)
+        """Bytes that `fit` takes for a moment beside itself: one matrix, and a block of kernel rows."""
+        return 8.0 * (m * m + 2 * BLOCK * m + 2 * m * outputs)
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         super().fit(view, X, Y, w, rng)

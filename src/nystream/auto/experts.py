@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 
-from nystream._core.auto.views import scaled, with_constant
+from nystream._core.auto.views import with_constant
 from nystream._core.kernel_rows import KernelRows
+from nystream.auto.view import View, thinned
 from nystream.features.landmarks import Landmarks
-from nystream.features.metric import FULL, LearnedMetric
-from nystream.features.scales import LearnedScales
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.smoother import KernelSmoother
 from nystream.params import Params
-from nystream.scaling import FrozenScale
 from nystream.scaling.distance import median_distance
 from nystream.scaling.ring import Ring
-from nystream.scaling.spread import fence_outliers
 from nystream.solvers.awv import AWV
 from nystream.solvers.forgetting import Forgetting
 from nystream.types import Array
 
-__all__ = ["Decaying", "Linear", "Ridge", "View", "Window"]
+__all__ = ["BLOCK", "Decaying", "Expert", "Linear", "Ridge", "Window"]
 
 APART = 1e-5
 """Landmarks within this squared distance of the span of others are left out: with few columns most of them are."""
@@ -33,72 +32,10 @@ ROUNDING = (0.0, 1e-13, 1e-10, 1e-7)
 """Parts of the trace that are tried as a further ridge where weights are so large that A is not."""
 FADED = 1e-9
 """A row of this weight no longer counts."""
-MOST = 1 << 19
-"""Numbers that scales are computed from: with many columns, rows are thinned evenly."""
 WIDTH = 400
 """Rows whose distances give a width, fewer for few landmarks."""
 BLOCK = 128
 """Rows whose kernel values are held at a time in a refit."""
-
-
-class View(Params):
-    """Inputs as some experts see them: a frozen scaling, missing values at the mean, and perhaps a learnt metric."""
-
-    scale_: FrozenScale
-    metric_: LearnedMetric | LearnedScales | None
-
-    def __init__(self, scale: FrozenScale) -> None:
-        self.scale = scale
-
-    def fit(
-        self,
-        X: Array,
-        Y: Array | None = None,
-        w: Array | None = None,
-        *,
-        rows: int = 1000,
-        rounds: int = 1,
-        full: int = FULL,
-        seed: int = 0,
-    ) -> None:
-        """Scale from X, wild values fenced; with Y (n, K) the metric too, from so many rows, gradients at a fifth."""
-        most = max(2, MOST // X.shape[1])
-        thin, v = _thinned(X, most), None if w is None else _thinned(w, most)
-        self.scale_ = self.scale.clone().fit(fence_outliers(thin, v), v)
-        self.metric_ = self._learnt(X, Y, w, rows, rounds, full, seed)
-
-    def _learnt(
-        self, X: Array, Y: Array | None, w: Array | None, rows: int, rounds: int, full: int, seed: int
-    ) -> LearnedMetric | LearnedScales | None:
-        """What scaled rows are multiplied by."""
-        if Y is None:
-            return None
-        if len(X) > rows:
-            chosen = np.sort(np.random.default_rng(seed).choice(len(X), rows, replace=False))
-            X, Y, w = X[chosen], Y[chosen], None if w is None else w[chosen]
-        metric = LearnedMetric(rounds, rows=rows, gradients=max(1, rows // 5), full=full)
-        return metric.fit(self._scaled(X), Y, w)
-
-    def __call__(self, X: Array) -> Array:
-        U = self._scaled(X)
-        return U if self.metric_ is None else self.metric_.applied(U)
-
-    def _scaled(self, X: Array) -> Array:
-        return scaled(self.scale_._warped(X), self.scale_.mean_, self.scale_.scale_, self.scale_.clip)
-
-    def widen(self, d: int) -> None:
-        self.scale_.widen(d)
-        if self.metric_ is not None:
-            self.metric_.widen(d)
-
-    @staticmethod
-    def fit_nbytes(kept: int, d: int, rows: int, outputs: int, full: int = FULL) -> float:
-        """Bytes that `fit` on `kept` rows takes for a moment: for the scale, then for the metric."""
-        return max(8.0 * 5 * min(kept * d, MOST), LearnedMetric.fit_nbytes(rows, d, outputs, full))
-
-    @property
-    def nbytes(self) -> int:
-        return self.scale_.nbytes + (0 if self.metric_ is None else self.metric_.nbytes)
 
 
 class Expert(Params):
@@ -139,23 +76,20 @@ class Expert(Params):
 class _Landmarks(Expert):
     """Features (k(a_1, x), ..., k(a_m, x), 1): random rows as landmarks, width a factor times the median distance."""
 
+    m: int
+    factor: float = 1.0
     points_: Array
     width_: float
     _kernel: KernelRows
 
-    def _place(self, view: View, X: Array, m: int, factor: float, rng: np.random.Generator) -> Array:
-        """Choose landmarks and width; returns the penalty matrix, K_mm and 1 for the constant."""
-        chosen = np.sort(rng.choice(len(X), min(m, len(X)), replace=False))
-        self.width_ = factor * median_distance(view(_thinned(X, min(WIDTH, max(2, 4 * m // 3)))))
+    def _place(self, view: View, X: Array, rng: np.random.Generator) -> None:
+        """Choose landmarks and width."""
+        chosen = np.sort(rng.choice(len(X), min(self.m, len(X)), replace=False))
+        self.width_ = self.factor * median_distance(view(thinned(X, min(WIDTH, max(2, 4 * self.m // 3)))))
         landmarks = Landmarks(Gaussian(self.width_), view(X[chosen]), tol=APART)
         landmarks.start(X.shape[1])
         self.points_ = np.ascontiguousarray(landmarks.points_)
         self._kernel = Gaussian(self.width_).compiled
-        P = np.zeros((len(self.points_) + 1, len(self.points_) + 1))
-        P[:-1, :-1] = landmarks.penalty
-        P.flat[:: len(P) + 1] += JITTER
-        P[-1, -1] = 1.0
-        return P
 
     @staticmethod
     def width_nbytes(m: int) -> float:
@@ -170,16 +104,27 @@ class _Landmarks(Expert):
         if "width_" in state:
             self._kernel = Gaussian(self.width_).compiled
 
-    def _add(self, G: Array, view: View, X: Array, Y: Array, w: Array | None) -> Array:
-        """Add Z'WZ to G, in place; returns Z'WY."""
-        b = np.zeros((len(G), Y.shape[1]))
+    def _penalise(self, A: Array, lam: float) -> None:
+        """Add lam times the penalty matrix to A, in place: K_mm, and 1 for the constant."""
+        m = len(self.points_)
+        for i in range(0, m, BLOCK):
+            A[i : min(i + BLOCK, m), :m] += lam * self._kernel.block(self.points_[i : i + BLOCK], self.points_)
+        A.flat[: -1 : len(A) + 1] += lam * JITTER
+        A[m, m] += lam
+
+    def _sums(self, view: View, X: Array, Y: Array, w: Array | None) -> tuple[Array, Array]:
+        """Z'WZ, its lower triangle, and Z'WY."""
+        dim = len(self.points_) + 1
+        G, b = np.zeros((dim, dim)), np.zeros((dim, Y.shape[1]))
         for i in range(0, len(X), BLOCK):
             part = slice(i, i + BLOCK)
-            Z = self._features(view(X[part]))
-            W = Z if w is None else Z * w[part, None]
-            G += W.T @ Z
-            b += W.T @ Y[part]
-        return b
+            Z, T = self._features(view(X[part])), Y[part]
+            if w is not None:
+                root = np.sqrt(w[part])[:, None]
+                Z, T = Z * root, T * root
+            G = blas.dsyrk(1.0, Z.T, beta=1.0, c=G.T, lower=0, overwrite_c=1).T
+            b += Z.T @ T
+        return G, b
 
     def widen(self, d: int) -> None:
         self.points_ = np.pad(self.points_, ((0, 0), (0, d - self.points_.shape[1])))
@@ -208,16 +153,28 @@ class Ridge(_Landmarks):
         return 8.0 * m * d + lams * AWV.nbytes_for(m, outputs)
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
-        P = self._place(view, X, self.m, self.factor, rng)
-        more = [(lam - self.lams[0]) * P for lam in self.lams[1:]]
-        P *= self.lams[0]  # from here on A of the first ridge: one matrix, where it is large
-        b = self._add(P, view, X, Y, w)
-        self.solvers_ = []
-        for lam, A in zip(self.lams, [P, *(P + extra for extra in more)], strict=True):
+        self._place(view, X, rng)
+        if len(self.lams) == 1:  # one matrix, factored where it stands
+            self.solvers_ = [self.solver(self.lams[0], lambda: self._sums(view, X, Y, w))]
+        else:
+            G, b = self._sums(view, X, Y, w)
+            self.solvers_ = [self.solver(lam, lambda: (G.copy(), b.copy())) for lam in self.lams]
+
+    def solver(self, lam: float, sums: Callable[[], tuple[Array, Array]]) -> AWV:
+        """Of Z'WZ and Z'WY, which are used up and asked for again where rounding wants more ridge."""
+        for part in ROUNDING:
+            A, b = sums()
+            self._penalise(A, lam)
+            A.flat[:: len(A) + 1] += part * float(np.trace(A))
             solver = AWV(lam, vovk=False)
-            solver.start(len(P), Y.shape[1])
-            _start_solver(solver, A, b)
-            self.solvers_.append(solver)
+            solver.start(len(A), b.shape[1])
+            try:
+                solver.start_from(A, b, overwrite=True)
+                break
+            except ValueError:
+                if part == ROUNDING[-1]:
+                    raise
+        return solver
 
     def predict(self, U: Array) -> Array:
         return self.solvers_[0].predict(self._features(U))
@@ -262,9 +219,11 @@ class Decaying(_Landmarks):
         return Forgetting.nbytes_for(m, outputs, prior=True)
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
-        P = self._place(view, X, self.m, 1.0, rng)
-        self._begin(len(P), Y.shape[1])
-        self.solver_.start_from(self.lam * P)
+        self._place(view, X, rng)
+        penalty = np.zeros((len(self.points_) + 1, len(self.points_) + 1))
+        self._penalise(penalty, self.lam)
+        self._begin(len(penalty), Y.shape[1])
+        self.solver_.start_from(penalty)
         self._replay(view, X, Y, w)
 
     def _begin(self, dim: int, outputs: int) -> None:
@@ -367,19 +326,3 @@ class Window(Expert):
     @property
     def nbytes(self) -> int:
         return self.smoother_.nbytes
-
-
-def _start_solver(solver: AWV, A: Array, b: Array) -> None:
-    """Start a solver from A and b, with as much more ridge as rounding asks for."""
-    for i, part in enumerate(ROUNDING):
-        try:
-            solver.start_from(A if not part else A + part * float(np.trace(A)) * np.eye(len(A)), b)
-            return
-        except ValueError:
-            if i == len(ROUNDING) - 1:
-                raise
-
-
-def _thinned(X: Array, most: int) -> Array:
-    """At most so many rows, spread evenly."""
-    return X if len(X) <= most else X[np.linspace(0, len(X) - 1, most).round().astype(np.intp)]

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream.auto.experts import Ridge, View, _start_solver
+from nystream.auto.experts import Ridge
+from nystream.auto.view import View
 from nystream.inputs import as_block
 from nystream.learners.base import Learner
 from nystream.params import at_least, one_of, positive
@@ -190,14 +191,13 @@ class PooledAuto(Learner):
             self.views_[name] = View(scale.clone())
             learnt = labels if name in LEARNT else None
             self.views_[name].fit(A, learnt, rows=min(self.metric, len(A)), rounds=2, seed=self.seed)
-        self._penalties: dict[str, Array] = {}
         self._sample = A
         for name, (view, factor) in MEMBERS.items():
             self._enter(name, view, self.landmarks, factor, rng)
 
     def _enter(self, name: str, view: str, m: int, factor: float, rng: np.random.Generator) -> None:
         member = Ridge(m, factor)
-        self._penalties[name] = member._place(self.views_[view], self._sample, m, factor, rng)
+        member._place(self.views_[view], self._sample, rng)
         self.members_[name], self.seen_in_[name] = member, view
 
     @property
@@ -206,14 +206,12 @@ class PooledAuto(Learner):
         return [name for name in self.members_ if name not in self.lams_]
 
     def sums(self, X: Array, Y: Array, names: Sequence[str] | None = None) -> dict[str, tuple[Array, Array]]:
-        """Z'Z and Z'T of rows for each of these members, all by default: what adds up over places."""
-        found: dict[str, tuple[Array, Array]] = {}
-        for name in self.members_ if names is None else names:
-            member = self.members_[name]
-            G = np.zeros((len(member.points_) + 1, len(member.points_) + 1))
-            b = member._add(G, self.views_[self.seen_in_[name]], self._augmented(X), self._targets(Y), None)
-            found[name] = (G, b)
-        return found
+        """Z'Z (lower triangles) and Z'T of rows for each of these members, all by default: what adds up over places."""
+        A, T = self._augmented(X), self._targets(Y)
+        return {
+            name: self.members_[name]._sums(self.views_[self.seen_in_[name]], A, T, None)
+            for name in (self.members_ if names is None else names)
+        }
 
     def choose(self, X: Array, Y: Array, sums: dict[str, tuple[Array, Array]]) -> None:
         """Pick lams by held-back rows, and design the large member like the best one."""
@@ -251,15 +249,11 @@ class PooledAuto(Learner):
             total = (sums[name][0] + more[name][0], sums[name][1] + more[name][1])
             member.solvers_ = [self._solver(name, self.lams_[name], total)]
         self.n_seen_ = rows
-        del self._penalties, self._sample
+        del self._sample
         return self
 
     def _solver(self, name: str, lam: float, sums: tuple[Array, Array]) -> AWV:
-        G, b = sums
-        solver = AWV(lam, vovk=False)
-        solver.start(len(G), b.shape[1])
-        _start_solver(solver, lam * self._penalties[name] + G, b)
-        return solver
+        return self.members_[name].solver(lam, lambda: (sums[0].copy(), sums[1].copy()))
 
     # -- rounds --------------------------------------------------------------------------------------------------------
     def _start(self, d: int, outputs: int) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import blas
 
 from nystream._core.kernel_rows import KernelRows
 from nystream.auto.big import Big
-from nystream.auto.experts import JITTER, ROUNDING, Expert, View
+from nystream.auto.experts import Expert
+from nystream.auto.view import View
 from nystream.features.scales import LearnedScales
-from nystream.solvers.awv import AWV
 from nystream.types import Array
 
 __all__ = ["Change", "Rough", "RoughView"]
@@ -21,7 +20,6 @@ HELD = 0.6
 """Rows held out in a step of learning scales, for every row fitted."""
 PAIRS = 2e7
 """Pairs of rows times columns that a step may look at: with many columns, fewer rows."""
-BLOCK = 256
 _LAPLACIAN = KernelRows("laplacian", -1.0)
 
 
@@ -63,46 +61,12 @@ class Rough(Big):
     def title(self) -> str:
         return f"rough kernel, {self.m:,} landmarks"
 
-    @staticmethod
-    def fit_nbytes(m: int, outputs: int) -> float:
-        """Bytes that `fit` takes for a moment beside itself: one matrix, and a block of kernel rows."""
-        return 8.0 * (m * m + 2 * BLOCK * m + 2 * m * outputs)
-
-    def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
-        chosen = np.sort(rng.choice(len(X), min(self.m, len(X)), replace=False))
-        points = view(X[chosen])
+    def _place(self, view: View, X: Array, rng: np.random.Generator) -> None:
+        """Landmarks alone, the scales are the width. Equal ones are left out; others are never nearly dependent."""
+        points = view(X[np.sort(rng.choice(len(X), min(self.m, len(X)), replace=False))])
         _, first = np.unique(points, axis=0, return_index=True)
         self.points_ = np.ascontiguousarray(points[np.sort(first)])
         self._bind()
-        for part in ROUNDING:
-            solver = AWV(LAM, vovk=False)
-            solver.start(self._dim, Y.shape[1])
-            try:
-                solver.start_from(*self._sums(view, X, Y, w, part), overwrite=True)
-                break
-            except ValueError:
-                if part == ROUNDING[-1]:
-                    raise
-        self.solvers_ = [solver]
-        self._wait(Y.shape[1])
-
-    def _sums(self, view: View, X: Array, Y: Array, w: Array | None, part: float) -> tuple[Array, Array]:
-        """A = lam K_mm + Z'WZ, its lower triangle, and Z'WY; `part` of the trace as a further ridge."""
-        m, A, b = len(self.points_), np.zeros((self._dim, self._dim)), np.zeros((self._dim, Y.shape[1]))
-        for i in range(0, m, BLOCK):
-            A[i : min(i + BLOCK, m), :m] = LAM * _LAPLACIAN.block(self.points_[i : i + BLOCK], self.points_)
-        A.flat[:: m + 2] += LAM * JITTER
-        A[m, m] = LAM
-        for i in range(0, len(X), BLOCK):
-            rows = slice(i, i + BLOCK)
-            Z = self._features(view(X[rows]))
-            if w is not None:
-                Z *= np.sqrt(w[rows])[:, None]
-            A = blas.dsyrk(1.0, Z.T, beta=1.0, c=A.T, lower=0, overwrite_c=1).T
-            b += Z.T @ (Y[rows] if w is None else Y[rows] * np.sqrt(w[rows])[:, None])
-        if part:
-            A.flat[:: m + 2] += part * float(np.trace(A))
-        return A, b
 
     def _bind(self) -> None:
         self._kernel = _LAPLACIAN

@@ -64,7 +64,8 @@ class Landmarks(FeatureMap):
         points = as_block(self.landmarks, name="landmarks")
         if points.shape[1] != d:
             raise ValueError(f"landmarks have {points.shape[1]} columns, but the rows have {d}")
-        K = np.array(self.kernel(points, points), dtype=np.float64, order="F")
+        K = np.asarray(self.kernel(points, points), dtype=np.float64)
+        K = K.T if self.kernel.compiled is not None else np.array(K, order="F")  # of your own kernel, a copy is used up
         largest = float(K.diagonal().max())
         _, order, rank, _ = lapack.dpstrf(K, tol=self.tol * largest, lower=1, overwrite_a=1)
         if not largest > 0.0 or not rank:

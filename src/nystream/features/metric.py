@@ -136,10 +136,12 @@ class LearnedMetric(FeatureMap):
         return 8.0 * d * d if d <= full else 0.0
 
     @staticmethod
-    def fit_nbytes(rows: int, d: int, outputs: int, full: int = FULL) -> float:
-        """Bytes that `fit` takes for a moment: the kernel matrix and its factor, rows, gradients, the eigenproblem."""
+    def fit_nbytes(rows: int, gradients: int, d: int, outputs: int, full: int = FULL) -> float:
+        """Bytes that `fit` takes for a moment: the kernel matrix, of which the factor takes the place, and its rows at
+        which gradients are taken; inputs, gradients, the eigenproblem.
+        """
         square = d * d if d <= full else 0
-        return 8.0 * (2.3 * rows * rows + 5 * rows * d + rows * outputs + 9 * square)
+        return 8.0 * (rows * (rows + gradients) + 5 * rows * d + rows * outputs + 9 * square)
 
     @property
     def dim(self) -> int:

@@ -2,7 +2,8 @@
    naming the functions, V the number of doubles in a vector (1: plain C) and FUSED telling whether a fused multiply-add
    is one instruction; no include guard.
 
-   Every element sees the same operations in the same order wherever it stands: equal rows give equal bits. */
+   Every element sees the same operations in the same order wherever it stands: equal rows give equal bits.  Sums of
+   products are written as a * b + c everywhere: the compiler contracts all of them or none. */
 #if V > 1
 typedef double FOURIER(loose) __attribute__((vector_size(8 * V), aligned(8), may_alias));
 typedef double FOURIER(vec) __attribute__((vector_size(8 * V)));
@@ -43,10 +44,10 @@ static void FOURIER(single)(ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const doubl
   for (; i + 4 <= d; i += 4, W += 4 * ldw) {
     const double a = x[i], b = x[i + 1], c = x[i + 2], e = x[i + 3];
     for (ptrdiff_t j = 0; j < m; j++)
-      u[j] = FMA(e, W[3 * ldw + j], FMA(c, W[2 * ldw + j], FMA(b, W[ldw + j], FMA(a, W[j], u[j]))));
+      u[j] = e * W[3 * ldw + j] + (c * W[2 * ldw + j] + (b * W[ldw + j] + (a * W[j] + u[j])));
   }
   for (; i < d; i++, W += ldw)
-    for (ptrdiff_t j = 0; j < m; j++) u[j] = FMA(x[i], W[j], u[j]);
+    for (ptrdiff_t j = 0; j < m; j++) u[j] = x[i] * W[j] + u[j];
 }
 
 /* U = X W for X (n, d) and m columns of W; rows of W are ldw, rows of U m + FOURIER_SLACK apart, and the last

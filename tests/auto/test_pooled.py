@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import nystream
 from nystream.auto.pooled import PooledAuto
 
-SMALL = {"landmarks": 40, "big": 80, "metric": 200}
+SMALL = {"landmarks": 40, "big": 80, "rough": 60, "metric": 200}
 
 
 def examples(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -36,14 +36,15 @@ def test_sums_of_parts_are_the_sums_of_the_whole_and_decide_the_model():
     assert models[0].n_seen == 900
 
 
-def test_each_ridge_is_the_ridge_of_all_rows_over_its_landmarks():
+@pytest.mark.parametrize("name", ["std", "rough", "big"])
+def test_each_ridge_is_the_ridge_of_all_rows_over_its_landmarks(name):
     X, y = examples(600)
     model = PooledAuto(**SMALL).fit(X, y)
-    name = "std"
     member, view = model.members_[name], model.views_[model.seen_in_[name]]
-    Z = np.hstack([nystream.Gaussian(member.width_)(view(X), member.points_), np.ones((600, 1))])
+    kernel = nystream.Laplacian(1.0) if name == "rough" else nystream.Gaussian(member.width_)
+    Z = np.hstack([kernel(view(X), member.points_), np.ones((600, 1))])
     penalty = np.zeros((Z.shape[1], Z.shape[1]))
-    penalty[:-1, :-1] = nystream.Gaussian(member.width_)(member.points_, member.points_)
+    penalty[:-1, :-1] = kernel(member.points_, member.points_)
     penalty += np.diag(np.r_[np.full(len(member.points_), 1e-6), 1.0])
     penalty[-1, -1] = 1.0
     T = (y - model.shift_) / model.scale_

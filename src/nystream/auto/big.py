@@ -9,7 +9,7 @@ import numpy as np
 from nystream._core.kernel_rows import KernelRows
 from nystream._core.linalg.back import solution
 from nystream.auto.experts import BLOCK, Ridge
-from nystream.auto.view import View
+from nystream.solvers.awv import AWV
 from nystream.types import Array
 
 __all__ = ["Big"]
@@ -43,13 +43,10 @@ class Big(Ridge):
         """Bytes that `fit` takes for a moment beside itself: one matrix, and a block of kernel rows."""
         return 8.0 * (m * m + 2 * BLOCK * m + 2 * m * outputs)
 
-    def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
-        super().fit(view, X, Y, w, rng)
-        self._wait(Y.shape[1])
-
-    def _wait(self, outputs: int) -> None:
-        """Room for the rows that wait, and the first weights."""
-        self.rows_ = np.zeros((self.together, self._dim + outputs + 1))
+    def adopt(self, solvers: list[AWV]) -> None:
+        """Go on from these: room for the rows that wait, and the first weights."""
+        super().adopt(solvers)
+        self.rows_ = np.zeros((self.together, self._dim + solvers[0].outputs_ + 1))
         self._settle()
 
     def predict(self, U: Array) -> Array:

@@ -82,7 +82,7 @@ class _Landmarks(Expert):
     width_: float
     _kernel: KernelRows
 
-    def _place(self, view: View, X: Array, rng: np.random.Generator) -> None:
+    def place(self, view: View, X: Array, rng: np.random.Generator) -> None:
         """Choose landmarks and width."""
         chosen = np.sort(rng.choice(len(X), min(self.m, len(X)), replace=False))
         self.width_ = self.factor * median_distance(view(thinned(X, min(WIDTH, max(2, 4 * self.m // 3)))))
@@ -112,7 +112,7 @@ class _Landmarks(Expert):
         A.flat[: -1 : len(A) + 1] += lam * JITTER
         A[m, m] += lam
 
-    def _sums(self, view: View, X: Array, Y: Array, w: Array | None) -> tuple[Array, Array]:
+    def sums(self, view: View, X: Array, Y: Array, w: Array | None) -> tuple[Array, Array]:
         """Z'WZ, its lower triangle, and Z'WY."""
         dim = len(self.points_) + 1
         G, b = np.zeros((dim, dim)), np.zeros((dim, Y.shape[1]))
@@ -153,12 +153,16 @@ class Ridge(_Landmarks):
         return 8.0 * m * d + lams * AWV.nbytes_for(m, outputs)
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
-        self._place(view, X, rng)
+        self.place(view, X, rng)
         if len(self.lams) == 1:  # one matrix, factored where it stands
-            self.solvers_ = [self.solver(self.lams[0], lambda: self._sums(view, X, Y, w))]
+            self.adopt([self.solver(self.lams[0], lambda: self.sums(view, X, Y, w))])
         else:
-            G, b = self._sums(view, X, Y, w)
-            self.solvers_ = [self.solver(lam, lambda: (G.copy(), b.copy())) for lam in self.lams]
+            G, b = self.sums(view, X, Y, w)
+            self.adopt([self.solver(lam, lambda: (G.copy(), b.copy())) for lam in self.lams])
+
+    def adopt(self, solvers: list[AWV]) -> None:
+        """Go on from these."""
+        self.solvers_ = solvers
 
     def solver(self, lam: float, sums: Callable[[], tuple[Array, Array]]) -> AWV:
         """Of Z'WZ and Z'WY, which are used up and asked for again where rounding wants more ridge."""
@@ -219,7 +223,7 @@ class Decaying(_Landmarks):
         return Forgetting.nbytes_for(m, outputs, prior=True)
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
-        self._place(view, X, rng)
+        self.place(view, X, rng)
         penalty = np.zeros((len(self.points_) + 1, len(self.points_) + 1))
         self._penalise(penalty, self.lam)
         self._begin(len(penalty), Y.shape[1])

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream.auto.experts import Ridge
+from nystream.auto.recipe import WIDE
+from nystream.auto.rough import Rough, RoughView
 from nystream.auto.view import View
 from nystream.inputs import as_block
 from nystream.learners.base import Learner
@@ -46,11 +48,12 @@ MARGIN = 1.5
 class PooledAuto(Learner):
     """Regression or classes with nothing to tune, for rows that lie in many places: what of `Auto` sums can give.
 
-    In the order of its making: `design` takes a sample and fixes scales, learnt metrics, widths and landmarks of six
-    ridges; `sums` of any rows add up over the places where rows lie; `choose` picks for each ridge its lam by rows
-    that were held back, and designs one more with more landmarks like the best; `sums` again, of that one;
-    `conclude` learns on the held-back rows how the ridges are stacked, and then lets the ridges learn those rows too.
-    `fit` does all of it for rows in memory. From then on it learns online: ridges exactly, their stack as in `Auto`.
+    In the order of its making: `design` takes a sample and fixes scales, learnt metrics, widths and landmarks of seven
+    ridges, one of them with a rough kernel; `sums` of any rows add up over the places where rows lie; `choose` picks
+    for each ridge its lam by rows that were held back, and designs one more with more landmarks like the best smooth
+    one; `sums` again, of that one; `conclude` learns on the held-back rows how the ridges are stacked, and then lets
+    the ridges learn those rows too. `fit` does all of it for rows in memory. From then on it learns online: ridges
+    exactly, their stack as in `Auto`.
 
     Unlike `Auto` it has no expert that forgets, no windows and no last labels, since rows in many places have no
     common order; scales, metrics, widths, landmarks and ridges stay what they are.
@@ -58,8 +61,9 @@ class PooledAuto(Learner):
     Parameters
     ----------
     task : "regression" or "classification"
-    landmarks, big : int
-        Landmarks of each of the six ridges and of the large one.
+    landmarks, big, rough : int
+        Landmarks of each of the six first ridges, of the large one and of the one with a rough kernel (beyond 100
+        columns there is none).
     metric : int
         Rows of the sample that a metric is learnt from.
     seed : int
@@ -94,11 +98,19 @@ class PooledAuto(Learner):
     """(n, K) sizes of the residuals of the held-back rows, in order; of regression only."""
 
     def __init__(
-        self, task: str = "regression", *, landmarks: int = 300, big: int = 1000, metric: int = 2000, seed: int = 0
+        self,
+        task: str = "regression",
+        *,
+        landmarks: int = 300,
+        big: int = 1000,
+        rough: int = 1500,
+        metric: int = 2000,
+        seed: int = 0,
     ) -> None:
         self.task = one_of("task", task, ("regression", "classification"))
         self.landmarks = at_least("landmarks", landmarks, 1)
         self.big = at_least("big", big, 0)
+        self.rough = at_least("rough", rough, 0)
         self.metric = at_least("metric", metric, 2)
         self.seed = at_least("seed", seed, 0)
 
@@ -193,11 +205,14 @@ class PooledAuto(Learner):
             self.views_[name].fit(A, learnt, rows=min(self.metric, len(A)), rounds=2, seed=self.seed)
         self._sample = A
         for name, (view, factor) in MEMBERS.items():
-            self._enter(name, view, self.landmarks, factor, rng)
+            self._enter(name, view, Ridge(self.landmarks, factor), rng)
+        if self.rough and self.d_ <= WIDE:
+            self.views_["rough"] = RoughView(StandardScale())
+            self.views_["rough"].fit(A, labels, rows=min(self.metric, len(A)), seed=self.seed)
+            self._enter("rough", "rough", Rough(self.rough), rng)
 
-    def _enter(self, name: str, view: str, m: int, factor: float, rng: np.random.Generator) -> None:
-        member = Ridge(m, factor)
-        member._place(self.views_[view], self._sample, rng)
+    def _enter(self, name: str, view: str, member: Ridge, rng: np.random.Generator) -> None:
+        member.place(self.views_[view], self._sample, rng)
         self.members_[name], self.seen_in_[name] = member, view
 
     @property
@@ -209,7 +224,7 @@ class PooledAuto(Learner):
         """Z'Z (lower triangles) and Z'T of rows for each of these members, all by default: what adds up over places."""
         A, T = self._augmented(X), self._targets(Y)
         return {
-            name: self.members_[name]._sums(self.views_[self.seen_in_[name]], A, T, None)
+            name: self.members_[name].sums(self.views_[self.seen_in_[name]], A, T, None)
             for name in (self.members_ if names is None else names)
         }
 
@@ -218,12 +233,12 @@ class PooledAuto(Learner):
         losses = {name: self._pick(name, X, Y, sums[name]) for name in self.waiting}
         if not self.big or "big" in self.members_:
             return
-        winner = min(losses, key=lambda name: losses[name])
+        winner = min(MEMBERS, key=lambda name: losses[name])
         view, factor = MEMBERS[winner]
         half = losses.get(f"{winner}/2")
         if half is None or half <= WORSE * losses[winner]:
             factor = max(NARROWER * factor, NARROWEST)
-        self._enter("big", view, self.big, factor, np.random.default_rng([self.seed, 1]))
+        self._enter("big", view, Ridge(self.big, factor), np.random.default_rng([self.seed, 1]))
 
     def _pick(self, name: str, X: Array, Y: Array, sums: tuple[Array, Array]) -> float:
         """The least loss of a member on these rows, over all lams; notes which."""
@@ -237,7 +252,7 @@ class PooledAuto(Learner):
         for name in self.waiting:
             self._pick(name, X, Y, sums[name])
         for name, member in self.members_.items():
-            member.solvers_ = [self._solver(name, self.lams_[name], sums[name])]
+            member.adopt([self._solver(name, self.lams_[name], sums[name])])
         self.stacker_ = (SoftmaxStacker if self._codes else RidgeStacker)([(1.0, 1.0)])
         self.stacker_.start(len(self.members_), self.outputs_)
         P = self.stacker_.run(self._outputs(X), Y[:, 0] if self._codes else self._targets(Y))[:, 0]
@@ -247,7 +262,7 @@ class PooledAuto(Learner):
         more = self.sums(X, Y)
         for name, member in self.members_.items():
             total = (sums[name][0] + more[name][0], sums[name][1] + more[name][1])
-            member.solvers_ = [self._solver(name, self.lams_[name], total)]
+            member.adopt([self._solver(name, self.lams_[name], total)])
         self.n_seen_ = rows
         del self._sample
         return self

@@ -61,7 +61,7 @@ class Rough(Big):
     def title(self) -> str:
         return f"rough kernel, {self.m:,} landmarks"
 
-    def _place(self, view: View, X: Array, rng: np.random.Generator) -> None:
+    def place(self, view: View, X: Array, rng: np.random.Generator) -> None:
         """Landmarks alone, the scales are the width. Equal ones are left out; others are never nearly dependent."""
         points = view(X[np.sort(rng.choice(len(X), min(self.m, len(X)), replace=False))])
         _, first = np.unique(points, axis=0, return_index=True)

@@ -40,13 +40,14 @@ def fit_auto(
     sample: int = 20_000,
     landmarks: int = 300,
     big: int = 1000,
+    rough: int = 1500,
     seed: int = 0,
 ) -> Model:
     """Learn a frame with nothing to tune: a `nystream.Model` that predicts, saves and goes on learning row by row.
 
     A sample fixes scales, learnt metrics, widths and landmarks; two passes over all rows give the sums from which
-    ridges of six kinds, and one with more landmarks like the best of them, are solved for several lams; rows that were
-    held back choose lams and learn how the ridges are stacked, and are learnt at last too. See
+    ridges of seven kinds, one with a rough kernel, and one with more landmarks like the best, are solved for several
+    lams; rows that were held back choose lams and learn how the ridges are stacked, and are learnt at last too. See
     `nystream.auto.pooled.PooledAuto`. Which rows are sampled and held back depends on their values and the seed alone:
     other partitions give the same model up to rounding.
 
@@ -67,7 +68,7 @@ def fit_auto(
         The share of rows that is held back for choices, and rows at most.
     sample : int
         Rows at most that scales, metrics and landmarks are taken from.
-    landmarks, big, seed
+    landmarks, big, rough, seed
         Of `PooledAuto`.
     """
     names = [name for name in df.columns if name != target] if features is None else features
@@ -87,7 +88,7 @@ def fit_auto(
     place = sql.pmod(sql.xxhash64(*[column(name) for name in found.all], sql.lit(seed)), sql.lit(PARTS))
     kept, seen = df.where(place < int(share * PARTS)), df.where(place >= int(share * PARTS))
     fold = Sums(b"", found, tuple(classes) if classes is not None else None)
-    learner = PooledAuto(task, landmarks=landmarks, big=big, seed=seed)
+    learner = PooledAuto(task, landmarks=landmarks, big=big, rough=rough, seed=seed)
     learner.design(*fold.gathered(seen, sample, seed), len(classes) if classes is not None else 1)
     X, Y = fold.gathered(kept, 2 * most_held, seed)
     if not len(X):

@@ -1,0 +1,64 @@
+"""Rows per second of the automatic learner at 1 and 2 threads, by the clock on the wall.
+
+    python benchmarks/speed/auto_threads.py [--repeats 3]
+
+Generated rows of 8, 22 and 54 columns, numbers as labels: the warm-up (3,200 rows) and the 10,000 rows after it by
+`run`, and 2,000 more by `step`; the best of several. Each number of threads has processes of its own, in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+COLUMNS, WARMUP, ROWS, STEPS = (8, 22, 54), 3200, 10_000, 2000
+
+
+def measured(d: int) -> list[float]:
+    """Seconds of the warm-up, rows per second of `run` and of `step`."""
+    import numpy as np
+
+    from nystream import Auto
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(WARMUP + ROWS + STEPS, d))
+    y = np.sin(2 * X[:, 0]) + np.abs(X[:, 1]) + 0.1 * rng.normal(size=len(X))
+    model, marks = Auto(), [time.perf_counter()]
+    for start, stop in ((0, WARMUP), (WARMUP, WARMUP + ROWS)):
+        model.run(X[start:stop], y[start:stop])
+        marks.append(time.perf_counter())
+    for x, label in zip(X[-STEPS:], y[-STEPS:], strict=True):
+        model.step(x, label)
+    marks.append(time.perf_counter())
+    warmup, run, step = (b - a for a, b in zip(marks, marks[1:], strict=False))
+    return [warmup, ROWS / run, STEPS / step]
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options.add_argument("--repeats", type=int, default=3)
+    options.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.one is not None:
+        print(json.dumps(measured(given.one)))
+        return
+    print("| columns | threads | warm-up, seconds | run, rows/s | step, rows/s |\n|---|---|---|---|---|")
+    for d in COLUMNS:
+        found: dict[int, list[list[float]]] = {1: [], 2: []}
+        for _ in range(given.repeats):
+            for threads, tries in found.items():
+                around = {**os.environ, "NYSTREAM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
+                command = [sys.executable, __file__, "--one", str(d)]
+                told = subprocess.run(command, env=around, check=True, capture_output=True, text=True).stdout
+                tries.append(json.loads(told))
+        for threads, tries in found.items():
+            warmups, runs, steps = zip(*tries, strict=True)
+            print(f"| {d} | {threads} | {min(warmups):.2f} | {max(runs):,.0f} | {max(steps):,.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,6 +9,7 @@ Generated rows of 8, 22 and 54 columns, numbers as labels: the warm-up (3,200 ro
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -34,7 +35,7 @@ def measured(d: int) -> list[float]:
     for x, label in zip(X[-STEPS:], y[-STEPS:], strict=True):
         model.step(x, label)
     marks.append(time.perf_counter())
-    warmup, run, step = (b - a for a, b in zip(marks, marks[1:], strict=False))
+    warmup, run, step = (b - a for a, b in itertools.pairwise(marks))
     return [warmup, ROWS / run, STEPS / step]
 
 

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src -type f -not -name '*.pyc') pyproject.toml meson.build
-BUILD_TOOLS := meson-python meson ninja Cython 'numpy>=2.0' 'scipy>=1.13'
+BUILD_TOOLS := meson-python meson ninja Cython 'numpy>=2.0' 'scipy>=1.13' 'setuptools>=77' wheel
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -25,6 +25,7 @@ $(VENV)/tools:
 	touch $@
 
 # Not editable: what is tested is what a user installs. The build folder is kept, so that a change recompiles only itself.
+# Without build isolation, Spark too is built with what is here: it asks for setuptools and wheel.
 $(VENV)/installed: $(VENV)/tools $(SOURCES)
 	$(BIN)/python -m pip install --quiet --no-build-isolation -Cbuild-dir=build '.[dev]'
 	touch $@

@@ -52,6 +52,13 @@ cdef int _hard(const char* start, const char* stop, double* value) except -1 wit
     return not isinf(value[0])
 
 
+cdef int number_at(const char** at, const char* end, double* value) except -1 nogil:
+    """The finite number at *at, which moves behind it; 0 where none begins there."""
+    cdef const char* start = at[0]
+    cdef int outcome = decimal_read(at, end, value)
+    return outcome == DECIMAL_DONE or (outcome == DECIMAL_HARD and _hard(start, at[0], value))
+
+
 cdef inline const char* _past_blanks(const char* p, const char* end, char mark) noexcept nogil:
     while p < end and p[0] == b" " and mark != b" ":
         p += 1

@@ -1,4 +1,4 @@
-"""Lines of a table become numbers: a parser of bytes, NumPy's for clean text, or field by field where it is doubtful."""
+"""Lines of a table become numbers: by a parser of bytes, by NumPy's, or field by field where they are doubtful."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def entries_of_pairs(const unsigned char[::1] data not None, Py_ssize_t lines, P
 def extremes_of_pairs(const unsigned char[::1] data not None, Py_ssize_t lines):
     """The smallest first and the largest last index of so many lines, (-1, -1) without any; None where one of these is
     doubtful, or a line has a comment."""
-    cdef Py_ssize_t size = data.shape[0], low = -1, high = -1, index, i
+    cdef Py_ssize_t size = data.shape[0], low = -1, high = -1, index, _i
     cdef const char* p
     cdef const char* end
     cdef const char* stop
@@ -111,7 +111,7 @@ def extremes_of_pairs(const unsigned char[::1] data not None, Py_ssize_t lines):
     end = p + size
     with nogil:
         good = memchr(p, c"#", size) == NULL
-        for i in range(lines):
+        for _i in range(lines):
             if not good or p == end:
                 good = False
                 break

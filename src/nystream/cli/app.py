@@ -10,6 +10,7 @@ from typing import Annotated, Any, NamedTuple, TextIO
 import typer
 
 import nystream
+from nystream.cli import blas
 from nystream.cli.main import silence_stdout
 
 __all__ = ["COMMANDS", "call"]
@@ -75,6 +76,7 @@ def _app(arguments: list[str]) -> typer.Typer:
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     for name, command in COMMANDS.items():
         if name == wanted:
+            blas.load_alone()
             app.command(name)(getattr(importlib.import_module(f"nystream.cli.{command.home}"), command.function))
         else:
             app.command(name, help=command.summary)(_not_called)

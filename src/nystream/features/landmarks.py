@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import lapack
 
+from nystream._core.linalg.lapack import pivots
 from nystream.features.base import FeatureMap, refuse_large
 from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
@@ -67,10 +67,10 @@ class Landmarks(FeatureMap):
         K = np.asarray(self.kernel(points, points), dtype=np.float64)
         K = K.T if self.kernel.compiled is not None else np.array(K, order="F")  # of your own kernel, a copy is used up
         largest = float(K.diagonal().max())
-        _, order, rank, _ = lapack.dpstrf(K, tol=self.tol * largest, lower=1, overwrite_a=1)
-        if not largest > 0.0 or not rank:
+        order = pivots(K, self.tol * largest)
+        if not largest > 0.0 or not len(order):
             raise ValueError("no landmark can be used: k(a, a) is 0 for all of them")
-        self.points_ = points[order[:rank] - 1]  # in the order of the factor, where every pivot is above the tolerance
+        self.points_ = points[order]  # in the order of the factor, where every pivot is above the tolerance
         self.d_ = d
 
     @property

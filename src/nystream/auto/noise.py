@@ -15,8 +15,8 @@ PACES, LEVELS, MEMBERS = 3, 6, 4
 """Running means of the residuals' sizes; what a level looks at; who says how large the next residual is."""
 BUCKETS = 16
 """Columns that the scale looks at one by one; of more, so many sums of them."""
-RECENT = 5
-"""The last scores, which may count more, are one in so many."""
+RECENT, FEWEST = 5, 20
+"""The last scores, which may count more, are one in so many, and at least so many."""
 
 
 class Noise(Params):
@@ -75,7 +75,7 @@ class Noise(Params):
     power_: Array
     """(K,) the unit of their losses."""
     kept_: Array
-    """(K, window) scores in a circle; order_: sorted; recent_ (K, .2 window): the last ones, sorted."""
+    """(K, window) scores in a circle; order_: sorted; recent_: the last fifth, sorted."""
     order_: Array
     recent_: Array
     marks_: NDArray[np.int64]
@@ -95,7 +95,7 @@ class Noise(Params):
         self.shares_, self.window_shares_ = np.full((K, MEMBERS), 1 / MEMBERS), np.full((K, 2), 0.5)
         self.power_ = np.full(K, np.nan)
         self.kept_, self.order_ = np.zeros((K, self.window)), np.zeros((K, self.window))
-        self.recent_ = np.zeros((K, max(1, self.window // RECENT)))
+        self.recent_ = np.zeros((K, min(self.window, max(FEWEST, self.window // RECENT))))
         self.marks_ = np.zeros(3, dtype=np.int64)
 
     @staticmethod
@@ -108,19 +108,19 @@ class Noise(Params):
 
         The first row of all has nothing to be compared with and is only counted.
         """
-        rows = (np.ascontiguousarray(A) for A in (X, P, residuals, spread))
+        X, P, residuals, spread = (np.ascontiguousarray(A) for A in (X, P, residuals, spread))
         given = None if w is None else np.ascontiguousarray(w)
         scale = (self.columns_, self.level_, self.means_, self.counts_, self.squares_, self.sums_, self.weights_)
         inputs = (self.input_squares_, self.input_sums_, self.input_weights_)
-        scores = (self.kept_, self.order_, self.recent_, self.marks_)
-        learn(*rows, given, *scale, *inputs, self.shares_, self.window_shares_, self.power_, *scores)
+        scores = (self.shares_, self.window_shares_, self.power_, self.kept_, self.order_, self.recent_)
+        learn(X, P, residuals, spread, given, *scale, *inputs, *scores, self.marks_)
 
     def quantiles(self, X: Array, P: Array, spread: Array, levels: Array) -> Array:
         """(n, K, Q): P plus what residuals will be below, Q levels in (0, 1); infinite while rows are too few. Pure."""
-        rows = (np.ascontiguousarray(A) for A in (X, P, spread, levels))
+        X, P, spread, levels = (np.ascontiguousarray(A) for A in (X, P, spread, levels))
         scale = (self.columns_, self.level_, self.means_, self.weights_, self.input_weights_)
-        scores = (self.kept_, self.order_, self.recent_, self.marks_)
-        offsets = quantiles(*rows, *scale, self.shares_, self.window_shares_, *scores)
+        scores = (self.shares_, self.window_shares_, self.kept_, self.order_, self.recent_)
+        offsets = quantiles(X, P, spread, levels, *scale, *scores, self.marks_)
         return np.asarray(P[:, :, None] + offsets)
 
     def widen(self, d: int) -> None:

@@ -257,7 +257,7 @@ def can_unlearn(model: Model) -> None:
 
 
 def answer(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: Gate) -> dict[str, Any]:
-    """Predictions, and what else was wished for: probabilities, an interval, quantiles, an explanation. Changes nothing."""
+    """Predictions, and what else was wished for: probabilities, intervals, quantiles, explanations. Changes nothing."""
     rows = form.table(batch)
     found: dict[str, Any] = {}
     try:

@@ -83,7 +83,7 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
         return self.model_.predict_interval(X, coverage)
 
     def predict_quantile(self, X: Any, q: Any) -> Array:
-        """What a share q of the labels to come are below, shaped as `predict`; with a list of q one more axis, the last.
+        """What a share q of the labels to come are below, shaped as `predict`; of several q one more axis, the last.
 
         Of learners with quantiles, as the default; refused (`nystream.Unable`) by others.
         """

@@ -68,13 +68,15 @@ cdef void remember(double x, double u, double[:, ::1] moments, Py_ssize_t j) noe
 cdef void see_inputs(const double[:, ::1] X, Py_ssize_t t, const double[:, ::1] columns, Py_ssize_t B,
                      double* f) noexcept nogil:
     """(2 B,): columns in B buckets, and their sizes; with at most B columns each has its own."""
-    cdef Py_ssize_t D = X.shape[1], j, b
-    cdef double x, most = sqrt(<double> ((D + B - 1)//B))
+    cdef Py_ssize_t D = X.shape[1], known = 0, j, b
+    cdef double x, most
     for b in range(B):
         f[b] = 0
     for j in range(D):
+        known += columns[0, j] > 0
         x = unit(X[t, j], columns, j)
         f[j % B] += x if (j//B) % 2 == 0 else -x
+    most = sqrt(<double> ((known + B - 1)//B)) if known > 0 else 1
     for b in range(B):
         f[b] = f[b]/most
         f[B + b] = fabs(f[b]) - 1
@@ -190,19 +192,24 @@ cdef void exchange(double* sorted, Py_ssize_t n, bint full, double old, double n
 
 cdef double quantile_of(const double* sorted, Py_ssize_t n, double q) noexcept nogil:
     """The next is below it with probability q, where all are exchangeable; infinite where n is too small."""
-    cdef double at = q*(n + 1) - 1, part
+    cdef double at = q*(n + 1) - 1, part, x
     cdef Py_ssize_t low
     if at < 0 and at > -1e-9:
         at = 0      # rounding
     if at > n - 1 and at < n - 1 + 1e-9:
         at = n - 1
+    if n == 0:
+        return INFINITY if q >= 0.5 else -INFINITY
     if at < 0:
         return -INFINITY
     if at > n - 1:
         return INFINITY
     low = <Py_ssize_t> floor(at)
     part = at - low
-    return sorted[low] if part == 0 else sorted[low] + part*(sorted[low + 1] - sorted[low])
+    if part == 0:
+        return sorted[low]
+    x = sorted[low] + part*(sorted[low + 1] - sorted[low])
+    return x if x < sorted[low + 1] else sorted[low + 1]    # rounding must not undo the order
 
 
 cdef double mixed_quantile(const double* order, Py_ssize_t n, const double* recent, Py_ssize_t v, double share,

@@ -259,10 +259,9 @@ def best_threshold(
         0 is returned, except for "precision" and "recall", where the best cut is not better than it by more than so
         many standard errors: those of the criterion's change over the rows between the two cuts, to first order.
     """
-    cuts = np.unique(scores)
-    place = np.searchsorted(cuts, scores)
-    both = [_sums_from(place, len(cuts), weights * (labels * sign > 0)) for sign in (positive, -positive)]
-    squares = [_sums_from(place, len(cuts), weights**2 * (labels * sign > 0)) for sign in (positive, -positive)]
+    cuts, place = _distinct(scores)
+    kinds = [labels * sign > 0 for sign in (positive, -positive)]
+    both = [_sums_from(place, len(cuts), weights * kind) for kind in kinds]
     totals = both[0][0], both[1][0]
     true, false = both if positive > 0 else (totals[0] - both[0], totals[1] - both[1])
     value, second = _values(true, false, totals, criterion, 0.0 if target is None else target)
@@ -270,12 +269,23 @@ def best_threshold(
     best = _first((-value, -second, np.abs(thetas), thetas))
     now = int(np.searchsorted(cuts, 0.0))  # the cut that 0 makes
     if caution > 0 and criterion not in AIMED and best != now:
+        squares = [_sums_from(place, len(cuts), weights**2 * kind) for kind in kinds]
         moved = [abs(part[best] - part[now]) for part in squares]
         gains = _gains(true[best], false[best], totals, criterion)
         error = np.sqrt(sum(n * gain**2 for n, gain in zip(moved, gains, strict=True)))
         if value[best] - value[now] <= caution * error:
             return 0.0
     return float(thetas[best])
+
+
+def _distinct(scores: Array) -> tuple[Array, npt.NDArray[np.intp]]:
+    """The distinct scores in order, and where each score is among them."""
+    order = np.argsort(scores)
+    ordered = scores[order]
+    new = np.append(True, ordered[1:] != ordered[:-1])
+    place = np.empty(len(scores), dtype=np.intp)
+    place[order] = np.cumsum(new) - 1
+    return ordered[new], place
 
 
 def _first(keys: tuple[Array, ...]) -> int:

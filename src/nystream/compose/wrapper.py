@@ -209,7 +209,8 @@ class Wrapper(Learner):
 
     def _own_params(self) -> dict[str, Any]:
         """What must agree in models that merge, beside the inner learners, which compare their own."""
-        return {name: value for name, value in self.get_params(deep=False).items() if name != "learner"}
+        own = self.get_params(deep=False).items()
+        return {name: value for name, value in own if name not in ("learner", "threads")}
 
     def _merge_inner(self, other: Self) -> None:
         """Merge with another model that has learnt something, as this one has."""

@@ -28,11 +28,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+import nystream
 from growing.chart import draw
 from growing.learners import AXES, BOUNDED, said
 from growing.page import page
-
-import nystream
 from nystream.learners.base import Learner
 from nystream.tasks import for_task
 

@@ -6,10 +6,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-from growing.learners import AXES
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from growing.learners import AXES
 from nystream.plot.style import INK, PALETTE, SMALL, blank, frame
 
 __all__ = ["draw"]

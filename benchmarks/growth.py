@@ -112,6 +112,10 @@ def swept(name: str, axis: str, most: float, warm: float) -> list[tuple[int, flo
     """(what grows, seconds of a row)."""
     points: list[tuple[int, float]] = []
     for x in POINTS[axis]:
+        if points and points[-1][1] * (x / points[-1][0]) ** max(1, said(name, axis)) > most:
+            break
+        if axis == "size" and x > BOUNDED[name].largest:
+            break
         at = {**AT, axis: x}
         try:
             found = measured(name, at["columns"], at["size"], at["classes"], warm)
@@ -121,8 +125,6 @@ def swept(name: str, axis: str, most: float, warm: float) -> list[tuple[int, flo
         if found is None:
             break
         points.append((x, found))
-        if found > most:
-            break
     return points
 
 

@@ -20,10 +20,12 @@ NARROW = ny.Gaussian(0.35)
 
 
 class Bounded(NamedTuple):
-    """A learner of a size, and how many rows for each unit of it must pass until it has that size."""
+    """A learner of a size, how many rows for each unit of it must pass until it has that size, and the largest size
+    that is tried: what decomposes a matrix of that size once cannot be stopped in the middle of it."""
 
     of: Callable[[int], ny.learners.Learner]
     filled: float = 0.0
+    largest: int = 10**9
 
 
 def _features(size: int) -> ny.Fourier:
@@ -43,8 +45,8 @@ BOUNDED: dict[str, Bounded] = {
     "norma": Bounded(lambda m: ny.NORMA(NARROW, lam=1e-4, budget=m), 1.5),
     "silk": Bounded(lambda m: ny.SILK(NARROW, tau=1e-6, budget=m), 1.5),
     "svmd": Bounded(lambda m: ny.SVMD(NARROW, budget=m), 1.5),
-    "nogd": Bounded(lambda m: ny.NOGD(NARROW, landmarks=m), 1.5),
-    "nolana": Bounded(lambda m: ny.NOLANA(NARROW, landmarks=m, eps=0.1), 1.5),
+    "nogd": Bounded(lambda m: ny.NOGD(NARROW, landmarks=m), 1.5, 1000),
+    "nolana": Bounded(lambda m: ny.NOLANA(NARROW, landmarks=m, eps=0.1), 1.5, 1000),
     "rrf": Bounded(lambda m: ny.RRF(NARROW, dim=m, seed=0)),
     "random-budget-perceptron": Bounded(lambda m: ny.RandomBudgetPerceptron(NARROW, budget=m, seed=0), 3.0),
     "forgetron": Bounded(lambda m: ny.Forgetron(NARROW, budget=m), 3.0),

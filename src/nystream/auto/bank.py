@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +16,14 @@ from nystream.auto.experts import Decaying, Expert, Linear, Ridge, Window
 from nystream.auto.recipe import Recipe
 from nystream.auto.rough import Change, Rough, RoughView, sizes
 from nystream.auto.stack import PACES
-from nystream.auto.view import View
+from nystream.auto.view import View, taming
 from nystream.features.metric import LearnedMetric
 from nystream.features.scales import LearnedScales
 from nystream.params import Params
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 from nystream.threads import side_by_side
 from nystream.types import Array
+from nystream.work import Work
 
 __all__ = ["Bank"]
 
@@ -147,8 +149,21 @@ class Bank(Params):
             self._count(name, other.run_all(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
         return F
 
-    def rebuild(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> None:
-        """Everything anew from all rows so far; `last`: the warm-up is over."""
+    def freeze(self) -> None:
+        """Predict as it does until another takes its place, in as little memory as possible: see `Expert.freeze`."""
+        self.others_ = {}
+        for expert in self.experts_.values():
+            expert.freeze()
+
+    def successor(self) -> Bank:
+        """What is to take its place, and has to be fitted: `rebuilding`."""
+        fresh = Bank(self.recipe, self.codes)
+        fresh.start()
+        fresh.losses_ = copy.deepcopy(self.losses_)
+        return fresh
+
+    def rebuilding(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> Work[None]:
+        """Everything anew from all rows so far, a piece at a time; `last`: the warm-up is over."""
         r, names = self.recipe, self.names
         self.holes_ = np.flatnonzero(np.isnan(X).any(axis=0)).astype(np.int64)
         A = self._augmented(X)
@@ -161,40 +176,43 @@ class Bank(Params):
         wanted = {*self.seen_in_.values(), *(view for view, _ in race.values())}
         self.experts_, self.others_, self.views_ = {}, {}, {}  # before new ones take memory
         past = self._lagged(Y) if "change" in names else None
+        options: dict[str, Any] = {"rows": r.metric, "seed": seed, "tame": (yield from taming(A, w))}
         for name in (name for name in VIEWS if name in wanted or (name == "ag" and "now" in wanted)):
-            self.views_[name] = View(VIEWS[name].clone())
-            learnt = labels if name in ("ag", "log") else None
-            self.views_[name].fit(A, learnt, w, rows=r.metric, rounds=ROUNDS[0], full=r.full, seed=seed)
+            view, learnt = View(VIEWS[name].clone()), labels if name in ("ag", "log") else None
+            yield from view.fitting(A, learnt, w, rounds=ROUNDS[0], full=r.full, **options)
+            self.views_[name] = view
         if "now" in wanted:
             self.views_["now"] = copy.deepcopy(self.views_["ag"])
         for name in set(self.views_) - wanted:
             del self.views_[name]
         if "rough" in wanted:
-            self.views_["rough"] = RoughView(StandardScale())
-            self.views_["rough"].fit(A, labels, w, rows=r.metric, seed=seed)
+            rough = RoughView(StandardScale())
+            yield from rough.fitting(A, labels, w, **options)
+            self.views_["rough"] = rough
+        del options
         lams = LAMS if race else LAMS[:1]
         largest_first = sorted(names, key=lambda name: FITTED_IN.index(name))
         experts = {name: self._new(name, A.shape[1], factor, lams) for name in largest_first}
         for name, expert in experts.items():
             if isinstance(expert, Change):
                 assert past is not None
-                self._fit_changes(expert, np.hstack([past, A]), Y, w, rng, None if labels is None else seed)
+                moved = np.hstack([past, A])
+                yield from self._fitting_changes(expert, moved, Y, w, rng, None if labels is None else seed)
             else:
-                expert.fit(self.views_[self.seen_in_[name]], A, Y, w, rng)
-        self.experts_ = experts
+                yield from expert.fitting(self.views_[self.seen_in_[name]], A, Y, w, rng)
         others = {name: self._ridge(name, lams) for name in race if name not in names}
         for name, other in others.items():
-            other.fit(self.views_[CANDIDATES[name][0]], A, Y, w, rng)
-        self.others_ = others
+            yield from other.fitting(self.views_[CANDIDATES[name][0]], A, Y, w, rng)
+        self.experts_, self.others_ = experts, others
 
     def _lagged(self, Y: Array) -> Array:
         """(n, 3 K) label lags before each of all rows so far, 0 before the first; and what they are after them."""
         self.lags_ = np.full((len(PACES), Y.shape[1]), np.nan)
         return np.nan_to_num(lagged(np.ascontiguousarray(Y), self.lags_, PACES).reshape(len(Y), -1), nan=0.0)
 
-    def _fit_changes(
+    def _fitting_changes(
         self, expert: Change, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, seed: int | None
-    ) -> None:
+    ) -> Work[None]:
         """Rows X begin with the label lags. The expert rests where rows held out do not tell that it helps."""
         expert.rest()
         moves = Y - X[:, : Y.shape[1]]
@@ -203,11 +221,11 @@ class Bank(Params):
         if seed is None or moved > UNRELATED * spread:  # too few rows to tell, or labels do not follow each other
             return
         rough, view = self.views_.get("rough"), RoughView(StandardScale())
-        view.fit(X, moves, w, rows=self.recipe.metric, seed=seed)
+        yield from view.fitting(X, moves, w, rows=self.recipe.metric, seed=seed)
         others = [moved, *([rough.loss] if isinstance(rough, RoughView) else [])]
         if view.loss < HELPFUL * min(others):
             self.views_["change"] = view
-            expert.fit(view, X, Y, w, rng)
+            yield from expert.fitting(view, X, Y, w, rng)
 
     def _new(self, name: str, columns: int, factor: float = 1.0, lams: tuple[float, ...] = LAMS[:1]) -> Expert:
         """An expert that has seen nothing; `factor` is for the width of the big one, `lams` for those that race."""
@@ -232,7 +250,7 @@ class Bank(Params):
     # -- bytes -----------------------------------------------------------------------------------------------------
     @classmethod
     def fit_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
-        """Bytes while a rebuild, which begins with nothing, fits views, and then the large experts."""
+        """Bytes while a rebuild fits views, and then the large experts."""
         r, K, targets = recipe, outputs + codes, min(outputs, METRIC_TARGETS)
         block = cls._block_nbytes(r, d, outputs, K)
         rough = cls._rough_nbytes(r, d, K)
@@ -266,6 +284,15 @@ class Bank(Params):
         ridges = sum(name in CANDIDATES for name in r.living) * Ridge.nbytes_for(r.landmarks, d, K)
         return cls._big_nbytes(r, d, K) + cls._rough_nbytes(r, d, K) + ridges + cls._following_nbytes(r, d, K)
 
+    @classmethod
+    def frozen_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
+        """Bytes of what predicts while a rebuild is under way: landmarks, weights, and what follows the stream."""
+        r, K = recipe, outputs + codes
+        plain = sum(name in CANDIDATES for name in r.living) * r.landmarks
+        wide = d + 3 * K  # the expert of changes sees label lags too
+        landmarks = plain * (d + K) + sum(_landmarks(r, name) for name in LARGE) * (wide + K)
+        return 8.0 * landmarks + cls._following_nbytes(r, d, K)
+
     @staticmethod
     def _big_nbytes(r: Recipe, d: int, K: int) -> float:
         return Big.nbytes_for(_landmarks(r, "big"), d, K)
@@ -293,17 +320,32 @@ class Bank(Params):
         views = 4 + 2 * ("rough" in r.living)
         return 8.0 * r.rows_at_once(outputs) * (max(_landmarks(r, name) for name in LARGE) + views * d + 40 * K)
 
-    def refresh(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
-        """What follows the stream anew from the last rows: scales, metric, the expert that forgets, the windows."""
-        A = self._augmented(X)
-        followers = [name for name, view in self.seen_in_.items() if view == "now"]
-        if not followers:
-            return
-        seed = int(rng.integers(2**32))
-        r = self.recipe
-        self.views_["now"].fit(A, self._metric_targets(Y), w, rows=r.metric, rounds=ROUNDS[1], full=r.full, seed=seed)
-        for name in followers:
-            self.experts_[name].fit(self.views_["now"], A, Y, w, rng)
+    @property
+    def followers(self) -> list[str]:
+        """Experts that follow the stream."""
+        return [name for name, view in self.seen_in_.items() if view == "now"]
+
+    def following(self) -> Bank:
+        """What is to take the place of the followers, and has to be fitted: `refreshing`."""
+        followers = self.followers
+        fresh = Bank(self.recipe.resized(experts=followers), self.codes)
+        fresh.start()
+        fresh.seen_in_, fresh.holes_ = dict.fromkeys(followers, "now"), self.holes_
+        return fresh
+
+    def refreshing(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+        """Scales, metric, the expert that forgets and the windows anew from the last rows, a piece at a time."""
+        A, r, now = self._augmented(X), self.recipe, View(VIEWS["ag"].clone())
+        seed, labels = int(rng.integers(2**32)), self._metric_targets(Y)
+        yield from now.fitting(A, labels, w, rows=r.metric, rounds=ROUNDS[1], full=r.full, seed=seed)
+        experts = {name: self._new(name, A.shape[1]) for name in self.seen_in_}
+        for expert in experts.values():
+            yield from expert.fitting(now, A, Y, w, rng)
+        self.views_, self.experts_ = {"now": now}, experts
+
+    def adopt(self, fresh: Bank) -> None:
+        """Go on with these views and experts in place of those of the same names."""
+        self.views_, self.experts_ = {**self.views_, **fresh.views_}, {**self.experts_, **fresh.experts_}
 
     def widen(self, d: int) -> None:
         """Rows have d columns from now on, the new ones 0 so far; indicators come before the columns."""

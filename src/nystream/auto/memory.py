@@ -81,10 +81,11 @@ def most_bytes(recipe: Recipe, d: int, outputs: int, *, codes: bool = False, mor
     labels, targets = 1 if codes else outputs, outputs + codes
     row = d + labels + 1  # of the buffer: inputs, labels, weight
     stack = Stack.nbytes_for(len(recipe.living) + more, outputs, codes=codes)
-    rebuild = Ring.nbytes_for(recipe.warmup, row + targets) + max(
+    rebuild = Bank.frozen_nbytes(recipe, d, outputs, codes=codes)
+    rebuild += Ring.nbytes_for(recipe.warmup + recipe.late, row + targets) + max(
         Bank.fit_nbytes(recipe, d, outputs, codes=codes),
         Bank.racing_nbytes(recipe, d, outputs, codes=codes) + stack,
     )
-    refresh = Ring.nbytes_for(recipe.ring, 2 * row + targets)  # a buffer, and what is copied from it
+    refresh = Ring.nbytes_for(recipe.ring + recipe.late, 2 * row + targets)  # a buffer, and what is copied from it
     refresh += Bank.refresh_nbytes(recipe, d, outputs, codes=codes) + stack
     return SLACK * max(rebuild, refresh)

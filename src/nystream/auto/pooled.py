@@ -212,7 +212,7 @@ class PooledAuto(Learner):
             self._enter("rough", "rough", Rough(self.rough), rng)
 
     def _enter(self, name: str, view: str, member: Ridge, rng: np.random.Generator) -> None:
-        member.place(self.views_[view], self._sample, rng)
+        all_at_once(member.placing(self.views_[view], self._sample, rng))
         self.members_[name], self.seen_in_[name] = member, view
 
     @property
@@ -224,7 +224,7 @@ class PooledAuto(Learner):
         """Z'Z (lower triangles) and Z'T of rows for each of these members, all by default: what adds up over places."""
         A, T = self._augmented(X), self._targets(Y)
         return {
-            name: self.members_[name].sums(self.views_[self.seen_in_[name]], A, T, None)
+            name: all_at_once(self.members_[name].summing(self.views_[self.seen_in_[name]], A, T, None))
             for name in (self.members_ if names is None else names)
         }
 
@@ -268,7 +268,7 @@ class PooledAuto(Learner):
         return self
 
     def _solver(self, name: str, lam: float, sums: tuple[Array, Array]) -> AWV:
-        return self.members_[name].solver(lam, lambda: (sums[0].copy(), sums[1].copy()))
+        return all_at_once(self.members_[name].solving(lam, lambda: copied(*sums)))
 
     # -- rounds --------------------------------------------------------------------------------------------------------
     def _start(self, d: int, outputs: int) -> None:

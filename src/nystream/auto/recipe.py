@@ -18,6 +18,8 @@ MANY, THINNED = 500, 4
 """Columns times outputs beyond which a refresh comes so many times less often."""
 WIDE = 100
 """Columns beyond which there are no rough kernels: on images they gained nothing, and a row costs all columns."""
+LATE, LEAST_LATE = 10, 8
+"""A rebuild may be under way for one in so many rows of the warm-up, or for so many rows if those are more."""
 TOGETHER, LEAST_ROWS = 1 << 13, 8
 """Rows times classes of a block, at most, and rows at least."""
 
@@ -95,6 +97,11 @@ class Recipe(Params):
     def warmup(self) -> int:
         """Rows after which landmarks are frozen."""
         return self.rebuilds[-1]
+
+    @property
+    def late(self) -> int:
+        """Rows after which a rebuild or refresh that began is taken up, at the latest."""
+        return max(LEAST_LATE, self.warmup // LATE)
 
     def rows_at_once(self, outputs: int) -> int:
         """Rows of a block."""

@@ -148,13 +148,15 @@ class Rounds(TabularLearner):
             return self._run_with_gaps(X, Y, weights)
         if not self._classes:
             Y = within(Y)
-        if len(X) == 1:  # no rebuild or refresh can fall within it
+        if len(X) == 1:  # nothing can fall within it
             return self._rounds(X, Y, weights)
         P = np.empty((len(X), self.outputs_))
         row = 0
         while row < len(X):
-            until = min(generation.until_event() for generation in self._generations)
-            part = slice(row, min(len(X), row + self._rows, row + until))
+            n = min(len(X) - row, self._rows)
+            for generation in self._generations:
+                n = generation.ahead(n, self._last)
+            part = slice(row, row + n)
             P[part] = self._rounds(X[part], Y[part], None if weights is None else weights[part])
             row = part.stop
         return P
@@ -169,7 +171,7 @@ class Rounds(TabularLearner):
         return P
 
     def _rounds(self, rows: Any, Y: Array, w: Array | None) -> Array:
-        """Predictions for rows within which no rebuild or refresh falls."""
+        """Predictions for rows within which no rebuild or refresh begins or is taken up."""
         old, living = self.old_, self._generations
         admitted = old.admitted(Y)
         X, answers = self.translator_.run(rows, admitted, w) if self.translator_ is not None else (_matrix(rows), None)
@@ -184,11 +186,12 @@ class Rounds(TabularLearner):
             self.old_, P, spread = self.changes_.follow(old, block, around)
         if self.intervals_ is not None and spread is not None:
             self.intervals_.learn(P - admitted, spread)
+        moved = self._generations != living
         for generation in living:
-            if generation.due and (generation is self._young or (generation is self.old_ and self._refreshes)):
-                generation.event(self._last(generation.looks_back))
-                self._keep()
-        if self._generations != living:
+            if generation in self._generations:
+                refreshes = generation is self._young or self._refreshes
+                moved = generation.attend(self._last, refreshes=refreshes) or moved
+        if moved:
             self._keep()
         return P
 
@@ -217,7 +220,7 @@ class Rounds(TabularLearner):
 
     def _last(self, n: int) -> Rows:
         """The last rows, at most n."""
-        X, Y, w = (ring.rows[max(0, len(ring) - n) :] for ring in self.buffer_)
+        X, Y, w = (ring.last(n) for ring in self.buffer_)
         return Rows(X, Y, None if bool((w == 1.0).all()) else w[:, 0])
 
     def _kept(self) -> Rows:
@@ -240,6 +243,7 @@ class Rounds(TabularLearner):
         smaller = None
         if most_bytes(recipe, wide, outputs, codes=True, more=self._more) > budget:
             smaller = self._affordable(self.sized_, wide, outputs)  # or it is refused, and nothing has changed
+        self._settle()
         if translator is not None:
             before = self._dense
             translator.grow(outputs)
@@ -256,9 +260,15 @@ class Rounds(TabularLearner):
             self.changes_.grow(outputs, self._reach(outputs), self.old_.rows_at_once, fits=fit)
         self._keep()
 
+    def _settle(self) -> None:
+        """Finish the rebuilds and refreshes that are under way."""
+        for generation in self._generations:
+            generation.settle(self._last)
+
     def _widen_dense(self, d: int, before: int) -> None:
         """New columns were missing so far: predictions stay, and the next rebuild or refresh counts them in."""
         if d > before:
+            self._settle()
             self.buffer_[0] = self.buffer_[0].widened(d)
             self.old_.widen(d)
             if self.changes_ is not None:

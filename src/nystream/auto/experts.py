@@ -39,8 +39,8 @@ WIDTH = 400
 BLOCK = 128
 """Rows whose kernel values are held at a time in a refit, at most."""
 SEEN, RENEWED, STRETCHED = 60.0, 25.0, 100.0
-"""Operations for a number of a row that is seen through a view beside the columns that it is combined with, and for what
-a solver that forgets does with a row, over the square of its features and over them."""
+"""Operations for a number of a row that is seen through a view, beside those for the columns that it is combined with;
+and for what a solver that forgets does with a row, over the square of its features and over them."""
 _LINEAR = KernelRows("linear")
 
 
@@ -392,4 +392,3 @@ def copied(G: Array, b: Array) -> Work[tuple[Array, Array]]:
     """Sums that may be used up."""
     yield SEEN * G.size
     return G.copy(), b.copy()
-

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream.auto.experts import Ridge
+from nystream.auto.experts import Ridge, copied
 from nystream.auto.recipe import WIDE
 from nystream.auto.rough import Rough, RoughView
 from nystream.auto.view import View
@@ -19,6 +19,7 @@ from nystream.scaling.spread import fences, moments
 from nystream.solvers.awv import AWV
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 from nystream.types import Array, LabelKind
+from nystream.work import all_at_once
 
 __all__ = ["PooledAuto"]
 

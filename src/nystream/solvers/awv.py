@@ -13,6 +13,7 @@ from nystream.solvers.base import Solver
 from nystream.solvers.factored import Factored, padded
 from nystream.solvers.meter import Meter
 from nystream.types import Array, Change
+from nystream.work import Work
 
 __all__ = ["AWV"]
 

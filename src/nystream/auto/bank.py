@@ -133,9 +133,14 @@ class Bank(Footprint):
             self._count(name, other.run_all(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
         return F
 
-    def freeze(self) -> None:
-        """Predict as it does until another takes its place, in as little memory as possible: see `Expert.freeze`."""
+    def freeze(self, *, whole: bool) -> None:
+        """Predict as it does until another takes its place, in as little memory as possible: see `Expert.freeze`.
+
+        `whole`: that comes now, and nothing is kept.
+        """
         self.others_ = {}
+        if whole:
+            self.experts_, self.views_, self.seen_in_ = {}, {}, {}
         for expert in self.experts_.values():
             expert.freeze()
 

@@ -72,9 +72,11 @@ class Footprint(Params):
     def frozen_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
         """Bytes of what predicts while a rebuild is under way: landmarks, weights, and what follows the stream."""
         r, K = recipe, outputs + codes
-        plain = sum(name in CANDIDATES for name in r.living) * r.landmarks
-        wide = d + 3 * K  # the expert of changes sees label lags too
-        landmarks = plain * (d + K) + sum(_landmarks(r, name) for name in LARGE) * (wide + K)
+        if not r.spread:
+            return 0.0
+        plain = sum(name in CANDIDATES for name in r.living) * r.landmarks + _landmarks(r, "big")
+        rough, change = (min(_landmarks(r, name), r.warmup) for name in ("rough", "change"))
+        landmarks = (plain + rough) * (d + K) + change * (d + 4 * K)  # which sees three lags of every target too
         return 8.0 * landmarks + cls._following_nbytes(r, d, K)
 
     @staticmethod

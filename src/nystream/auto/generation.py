@@ -213,7 +213,7 @@ class Generation(Params):
         self.begun_ = self.count_
         rows = last(self._looks_back)
         if self._rebuilds:
-            self.bank_.freeze()
+            self.bank_.freeze(whole=not self.bank_.recipe.spread)
         else:
             if self.targets_ is not None:
                 self.targets_.enclose(rows.Y, rows.w)
@@ -221,8 +221,8 @@ class Generation(Params):
                 self.begun_ = 0
                 return
         renewal = self._renewal = self._new_renewal(rows)
-        renewal.build(0)
-        if renewal.level == 0:
+        renewal.build(0 if self.bank_.recipe.spread else np.inf)
+        if renewal.level == 0 or not self.bank_.recipe.spread:
             self._take_up(renewal)
 
     def _underway(self, last: Callable[[int], Rows]) -> Renewal:

@@ -117,9 +117,12 @@ class Wrapper(Learner):
         low, high = self._inner.predict_interval(X, coverage)
         return self._shown(low), self._shown(high)
 
-    def predict_quantile(self, X: Any, q: float) -> Array:
+    def predict_quantile(self, X: Any, q: Any) -> Array:
         X = self._asked("predict_quantile", X)
-        return self._shown(self._inner.predict_quantile(X, q))
+        found = self._inner.predict_quantile(X, q)
+        if np.ndim(q) == 0:
+            return self._shown(found)
+        return np.stack([self._shown(found[..., i]) for i in range(found.shape[-1])], axis=-1)
 
     def std(self, X: Any) -> Array:
         X = self._asked("std", X)

@@ -225,8 +225,8 @@ class Ridge(_Landmarks):
         return solution(solver.tiles_, solver.q_, solver.dim_, solver.outputs_)
 
     def predict(self, U: Array) -> Array:
-        Z = self._features(U)
-        return self.solvers_[0].predict(Z) if self.solvers_ else _LINEAR.block(Z, self.weights_)
+        Z, solvers = self._features(U), self.solvers_
+        return solvers[0].predict(Z) if solvers else _LINEAR.block(Z, self.weights_)
 
     def run(self, U: Array, Y: Array, w: Array | None) -> Array:
         """Of the first ridge; `run_all` gives all of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -169,34 +170,53 @@ class Generation(Params):
             n = n if renewal.level is None else min(n, renewal.level - since)
         return n
 
-    def attend(self, last: Callable[[int], Rows], *, refreshes: bool = True) -> bool:
+    def attend(
+        self,
+        last: Callable[[int], Rows],
+        *,
+        refreshes: bool = True,
+        alone: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> bool:
         """After rows were learnt: go on with the rebuild or refresh that is under way, and begin the one that is due.
 
-        Returns whether one was begun or taken up. Without `refreshes` no refresh is begun.
+        Returns whether one was begun or taken up. Without `refreshes` none is begun. `alone` is entered where what
+        predicts changes, which takes little time unless the recipe does not spread its rebuilds.
         """
-        changed = False
-        if self.begun_:
-            since, renewal = self.count_ - self.begun_, self._underway(last)
-            renewal.build(since)
-            if self.due or since >= self.bank_.recipe.late or since == renewal.level:
-                self.settle(last)
-                changed = True
-            else:
-                renewal.catch_up(since, lambda i, j: self._missed(renewal, last, i, j))
+        changed = self.begun_ > 0 and self._go_on(last, alone)
         if self.due and refreshes:
-            self._begin(last)
+            with alone():
+                self._begin(last)
+            if self.begun_:
+                self._go_on(last, alone)
             changed = True
         return changed
+
+    def _go_on(self, last: Callable[[int], Rows], alone: Callable[[], AbstractContextManager[None]]) -> bool:
+        """What the rows since it began bring of what is under way; whether it was taken up."""
+        since, renewal = self.count_ - self.begun_, self._underway(last)
+        late = since > 0 and (self.due or since >= self.bank_.recipe.late)
+        self._work(renewal, last, late)
+        if not late and since != renewal.level:
+            return False
+        with alone():
+            self._take_up(renewal)
+        return True
+
+    def finish(self, last: Callable[[int], Rows]) -> None:
+        """All work on what is under way, which may then be taken up at any time: `settle`."""
+        if self.begun_:
+            self._work(self._underway(last), last, True)
 
     def settle(self, last: Callable[[int], Rows]) -> None:
         """What is under way is finished and taken up now."""
         if self.begun_:
-            renewal = self._underway(last)
-            renewal.build(np.inf)
-            renewal.catch_up(
-                self.count_ - self.begun_, lambda i, j: self._missed(renewal, last, i, j), all_of_them=True
-            )
-            self._take_up(renewal)
+            self.finish(last)
+            self._take_up(self._underway(last))
+
+    def _work(self, renewal: Renewal, last: Callable[[int], Rows], whole: bool) -> None:
+        since = self.count_ - self.begun_
+        renewal.build(np.inf if whole else since)
+        renewal.catch_up(since, lambda i, j: self._missed(renewal, last, i, j), all_of_them=whole)
 
     @property
     def _looks_back(self) -> int:
@@ -220,10 +240,9 @@ class Generation(Params):
             if not self.bank_.followers:
                 self.begun_ = 0
                 return
-        renewal = self._renewal = self._new_renewal(rows)
-        renewal.build(0 if self.bank_.recipe.spread else np.inf)
-        if renewal.level == 0 or not self.bank_.recipe.spread:
-            self._take_up(renewal)
+        self._renewal = self._new_renewal(rows)
+        if not self.bank_.recipe.spread:
+            self.settle(last)
 
     def _underway(self, last: Callable[[int], Rows]) -> Renewal:
         """The rebuild or refresh that is under way, begun again after a file was read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +21,7 @@ from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.auto.tables import SHARE
 from nystream.auto.targets import Targets, within
+from nystream.auto.turns import Turns
 from nystream.encoding import Columns
 from nystream.learners.families.tabular import TabularLearner
 from nystream.learners.translator import Translator
@@ -30,6 +32,10 @@ __all__ = ["Rounds"]
 
 PAST = 0.03
 """Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
+
+
+FEW = 32
+"""Rows of a block while other threads ask: they wait for its end."""
 
 
 class Rounds(TabularLearner):
@@ -52,6 +58,10 @@ class Rounds(TabularLearner):
     """Inputs, labels or targets, and weights: all rows of a warm-up, or the last ones."""
     count_: int
     """Rows learnt; those of weight 0 are not."""
+    _turns: Turns
+    """Predictions of other threads come between blocks and what falls on row counts after them."""
+    _whole: Turns
+    """Copies that go on come between rows, when all that falls on them is done."""
     translator_: Translator | None = None
     """Of tables and sparse rows: what makes numbers of them. None: rows are numbers."""
     kinds_: dict[str, str] | None = None
@@ -132,10 +142,11 @@ class Rounds(TabularLearner):
 
     # -- one round ---------------------------------------------------------------------------------------------------
     def _predict(self, X: Any) -> Array:
-        P = np.empty((len(X), self.outputs_))
-        rows = self._rows
-        for i in range(0, len(X), rows):
-            P[i : i + rows] = self._answer(X[i : i + rows])[0]
+        with self._turns.asking():
+            P = np.empty((len(X), self.outputs_))
+            rows = self._rows
+            for i in range(0, len(X), rows):
+                P[i : i + rows] = self._answer(X[i : i + rows])[0]
         return P
 
     def _answer(self, rows: Any) -> tuple[Array, Array | None, Array]:
@@ -147,11 +158,12 @@ class Rounds(TabularLearner):
     def _quantiles(self, rows: Any, levels: Array) -> Array:
         """(n, K, Q)"""
         assert self.intervals_ is not None
-        found, some = np.empty((len(rows), self.outputs_, len(levels))), self._rows
-        for i in range(0, len(rows), some):
-            P, spread, X = self._answer(rows[i : i + some])
-            assert spread is not None
-            found[i : i + some] = self.intervals_.quantiles(X, P, spread, levels)
+        with self._turns.asking():
+            found, some = np.empty((len(rows), self.outputs_, len(levels))), self._rows
+            for i in range(0, len(rows), some):
+                P, spread, X = self._answer(rows[i : i + some])
+                assert spread is not None
+                found[i : i + some] = self.intervals_.quantiles(X, P, spread, levels)
         return found
 
     def _run(self, X: Any, Y: Array, weights: Array | None) -> Array:
@@ -164,7 +176,7 @@ class Rounds(TabularLearner):
         P = np.empty((len(X), self.outputs_))
         row = 0
         while row < len(X):
-            n = min(len(X) - row, self._rows)
+            n = min(len(X) - row, self._rows, FEW if self._turns.asked else len(X))
             for generation in self._generations:
                 n = generation.ahead(n, self._last)
             part = slice(row, row + n)
@@ -183,7 +195,26 @@ class Rounds(TabularLearner):
 
     def _rounds(self, rows: Any, Y: Array, w: Array | None) -> Array:
         """Predictions for rows within which no rebuild or refresh begins or is taken up."""
-        old, living = self.old_, self._generations
+        with self._whole.learning():
+            return self._round(rows, Y, w)
+
+    def _round(self, rows: Any, Y: Array, w: Array | None) -> Array:
+        living = self._generations
+        with self._turns.learning():
+            P = self._learnt(rows, Y, w)
+        moved = self._generations != living
+        for generation in living:
+            if (generation.begun_ or generation.due) and generation in self._generations:
+                refreshes = generation is self._young or self._refreshes
+                moved = generation.attend(self._last, refreshes=refreshes, alone=self._turns.learning) or moved
+        if moved:
+            with self._turns.learning():
+                self._keep()
+        return P
+
+    def _learnt(self, rows: Any, Y: Array, w: Array | None) -> Array:
+        """Predictions for rows, which are learnt by all that lives."""
+        old = self.old_
         admitted = old.admitted(Y)
         X, answers = self.translator_.run(rows, admitted, w) if self.translator_ is not None else (_matrix(rows), None)
         learnt = old.learn(Rows(X, admitted, w), answers)
@@ -197,13 +228,6 @@ class Rounds(TabularLearner):
             self.old_, P, spread = self.changes_.follow(old, block, around)
         if self.intervals_ is not None and spread is not None:
             self.intervals_.learn(X, P, admitted - P, spread, w)
-        moved = self._generations != living
-        for generation in living:
-            if generation in self._generations:
-                refreshes = generation is self._young or self._refreshes
-                moved = generation.attend(self._last, refreshes=refreshes) or moved
-        if moved:
-            self._keep()
         return P
 
     @property
@@ -242,6 +266,28 @@ class Rounds(TabularLearner):
         if self.translator_ is not None:
             return self.translator_.layout_
         return list(self.kinds_) if self.kinds_ is not None else [str(j) for j in range(self.d_)]
+
+    # -- other threads -------------------------------------------------------------------------------------------------
+    def _state(self) -> dict[str, Any]:
+        """Where another thread learns, a copy of one moment."""
+        if self._whole.mine:
+            return super()._state()
+        with self._whole.asking():
+            state = copy.deepcopy(super()._state())
+            return {**state, "n_seen_": state["count_"]} if self.d_ else state
+
+    def reserve(self, d: int, outputs: int) -> None:
+        if self.d_ and outputs <= self.outputs_:
+            return
+        with self._whole.learning():
+            for generation in self._generations if self.d_ else []:
+                generation.finish(self._last)
+            with self._turns.learning():
+                super().reserve(d, outputs)
+
+    def widen(self, d: int) -> None:
+        with self._whole.learning(), self._turns.learning():
+            super().widen(d)
 
     # -- classes, columns ----------------------------------------------------------------------------------------------
     def _grow(self, outputs: int) -> None:

@@ -33,6 +33,7 @@ TAGS = {
     "auto/pooled": "nystream.auto.pooled:PooledAuto",
     "auto/rank-alarm": "nystream.auto.changes.alarm:RankAlarm",
     "auto/change": "nystream.auto.rough:Change",
+    "auto/recalibration": "nystream.auto.recalibration:Recalibration",
     "auto/recipe": "nystream.auto.recipe:Recipe",
     "auto/repeats": "nystream.auto.repeats:Repeats",
     "auto/ridge": "nystream.auto.experts:Ridge",

@@ -89,7 +89,7 @@ class Raw(Recalibration):
 
 
 def told(found: Stream) -> tuple[np.ndarray, list[Any]]:
-    """Predictions of `Auto`, and what its `Noise` or its `Recalibration` was told, block by block, after the first row."""
+    """Predictions of `Auto`, and what its `Noise` or its `Recalibration` was told after the first row, by blocks."""
     model = Auto(task="regression" if found.regression else "classification")
     first = model.run(found.X[:1], found.y[:1])
     name, keeps = ("intervals_", Kept()) if found.regression else ("recalibration_", Raw())

@@ -27,6 +27,7 @@ TAGS = {
     "auto/handover": "nystream.auto.changes.mixture:Handover",
     "auto/input-alarm": "nystream.auto.changes.inputs:InputAlarm",
     "auto/intervals": "nystream.auto.intervals:Intervals",
+    "auto/noise": "nystream.auto.noise:Noise",
     "auto/linear": "nystream.auto.experts:Linear",
     "auto/past": "nystream.auto.changes.past:Past",
     "auto/pooled": "nystream.auto.pooled:PooledAuto",

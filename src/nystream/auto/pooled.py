@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream.auto.experts import Ridge
+from nystream.auto.intervals import symmetric
 from nystream.auto.recipe import WIDE
 from nystream.auto.rough import Rough, RoughView
 from nystream.auto.view import View
-from nystream.inputs import as_block
+from nystream.inputs import as_block, as_levels
 from nystream.learners.base import Learner
 from nystream.params import at_least, one_of, positive
 from nystream.scaling import GlobalScale, LogScale, StandardScale
@@ -139,8 +140,8 @@ class PooledAuto(Learner):
     def why_not(self, ability: str) -> str | None:
         if ability == "probabilities" and not self._codes:
             return "probabilities are of classes, and this one has task='regression'"
-        if ability == "predict_interval" and self._codes:
-            return "intervals are of numbers, and this one has task='classification', where there are probabilities"
+        if ability in ("predict_interval", "predict_quantile") and self._codes:
+            return "they are of numbers, and this one has task='classification', where there are probabilities"
         return super().why_not(ability)
 
     def for_classes(self) -> PooledAuto:
@@ -155,12 +156,24 @@ class PooledAuto(Learner):
         """Ends, shaped as predictions: of one width for all rows, the quantile of the held-back residuals' sizes."""
         self._require("predict_interval")
         positive("coverage", coverage, below=1.0)
+        low, high = self._quantiles(X, np.array([(1 - coverage) / 2, (1 + coverage) / 2]))
+        return self._outward(low), self._outward(high)
+
+    def predict_quantile(self, X: Any, q: Any) -> Array:
+        """What a share q of labels are below, shaped as predictions: as far for all rows, and as far to both sides.
+
+        With a list of levels one more axis, the last. See `nystream.auto.intervals.symmetric`.
+        """
+        self._require("predict_quantile")
+        found = [self._outward(part) for part in self._quantiles(X, as_levels(q))]
+        return found[0] if np.ndim(q) == 0 else np.stack(found, axis=-1)
+
+    def _quantiles(self, X: Any, levels: Array) -> list[Array]:
+        """(n, K) for every level."""
         if not self.d_:
-            raise ValueError("predict_interval needs a model that was fitted")
-        P, n = self.predict_clean(as_block(X, self.d_, missing=True)), len(self.residuals_)
-        place = int(np.ceil((n + 1) * coverage)) - 1
-        half = self.residuals_[place] if place < n else np.full(self.outputs_, np.inf)
-        return self._outward(P - half), self._outward(P + half)
+            raise ValueError("intervals and quantiles need a model that was fitted")
+        P = self.predict_clean(as_block(X, self.d_, missing=True))
+        return [P + away for away in symmetric(self.residuals_, levels).T]
 
     def weights(self) -> dict[str, float]:
         """How much each ridge moves the prediction: shares by name that sum to 1."""

@@ -14,6 +14,7 @@ from nystream.auto.changes.memory import Afforded, beside, fit_together
 from nystream.auto.generation import Generation, Rows
 from nystream.auto.intervals import Intervals
 from nystream.auto.memory import in_memory, most_bytes
+from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
@@ -45,8 +46,8 @@ class Rounds(TabularLearner):
     """What predicts, where there is no young generation beside it."""
     changes_: Changes | None
     """Alarms, and at times a young generation. None: the stream is not watched."""
-    intervals_: Intervals | None
-    """Of regression only."""
+    intervals_: Noise | Intervals | None
+    """What labels will be beside predictions; of regression only. The second: of models saved before the first."""
     buffer_: list[Ring]
     """Inputs, labels or targets, and weights: all rows of a warm-up, or the last ones."""
     count_: int
@@ -137,11 +138,21 @@ class Rounds(TabularLearner):
             P[i : i + rows] = self._answer(X[i : i + rows])[0]
         return P
 
-    def _answer(self, rows: Any) -> tuple[Array, Array | None]:
-        """Predictions, and for targets how far the experts disagree (n, K)."""
+    def _answer(self, rows: Any) -> tuple[Array, Array | None, Array]:
+        """Predictions, for targets how far the experts disagree (n, K), and rows as the experts see them."""
         X, answers = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
         own = self.old_.predict(X, answers)
-        return own if self.changes_ is None else self.changes_.predict(own, X, answers)
+        return *(own if self.changes_ is None else self.changes_.predict(own, X, answers)), X
+
+    def _quantiles(self, rows: Any, levels: Array) -> Array:
+        """(n, K, Q)"""
+        assert self.intervals_ is not None
+        found, some = np.empty((len(rows), self.outputs_, len(levels))), self._rows
+        for i in range(0, len(rows), some):
+            P, spread, X = self._answer(rows[i : i + some])
+            assert spread is not None
+            found[i : i + some] = self.intervals_.quantiles(X, P, spread, levels)
+        return found
 
     def _run(self, X: Any, Y: Array, weights: Array | None) -> Array:
         if weights is not None and not weights.all():
@@ -183,7 +194,7 @@ class Rounds(TabularLearner):
             around = Surroundings(self._last, self._beside, self._column_names)
             self.old_, P, spread = self.changes_.follow(old, block, around)
         if self.intervals_ is not None and spread is not None:
-            self.intervals_.learn(P - admitted, spread)
+            self.intervals_.learn(X, P, admitted - P, spread, w)
         for generation in living:
             if generation.due and (generation is self._young or (generation is self.old_ and self._refreshes)):
                 generation.event(self._last(generation.looks_back))
@@ -263,6 +274,8 @@ class Rounds(TabularLearner):
             self.old_.widen(d)
             if self.changes_ is not None:
                 self.changes_.widen(d)
+            if self.intervals_ is not None:
+                self.intervals_.widen(d)
 
 
 def _matrix(rows: Any) -> Array:

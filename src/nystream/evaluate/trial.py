@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.metadata
+import multiprocessing
 import platform
 from collections import deque
 from collections.abc import Callable, Sequence
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -59,6 +60,8 @@ class Trial:
     Metrics of probabilities get them from the raw predictions where those are log odds (by the learner's `link`), else
     from the learner's own `probabilities(X)`, asked row by row before each label; learners with neither
     are refused.
+
+    In a process that is one of several, seconds are of the processor.
     """
 
     def __init__(
@@ -79,6 +82,9 @@ class Trial:
         self.watch = watch
         self.n = 0
         self.seconds = 0.0
+        self._clock = perf_counter
+        if multiprocessing.parent_process() is not None:
+            self.seconds_of_the_processor()
         self.readings: list[dict[str, float]] = []
         self._read_at = 0
         self._pending: deque[tuple[Any, Any]] = deque()
@@ -89,6 +95,10 @@ class Trial:
         self._ask: Callable[[Array], Array] | None = None
         if wanted and self._odds is None:
             self._ask = self._inner.probabilities
+
+    def seconds_of_the_processor(self) -> None:
+        """From now on: that other processes work too does not count."""
+        self._clock = process_time
 
     def feed(self, X: Any, Y: Any) -> None:
         """Rows in order: predicted before their labels are used, then learnt (at once, or `delay` rows later)."""
@@ -156,9 +166,9 @@ class Trial:
         return self._read_at == self.n
 
     def _timed(self, act: Callable[..., Any], *arguments: Any) -> Any:
-        began = perf_counter()
+        began = self._clock()
         answer = act(*arguments)
-        self.seconds += perf_counter() - began
+        self.seconds += self._clock() - began
         return answer
 
     def _one_by_one(self, X: Any, Y: Any) -> tuple[Array, Array | None]:

@@ -14,6 +14,7 @@ from nystream.auto.explain import ByColumn, explanation
 from nystream.auto.generation import Generation
 from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of, seconds_of
+from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.rounds import Rounds
 from nystream.auto.tables import seconds_to_translate, translator_for
@@ -291,8 +292,11 @@ class Auto(ByColumn, Rounds):
         self.old_.start(d, outputs, self._more)
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
         self.changes_ = self._new_changes(outputs) if self.changes else None
-        self.intervals_ = None
-        if not self._classes:
+        self.intervals_ = self.recalibration_ = None
+        if self._classes:
+            self.recalibration_ = Recalibration()
+            self.recalibration_.start()
+        else:
             self.intervals_ = Noise(Noise.window_for(SCORES * bytes_of(self.memory), outputs))
             self.intervals_.start(d, outputs)
         self.count_ = 0
@@ -330,5 +334,5 @@ class Auto(ByColumn, Rounds):
         if not self.d_:
             return 0
         with self._turns.asking():
-            parts = (self.old_, *self.buffer_, self.changes_, self.intervals_, self.translator_)
+            parts = (self.old_, *self.buffer_, self.changes_, self.intervals_, self.recalibration_, self.translator_)
             return sum(part.nbytes for part in parts if part is not None)

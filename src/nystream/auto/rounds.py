@@ -17,6 +17,7 @@ from nystream.auto.intervals import Intervals
 from nystream.auto.memory import in_memory, most_bytes
 from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of
+from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.auto.tables import SHARE
@@ -54,6 +55,8 @@ class Rounds(TabularLearner):
     """Alarms, and at times a young generation. None: the stream is not watched."""
     intervals_: Noise | Intervals | None
     """What labels will be beside predictions; of regression only. The second: of models saved before the first."""
+    recalibration_: Recalibration | None = None
+    """Of classes only; none in models saved before it."""
     buffer_: list[Ring]
     """Inputs, labels or targets, and weights: all rows of a warm-up, or the last ones."""
     count_: int
@@ -153,7 +156,8 @@ class Rounds(TabularLearner):
         """Predictions, for targets how far the experts disagree (n, K), and rows as the experts see them."""
         X, answers = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
         own = self.old_.predict(X, answers)
-        return *(own if self.changes_ is None else self.changes_.predict(own, X, answers)), X
+        P, spread = own if self.changes_ is None else self.changes_.predict(own, X, answers)
+        return P if self.recalibration_ is None else self.recalibration_.predict(P), spread, X
 
     def _quantiles(self, rows: Any, levels: Array) -> Array:
         """(n, K, Q)"""
@@ -228,6 +232,8 @@ class Rounds(TabularLearner):
             self.old_, P, spread = self.changes_.follow(old, block, around)
         if self.intervals_ is not None and spread is not None:
             self.intervals_.learn(X, P, admitted - P, spread, w)
+        if self.recalibration_ is not None:
+            P = self.recalibration_.run(P, np.ascontiguousarray(Y[:, 0]), w)
         return P
 
     @property

@@ -77,7 +77,7 @@ load_alone()
 import sys
 assert "scipy.linalg" not in sys.modules
 parts = [sys.modules[name] for name in PARTS]
-import nystream._core.linear.sketched_ons, nystream._core.linalg.lapack
+import nystream._core.linear.sketched_ons, nystream._core.linalg.refactor
 assert "scipy.linalg" not in sys.modules
 import scipy.linalg, scipy.optimize, scipy.sparse.linalg, scipy.stats
 from scipy.linalg import cython_blas, cython_lapack

@@ -175,7 +175,8 @@ def test_bench_measures_what_it_is_asked_to(capsys):
     assert "fogd" in capsys.readouterr().out
 
 
-def test_the_version_is_told(capsys):
+def test_the_version_is_told(capsys, monkeypatch):
+    monkeypatch.setenv("NYSTREAM_THREADS", "3")
     assert call(["--version"]) == 0
     assert capsys.readouterr().out.startswith("nystream 0.")
     assert call(["--version", "-v"]) == 0
@@ -183,6 +184,9 @@ def test_the_version_is_told(capsys):
     assert told["numpy"] == np.__version__
     assert told["instruction set"] in ("plain", "base", "avx2", "avx512")
     assert told["linear algebra"]
+    assert told["linear algebra of NumPy"]
+    assert told["processors"].endswith("threads: 3")
+    assert told["NYSTREAM_THREADS"] == "3"
     assert call(["-v"]) == 2
 
 

@@ -84,7 +84,8 @@ def measured(name: str, d: int, size: int, classes: int, warm: float) -> float |
         return None
     found: list[float] = []
     while len(found) < 4 or (sum(found) * BLOCK < LEAST and len(found) < 400):
-        found += seconds_of_blocks(learner, X[: 4 * BLOCK], y[: 4 * BLOCK])
+        X, y = rows(4 * BLOCK, d, classes, seed=1 + len(found))  # not seen before
+        found += seconds_of_blocks(learner, X, y)
         if sum(found) * BLOCK > warm:
             break
     return float(np.median(found))

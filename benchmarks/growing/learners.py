@@ -13,8 +13,8 @@ __all__ = ["AXES", "BOUNDED", "Bounded", "said"]
 
 AXES = ("rows", "columns", "size", "classes")
 """What grows; `size` is the number of features, stored points, landmarks or rows of a window."""
-LETTERS = {"rows": "t", "columns": "d", "size": "rmlW", "classes": "K"}
-"""What notes call them."""
+LETTERS = {"rows": "t", "columns": "d", "size": "rmW"}
+"""What notes call them; they are about one output, of which K cost at most K times as much."""
 NARROW = ny.Gaussian(0.35)
 """Under which rows of unit scale are far from each other, so that dictionaries fill."""
 
@@ -63,6 +63,8 @@ BOUNDED: dict[str, Bounded] = {
 
 def said(name: str, axis: str) -> int:
     """The power of what grows in the cost that the notes say: that of the term where it is highest."""
+    if axis == "classes":
+        return 1
     letters = LETTERS[axis]
     powers = [0]
     for term in NOTES[name].cost.split(" + "):

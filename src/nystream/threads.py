@@ -18,7 +18,7 @@ from nystream.params import at_least
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["WORTH_A_THREAD", "checked_threads", "side_by_side", "threads"]
+__all__ = ["WORTH_A_THREAD", "checked_threads", "is_child", "side_by_side", "threads"]
 
 T = TypeVar("T")
 VARIABLE = "NYSTREAM_THREADS"
@@ -44,11 +44,15 @@ def threads() -> int:
         if not given.isdecimal() or int(given) < 1:
             raise ValueError(f"{VARIABLE} must be a whole number of at least 1, got {given!r}")
         return int(given)
-    multiprocessing = sys.modules.get("multiprocessing")  # loaded wherever it has started this process
-    child = multiprocessing is not None and multiprocessing.parent_process() is not None
-    if child or any(name in os.environ for name in WORKERS):
+    if is_child() or any(name in os.environ for name in WORKERS):
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def is_child() -> bool:
+    """Whether multiprocessing has started this process; it is then loaded here."""
+    multiprocessing = sys.modules.get("multiprocessing")
+    return multiprocessing is not None and multiprocessing.parent_process() is not None
 
 
 def checked_threads(value: int | None) -> int | None:

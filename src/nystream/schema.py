@@ -268,7 +268,7 @@ class Schema(Params):
         if not self._plain or rows.shape[1] != len(self._used):
             return None
         X = np.ascontiguousarray(rows, dtype=np.float64)
-        return None if np.isinf(X).any() else X
+        return X if all_finite(X) or not np.isinf(X).any() else None
 
     def row(self, row: Any) -> Array | None:
         """One dict as a row of numbers (d,), where all columns are numbers and nothing is doubtful; else None."""

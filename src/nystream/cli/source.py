@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nystream._core.inputs import all_finite
 from nystream.cli.rows import Block, Rows
 from nystream.encoding import Columns, Encoder
 from nystream.learners.translator import Translator
@@ -222,7 +223,7 @@ def _plain(rows: Any, schema: Schema) -> Any:
     X = np.empty((rows.n, len(columns)))
     for j, values in enumerate(columns):
         X[:, j] = values
-    return X if np.isfinite(X).all() and schema.matrix(X) is not None else rows
+    return X if all_finite(X) and schema.matrix(X) is not None else rows
 
 
 def typed_labels(block: Block, targets: Sequence[str], numeric: bool) -> Any:

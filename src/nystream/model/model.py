@@ -352,7 +352,7 @@ class Model(Changing):
             warnings.warn(f"the model knows no column {listed}; what it holds is left out", UserWarning, stacklevel=6)
 
     def _check_missing(self, X: Any, at: Place = "row {}".format) -> None:
-        if not self.inner.missing and not isinstance(X, SparseRows) and np.isnan(X).any():
+        if not self.inner.missing and not isinstance(X, SparseRows) and np.isnan(X.min(initial=0.0)):
             row, j = np.argwhere(np.isnan(X))[0].tolist()
             raise ValueError(
                 f"{at(row)}: column {self.encoder_.columns[j]!r} is missing, and {algorithm(self._pattern)} takes "

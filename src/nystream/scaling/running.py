@@ -40,6 +40,8 @@ class RunningScale(Params):
 
     def check(self, X: Array) -> None:
         """Refuse rows with numbers whose squares cannot be added up."""
+        if X.size == 0 or (X.max() <= LARGEST and X.min() >= -LARGEST):  # neither makes a matrix; with a nan both fail
+            return
         bad = np.abs(X) > LARGEST
         if bad.any():
             row, column = np.argwhere(bad)[0].tolist()
@@ -50,7 +52,7 @@ class RunningScale(Params):
 
     def __call__(self, X: Array) -> Array:
         """Count the rows of X, in order, and scale each by what was seen up to it."""
-        if bool(self.count_.all()) and X.flags.c_contiguous and bool(np.isfinite(X).all()):
+        if bool(self.count_.all()) and X.flags.c_contiguous and all_finite(X):
             self.count_, self.total_, self.spread_ = self.count_.copy(), self.total_.copy(), self.spread_.copy()
             return scale_rows(X, self.first_, self.count_, self.total_, self.spread_)
         if len(X) <= PART:

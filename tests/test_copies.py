@@ -1,0 +1,116 @@
+"""Memory on the way in: clean rows are not copied, others once; where rows come in blocks, one block at a time."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nystream as ny
+from nystream.cli.app import call
+from nystream.model import Model
+from nystream.schema import Schema
+from nystream.sklearn import OnlineKernelRegressor
+
+ROWS, COLUMNS = 8000, 100
+NONE, ONE, RECENT = 0.11, 1.11, 0.15
+"""Most that may be held at once, in matrices: labels and predictions alone, not even a mask; or one conversion. A model
+keeps its recent rows besides."""
+OF_MODELS = ("model", "scikit-learn")
+NAMES = [f"c{j}" for j in range(COLUMNS)]
+
+
+@pytest.fixture(scope="module")
+def matrix() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(ROWS, COLUMNS))
+
+
+def labels() -> np.ndarray:
+    return np.random.default_rng(1).normal(size=ROWS)
+
+
+def fogd() -> ny.FOGD:
+    return ny.FOGD(ny.Gaussian(4.0), dim=20, loss="squared", seed=0)
+
+
+def model() -> Model:
+    return Model(fogd(), Schema(NAMES, task="regression"))
+
+
+def held(work: Callable[[], Any], whole: int = 8 * ROWS * COLUMNS) -> float:
+    """The most that the work holds at once beyond what was there, in matrices; what it loads is loaded before."""
+    work()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1] / whole
+    finally:
+        tracemalloc.stop()
+
+
+WAYS: dict[str, Callable[[Any, Any], Any]] = {
+    "learner": lambda X, y: fogd().run(X, y),
+    "expansion": lambda X, y: ny.SILK(ny.Gaussian(4.0), loss="squared", budget=10).run(X, y),
+    "second order": lambda X, y: ny.PKAWV(ny.Fourier(ny.Gaussian(4.0), 20, seed=0)).run(X, y),
+    "aggregate": lambda X, y: ny.Aggregate([fogd()], bound=9.0).run(X, y),
+    "model": lambda X, y: model().run(X, y),
+    "scikit-learn": lambda X, y: OnlineKernelRegressor(fogd()).fit(X, y),
+}
+KINDS: dict[str, Callable[[np.ndarray], Any]] = {
+    "single": lambda X: X.astype(np.float32),
+    "columns first": np.asfortranarray,
+    "integers": lambda X: (10 * X).astype(np.int64),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_matrix_of_doubles_is_not_copied(matrix, way):
+    assert held(lambda: WAYS[way](matrix, labels())) < NONE + RECENT * (way in OF_MODELS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", WAYS)
+def test_other_matrices_are_converted_once(matrix, way, kind):
+    X = KINDS[kind](matrix)
+    assert held(lambda: WAYS[way](X, labels())) < ONE + RECENT * (way in OF_MODELS)
+
+
+def test_a_frame_is_converted_once(matrix):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(matrix, columns=NAMES)
+    assert held(lambda: model().run(frame, labels())) < ONE + RECENT
+
+
+@pytest.mark.parametrize("kind", ["double", *KINDS])
+@pytest.mark.parametrize("learner", [fogd, model])
+def test_an_evaluation_converts_a_block_at_a_time(matrix, learner, kind):
+    X = matrix if kind == "double" else KINDS[kind](matrix)
+    assert held(lambda: ny.prequential((X, labels()), learner(), ["mse"], every=4000)) < NONE + RECENT
+
+
+@pytest.mark.parametrize("standardized", [True, False])
+def test_predictions_of_a_model_copy_nothing_and_standardising_once(matrix, standardized):
+    learner = model() if not standardized else Model(ny.Standardized(fogd()), Schema(NAMES, task="regression"))
+    learner.run(matrix[:500], labels()[:500])
+    if standardized:
+        assert held(lambda: learner.run(matrix, labels())) < ONE + RECENT
+    else:
+        assert held(lambda: learner.predict(matrix)) < NONE
+
+
+def test_the_command_line_holds_a_few_blocks(tmp_path, matrix):
+    """Those that were read ahead, however long the file is."""
+    narrow = matrix.reshape(-1, 20)[:4000]
+    text = "\n".join(",".join(map(repr, row)) for row in narrow.tolist())
+    found = []
+    for times in (6, 24):
+        path = tmp_path / f"{times}.csv"
+        path.write_text("\n".join([",".join(NAMES[:20]), *([text] * times)]))
+        command = ["run", str(path), "--learner", "fogd", "--task", "regression", "--quiet"]
+        found.append(held(lambda command=command: call(command), 6 * narrow.nbytes))
+    assert found[1] - found[0] < 1.5  # the longer file has three matrices more

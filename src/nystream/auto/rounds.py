@@ -11,6 +11,7 @@ from nystream.auto.bank import Bank
 from nystream.auto.changes import Changes
 from nystream.auto.changes.changes import REACH, Block, Surroundings
 from nystream.auto.changes.memory import Afforded, beside, fit_together
+from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation, Rows
 from nystream.auto.intervals import Intervals
 from nystream.auto.memory import in_memory, most_bytes
@@ -29,6 +30,8 @@ __all__ = ["Rounds"]
 
 PAST = 0.03
 """Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
+FEW, MOST_FEW = 0.015, 300
+"""Of the memory: what the rows may take that learn from few after a change; and how many they are at most."""
 
 
 class Rounds(TabularLearner):
@@ -120,12 +123,15 @@ class Rounds(TabularLearner):
         recipe, more = self.old_.bank_.recipe, self._more
         ahead = recipe.rows_at_once(outputs)
         columns = 1 if self._classes and outputs == 2 else outputs
-        room = int(PAST * bytes_of(self.memory)) // (8 * (2 * outputs + more * columns)) - ahead
+        each = (2 if self._classes else 4) * outputs + more * columns
+        room = int(PAST * bytes_of(self.memory)) // (8 * each) - ahead
         return max(1, min(REACH, recipe.ring - min(ahead, recipe.every(self.old_.d_, outputs)), room))
 
     def _new_changes(self, outputs: int) -> Changes:
         more, columns = self._more, 1 if self._classes and outputs == 2 else outputs
-        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs))
+        few = Novice.affordable(FEW * bytes_of(self.memory) / 8, self.old_.d_, outputs)
+        few = max(1, min(few, MOST_FEW))
+        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs), few)
         changes.start(outputs, (more, columns) if more else None)
         return changes
 
@@ -141,7 +147,7 @@ class Rounds(TabularLearner):
         """Predictions, and for targets how far the experts disagree (n, K)."""
         X, answers = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
         own = self.old_.predict(X, answers)
-        return own if self.changes_ is None else self.changes_.predict(own, X, answers)
+        return own[:2] if self.changes_ is None else self.changes_.predict(own, X, answers)
 
     def _run(self, X: Any, Y: Array, weights: Array | None) -> Array:
         if weights is not None and not weights.all():

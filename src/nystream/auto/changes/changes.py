@@ -227,7 +227,7 @@ class Changes(Params):
         def begin(since: int, end: int) -> Handover:
             first = max(0, end - self.reach_)
             rows = part_of(last(t0 + n - first), slice(0, end - first))
-            return self._handed(old, rows, since, end, None)
+            return self._handed(old, rows, max(since, first), end, None)
 
         def mixed(mixture: Handover, part: slice) -> Side:
             rows, core = part_of(block.rows, part), None if side.core is None else side.core[part]

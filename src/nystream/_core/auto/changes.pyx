@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Whether losses rank as they did: bets against it; shares of members whose share of change fades; ridges of few rows."""
+"""Whether losses rank as they did: bets against it; shares of members whose share of change fades; few rows."""
 import numpy as np
 
 cimport numpy as cnp
@@ -206,11 +206,11 @@ def fading_shares(const double[:, :, ::1] losses, double[:, ::1] shares, double[
 def few_rounds(const double[:, ::1] Z, const double[:, ::1] T, double[:, ::1] kept, double[:, ::1] inverse,
                double[:, ::1] whitened, Py_ssize_t count, double width, double ridge, const double[::1] given=None,
                bint learn=True):
-    """(n, K) predictions of kernel ridge regression on the rows before each, as many as there is room for; and the count.
+    """(n, K) predictions of kernel ridge regression on the rows before each, as many as there is room for; and the
+    count. The kernel is the mean of two Gaussians, exp(-2 |x - z|^2/width) and exp(-|x - z|^2/(2 width)).
 
-    The kernel is the mean of two Gaussians, exp(-2 |x - z|^2/width) and exp(-|x - z|^2/(2 width)). kept (N, d) rows,
-    inverse (N, N) that of the lower factor L of K + ridge/weight, whitened (N, K) = L^-1 T. A row costs O(count^2). With
-    `learn` False, T (n, K) is not read and nothing changes.
+    kept (N, d) rows, inverse (N, N) that of the lower factor L of K + ridge/weight, whitened (N, K) = L^-1 T. A row
+    costs O(count^2). With `learn` False, T (n, K) is not read and nothing changes.
     """
     cdef Py_ssize_t n = Z.shape[0], d = Z.shape[1], N = kept.shape[0], K = whitened.shape[1], t, i, j, k
     cdef double total, z, pivot, gone
@@ -222,7 +222,7 @@ def few_rounds(const double[:, ::1] Z, const double[:, ::1] T, double[:, ::1] ke
         raise ValueError(f"there are {given.shape[0]} weights for {n} rows")
     out, row, white = np.zeros((n, K)), np.empty(N), np.empty(N)
     cdef double[:, ::1] said = out
-    cdef double[::1] near = row, l = white
+    cdef double[::1] near = row, part = white
     with nogil:
         for t in range(n):
             for i in range(count):
@@ -236,7 +236,7 @@ def few_rounds(const double[:, ::1] Z, const double[:, ::1] T, double[:, ::1] ke
                 total = 0
                 for j in range(i + 1):
                     total += inverse[i, j]*near[j]
-                l[i] = total
+                part[i] = total
                 pivot += total*total
                 for k in range(K):
                     said[t, k] += total*whitened[i, k]
@@ -248,7 +248,7 @@ def few_rounds(const double[:, ::1] Z, const double[:, ::1] T, double[:, ::1] ke
                 near[j] = 0
             for i in range(count):
                 for j in range(i + 1):
-                    near[j] += l[i]*inverse[i, j]
+                    near[j] += part[i]*inverse[i, j]
             for j in range(count):
                 inverse[count, j] = -near[j]/pivot
             inverse[count, count] = 1/pivot

@@ -7,6 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 #include "isa.h"
+#if ISA_X86
+#include <immintrin.h>
+#elif ISA_VECTORS && defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 #define FOURIER_ROWS 4     /* rows that share one pass over the directions */
 #define FOURIER_SLACK 8    /* doubles by which a vector may reach beyond a row of directions or angles */
@@ -23,12 +28,27 @@ typedef struct {
 
 #define FOURIER_OPS(isa) {fourier_project_##isa, fourier_sincos_##isa, fourier_hadamard_##isa, fourier_gather_##isa}
 
+/* The baseline fuses where the compiler would: on arm64, or told of a newer processor (-march). */
+#if ISA_VECTORS && defined(__aarch64__)
+#define V 2
+#define FUSED 1
+#define FUSED_VECTOR(x, w, s) vfmaq_n_f64(s, w, x)
+#elif ISA_X86 && defined(__FMA__)
+#define V 2
+#define FUSED 1
+#define FUSED_VECTOR(x, w, s) _mm_fmadd_pd(_mm_set1_pd(x), w, s)
+#elif defined(FP_FAST_FMA) || defined(__FMA__)
+#define V 1
+#define FUSED 1
+#define FUSED_VECTOR(x, w, s) fma(x, w, s)
+#else
 #if ISA_VECTORS
 #define V 2
 #else
 #define V 1
 #endif
 #define FUSED 0
+#endif
 #define FOURIER(x) fourier_##x##_base
 #include "fourier_body.h"
 #undef FOURIER
@@ -39,6 +59,7 @@ typedef struct {
 #define FUSED 1
 ISA_BEGIN_AVX2
 #define V 4
+#define FUSED_VECTOR(x, w, s) _mm256_fmadd_pd(_mm256_set1_pd(x), w, s)
 #define FOURIER(x) fourier_##x##_avx2
 #include "fourier_body.h"
 #undef FOURIER
@@ -46,6 +67,7 @@ ISA_BEGIN_AVX2
 ISA_END
 ISA_BEGIN_AVX512
 #define V 8
+#define FUSED_VECTOR(x, w, s) _mm512_fmadd_pd(_mm512_set1_pd(x), w, s)
 #define FOURIER(x) fourier_##x##_avx512
 #include "fourier_body.h"
 #undef FOURIER

@@ -1,10 +1,11 @@
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.one_row import RowMap
+
 _Array = npt.NDArray[np.float64]
 
-class TaylorFeatures:
-    d: int
+class TaylorFeatures(RowMap):
     dim: int
     degree: int
     centre: _Array
@@ -16,8 +17,7 @@ class TaylorFeatures:
     def row(self, x: _Array) -> _Array: ...
     def tail(self, X: _Array, total: float) -> float: ...
 
-class _Angles:
-    d: int
+class _Angles(RowMap):
     m: int
     gain: float
     def map(self, X: _Array, out: _Array) -> None: ...

@@ -8,6 +8,8 @@ from math import comb
 cimport numpy as cnp
 import numpy as np
 
+from nystream._core.one_row cimport RowMap
+
 cnp.import_array()
 
 cdef extern from "taylor_kernel.h" nogil:
@@ -46,6 +48,7 @@ cdef extern from "fourier_kernel.h" nogil:
 
 cdef enum:
     ROWS = 64  # a block is cut into tiles of this many rows
+    SHORT = 512  # angles that are made in less time than the GIL is worth giving up for
     STRIP = 96  # and directions: the strip of W stays in the cache while the rows pass, and so do the angles
 
 cdef taylor_isa taylor = taylor_pick()
@@ -85,9 +88,9 @@ cdef cnp.ndarray _empty(Py_ssize_t size):
     return cnp.PyArray_EMPTY(1, &shape, cnp.NPY_FLOAT64, 0)
 
 
-cdef class TaylorFeatures:
+cdef class TaylorFeatures(RowMap):
     """The plan of taylor_kernel.h for d columns and one degree; dim = C(d + degree, degree)."""
-    cdef readonly Py_ssize_t d, dim
+    cdef readonly Py_ssize_t dim
     cdef readonly int degree
     cdef readonly object centre, coef, ops
     cdef taylor_plan plan
@@ -139,7 +142,10 @@ cdef class TaylorFeatures:
         self.plan.ops = <const taylor_op*> cnp.PyArray_DATA(self.ops)
         return 0
 
-    cdef int _map(self, Py_ssize_t n, const double* x, double* z) except -1:
+    cdef Py_ssize_t features(self) noexcept:
+        return self.dim
+
+    cdef int fill(self, Py_ssize_t n, const double* x, double* z) except -1:
         cdef Py_ssize_t width = (self.d + TAYLOR_PAD - 1)//TAYLOR_PAD*TAYLOR_PAD
         cdef double* scratch = _scratch(min(n, <Py_ssize_t> TAYLOR_TILE)*width + 1)
         if n == 1:  # shorter than taking the GIL back
@@ -154,7 +160,7 @@ cdef class TaylorFeatures:
         """Features of X (n, d) into out (n, dim)."""
         cdef Py_ssize_t n = 0
         cdef const double* x = _data(X, self.d, &n)
-        self._map(n, x, _target(out, n, self.dim))
+        self.fill(n, x, _target(out, n, self.dim))
 
     def row(self, x):
         """Features of one row, (dim,)."""
@@ -163,7 +169,7 @@ cdef class TaylorFeatures:
         cdef cnp.ndarray z = _empty(self.dim)
         if n != 1:
             raise ValueError("row takes one row")
-        self._map(1, data, <double*> cnp.PyArray_DATA(z))
+        self.fill(1, data, <double*> cnp.PyArray_DATA(z))
         return z
 
     def tail(self, X, double total):
@@ -185,9 +191,9 @@ cdef class TaylorFeatures:
         return self.centre.nbytes + self.coef.nbytes + self.ops.nbytes
 
 
-cdef class _Angles:
+cdef class _Angles(RowMap):
     """What Fourier and Fastfood share: angles u (m directions) -> gain [cos u, sin u]."""
-    cdef readonly Py_ssize_t d, m
+    cdef readonly Py_ssize_t m
     cdef readonly double gain
     cdef double far  # a row with |x|^2 above this may have an angle too large for the vector sine
 
@@ -213,10 +219,16 @@ cdef class _Angles:
     cdef void _block(self, Py_ssize_t n, const double* x, double* scratch, double* z) noexcept nogil:
         pass
 
-    cdef int _map(self, Py_ssize_t n, const double* x, double* z) except -1:
+    cdef Py_ssize_t features(self) noexcept:
+        return 2*self.m
+
+    cdef int fill(self, Py_ssize_t n, const double* x, double* z) except -1:
         cdef double* scratch = _scratch(self._need(n))
-        with nogil:
+        if n*self.m < SHORT:
             self._block(n, x, scratch, z)
+        else:
+            with nogil:
+                self._block(n, x, scratch, z)
         free(scratch)
         return 0
 
@@ -224,7 +236,7 @@ cdef class _Angles:
         """Features of X (n, d) into out (n, 2 m)."""
         cdef Py_ssize_t n = 0
         cdef const double* x = _data(X, self.d, &n)
-        self._map(n, x, _target(out, n, 2*self.m))
+        self.fill(n, x, _target(out, n, 2*self.m))
 
     def row(self, x):
         """Features of one row, (2 m,)."""
@@ -233,7 +245,7 @@ cdef class _Angles:
         cdef cnp.ndarray z = _empty(2*self.m)
         if n != 1:
             raise ValueError("row takes one row")
-        self._map(1, data, <double*> cnp.PyArray_DATA(z))
+        self.fill(1, data, <double*> cnp.PyArray_DATA(z))
         return z
 
 

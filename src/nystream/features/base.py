@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from nystream._core.one_row import RowMap
 from nystream.inputs import as_block
 from nystream.params import Params
 from nystream.types import Array, Change
@@ -30,6 +31,9 @@ class FeatureMap(Params):
     """Whether features of any finite row can be calculated with; if not, `check` refuses those that cannot."""
 
     d_: int = 0
+    engine: RowMap | None = None
+    """What makes the features of a row, compiled, once started; only where every finite row has features that can be
+    calculated with, and no row moves the map."""
 
     def start(self, d: int) -> None:
         """Fix the number of columns and draw or compute what the map needs. Sets `d_`."""

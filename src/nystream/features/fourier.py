@@ -65,7 +65,7 @@ class Fourier(FeatureMap):
 
     dim: int = 0
     W_: Array
-    _engine: FourierFeatures
+    engine: FourierFeatures
 
     def __init__(self, kernel: Kernel, dim: int, orthogonal: bool = False, seed: Seed = None) -> None:
         sampler_of(kernel)
@@ -94,15 +94,15 @@ class Fourier(FeatureMap):
         self._bind(np.vstack([self.W_, extend(self.W_.T, d - self.d_, self.rng_).T]))
 
     def _map(self, X: Array, out: Array) -> None:
-        self._engine.map(X, out)
+        self.engine.map(X, out)
 
     def row(self, x: Array) -> Array:
-        return self._engine.row(x)
+        return self.engine.row(x)
 
     def _bind(self, W: Array) -> None:
         amplitude = float(self.kernel.diag(np.zeros((1, len(W))))[0])  # k(x, x), the same everywhere
-        self._engine = FourierFeatures(W, math.sqrt(amplitude / (self.dim // 2)))
-        self.d_, self.W_ = len(W), self._engine.W
+        self.engine = FourierFeatures(W, math.sqrt(amplitude / (self.dim // 2)))
+        self.d_, self.W_ = len(W), self.engine.W
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

@@ -8,6 +8,7 @@ import numpy as np
 
 from nystream._core.gram.turns import Turns
 from nystream._core.linear.ogd import Descent
+from nystream._core.one_row import RowMap
 from nystream.losses import Loss, as_loss
 from nystream.params import one_of, positive
 from nystream.solvers.base import Solver
@@ -137,6 +138,12 @@ class OGD(Solver):
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
         p = self._descent.step(z, y, weight, self.t_ + 1)
         self.t_ += 1
+        return p
+
+    def one(self, features: RowMap, x: Any, y: Any) -> float | None:
+        p = self._descent.one_mapped(features, x, y, self.t_ + 1)
+        if p is not None:
+            self.t_ += 1
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:

@@ -1,8 +1,9 @@
 # Rounds on rows of numbers, one after the other, for compiled learners whose model has a fixed size.
 from nystream._core.losses cimport OutputLoss
+from nystream._core.one_row cimport OneRow
 
 
-cdef class RowLoop:
+cdef class RowLoop(OneRow):
     cdef OutputLoss loss
     cdef Py_ssize_t K                   # outputs
     cdef Py_ssize_t width               # numbers in a row

@@ -9,11 +9,18 @@ from nystream._core.linalg.linear_kernel cimport clean
 cnp.import_array()
 
 
-cdef class RowLoop:
+cdef class RowLoop(OneRow):
     """Subclasses set loss, K and width, and write `round`, which fills p (K) before it looks at y."""
 
     cdef int round(self, const double* x, const double* y, double weight, long long t, double* p) except -1 nogil:
         return 0
+
+    cdef Py_ssize_t accepts(self) noexcept:
+        self.signs = self.loss.signs
+        return self.width if self.K == 1 and not self.loss.multiclass else -1
+
+    cdef int one(self, const double* x, double y, long long t, double* p) except -1:
+        return self.round(x, &y, 1.0, t, p)
 
     def step(self, cnp.ndarray x, cnp.ndarray y, double weight, long long t):
         """Round t (the first is 1) on x (width,) with label y (K,), or (1,) for a class number -> prediction (K,)."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nystream.features.base import FeatureMap
@@ -64,18 +66,7 @@ class FeatureLearner(Learner):
             P[i : i + BLOCK] = self.solver_.predict(self.features_.transform(X[i : i + BLOCK]))
         return P
 
-    @property
-    def _still(self) -> bool:
-        """Whether the map neither moves, nor counts, nor can overflow: then a round is its features and the solver."""
-        if "_is_still" not in self.__dict__:
-            kind = type(self.features_)
-            passive = kind.observe is FeatureMap.observe and kind.note is FeatureMap.note
-            self._is_still = passive and self.features_.bounded
-        return self._is_still
-
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        if self._still:
-            return self.solver_.step(self.features_.row(x), y, weight)
         if not self.features_.bounded:
             self.features_.check(x[None])
         change = self.features_.observe(x)  # x is known before y: the map may move now
@@ -83,6 +74,15 @@ class FeatureLearner(Learner):
             self.solver_.rebase(change, self.features_.dim)
         p = self.solver_.step(self.features_.row(x), y, weight)
         self.features_.note(x)
+        return p
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        features = self.features_
+        if features.engine is None:
+            return super()._step_one(x, y)
+        p = self.solver_.one(features.engine, x, y)
+        if p is not None:
+            features.note(x)
         return p
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:

@@ -1,6 +1,6 @@
 """One row at a time against the same rows in blocks: what a call of `step` costs above its round.
 
-    python benchmarks/speed/step.py [--only NAME ...] [--before PYTHON]     (data: NYSTREAM_DATA, default ../shared/data)
+    python benchmarks/speed/step.py [NAME ...] [--before PYTHON]    (data: NYSTREAM_DATA, default ../shared/data)
 
 Every learner of the catalogue learns the first rows of ijcnn1; from that state on, the next rows are learnt by `step`,
 and, from the same state again, by `run` in blocks. Both end in the same state, to the bit, so that their difference is
@@ -48,10 +48,12 @@ def learner_of(name: str) -> Any:
 
 def main() -> None:
     only = [name for name in sys.argv[1:] if name in CATALOGUE]
-    sys.argv = [argument for argument in sys.argv if argument not in (*only, "--only")]
+    sys.argv = [argument for argument in sys.argv if argument not in only]
     here, before = measured(lambda: taken(only), __doc__)
     print(f"{here['stream']}, {WARM} rows learnt before, {ROWS} measured, blocks of {BLOCK}, d = {here['d']}")
-    print(f"bare call of a Python method: {here['bare']:.2f} us; target: at most {TARGET} us above the round in a block")
+    print(
+        f"bare call of a Python method: {here['bare']:.2f} us; target: at most {TARGET} us above the round in a block"
+    )
     print(f"{'learner':>24} {'step, us':>9} {'run, us':>9} {'above':>7} {'':>6} {'before' if before else '':>7}")
     for name, (step, run) in here["learners"].items():
         verdict = "" if step - run <= TARGET else "missed"

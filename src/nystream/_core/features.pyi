@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,8 +26,8 @@ class _Angles(RowMap):
     def row(self, x: _Array) -> _Array: ...
 
 class FourierFeatures(_Angles):
-    W: _Array
-    def __init__(self, W: _Array, gain: float) -> None: ...
+    W: npt.NDArray[Any]
+    def __init__(self, W: npt.NDArray[Any], gain: float) -> None: ...
 
 class FastfoodFeatures(_Angles):
     def __init__(

@@ -6,17 +6,19 @@ cdef class RowMap:
     cdef readonly Py_ssize_t d          # columns of a row
 
     cdef Py_ssize_t features(self) noexcept
-    cdef int fill(self, Py_ssize_t n, const double* x, double* z) except -1
+    cdef int bytes(self) noexcept
+    cdef int fill(self, Py_ssize_t n, const double* x, void* z) except -1
 
 
 cdef class OneRow:
     cdef bint signs                     # labels are -1 or +1
-    cdef double* _row_at                # features of the row of the moment
+    cdef void* _row_at                  # features of the row of the moment
     cdef object _held_row
 
     cdef Py_ssize_t accepts(self) noexcept
-    cdef int one(self, const double* x, double y, long long t, double* p) except -1
-    cdef const double* mapped(self, RowMap map, object x) except? NULL
+    cdef int bytes(self) noexcept
+    cdef int one(self, const void* x, double y, long long t, double* p) except -1
+    cdef const void* mapped(self, RowMap map, object x) except? NULL
 
 
 cdef inline bint all_numbers(const double* v, Py_ssize_t n) noexcept nogil:

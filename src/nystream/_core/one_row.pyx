@@ -14,7 +14,11 @@ cdef class RowMap:
         """How many there are; -1 where Python has to be asked for them."""
         return -1
 
-    cdef int fill(self, Py_ssize_t n, const double* x, double* z) except -1:
+    cdef int bytes(self) noexcept:
+        """Of a feature: 8, or 4 in single precision."""
+        return 8
+
+    cdef int fill(self, Py_ssize_t n, const double* x, void* z) except -1:
         """Features of n rows."""
         return 0
 
@@ -29,21 +33,25 @@ cdef class OneRow:
         """Numbers in a row; -1 where labels or answers are more than a number."""
         return -1
 
-    cdef int one(self, const double* x, double y, long long t, double* p) except -1:
+    cdef int bytes(self) noexcept:
+        """Of a number in a row."""
+        return 8
+
+    cdef int one(self, const void* x, double y, long long t, double* p) except -1:
         return 0
 
-    cdef const double* mapped(self, RowMap map, object x) except? NULL:
+    cdef const void* mapped(self, RowMap map, object x) except? NULL:
         """Features of x; NULL where it needs the full checks."""
         cdef Py_ssize_t wide = self.accepts()
         cdef const double* row
-        if wide < 1 or map.features() != wide:
+        if wide < 1 or map.features() != wide or map.bytes() != self.bytes():
             return NULL
         row = clean_row(x, map.d)
         if row == NULL:
             return NULL
         if self._held_row is None or len(self._held_row) != wide:
             self._held_row = np.empty(wide)
-            self._row_at = <double*> cnp.PyArray_DATA(self._held_row)
+            self._row_at = cnp.PyArray_DATA(self._held_row)
         map.fill(1, row, self._row_at)
         return self._row_at
 
@@ -51,7 +59,7 @@ cdef class OneRow:
         """Round t (the first is 1) on x with label y -> the prediction; None, and nothing done, where x or y is not a
         clean row or a plain number, or there are several outputs: what needs the full checks."""
         cdef double label = 0, p = 0
-        cdef const double* row = clean_row(x, self.accepts())
+        cdef const double* row = clean_row(x, self.accepts() if self.bytes() == 8 else -1)
         if row == NULL or not clean_number(y, self.signs, &label):
             return None
         self.one(row, label, t, &p)
@@ -60,7 +68,7 @@ cdef class OneRow:
     def one_mapped(self, RowMap map, object x, object y, long long t):
         """The same, on the features that the map has for x."""
         cdef double label = 0, p = 0
-        cdef const double* z
+        cdef const void* z
         if not clean_number(y, self.signs, &label):
             return None
         z = self.mapped(map, x)

@@ -13,7 +13,7 @@ from nystream.inputs import as_block
 from nystream.params import Params
 from nystream.types import Array, Change
 
-__all__ = ["FeatureMap", "Identity", "refuse_large"]
+__all__ = ["FeatureMap", "Identity", "of_doubles", "refuse_large"]
 
 LARGEST = 1e200
 """Of a squared norm of features: products of larger ones overflow."""
@@ -29,6 +29,9 @@ class FeatureMap(Params):
 
     bounded: ClassVar[bool] = True
     """Whether features of any finite row can be calculated with; if not, `check` refuses those that cannot."""
+
+    dtype: str = "float64"
+    """Of the features; a parameter where there is a choice."""
 
     d_: int = 0
     engine: RowMap | None = None
@@ -53,7 +56,7 @@ class FeatureMap(Params):
         self._check_started()
         X = as_block(X, self.d_)
         if out is None:
-            out = np.empty((len(X), self.dim))
+            out = np.empty((len(X), self.dim), dtype=self.dtype)
         self._map(X, out)
         return out
 
@@ -65,7 +68,7 @@ class FeatureMap(Params):
 
     def row(self, x: Array) -> Array:
         """Features of one clean row, (dim,)."""
-        z = np.empty((1, self.dim))
+        z = np.empty((1, self.dim), dtype=self.dtype)
         self._map(x[None], z)
         return z[0]
 
@@ -177,6 +180,13 @@ class Identity(FeatureMap):
 
     def _map(self, X: Array, out: Array) -> None:
         out[:] = X
+
+
+def of_doubles(features: FeatureMap, who: str) -> FeatureMap:
+    """The map itself, or a ValueError where its features are of single precision."""
+    if features.dtype != "float64":
+        raise ValueError(f"{who} works on float64 features, but {features!r} has dtype={features.dtype!r}")
+    return features
 
 
 def refuse_large(norms: Array, what: str, remedy: str) -> None:

@@ -23,6 +23,8 @@ class Solver(Params):
 
     weighted: ClassVar[bool] = False
     """Whether `weight` other than 1 is understood."""
+    dtype: str = "float64"
+    """Of the features; a parameter where there is a choice."""
 
     @property
     def labels(self) -> LabelKind:

@@ -157,9 +157,9 @@ cdef class Blocks(OneRow):
         self.signs = self.loss.signs
         return self.f.d if self.K == 1 and not self.loss.multiclass and self.f.form is not None else -1
 
-    cdef int one(self, const double* x, double y, long long t, double* p) except -1:
-        self.f.open_rows(x, 1, self.room())
-        self.prepare(x, 1)
+    cdef int one(self, const void* x, double y, long long t, double* p) except -1:
+        self.f.open_rows(<const double*> x, 1, self.room())
+        self.prepare(<const double*> x, 1)
         self.round(0, &y, 1.0, t, p)
         self.f.close()
         return 0

@@ -72,7 +72,7 @@ cdef class DualPegasos(Pegasos):
         self.arrays = (W, past)
         self.W, self.past = <double*> clean(W, self.K, self.dim), <double*> clean(past, self.K, self.dim)
         self.map = features.engine
-        if self.map.features() != self.dim or self.map.d != terms.d:
+        if self.map.features() != self.dim or self.map.d != terms.d or self.map.bytes() != 8:
             raise ValueError(f"{self.map.features()} features of {self.map.d} columns do not fit the arrays")
 
     cdef int prepare(self, const double* X, Py_ssize_t b) except -1:

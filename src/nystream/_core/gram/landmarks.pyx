@@ -68,11 +68,11 @@ cdef class LandmarkMap(RowMap):
     cdef Py_ssize_t features(self) noexcept:
         return -1 if self.form is None else self.r
 
-    cdef int fill(self, Py_ssize_t n, const double* x, double* z) except -1:
+    cdef int fill(self, Py_ssize_t n, const double* x, void* z) except -1:
         cdef Py_ssize_t i
         for i in range(n):
             self.form.fill(x + i*self.d, 1, self.at, self.m, self.d, self.k, self.m)
-            PRODUCT.fill(self.k, 1, self.R, self.r, self.wide, z + i*self.r, self.r)
+            PRODUCT.fill(self.k, 1, self.R, self.r, self.wide, <double*> z + i*self.r, self.r)
         return 0
 
     def row(self, cnp.ndarray x):

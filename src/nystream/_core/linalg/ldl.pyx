@@ -140,8 +140,8 @@ cdef class LDL(OneRow):
     cdef Py_ssize_t accepts(self) noexcept:
         return self.dim if self.outputs == 1 else -1
 
-    cdef int one(self, const double* x, double y, long long t, double* p) except -1:
-        return self._rows(1, x, &y, NULL, p, self.dim >= RELEASE)
+    cdef int one(self, const void* x, double y, long long t, double* p) except -1:
+        return self._rows(1, <const double*> x, &y, NULL, p, self.dim >= RELEASE)
 
     def one_kept(self, RowMap map, object x, object y, double weight, cnp.ndarray kept, Py_ssize_t at):
         """`one_mapped` of a row of that weight, whose features, label and the weight 1 go to row `at` of kept."""
@@ -150,7 +150,7 @@ cdef class LDL(OneRow):
         cdef double* row
         if not clean_number(y, False, &label):
             return None
-        z = self.mapped(map, x)
+        z = <const double*> self.mapped(map, x)
         if z == NULL:
             return None
         self._check_kept(kept, at)

@@ -90,7 +90,7 @@ cdef class Newton(OneRow):
     cdef Py_ssize_t accepts(self) noexcept:
         return self.r
 
-    cdef int one(self, const double* x, double y, long long t, double* p) except -1:
+    cdef int one(self, const void* x, double y, long long t, double* p) except -1:
         cdef Meter meter = Meter(0, 0, 0)
         self._row(<double*> x, y, t, &meter)
         self._count(&meter)

@@ -8,4 +8,4 @@ cdef class RowLoop(OneRow):
     cdef Py_ssize_t K                   # outputs
     cdef Py_ssize_t width               # numbers in a row
 
-    cdef int round(self, const double* x, const double* y, double weight, long long t, double* p) except -1 nogil
+    cdef int round(self, const void* x, const double* y, double weight, long long t, double* p) except -1 nogil

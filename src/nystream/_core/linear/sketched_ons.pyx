@@ -85,7 +85,7 @@ cdef class Sketch(OneRow):
     cdef Py_ssize_t accepts(self) noexcept:
         return self.d
 
-    cdef int one(self, const double* x, double y, long long t, double* p) except -1:
+    cdef int one(self, const void* x, double y, long long t, double* p) except -1:
         p[0] = self._round(<double*> x, y, t)
         return 0
 

@@ -9,19 +9,29 @@
 #include "isa.h"
 
 #define FOURIER_ROWS 4     /* rows that share one pass over the directions */
-#define FOURIER_SLACK 8    /* doubles by which a vector may reach beyond a row of directions or angles */
+#define FOURIER_SLACK(size) (64 / (ptrdiff_t)(size)) /* numbers by which a vector may reach beyond a row of directions
+                                                        or angles: a cache line */
 #define FOURIER_LANES 8    /* rows that pass through the Hadamard transform together */
 #define FOURIER_FAR 1e6    /* largest angle of the vector sine and cosine: below 2^20 pi / 2 */
+#define FOURIER_NEAR 8192.0 /* the same in float: k, of 13 bits, times 11 is exact */
 #define FOURIER_ROUND 6755399441055744.0 /* 1.5 * 2^52 */
 
+/* project and sincos of numbers of either type: double with `fourier_pick`, float with `fourier_single_pick` */
 typedef struct {
-  void (*project)(ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, const double *, const double *, double *);
-  void (*sincos)(ptrdiff_t, const double *, double, double *, double *);
+  void (*project)(ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, const void *, const void *, void *);
+  void (*sincos)(ptrdiff_t, const void *, double, void *, void *);
+} fourier_single_ops;
+
+typedef struct {
+  void (*project)(ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, const void *, const void *, void *);
+  void (*sincos)(ptrdiff_t, const void *, double, void *, void *);
   void (*hadamard)(ptrdiff_t, ptrdiff_t, double *);
   void (*gather)(ptrdiff_t, const int32_t *, const double *, const double *, double *);
 } fourier_ops;
 
 #define FOURIER_OPS(isa) {fourier_project_##isa, fourier_sincos_##isa, fourier_hadamard_##isa, fourier_gather_##isa}
+
+#define FOURIER_SINGLE_OPS(isa) {fourier_project_single_##isa, fourier_sincos_single_##isa}
 
 #if ISA_VECTORS
 #define V 2
@@ -29,9 +39,22 @@ typedef struct {
 #define V 1
 #endif
 #define FUSED 0
+#define SINGLE 0
 #define FOURIER(x) fourier_##x##_base
 #include "fourier_body.h"
 #undef FOURIER
+#undef SINGLE
+#undef V
+#if ISA_VECTORS
+#define V 4
+#else
+#define V 1
+#endif
+#define SINGLE 1
+#define FOURIER(x) fourier_##x##_single_base
+#include "fourier_body.h"
+#undef FOURIER
+#undef SINGLE
 #undef FUSED
 #undef V
 
@@ -39,22 +62,41 @@ typedef struct {
 #define FUSED 1
 ISA_BEGIN_AVX2
 #define V 4
+#define SINGLE 0
 #define FOURIER(x) fourier_##x##_avx2
 #include "fourier_body.h"
 #undef FOURIER
+#undef SINGLE
+#undef V
+#define V 8
+#define SINGLE 1
+#define FOURIER(x) fourier_##x##_single_avx2
+#include "fourier_body.h"
+#undef FOURIER
+#undef SINGLE
 #undef V
 ISA_END
 ISA_BEGIN_AVX512
 #define V 8
+#define SINGLE 0
 #define FOURIER(x) fourier_##x##_avx512
 #include "fourier_body.h"
 #undef FOURIER
+#undef SINGLE
+#undef V
+#define V 16
+#define SINGLE 1
+#define FOURIER(x) fourier_##x##_single_avx512
+#include "fourier_body.h"
+#undef FOURIER
+#undef SINGLE
 #undef V
 ISA_END
 #undef FUSED
 #endif
 
 ISA_PICK(fourier, FOURIER_OPS)
+ISA_PICK(fourier_single, FOURIER_SINGLE_OPS)
 
 /* Sines and cosines of any angle, one at a time; an angle that overflowed counts as 0, so that |z| stays 1. */
 static inline void fourier_far(ptrdiff_t n, const double *u, double gain, double *c, double *s) {
@@ -62,6 +104,14 @@ static inline void fourier_far(ptrdiff_t n, const double *u, double gain, double
     const double angle = isfinite(u[i]) ? u[i] : 0.0;
     c[i] = gain * cos(angle);
     s[i] = gain * sin(angle);
+  }
+}
+
+static inline void fourier_single_far(ptrdiff_t n, const float *u, double gain, float *c, float *s) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const double angle = isfinite(u[i]) ? u[i] : 0.0;
+    c[i] = (float)(gain * cos(angle));
+    s[i] = (float)(gain * sin(angle));
   }
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream.features.base import FeatureMap
+from nystream.features.base import FeatureMap, of_doubles
 from nystream.learners.base import Learner
 from nystream.solvers.base import Solver
 from nystream.types import Array, LabelKind
@@ -50,6 +50,8 @@ class FeatureLearner(Learner):
             features.start(d)
         elif features.d_ != d:
             raise ValueError(f"X has {d} columns, but the features were fitted on {features.d_}")
+        if solver.dtype == "float64":
+            of_doubles(features, type(self).__name__)
         self._check_features(features)
         solver.start(features.dim, outputs)
         self.features_, self.solver_ = features, solver
@@ -93,7 +95,7 @@ class FeatureLearner(Learner):
         while row < len(X) and not self.features_.settled:
             P[row] = self._step(X[row], Y[row], 1.0 if weights is None else float(weights[row]))
             row += 1
-        buffer = np.empty((min(BLOCK, len(X) - row), self.features_.dim))
+        buffer = np.empty((min(BLOCK, len(X) - row), self.features_.dim), dtype=self.features_.dtype)
         for i in range(row, len(X), BLOCK):
             part = slice(i, i + BLOCK)
             x = X[part]

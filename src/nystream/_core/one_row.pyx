@@ -26,7 +26,7 @@ cdef class RowMap:
 cdef class OneRow:
     """Compiled rounds, of which one may be asked for with a row, a number for its label and a number for an answer.
 
-    Subclasses set `signs` and write `accepts` and `one`, which fills p before it looks at y.
+    Subclasses write `accepts`, which also sets `signs`, and `one`, which fills p before it looks at y.
     """
 
     cdef Py_ssize_t accepts(self) noexcept:
@@ -68,11 +68,8 @@ cdef class OneRow:
     def one_mapped(self, RowMap map, object x, object y, long long t):
         """The same, on the features that the map has for x."""
         cdef double label = 0, p = 0
-        cdef const void* z
-        if not clean_number(y, self.signs, &label):
-            return None
-        z = self.mapped(map, x)
-        if z == NULL:
+        cdef const void* z = self.mapped(map, x)
+        if z == NULL or not clean_number(y, self.signs, &label):   # in this order: `accepts` settles `signs`
             return None
         self.one(z, label, t, &p)
         return p

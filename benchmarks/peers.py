@@ -1,6 +1,6 @@
 """Accuracy against time and memory: this package, river, scikit-learn and Vowpal Wabbit on ten real streams.
 
-    python benchmarks/peers.py [STREAM ...] [--full] [--limit 60] [--rows 20000] [--draw]
+    python benchmarks/peers.py [STREAM ...] [--full] [--limit 60] [--rows 20000] [--jobs N] [--draw]
 
 needs `pip install -r benchmarks/environment-peers.txt` and Linux. One protocol for all: one pass, every row predicted
 before its label is given (scikit-learn: every block of 100). Streams and their order as in accuracy/auto_streams.py.
@@ -14,7 +14,8 @@ to river and `Auto`, whom that does not concern.
 Time is the processor's, one thread, building the model included; making river's dictionaries and Vowpal Wabbit's lines
 of text (standardised) is not. A peer that has used `--limit` seconds on a stream is cut there, and its error stands
 beside Auto's on the same rows; Auto alone is never cut. With --limit 20 all of it takes about 15 minutes of a quiet
-machine, with --full about 23.
+machine, with --full about 23. So many contestants as `--jobs` says (default: one for each core) run at the same time:
+that changes no error, and seconds of the processor little where each has a core.
 
 Memory is the growth of the process's resident memory at its highest, each contestant in a process of its own, with
 libraries loaded beforehand; beside it the size of the saved model (ours: `nbytes` at its largest, others: pickle or
@@ -31,6 +32,7 @@ import os
 import platform
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +43,10 @@ try:
     from tqdm import tqdm
 
     from accuracy.auto_streams import READERS, REGRESSION, read
+    from nystream.processes import in_processes, processes
     from peers.chart import draw
     from peers.contestants import AUTO, CONTESTANTS
-    from peers.running import Stream, measure
+    from peers.running import Outcome, Stream, measure
     from peers.tables import tables
 except ModuleNotFoundError as error:
     sys.exit(f"{error}; pip install -r benchmarks/environment-peers.txt")
@@ -60,18 +63,24 @@ def stream_named(name: str, rows: int) -> Stream:
     return Stream(name, X, y, 0 if source in REGRESSION else int(y.max()) + 1)
 
 
-def compare(stream: Stream, names: list[str], limit: float, bar: tqdm) -> dict[str, dict[str, float]]:
+def compare(stream: Stream, names: list[str], limit: float, jobs: int, bar: tqdm) -> dict[str, dict[str, float]]:
     """Contestant -> figures."""
+    working: dict[str, str] = {}
+    outcomes: dict[str, Outcome] = {}
+
+    def told(name: str, rows: int) -> None:
+        working[name] = f"{name} {rows / len(stream.y):.0%}"
+        bar.set_description(f"{stream.name} {', '.join(working.values())}")
+
+    tasks = {name: partial(measure, CONTESTANTS[name].build, stream, None if name == AUTO else limit) for name in names}
+    for name, outcome in in_processes(tasks, jobs, told):
+        outcomes[name] = outcome
+        working.pop(name, None)
+        bar.update()
     found: dict[str, dict[str, float]] = {}
     for name in names:
-
-        def told(rows: int, name: str = name) -> None:
-            bar.set_description(f"{stream.name} {name} {rows / len(stream.y):.0%}")
-
-        outcome = measure(CONTESTANTS[name].build, stream, None if name == AUTO else limit, told)
-        if name == AUTO:  # the first
-            losses = outcome.losses
-        reference = losses[: outcome.rows].mean()
+        outcome = outcomes[name]
+        reference = outcomes[AUTO].losses[: outcome.rows].mean()
         found[name] = {
             **outcome.figures,
             "rows": outcome.rows,
@@ -80,7 +89,6 @@ def compare(stream: Stream, names: list[str], limit: float, bar: tqdm) -> dict[s
             "resident": outcome.resident,
             "saved": outcome.saved,
         }
-        bar.update()
         bar.write(f"{stream.name:>13} {name:<17} " + "  ".join(f"{k} {v:,.4g}" for k, v in found[name].items()))
     return found
 
@@ -91,7 +99,7 @@ def entered(stream: str) -> list[str]:
     return [name for name, one in CONTESTANTS.items() if one.regression or not regression]
 
 
-def about(limit: float) -> dict[str, object]:
+def about(limit: float, jobs: int) -> dict[str, object]:
     """Under what circumstances it was measured."""
     git = ["git", "-C", str(ROOT)]
     commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
@@ -101,6 +109,7 @@ def about(limit: float) -> dict[str, object]:
         "changed": bool(changed),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "limit": limit,
+        "jobs": jobs,
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "versions": {name: importlib.metadata.version(name) for name in DISTRIBUTIONS},
@@ -114,16 +123,20 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="the long ones too")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each peer on each stream")
     parser.add_argument("--rows", type=int, default=20_000, help="of a stream, at most; the long ones are not cut")
+    parser.add_argument("--jobs", type=int, default=processes(), help="contestants that run at the same time")
     parser.add_argument("--draw", action="store_true", help="measure nothing; table and chart of the last results")
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "results" / "peers.json")
     parser.add_argument("--chart", type=Path, default=ROOT / "docs" / "images" / "peers.png")
     options = parser.parse_args()
     if unknown := set(options.streams) - {*READERS, *LONG}:
         parser.error(f"no stream {', '.join(sorted(unknown))}; there are {', '.join([*READERS, *LONG])}")
+    if options.jobs < 1:
+        parser.error(f"--jobs must be at least 1, got {options.jobs}")
     if options.draw:
         results = json.loads(options.json.read_text())
     else:
-        results = measured(options.streams or [*READERS, *(LONG if options.full else [])], options.rows, options.limit)
+        names = options.streams or [*READERS, *(LONG if options.full else [])]
+        results = measured(names, options.rows, options.limit, options.jobs)
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(results, indent=1) + "\n")
     text = tables(results)
@@ -132,7 +145,7 @@ def main() -> None:
     print(text)
 
 
-def measured(names: list[str], rows: int, limit: float) -> dict[str, object]:
+def measured(names: list[str], rows: int, limit: float, jobs: int) -> dict[str, object]:
     """All streams, one after the other."""
     found: dict[str, dict[str, object]] = {}
     with tqdm(total=sum(len(entered(name)) for name in names), unit="run", smoothing=0) as bar:
@@ -145,9 +158,9 @@ def measured(names: list[str], rows: int, limit: float) -> dict[str, object]:
                 "columns": stream.X.shape[1],
                 "classes": stream.classes,
                 "full": name.endswith(FULL),
-                "found": compare(stream, who, limit, bar),
+                "found": compare(stream, who, limit, jobs, bar),
             }
-    return {**about(limit), "streams": found}
+    return {**about(limit, jobs), "streams": found}
 
 
 def _was_cut(earlier: dict[str, Any] | None, name: str) -> bool:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import nystream
-from nystream.catalogue import CATALOGUE, build
+from nystream.catalogue import CATALOGUE, build, find
 from nystream.choosing import tasks
 from nystream.scaling.distance import median_distance
 
@@ -97,7 +97,7 @@ def rounded(value: Any) -> Any:
 
 def main(names: list[str]) -> None:
     found = json.loads(RESULTS.read_text())["learners"] if names and RESULTS.exists() else {}
-    for name in names or CATALOGUE:
+    for name in [find(name).name for name in names] or CATALOGUE:
         found[name] = rounded(all_of(name))
         shown = "  ".join(
             f"{stream} {of['error']:.3f} {of['rows_per_second']:>9,.0f} rows/s" for stream, of in found[name].items()

@@ -32,6 +32,14 @@ result = nystream.compare((channels, gas), learners, ["rmse", "rmse@200"], every
 print(result)
 
 # %%
+# Nobody said that the sensor was replaced. `Auto` says when it noticed, and when it thinks that it happened.
+
+auto = nystream.Auto()
+auto.run(channels, gas)
+for alarm in auto.alarms():
+    print(alarm)
+
+# %%
 # The error over the last 200 rows, with the day of the replacement.
 
 figure = nystream.plot.curves(result, y="rmse@200")

@@ -2,7 +2,7 @@
 Electricity demand, hour by hour
 ================================
 
-A year of hours with weekdays, weather and a heat wave: predicted before it is known, beside two naive forecasts.
+Twenty weeks of hours with weekdays, weather and a heat wave: predicted before it is known, beside two naive forecasts.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ for name, guess in {"Auto": p, "same hour yesterday": day, "last hour": np.r_[de
 print(model.explain().splitlines()[0])
 
 # %%
-# Two weeks around the hot one.
+# The hot week, and half a day before and after it.
 
 show = slice(1990, 2190)
 fig, axes = plt.subplots(figsize=(8, 3))

@@ -7,7 +7,8 @@ import time
 import numpy as np
 
 from laws import Variant
-from nystream import FOGD, PKRR, SILK, KernelRidge
+from nystream import FOGD, PKRR, SILK, Aggregate, KernelRidge, Thresholded
+from nystream.threads import threads
 from variants.parts import FEATURES, G
 
 
@@ -79,6 +80,19 @@ class SharedScratch(PKRR):
         self._scratch = X
         time.sleep(1e-4)  # whoever else predicts may do so now
         return super()._predict(self._scratch)[: len(X)]
+
+
+class CountsThreads(Aggregate):
+    def _run(self, X, Y, weights):
+        return super()._run(X, Y, weights) + 1e-12 * threads()
+
+
+class ForgetsBetweenThreads(Thresholded):
+    """Every thread chooses by the rows that itself was given."""
+
+    def _choices_at(self, seen, stops):
+        first = max(0, stops[0] - self.refresh)
+        return super()._choices_at(np.concatenate([np.zeros_like(seen[:first]), seen[first:]]), stops)
 
 
 # -- state -------------------------------------------------------------------------------------------------------------
@@ -310,6 +324,10 @@ BROKEN: dict[str, list[Variant]] = {
     "same_seed_same_bits": [plain(Unseeded)],
     "memory_layout_changes_no_bit": [plain(PrefersRows)],
     "predict_from_four_threads_equals_predict": [plain(SharedScratch)],
+    "one_two_and_four_threads_give_the_same_bits": [
+        Variant(CountsThreads([PKRR(FEATURES, lam=lam) for lam in (0.1, 1.0)], bound=3.0)),
+        Variant(ForgetsBetweenThreads(FOGD(G, dim=40, seed=0), window=100, refresh=7)),
+    ],
     "save_load_and_go_on": [plain(ForgetsOnDisk)],
     "a_clone_shares_no_memory": [plain(SharesArrays), plain(ClonesWhatItLearnt), plain(ForgetsOnDisk)],
     "parameters_round_trip": [plain(ConvertsParameters)],

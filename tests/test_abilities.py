@@ -173,7 +173,7 @@ def test_every_ability_is_in_the_law_and_those_that_some_learner_has_are_used(ca
             f"\n{len(PAIRS)} wrapped learners, {able.total()} abilities with their numbers, {refusals.total()} refused"
         )
     had = {ability for learner in LEARNERS.values() for ability in learner.abilities}
-    assert had == set(ABILITIES) - {"predict_quantile"}
+    assert had == set(ABILITIES)
     assert all(refusals[ability] > 0 for ability in ABILITIES)
     assert all(able[ability] > 0 for ability in had)
     assert {around for around, _ in PAIRS} == set(WRAPPERS)

@@ -9,7 +9,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def test_the_example_of_the_page_on_explanations_runs(capsys):
-    (block,) = re.findall(r"```python\n(.*?)```", (DOCS / "explaining.md").read_text(), re.DOTALL)
+    block = re.findall(r"```{run}\n(.*?)```", (DOCS / "explaining.md").read_text(), re.DOTALL)[0]
     names: dict[str, object] = {}
     exec(compile(block, "explaining.md", "exec"), names)
     said = capsys.readouterr().out

@@ -126,11 +126,15 @@ def test_intervals_and_explanations_come_from_learners_that_have_them():
         classifier.learn_one(x, target > 0)
     low, high = model.predict_interval_one(dicts(X)[0], coverage=0.8)
     assert low < model.predict_one(dicts(X)[0]) < high
+    assert_allclose(model.predict_quantile_one(dicts(X)[0], 0.9), high)
+    assert np.isnan(KernelRegressor().predict_quantile_one({"u": 1.0}, 0.9))
     assert "regression on 3 columns" in model.explain()
     assert "classification on 3 columns" in classifier.explain()
     other = KernelRegressor(REGRESSORS["PKRR"]())
     with pytest.raises(nystream.Unable, match="PKRR has no intervals"):
         other.predict_interval_one({"u": 1.0})
+    with pytest.raises(nystream.Unable, match="PKRR has no quantiles"):
+        other.predict_quantile_one({"u": 1.0}, 0.5)
     with pytest.raises(ValueError, match="learnt nothing yet, so there is nothing to explain"):
         other.explain()
 

@@ -301,7 +301,10 @@ def test_intervals_cover_and_other_learners_say_that_they_have_none():
         assert (low < model.predict(X[500:])).all()
         assert (model.predict(X[500:]) < high).all()
         covered[coverage] = ((low <= y[500:]) & (y[500:] <= high)).mean()
+        ends = model.predict_quantile(X[500:], [(1 - coverage) / 2, (1 + coverage) / 2])
+        assert_allclose(ends.T, [low, high], atol=1e-9)
     assert covered[0.9] > covered[0.5]
+    assert model.predict_quantile(X[500:], 0.5).shape == (400,)
     assert 0.85 < covered[0.9] < 1
     with pytest.raises(nystream.Unable, match=r"PKRR has no intervals: .*learners with `predict_interval` are Auto"):
         OnlineKernelRegressor(nystream.PKRR(fourier())).fit(X, y).predict_interval(X)

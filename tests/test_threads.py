@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from nystream import PKRR, Aggregate, Fourier, Gaussian, KernelRidge, blas
 from nystream.auto.learner import Auto
 from nystream.auto.recipe import Recipe
 from nystream.threads import VARIABLE, WORKERS, side_by_side, threads
@@ -41,7 +42,72 @@ def test_results_come_in_the_order_of_the_jobs_and_the_first_stays_here(outside)
     found = side_by_side([lambda i=i: (i, threading.current_thread().name) for i in range(5)])
     assert [i for i, _ in found] == list(range(5))
     assert found[0][1] == threading.current_thread().name
-    assert all(name.startswith("nystream") for _, name in found[1:])
+    assert all(name.startswith("nystream") for _, name in found[1:3])
+
+
+def test_as_many_work_at_once_as_were_asked_for(outside):
+    outside.setenv(VARIABLE, "2")
+    together = threading.Barrier(4)
+    assert side_by_side([lambda: together.wait(60) >= 0] * 4, most=4) == [True] * 4
+    busy, most = [], []
+
+    def job():
+        busy.append(True)
+        most.append(len(busy))
+        threading.Event().wait(0.002)
+        busy.pop()
+
+    side_by_side([job] * 12, most=3)
+    assert max(most) <= 3
+
+
+def test_jobs_have_the_settings_of_who_asks(outside):
+    outside.setenv(VARIABLE, "2")
+    with np.errstate(divide="raise"):
+        assert side_by_side([lambda: np.geterr()["divide"]] * 4) == ["raise"] * 4
+
+
+@pytest.mark.parametrize("count", ["1", "3"])
+def test_the_linear_algebra_beneath_has_one_thread_meanwhile(outside, count):
+    outside.setenv(VARIABLE, count)
+    settings = blas._settings()
+    before = [get() for get, _ in settings]
+    try:
+        for _, put in settings:
+            put(4)
+        seen = side_by_side([lambda: [get() for get, _ in settings]] * 4)
+        assert seen == [[1] * len(settings)] * 4
+        assert [get() for get, _ in settings] == [4] * len(settings)
+        with blas.single_threaded(), blas.single_threaded():
+            pass
+        assert [get() for get, _ in settings] == [4] * len(settings)
+    finally:
+        for (_, put), number in zip(settings, before, strict=True):
+            put(number)
+
+
+def test_the_bits_do_not_depend_on_threads_where_the_linear_algebra_has_several(outside):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 60))
+    y = np.sin(X[:, 0])
+    features = [Fourier(Gaussian(8.0), 500, seed=i) for i in range(2)]
+    settings = blas._settings()
+    before = [get() for get, _ in settings]
+    try:
+        for _, put in settings:
+            put(4)
+        found = []
+        for count in ("1", "2", "4"):
+            outside.setenv(VARIABLE, count)
+            members = [PKRR(f, lam=lam) for f in features for lam in (0.1, 1.0)]
+            model = Aggregate([*members, KernelRidge(Gaussian(8.0), lam=0.1)], bound=2.0)
+            found.append((model.run(X, y), model.to_bytes()))
+    finally:
+        for (_, put), number in zip(settings, before, strict=True):
+            put(number)
+    for predictions, state in found[1:]:
+        assert_array_equal(predictions, found[0][0])
+        assert state == found[0][1]
 
 
 def test_jobs_of_jobs_do_not_wait_for_each_other(outside):

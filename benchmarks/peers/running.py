@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import multiprocessing
 import time
-import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
-from typing import Any
 
 import numpy as np
 
 from accuracy.auto_streams import figures
+from nystream.processes import Line
 from peers.method import Method, Task
 
 __all__ = ["Outcome", "Stream", "measure"]
 
 WARM = 30
 """Rows that a copy learns first, so that libraries are loaded before memory is measured."""
-POLL = 0.3
-"""Seconds between two looks at how far the other process is."""
-FORK = multiprocessing.get_context("fork")  # the rows are shared, not copied
+PAUSE = 0.3
+"""Seconds between two words of how far it is."""
 
 
 @dataclass(frozen=True)
@@ -53,36 +49,12 @@ class Outcome:
     losses: np.ndarray = field(repr=False)
 
 
-def measure(
-    build: Callable[[Task], Method], stream: Stream, limit: float | None, told: Callable[[int], None]
-) -> Outcome:
-    """Run it in another process; `told` hears how many rows are done."""
-    done = FORK.RawValue("q", 0)
-    here, there = FORK.Pipe(duplex=False)
-    child = FORK.Process(target=_send, args=(there, build, stream, limit, done))
-    child.start()
-    there.close()
-    try:
-        while not here.poll(POLL):
-            told(done.value)
-        outcome = here.recv()
-    except EOFError:
-        child.join()
-        raise RuntimeError(f"{stream.name}: the process of {build} ended with code {child.exitcode}") from None
-    child.join()
-    if isinstance(outcome, str):
-        raise RuntimeError(f"{stream.name}: {build} failed\n{outcome}")
-    return outcome
+def measure(build: Callable[[Task], Method], stream: Stream, limit: float | None, line: Line) -> Outcome:
+    """Work for a process of its own (`nystream.processes`), which tells how many rows are done."""
+    return _run(build, stream, limit, line.tell)
 
 
-def _send(pipe: Connection, build: Callable[[Task], Method], stream: Stream, limit: float | None, done: Any) -> None:
-    try:
-        pipe.send(_run(build, stream, limit, done))
-    except Exception:
-        pipe.send(traceback.format_exc())
-
-
-def _run(build: Callable[[Task], Method], stream: Stream, limit: float | None, done: Any) -> Outcome:
+def _run(build: Callable[[Task], Method], stream: Stream, limit: float | None, told: Callable[[int], None]) -> Outcome:
     warnings.simplefilter("ignore")
     X, y, classes = stream.X, stream.y, stream.classes
     n, row, seconds, P = len(y), 0, 0.0, None
@@ -91,7 +63,7 @@ def _run(build: Callable[[Task], Method], stream: Stream, limit: float | None, d
     warm = build(stream.task)
     warm.learn(warm.prepare(X[:WARM], y[:WARM]))
     del warm
-    before = _settled_resident()
+    before, last = _settled_resident(), time.monotonic()
     start = time.process_time()
     method = build(stream.task)
     seconds += time.process_time() - start
@@ -105,7 +77,10 @@ def _run(build: Callable[[Task], Method], stream: Stream, limit: float | None, d
         if said is not None:
             P = space
             P[part] = said
-        row = done.value = min(part.stop, n)
+        row = min(part.stop, n)
+        if time.monotonic() > last + PAUSE:
+            last = time.monotonic()
+            told(row)
     resident = max(_status("VmHWM") - before, 0)
     if centred:
         p += shift

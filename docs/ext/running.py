@@ -1,7 +1,8 @@
 """Code that runs when the page is built: `{run}` for Python, `{shell}` for commands. What they print is on the page.
 
 The blocks of a page share one namespace and one folder. An error, or a command that fails, fails the build. Figures
-that are open after a block follow it, as does one that it calls `figure`.
+that are open after a block follow it, as does one that it calls `figure`. With `:live:` its lines are drawn over some
+seconds, again and again, as a stream would draw them; who wants no motion sees them whole.
 """
 
 from __future__ import annotations
@@ -45,7 +46,12 @@ class Page:
 
 class Block(SphinxDirective):
     has_content = True
-    option_spec = {"hide": directives.flag, "quiet": directives.flag, "alt": directives.unchanged}  # noqa: RUF012
+    option_spec = {  # noqa: RUF012
+        "hide": directives.flag,
+        "quiet": directives.flag,
+        "live": directives.flag,
+        "alt": directives.unchanged,
+    }
 
     @property
     def page(self) -> Page:
@@ -92,7 +98,12 @@ class Run(Block):
         for figure in drawn + ([own] if isinstance(own, Figure) and own not in drawn else []):
             self.page.figures += 1
             name = f"{self.env.docname.replace('/', '-')}-{self.page.figures}.svg"
+            lines = [line for axes in figure.axes for line in axes.lines] if "live" in self.options else []
+            for k, line in enumerate(lines):
+                line.set_gid(f"live-{k}")
             figure.savefig(folder / name, bbox_inches="tight", metadata={"Date": None})
+            if lines:
+                animate(folder / name)
             image = nodes.image(uri=f"/_generated/pages/{name}", alt=self.options.get("alt", ""), classes=["figure"])
             found.append(image)
         plt.close("all")
@@ -139,6 +150,19 @@ class Shell(Block):
         if "hide" in self.options:
             return []
         return [nodes.literal_block(text.rstrip(), text.rstrip(), language="console", classes=["shell"])]
+
+
+def animate(path: Path) -> None:
+    """Let the lines of a figure appear from left to right."""
+    text = path.read_text()
+    width, height = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text).groups()
+    text = re.sub(r'<g id="live-\d+"', r'\g<0> clip-path="url(#seen)"', text)
+    seen = (
+        f'<clipPath id="seen"><rect class="seen" width="{width}" height="{height}"/></clipPath><style>'
+        "@media (prefers-reduced-motion: no-preference) { .seen { animation: seen 10s linear infinite } }"
+        "@keyframes seen { from { transform: scaleX(0.08) } 80%, to { transform: scaleX(1) } }</style>"
+    )
+    path.write_text(text.replace("</svg>", seen + "</svg>"))
 
 
 def quoted(text: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from nystream._core.inputs import all_finite, is_clean_row
 from nystream.types import Array, LabelKind
 
-__all__ = ["as_block", "as_examples", "as_labels", "as_row", "as_weights"]
+__all__ = ["as_block", "as_examples", "as_labels", "as_levels", "as_row", "as_weights"]
 
 MOST_CLASSES = 100_000
 """Class numbers beyond this are something else: a learner makes room for every class up to the largest."""
@@ -88,6 +88,17 @@ def as_labels(Y: Any, kind: LabelKind, n: int, classes: int | None = None, name:
             )
         _refuse(labels, labels >= MOST_CLASSES, name, f"below {MOST_CLASSES}", "number the classes 0, 1, 2, ...")
     return labels
+
+
+def as_levels(q: Any) -> Array:
+    """(Q,) levels of quantiles, one or several numbers between 0 and 1, in the order given."""
+    try:
+        levels = np.array(q, dtype=np.float64, ndmin=1)
+    except (TypeError, ValueError):
+        levels = np.empty(0)
+    if levels.ndim != 1 or not len(levels) or not bool(((levels > 0.0) & (levels < 1.0)).all()):
+        raise ValueError(f"q must be a number greater than 0 and less than 1, or a list of such, got {q!r}")
+    return levels
 
 
 def as_weights(weights: Any, n: int) -> Array | None:

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import contextvars
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
-__all__ = ["side_by_side", "threads"]
+from nystream.blas import single_threaded
+from nystream.params import at_least
+
+__all__ = ["WORTH_A_THREAD", "checked_threads", "side_by_side", "threads"]
 
 T = TypeVar("T")
 VARIABLE = "NYSTREAM_THREADS"
 WORKERS = ("PYTEST_XDIST_WORKER", "LOKY_WORKER_NUMBER", "JOBLIB_SPAWNED_PROCESS", "SPARK_REUSE_WORKER")
 """Set in processes that are one of several already."""
+WORTH_A_THREAD = 32
+"""Rows below which handing a learner to another thread costs more than it saves."""
 
 _pool: ThreadPoolExecutor | None = None
+_room = 0  # threads that the pool may start
 _guard = threading.Lock()
 _inside = threading.local()
 
@@ -36,39 +45,79 @@ def threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def checked_threads(value: int | None) -> int | None:
+    """The parameter `threads` of a learner: a whole number of at least 1, or None for `threads()`."""
+    return None if value is None else int(at_least("threads", value, 1))
+
+
 def side_by_side(jobs: Sequence[Callable[[], T]], most: int | None = None) -> list[T]:
-    """What the jobs return, in their order: the first in this thread, the others beside it where there are threads.
+    """What the jobs return, in their order. This thread does the first and helps with the others.
 
-    Jobs must not share what they change, so that the results do not depend on the number of threads. `most`: threads
-    that were asked for, in place of `threads()`.
+    Jobs must not share what they change; and of two or more jobs each has the linear algebra beneath it in one thread,
+    however many threads there are for them: so the results do not depend on that number. Jobs of jobs stay in the
+    thread of theirs. `most`: threads that were asked for, in place of `threads()`.
+
+    The first failure, in the order of the jobs, is raised when all that had begun have ended; each thread has begun
+    one, a Ctrl-C or not.
     """
-    if len(jobs) < 2 or getattr(_inside, "worker", False) or (most or threads()) < 2:
+    if len(jobs) < 2 or getattr(_inside, "job", False):
         return [job() for job in jobs]
-    pool = _workers()
-    others = [pool.submit(job) for job in jobs[1:]]
-    try:
-        return [jobs[0](), *(other.result() for other in others)]
-    finally:
-        wait(others)  # nothing runs on when one has failed
+    with single_threaded():
+        return _shared_out(jobs, min(len(jobs), threads() if most is None else most))
 
 
-def _workers() -> ThreadPoolExecutor:
-    global _pool
+def _shared_out(jobs: Sequence[Callable[[], T]], count: int) -> list[T]:
+    found: dict[int, T] = {}
+    failed: dict[int, BaseException] = {}
+    waiting, turn = iter(range(count, len(jobs))), threading.Lock()
+
+    def work(i: int | None) -> None:
+        with _as_job():
+            while i is not None:
+                try:
+                    found[i] = jobs[i]()
+                except BaseException as error:  # raised below, when all have ended
+                    failed[i] = error
+                with turn:
+                    i = next(waiting, None) if not failed else None
+
+    helpers = [_submitted(partial(contextvars.copy_context().run, work, i), count - 1) for i in range(1, count)]
+    for rest in (partial(work, 0), partial(wait, helpers), partial(wait, helpers)):
+        try:
+            rest()
+        except KeyboardInterrupt as error:  # between two jobs, or while the others end
+            failed[-1] = error
+    if failed:
+        raise failed[min(failed)]
+    return [found[i] for i in range(len(jobs))]
+
+
+def _submitted(work: Callable[[], None], wanted: int) -> Future[None]:
+    """Begun by a thread of the pool, which has at least as many as are wanted."""
+    global _pool, _room
     with _guard:
-        if _pool is None:
-            _pool = ThreadPoolExecutor(max(1, threads() - 1), "nystream", initializer=_mark)
-        return _pool
+        if _pool is None or _room < wanted:
+            if _pool is not None:
+                _pool.shutdown(wait=False)  # it ends when what it was given has
+            _pool, _room = ThreadPoolExecutor(wanted, "nystream"), wanted
+        return _pool.submit(work)
 
 
-def _mark() -> None:
+@contextmanager
+def _as_job() -> Iterator[None]:
     """Jobs of jobs do not wait for threads that wait for them."""
-    _inside.worker = True
+    _inside.job = True
+    try:
+        yield
+    finally:
+        _inside.job = False
 
 
 def _forget() -> None:
     """A child of this process has none of its threads."""
-    global _pool, _guard
-    _pool, _guard = None, threading.Lock()
+    global _pool, _room, _guard
+    _pool, _room, _guard = None, 0, threading.Lock()
+    _inside.job = False
 
 
 if hasattr(os, "register_at_fork"):

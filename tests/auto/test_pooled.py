@@ -60,6 +60,7 @@ def test_it_is_about_as_good_as_the_online_learner():
     errors = [np.mean((model.predict(test[0]) - test[1]) ** 2) for model in (pooled, online)]
     assert errors[0] < 1.2 * errors[1]
     low, high = pooled.predict_interval(test[0], 0.9)
+    np.testing.assert_allclose(pooled.predict_quantile(test[0], [0.05, 0.95]).T, [low, high], atol=1e-12)
     assert 0.85 < np.mean((low <= test[1]) & (test[1] <= high)) < 0.95
     assert sum(pooled.weights().values()) == pytest.approx(1.0)
 

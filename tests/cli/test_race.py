@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import subprocess
 import sys
 
@@ -11,6 +12,9 @@ import pytest
 
 from nystream.catalogue import CATALOGUE
 from nystream.cli.app import call
+from nystream.learners import FOGD
+from nystream.learners.families.feature import FeatureLearner
+from nystream.processes import FORK
 
 
 def test_a_race_prints_a_table_and_draws_a_chart(tmp_path, capsys):
@@ -26,6 +30,42 @@ def test_a_race_prints_a_table_and_draws_a_chart(tmp_path, capsys):
     readings = json.loads((tmp_path / "friedman.json").read_text())["results"]
     assert [r["name"] for r in readings] == learners.split(",")
     assert all(r["columns"]["of_mean"][-1] < 1.0 for r in readings)
+
+
+@pytest.mark.skipif(not FORK, reason="processes cannot be forked here")
+def test_learners_that_race_in_processes_have_the_same_readings(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("nystream.cli.race._chart", lambda *_: "no chart")
+    learners = ["pkrr", "kernel-awv", "aggregate"]
+    race = ["race", "friedman", "--rows", "400", "-l", ",".join(learners), "--dim", "40", "--every", "100"]
+    found = []
+    for jobs in ("1", "2"):
+        out = tmp_path / jobs
+        assert call([*race, "--out", str(out), "--jobs", jobs]) == 0
+        found.append({r["name"]: r["columns"] for r in json.loads((out / "friedman.json").read_text())["results"]})
+    assert "rows/CPU s" in capsys.readouterr().out
+    for name in learners:
+        for column, values in found[0][name].items():
+            assert column == "rows_per_second" or found[1][name][column] == values, (name, column)
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.skipif(not FORK, reason="processes cannot be forked here")
+def test_a_learner_that_fails_in_its_process_is_one_line_and_exit_code_2(tmp_path, capsys, monkeypatch):
+    def full(self, X, Y, weights):
+        if self.n_seen_ < 100:
+            return FeatureLearner._run(self, X, Y, weights)
+        raise ValueError("there is no room")
+
+    monkeypatch.setattr(FOGD, "_run", full)
+    race = ["race", "friedman", "--rows", "400", "-l", "pkrr,fogd", "--dim", "40", "--every", "50"]
+    told = []
+    for jobs in ("1", "2"):
+        assert call([*race, "--out", str(tmp_path), "-j", jobs]) == 2
+        told.append(capsys.readouterr().err)
+    assert (
+        told[0] == told[1] == "nystream: fogd: there is no room (in the block that starts at row 100 of the stream)\n"
+    )
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.parametrize("classes", [False, True])
@@ -89,6 +129,7 @@ def test_classes_are_raced_on_accuracy(tmp_path, capsys):
         (["race", "friedman", "--rows", "50", "--every", "0"], "--every"),
         (["race", "friedman", "--rows", "50", "--out", __file__], "File exists"),
         (["bench", "fogd", "--repeats", "0"], "--repeats"),
+        (["race", "friedman", "--rows", "50", "--jobs", "0"], "--jobs"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, arguments, message):
@@ -134,7 +175,8 @@ def test_bench_measures_what_it_is_asked_to(capsys):
     assert "fogd" in capsys.readouterr().out
 
 
-def test_the_version_is_told(capsys):
+def test_the_version_is_told(capsys, monkeypatch):
+    monkeypatch.setenv("NYSTREAM_THREADS", "3")
     assert call(["--version"]) == 0
     assert capsys.readouterr().out.startswith("nystream 0.")
     assert call(["--version", "-v"]) == 0
@@ -142,6 +184,9 @@ def test_the_version_is_told(capsys):
     assert told["numpy"] == np.__version__
     assert told["instruction set"] in ("plain", "base", "avx2", "avx512")
     assert told["linear algebra"]
+    assert told["linear algebra of NumPy"]
+    assert told["processors"].endswith("threads: 3")
+    assert told["NYSTREAM_THREADS"] == "3"
     assert call(["-v"]) == 2
 
 

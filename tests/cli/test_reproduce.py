@@ -36,6 +36,20 @@ def test_a_quick_experiment_writes_json_markdown_and_a_plot(tmp_path: Path, caps
     assert json.loads((tmp_path / "ilk-figure1.json").read_text())["name"] == "ilk-figure1"
 
 
+def test_experiments_side_by_side_find_the_same_and_are_told_in_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for jobs in ("1", "2"):
+        out = tmp_path / jobs
+        assert call(["reproduce", "ilk-figure1", "kons-section6", "--quick", "-j", jobs, "--out", str(out)]) == 0
+        told = capsys.readouterr().out
+        assert told.index("reproduce ilk-figure1") < told.index("reproduce kons-section6")
+        records = [Record.load(out / f"{name}.json") for name in ("ilk-figure1", "kons-section6")]
+        found.append([record.outcome.plain() for record in records])
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

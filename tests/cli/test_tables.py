@@ -162,6 +162,12 @@ def test_predict_needs_no_target_and_finds_columns_by_name(tmp_path, frame):
     low, high = model.predict_interval(frame[["open", "temp"]], 0.8)
     np.testing.assert_allclose(found[["prediction_low", "prediction_high"]], np.column_stack([low, high]), rtol=1e-8)
     assert (found["city"] == frame["city"]).all()
+    levels = ["--quantile", "0.25,.5", "--quantile", "0.9"]
+    assert call([*arguments[:4], *levels, "-o", str(tmp_path / "q.csv")]) == 0
+    quantiles = pandas.read_csv(tmp_path / "q.csv")
+    assert list(quantiles.columns) == ["prediction", "prediction_q0.25", "prediction_q0.5", "prediction_q0.9"]
+    wanted = model.predict_quantile(frame[["open", "temp"]], [0.25, 0.5, 0.9])
+    np.testing.assert_allclose(quantiles.iloc[:, 1:], wanted, rtol=1e-8)
     for ending in ("jsonl", "parquet"):
         out = tmp_path / f"o.{ending}"
         assert call([*arguments, "-o", str(out), "--block", "40"]) == 0
@@ -187,6 +193,8 @@ def test_predict_tells_probabilities_of_classes(tmp_path, frame, capsys):
         (None, ["--probabilities"], "--probabilities are of classes, and the model predicts numbers"),
         (None, ["--interval", "1.5"], "--interval must be a number greater than 0 and less than 1"),
         ("fogd", ["--interval", "0.9"], "has no intervals"),
+        (None, ["--quantile", "0.1,1.5"], "--quantile must be numbers between 0 and 1, as in 0.1,0.5,0.9; got 0.1,1.5"),
+        ("fogd", ["--quantile", "0.9"], "has no quantiles"),
         (None, ["--keep", "nothing"], "a.csv has no column 'nothing' to keep"),
         (None, ["--format", "xls"], "--format must be one of 'csv', 'jsonl', 'parquet'"),
         (None, ["--format", "parquet"], "Parquet is written to a file"),

@@ -1,4 +1,8 @@
-"""The law of threads: a server asks one learner from several threads at once, and each gets what it would get alone."""
+"""The laws of threads.
+
+A server asks one learner from several threads at once, and each gets what it would get alone. A learner that learns in
+threads learns the same in one, two or four of them.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import numpy as np
+import pytest
 
-from laws.cases import Variant, assert_bits, assert_state
+from laws.cases import Variant, around, assert_bits, assert_state
 from laws.registry import law
+from nystream.threads import VARIABLE
 
 THREADS = 4
 CALLS = 6  # of each thread: blocks and single rows in turn
@@ -23,6 +29,26 @@ def predict_from_four_threads_equals_predict(variant: Variant) -> None:
     before = learner.to_bytes()
     answers_alike(learner.predict, variant.stream(n=100, seed=1).X)
     assert_state(learner, before)
+
+
+def learns_in_threads(variant: Variant) -> bool:
+    """Whether the learner, or one inside it, says so: by a parameter, or because it is `Auto`."""
+    return any({"threads", "recipe"} & set(learner.get_params(deep=False)) for learner in around(variant.pattern))
+
+
+@law(learns_in_threads)
+def one_two_and_four_threads_give_the_same_bits(variant: Variant) -> None:
+    rows = variant.stream(n=200)
+    found = []
+    with pytest.MonkeyPatch.context() as environment:
+        for count in (1, 2, 4):
+            environment.setenv(VARIABLE, str(count))  # a worker of pytest-xdist has one thread otherwise
+            learner = variant.make()
+            found.append((rows[:150].into(learner), rows[150:].into(learner), learner.to_bytes(), learner))
+    for first, second, _, learner in found[1:]:
+        assert_bits(first, found[0][0])
+        assert_bits(second, found[0][1])
+        assert_state(learner, found[0][2])
 
 
 def answers_alike(ask: Callable[[np.ndarray], np.ndarray], X: np.ndarray) -> None:

@@ -178,3 +178,23 @@ def test_push_sends_a_file_and_prints_predictions(server, tmp_path):
     wrong = subprocess.run([*command, str(file), "nowhere"], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2
     assert "is no URL/NAME" in wrong.stderr
+
+
+def test_push_sends_tables_as_they_are(server, tmp_path):
+    """Dates, words, truth values, holes; labels that are names, some absent."""
+    file = tmp_path / "orders.csv"
+    rows = [
+        (f"2024-05-{1 + i // 24:02d}T{i % 24:02d}:00", "north" if i % 3 else "south", i % 2 == 0) for i in range(60)
+    ]
+    lines = [f"{when},{shop},{paid},{'' if i % 7 == 3 else i / 10}" for i, (when, shop, paid) in enumerate(rows)]
+    file.write_text(
+        "when,shop,open,temp,kind\n"
+        + "".join(f"{line},{'' if i % 5 == 4 else ('busy' if i % 3 else 'calm')}\n" for i, line in enumerate(lines))
+    )
+    command = [sys.executable, "-m", "nystream.cli.main", "push", str(file), f"{server.url}/orders", "--block", "16"]
+    done = subprocess.run([*command, "--rows", "50"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = server.call("GET", "/models/orders")[1]
+    kinds = {"when": "time", "shop": "category", "open": "boolean", "temp": "number"}
+    assert found["schema"]["columns"] == kinds
+    assert found["schema"]["task"] == "classification"

@@ -120,6 +120,13 @@ def test_intervals_and_explanations_come_on_request(server):
     assert all(
         low < p < high for low, p, high in zip(answer["low"], answer["predictions"], answer["high"], strict=True)
     )
+    told = server.post("/models/auto/predict", {"rows": found, "quantiles": [0.1, 0.5, 0.9]})
+    assert np.shape(told["quantiles"]) == (2, 3)
+    assert np.ravel(told["quantiles"])[[0, 2]] == pytest.approx([answer["low"][0], answer["high"][0]])
+    for wrong in ([0.5, 1.0], "a", [], 0.5):
+        status, refused = server.call("POST", "/models/auto/predict", {"rows": found, "quantiles": wrong})
+        assert status == 422
+        assert "quantiles must be up to 99 numbers between 0 and 1" in refused["error"]
     assert [set(reasons) for reasons in answer["explanation"]] == [{"a", "b"}, {"a", "b"}]
     gaps = [p - sum(reasons.values()) for p, reasons in zip(answer["predictions"], answer["explanation"], strict=True)]
     assert gaps[0] == pytest.approx(gaps[1])  # the mean prediction over the rows that were learnt

@@ -140,7 +140,10 @@ def test_probabilities_are_a_map_and_nulls_have_no_prediction(spark, rows):
 def test_intervals_have_two_ends(spark, rows):
     model = nystream.Model()
     model.run(table(*rows)[FEATURES], rows[1])
-    found = nystream_spark.predict(spark.createDataFrame(table(*rows)), model, interval=0.8).toPandas()
+    frame = spark.createDataFrame(table(*rows))
+    found = nystream_spark.predict(frame, model, interval=0.8, quantiles=[0.1, 0.5]).toPandas()
     low, high = model.predict_interval(table(*rows)[FEATURES], 0.8)
     assert_allclose(found["low"], low)
     assert_allclose(found["high"], high)
+    levels = model.predict_quantile(table(*rows)[FEATURES], [0.1, 0.5])
+    assert_allclose(np.array(found["quantiles"].tolist()), levels)

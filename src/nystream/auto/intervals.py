@@ -1,8 +1,6 @@
-"""Intervals around predictions whose coverage holds whatever the noise is: online conformal prediction."""
+"""Quantiles by the sizes of past residuals alone, alike to both sides; and the intervals of models saved before."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -11,25 +9,25 @@ from nystream.params import Params, at_least
 from nystream.scaling.ring import Ring
 from nystream.types import Array
 
-__all__ = ["Intervals"]
+__all__ = ["Intervals", "symmetric"]
 
 LEAST = 1e-150
 """Rows never look easier than this: predictions may be exact for a while."""
 RATE = 0.02
 """Of the running mean of squared residuals."""
 PACE = np.array([RATE])
+ROUNDING = 1e-9
+"""By which (n + 1) coverage may miss a whole number."""
 
 
 class Intervals(Params):
-    """Half-widths from past residuals, each relative to how hard its row looked before its label was read.
+    """What `Noise` is to models of now, for those saved before it: they go on as they did.
 
     A row looks hard where experts disagree, by a standard deviation of spread, and while residuals are large::
 
         h_t^2 = (running mean of residual^2) + spread_t^2        score_t = |residual_t| / h_t
 
-    The half-width at x is h(x) times the quantile of the last `window` scores that conformal prediction asks for,
-    the ceil((n + 1) coverage)-th smallest of n: where scores of the last rows and the next are exchangeable, it covers
-    at least that share, and at most 1/(n + 1) more. Residuals that grow or shrink are followed by h.
+    Quantiles at x are h(x) times those of the last `window` scores, see `symmetric`.
 
     Parameters
     ----------
@@ -53,25 +51,37 @@ class Intervals(Params):
         self.scores_ = Ring(self.window, outputs)
         self.power_ = np.full((1, outputs), np.nan)
 
-    def learn(self, residuals: Array, spread: Array) -> None:
-        """Rows (n, K) in order; the first row of all has nothing to be compared with and is only counted."""
+    def learn(self, X: Array, P: Array, residuals: Array, spread: Array, w: Array | None) -> None:
+        """As `Noise.learn`; inputs, predictions and weights are not looked at."""
         before = lagged(residuals * residuals, self.power_, PACE)[:, 0]
         if np.isnan(before[0, 0]):
             before, residuals, spread = before[1:], residuals[1:], spread[1:]
         self.scores_.extend(np.abs(residuals) / _hardness(before, spread))
 
-    def half_width(self, spread: Array, coverage: float) -> Array:
-        """(n, K) for rows with this spread (n, K); infinite while there are too few rows for the coverage."""
-        n = len(self.scores_)
-        place = math.ceil((n + 1) * coverage)
-        if place > n:
-            return np.full(spread.shape, np.inf)
-        quantile = np.partition(self.scores_.rows, place - 1, axis=0)[place - 1]
-        return _hardness(self.power_, spread) * quantile
+    def quantiles(self, X: Array, P: Array, spread: Array, levels: Array) -> Array:
+        """(n, K, Q), as `Noise.quantiles`."""
+        scores = symmetric(np.sort(self.scores_.rows, axis=0), levels)
+        return np.asarray(P[:, :, None] + _hardness(self.power_, spread)[:, :, None] * scores)
+
+    def widen(self, d: int) -> None:
+        """Columns are not looked at."""
 
     @property
     def nbytes(self) -> int:
         return self.scores_.nbytes + self.power_.nbytes
+
+
+def symmetric(sizes: Array, levels: Array) -> Array:
+    """(K, Q) quantiles of residuals that are distributed alike to both sides, from sorted sizes (n, K).
+
+    Between those of (1 - c)/2 and (1 + c)/2 lies the next with probability c where all are exchangeable, and at most
+    1/(n + 1) more: it is the ceil((n + 1) c)-th smallest size, infinite where there are fewer.
+    """
+    n = len(sizes)
+    around = 2 * levels - 1
+    places = np.ceil((n + 1) * np.abs(around) - ROUNDING).astype(np.intp)
+    known = np.vstack([np.zeros((1, sizes.shape[1])), sizes, np.full((1, sizes.shape[1]), np.inf)])
+    return np.asarray(np.sign(around) * known[places].T)
 
 
 def _hardness(power: Array, spread: Array) -> Array:

@@ -12,12 +12,15 @@ from nystream.auto.changes.changes import CREDIT
 from nystream.auto.clock import in_time
 from nystream.auto.explain import ByColumn, explanation
 from nystream.auto.generation import Generation
-from nystream.auto.intervals import Intervals
+from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of, seconds_of
+from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.rounds import Rounds
 from nystream.auto.tables import seconds_to_translate, translator_for
+from nystream.auto.turns import Turns
 from nystream.encoding.columns import NUMERIC
+from nystream.inputs import as_levels
 from nystream.learners.families.tabular import Opening
 from nystream.params import boolean, one_of, positive
 from nystream.scaling.ring import Ring
@@ -31,6 +34,8 @@ LABELS = "the last labels"
 """The name under which `weights` adds up the label lags."""
 WATCHED = 12e-6
 """Seconds of one `step`, on the machine of `nystream.auto.clock`, to look for changes."""
+SCORES = 0.01
+"""Of the memory: what past residuals may take, which quantiles are made of."""
 TINY = 1e-300
 """In place of a sum that is 0."""
 
@@ -112,6 +117,7 @@ class Auto(ByColumn, Rounds):
         self.recipe = recipe
         self.changes = boolean("changes", changes)
         bytes_of(memory), seconds_of(deadline)  # refuse what is neither
+        self._turns, self._whole = Turns(), Turns()
 
     @property
     def labels(self) -> LabelKind:
@@ -131,8 +137,8 @@ class Auto(ByColumn, Rounds):
             return "rows of tables and sparse rows are explained by `Model`, which knows their columns"
         if ability == "probabilities" and not self._classes:
             return "probabilities are of classes, and this one has task='regression'"
-        if ability == "predict_interval" and self._classes:
-            return "intervals are of numbers, and this one has task='classification', where there are probabilities"
+        if ability in ("predict_interval", "predict_quantile") and self._classes:
+            return "they are of numbers, and this one has task='classification', where there are probabilities"
         if ability == "alarms" and not self.changes:
             return "it does not watch for changes; use changes=True"
         return super().why_not(ability)
@@ -150,26 +156,33 @@ class Auto(ByColumn, Rounds):
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
         """Ends (n,), or (n, K) for several targets, of intervals around predictions that cover so many labels. Pure.
 
-        See `nystream.auto.intervals.Intervals`. Infinite while too few rows have been seen.
+        The (1 - coverage)/2 and (1 + coverage)/2 quantiles. Infinite while too few rows have been seen.
         """
         self._require("predict_interval")
         positive("coverage", coverage, below=1.0)
         if not self.d_:
             raise ValueError("predict_interval needs a row to be learnt")
-        X = self._accepted(X)
-        P, half = np.empty((len(X), self.outputs_)), np.empty((len(X), self.outputs_))
-        assert self.intervals_ is not None
-        rows = self._rows
-        for i in range(0, len(X), rows):
-            part = slice(i, i + rows)
-            P[part], spread = self._answer(X[part])
-            assert spread is not None
-            half[part] = self.intervals_.half_width(spread, coverage)
-        return self._outward(P - half), self._outward(P + half)
+        found = self._quantiles(self._accepted(X), np.array([(1 - coverage) / 2, (1 + coverage) / 2]))
+        return self._outward(found[..., 0]), self._outward(found[..., 1])
+
+    def predict_quantile(self, X: Any, q: Any) -> Array:
+        """(n,), or (n, K) for several targets: what a share q of the labels to come are below. Pure.
+
+        With a list of levels one more axis, the last; where levels rise, quantiles do. See `nystream.auto.noise.Noise`.
+        Infinite while too few rows have been seen: under q (n + 1) = 1 and over n of them.
+        """
+        self._require("predict_quantile")
+        levels = as_levels(q)
+        if not self.d_:
+            raise ValueError("predict_quantile needs a row to be learnt")
+        found = self._quantiles(self._accepted(X), levels)
+        found = found if self.outputs_ > 1 else found[:, 0]
+        return found[..., 0] if np.ndim(q) == 0 else found
 
     def explain(self) -> str:
         """What carries the prediction now, and why: a few lines of text."""
-        return explanation(self)
+        with self._turns.asking():
+            return explanation(self)
 
     def weights(self) -> dict[str, float]:
         """How much each expert, and the last labels, move the prediction now: shares by name that sum to 1. Pure.
@@ -180,6 +193,10 @@ class Auto(ByColumn, Rounds):
         """
         if not self.d_:
             return {}
+        with self._turns.asking():
+            return self._shares()
+
+    def _shares(self) -> dict[str, float]:
         found = dict.fromkeys(self.titles(), 0.0) | ({LABELS: 0.0} if self.lags else {})
         for generation, carried in zip(self._generations, self._carried(), strict=True):
             sizes = np.abs(generation.stack_.weights())
@@ -196,7 +213,8 @@ class Auto(ByColumn, Rounds):
 
         An expert that two generations have, after a change, is named once.
         """
-        return list(dict.fromkeys(name for generation in self._generations for name in self._titles(generation)))
+        with self._turns.asking():
+            return list(dict.fromkeys(name for generation in self._generations for name in self._titles(generation)))
 
     def alarms(self) -> list[Alarm]:
         """The changes of the stream that were noticed, in order: the last 256. What became of the latest may be open.
@@ -205,7 +223,8 @@ class Auto(ByColumn, Rounds):
         done; see `nystream.auto.changes.Alarm`.
         """
         self._require("alarms")
-        return [] if not self.d_ or self.changes_ is None else self.changes_.alarms()
+        with self._turns.asking():
+            return [] if not self.d_ or self.changes_ is None else self.changes_.alarms()
 
     def _titles(self, generation: Generation) -> list[str]:
         sparse = [] if self.translator_ is None else self.translator_.titles
@@ -243,6 +262,10 @@ class Auto(ByColumn, Rounds):
         Predictions for rows without them stay as they are, to the last bit: the dense experts, whose landmarks may be
         frozen, do not see them, the sparse experts learn them.
         """
+        with self._whole.learning(), self._turns.learning():
+            self._widen_columns(kinds)
+
+    def _widen_columns(self, kinds: Mapping[str, str]) -> None:
         if self.kinds_ is None:
             raise TypeError("there were no rows with named columns so far; use widen(d), or begin with such rows")
         if self.translator_ is not None:
@@ -269,10 +292,13 @@ class Auto(ByColumn, Rounds):
         self.old_.start(d, outputs, self._more)
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
         self.changes_ = self._new_changes(outputs) if self.changes else None
-        self.intervals_ = None
-        if not self._classes:
-            self.intervals_ = Intervals()
-            self.intervals_.start(outputs)
+        self.intervals_ = self.recalibration_ = None
+        if self._classes:
+            self.recalibration_ = Recalibration()
+            self.recalibration_.start()
+        else:
+            self.intervals_ = Noise(Noise.window_for(SCORES * bytes_of(self.memory), outputs))
+            self.intervals_.start(d, outputs)
         self.count_ = 0
 
     def _sized(self, d: int, outputs: int) -> Recipe:
@@ -300,11 +326,13 @@ class Auto(ByColumn, Rounds):
     @property
     def size(self) -> int:
         """Landmarks and window rows of all experts."""
-        return sum(generation.bank_.size for generation in self._generations) if self.d_ else 0
+        with self._turns.asking():
+            return sum(generation.bank_.size for generation in self._generations) if self.d_ else 0
 
     @property
     def nbytes(self) -> int:
         if not self.d_:
             return 0
-        parts = (self.old_, *self.buffer_, self.changes_, self.intervals_, self.translator_)
-        return sum(part.nbytes for part in parts if part is not None)
+        with self._turns.asking():
+            parts = (self.old_, *self.buffer_, self.changes_, self.intervals_, self.recalibration_, self.translator_)
+            return sum(part.nbytes for part in parts if part is not None)

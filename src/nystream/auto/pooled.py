@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream.auto.experts import Ridge
+from nystream.auto.experts import Ridge, copied
+from nystream.auto.intervals import symmetric
 from nystream.auto.recipe import WIDE
 from nystream.auto.rough import Rough, RoughView
 from nystream.auto.view import View
-from nystream.inputs import as_block
+from nystream.inputs import as_block, as_levels
 from nystream.learners.base import Learner
 from nystream.params import at_least, one_of, positive
 from nystream.scaling import GlobalScale, LogScale, StandardScale
@@ -19,6 +20,7 @@ from nystream.scaling.spread import fences, moments
 from nystream.solvers.awv import AWV
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 from nystream.types import Array, LabelKind
+from nystream.work import all_at_once
 
 __all__ = ["PooledAuto"]
 
@@ -139,8 +141,8 @@ class PooledAuto(Learner):
     def why_not(self, ability: str) -> str | None:
         if ability == "probabilities" and not self._codes:
             return "probabilities are of classes, and this one has task='regression'"
-        if ability == "predict_interval" and self._codes:
-            return "intervals are of numbers, and this one has task='classification', where there are probabilities"
+        if ability in ("predict_interval", "predict_quantile") and self._codes:
+            return "they are of numbers, and this one has task='classification', where there are probabilities"
         return super().why_not(ability)
 
     def for_classes(self) -> PooledAuto:
@@ -155,12 +157,24 @@ class PooledAuto(Learner):
         """Ends, shaped as predictions: of one width for all rows, the quantile of the held-back residuals' sizes."""
         self._require("predict_interval")
         positive("coverage", coverage, below=1.0)
+        low, high = self._quantiles(X, np.array([(1 - coverage) / 2, (1 + coverage) / 2]))
+        return self._outward(low), self._outward(high)
+
+    def predict_quantile(self, X: Any, q: Any) -> Array:
+        """What a share q of labels are below, shaped as predictions: as far for all rows, and as far to both sides.
+
+        With a list of levels one more axis, the last. See `nystream.auto.intervals.symmetric`.
+        """
+        self._require("predict_quantile")
+        found = [self._outward(part) for part in self._quantiles(X, as_levels(q))]
+        return found[0] if np.ndim(q) == 0 else np.stack(found, axis=-1)
+
+    def _quantiles(self, X: Any, levels: Array) -> list[Array]:
+        """(n, K) for every level."""
         if not self.d_:
-            raise ValueError("predict_interval needs a model that was fitted")
-        P, n = self.predict_clean(as_block(X, self.d_, missing=True)), len(self.residuals_)
-        place = int(np.ceil((n + 1) * coverage)) - 1
-        half = self.residuals_[place] if place < n else np.full(self.outputs_, np.inf)
-        return self._outward(P - half), self._outward(P + half)
+            raise ValueError("intervals and quantiles need a model that was fitted")
+        P = self.predict_clean(as_block(X, self.d_, missing=True))
+        return [P + away for away in symmetric(self.residuals_, levels).T]
 
     def weights(self) -> dict[str, float]:
         """How much each ridge moves the prediction: shares by name that sum to 1."""
@@ -212,7 +226,7 @@ class PooledAuto(Learner):
             self._enter("rough", "rough", Rough(self.rough), rng)
 
     def _enter(self, name: str, view: str, member: Ridge, rng: np.random.Generator) -> None:
-        member.place(self.views_[view], self._sample, rng)
+        all_at_once(member.placing(self.views_[view], self._sample, rng))
         self.members_[name], self.seen_in_[name] = member, view
 
     @property
@@ -224,7 +238,7 @@ class PooledAuto(Learner):
         """Z'Z (lower triangles) and Z'T of rows for each of these members, all by default: what adds up over places."""
         A, T = self._augmented(X), self._targets(Y)
         return {
-            name: self.members_[name].sums(self.views_[self.seen_in_[name]], A, T, None)
+            name: all_at_once(self.members_[name].summing(self.views_[self.seen_in_[name]], A, T, None))
             for name in (self.members_ if names is None else names)
         }
 
@@ -268,7 +282,7 @@ class PooledAuto(Learner):
         return self
 
     def _solver(self, name: str, lam: float, sums: tuple[Array, Array]) -> AWV:
-        return self.members_[name].solver(lam, lambda: (sums[0].copy(), sums[1].copy()))
+        return all_at_once(self.members_[name].solving(lam, lambda: copied(*sums)))
 
     # -- rounds --------------------------------------------------------------------------------------------------------
     def _start(self, d: int, outputs: int) -> None:

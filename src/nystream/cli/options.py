@@ -106,6 +106,10 @@ MaybeBlock = Annotated[
         help="Rows handed to the learner at once; 1 answers a slow pipe at once. Default: 256, of a file 2048.",
     ),
 ]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", min=1, help="So many at the same time, in processes; default: one for each core."),
+]
 Every = Annotated[int, typer.Option(min=1, help="Rows between readings.")]
 Readings = Annotated[Path | None, typer.Option("--result", help="Save the readings to this .json or .csv file.")]
 Report = Annotated[

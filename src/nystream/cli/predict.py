@@ -34,6 +34,9 @@ def predict(
     interval: Annotated[
         float | None, typer.Option(help="Ends of intervals that cover this share of the labels too, as in 0.9.")
     ] = None,
+    quantile: Annotated[
+        list[str] | None, typer.Option(help="What these shares of the labels are below too, with commas: 0.1,0.5,0.9.")
+    ] = None,
     reasons: Annotated[
         int | None,
         typer.Option(min=1, help="So many columns that add most to each prediction too, with what they add."),
@@ -47,7 +50,8 @@ def predict(
     """Predict rows with a saved model, learning nothing. A target among the columns is not used."""
     model = read(initial)
     model.on_error = one_of("--on-error", on_error, ("raise", "missing"))
-    _check(model, probabilities, interval)
+    levels = _levels(quantile or [])
+    _check(model, probabilities, interval, levels)
     if reasons is not None and not model.can("explain_row"):
         raise ValueError(
             "--reasons: the model has kept none of the rows it has learnt, so a row has no others beside it"
@@ -63,13 +67,19 @@ def predict(
             table = piece.rows
             own = _named(table, found.columns)
             columns = {name: own.columns[name] for name in kept}
-            columns |= _answers(model, table, probabilities, interval, reasons, set(kept))
+            columns |= _answers(model, table, probabilities, interval, levels, reasons, set(kept))
             lines.write(columns, len(table))
         lines.finish()
 
 
 def _answers(
-    model: Model, rows: Any, probabilities: bool, interval: float | None, reasons: int | None, taken: set[str]
+    model: Model,
+    rows: Any,
+    probabilities: bool,
+    interval: float | None,
+    levels: list[float],
+    reasons: int | None,
+    taken: set[str],
 ) -> dict[str, Any]:
     """Columns of what was predicted; a name that a kept column has gets an ending."""
     schema = model.schema_ or model.schema
@@ -87,12 +97,27 @@ def _answers(
         low, high = (ends.reshape(len(ends), -1) for ends in model.predict_interval(rows, interval))
         for k, title in enumerate(titles):
             found |= {f"{title}_low": low[:, k], f"{title}_high": high[:, k]}
+    if levels:
+        Q = model.predict_quantile(rows, levels).reshape(len(answers), -1, len(levels))
+        for k, title in enumerate(titles):
+            found |= {f"{title}_q{q:g}": Q[:, k, i] for i, q in enumerate(levels)}
     if reasons is not None:
         found["reasons"] = [dict(list(parts.items())[:reasons]) for parts in model.explain_rows(rows)]
     return {f"{name}_now" if name in taken else name: values for name, values in found.items()}
 
 
-def _check(model: Model, probabilities: bool, interval: float | None) -> None:
+def _levels(words: list[str]) -> list[float]:
+    """Numbers between 0 and 1."""
+    try:
+        found = [float(part) for word in words for part in word.split(",")]
+    except ValueError:
+        found = [0.0]
+    if not all(0.0 < q < 1.0 for q in found):
+        raise ValueError(f"--quantile must be numbers between 0 and 1, as in 0.1,0.5,0.9; got {','.join(words)}")
+    return list(dict.fromkeys(found))
+
+
+def _check(model: Model, probabilities: bool, interval: float | None, levels: list[float]) -> None:
     """Refuse, before anything is read, what this model cannot say."""
     if model.learner_ is None:
         raise ValueError("the model has learnt nothing yet")
@@ -100,13 +125,16 @@ def _check(model: Model, probabilities: bool, interval: float | None) -> None:
         raise ValueError("--probabilities are of classes, and the model predicts numbers; --interval is for those")
     if interval is not None:
         positive("--interval", interval, below=1.0)
-        if model.task == "classification":
-            raise ValueError("--interval is for numbers, and the model predicts classes; --probabilities is for those")
+    for option, wanted in {"--interval": interval is not None, "--quantile": bool(levels)}.items():
+        if wanted and model.task == "classification":
+            raise ValueError(f"{option} is for numbers, and the model predicts classes; --probabilities is for those")
     first = np.zeros((1, model.inner.d_))
     if probabilities and not model.inner.can("probabilities"):
         model.inner.probabilities(first)  # says why not, and who can
     if interval is not None and not model.inner.can("predict_interval"):
         model.inner.predict_interval(first, interval)
+    if levels and not model.inner.can("predict_quantile"):
+        model.inner.predict_quantile(first, levels)
 
 
 def _kept(words: list[str], columns: list[str], source: str) -> list[str]:

@@ -11,8 +11,11 @@ from urllib.parse import unquote, urlsplit
 
 import typer
 
+from nystream.cli.rows import NEVER_SPARSE, Rows, open_rows
+from nystream.cli.source import numeric_labels, typed_labels
 from nystream.client import Client
-from nystream.streams import open_stream
+from nystream.tables.reading import Table
+from nystream.tables.targets import first_label
 
 __all__ = ["push"]
 
@@ -37,11 +40,7 @@ def push(
     """Send a file to a server, which predicts each row and then learns it."""
     place, name = _split(url)
     client = Client(place, token=token or os.environ.get("NYSTREAM_TOKEN"))
-    options: dict[str, Any] = {"missing": "nan"}
-    if target is not None:
-        options["target"] = int(target) if target.lstrip("-").isdigit() else target
-    stream = open_stream(source, **options)
-    stream = stream if rows is None else stream.take(rows)
+    stream = open_rows(source, target=None if target is None else [target], rows=rows, dense=NEVER_SPARSE)
     with client:
         model = client.model(name)
         if create and name not in client.names():
@@ -54,21 +53,25 @@ def push(
             if predictions:
                 for value in answer["predictions"]:
                     print("" if value is None else value)
-            _progress(sent, stream.n, began, quiet)
+            _progress(sent, stream.total, began, quiet)
     if not quiet:
         seconds = time.perf_counter() - began
         print(f"\r{sent:,} rows in {seconds:.2f} s; {name} has learnt {row:,} rows", file=sys.stderr)
 
 
-def _tables(stream: Any, block: int) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Named columns and labels of each block."""
-    for X, Y in stream.blocks(block):
-        names = stream.columns or [str(j) for j in range(X.shape[1])]
-        if stream.labels is not None:
-            classes = stream.labels
-            yield dict(zip(names, X.T, strict=True)), [classes[int(k)] if k == k else None for k in Y]
+def _tables(stream: Rows, block: int) -> Iterator[tuple[Any, Any]]:
+    """Columns and labels of each block: values as the file has them, labels as numbers where the first ones are."""
+    numeric, labelled = True, False
+    for part in stream.blocks(block):
+        if not labelled:
+            numeric, labelled = numeric_labels(part.labels), first_label(part.labels) is not None
+        labels = typed_labels(part, stream.targets, numeric)
+        if isinstance(part.rows, Table):
+            kept = {name: values for name, values in part.rows.columns.items() if name not in stream.targets}
+            yield Table(kept, len(part.rows), kinds=part.rows.kinds), labels
         else:
-            yield dict(zip(names, X.T, strict=True)), Y
+            names = stream.columns or [str(j) for j in range(part.rows.shape[1])]
+            yield dict(zip(names, part.rows.T, strict=True)), labels
 
 
 def _split(url: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from nystream.blas import single_threaded
 from nystream.catalogue import build, find
 from nystream.cli import options as opt
 from nystream.cli import pages
@@ -23,6 +24,7 @@ from nystream.cli.rows import DATASET, FromStream, dense_up_to, open_rows
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Comparison, compare
 from nystream.model import Model
+from nystream.processes import processes
 from nystream.sparse_rows import SparseRows
 from nystream.tables.reading import Table as Columns
 
@@ -57,16 +59,21 @@ def race(
     out: opt.Out = Path("out/race"),
     report: opt.Report = None,
     data: opt.Data = None,
+    jobs: opt.Jobs = None,
     demo: Annotated[bool, typer.Option("--demo", help="Race on two built-in streams; nothing is downloaded.")] = False,
 ) -> None:
-    """Race learners on one stream, each row predicted before its label is used."""
+    """Race learners on one stream, each row predicted before its label is used.
+
+    Learners that race at the same time do so in processes of their own, and rows/s are per second of the processor.
+    """
+    at_once = processes() if jobs is None else jobs
     console = Console()
     out.mkdir(parents=True, exist_ok=True)  # now, not when the race is over
     pages.check(report)
     if demo:
         for name, stream, rivals in demo_races():
             page = None if report is None else report.with_stem(f"{report.stem}-{name}")
-            _race(console, name, opened(FromStream(stream)), rivals, None, dim, seed, every, out, page)
+            _race(console, name, opened(FromStream(stream)), rivals, None, dim, seed, every, out, page, at_once)
         return
     if source is None:
         raise ValueError("name a file, - for standard input, a generator such as friedman, or --demo")
@@ -75,7 +82,7 @@ def race(
     found = open_rows(source, target=target, width=wide, rows=rows, shuffle=shuffle, data=data, dense=narrow)
     rows_of = opened(found, task=task, kinds=opt.kinds_of(kind), drop=drop or (), columns=only)
     name = Path(source).name.removeprefix(DATASET) or "race"
-    _race(console, name, rows_of, learners.split(","), sigma, dim, seed, every, out, report)
+    _race(console, name, rows_of, learners.split(","), sigma, dim, seed, every, out, report, at_once)
 
 
 def _race(
@@ -89,6 +96,7 @@ def _race(
     every: int,
     out: Path,
     report: Path | None,
+    jobs: int,
 ) -> None:
     entries = [find(rival.strip()) for rival in rivals]
     twice = [e.name for i, e in enumerate(entries) if e in entries[:i]]
@@ -104,8 +112,8 @@ def _race(
     stream = _Converted(data, without)
     rows = f"{data.total:,} rows" if data.total else "rows as they come"
     console.print(f"\n[bold]{escape(name)}[/]: {data.task}, {rows}, {data.d} columns, kernel width {width:.3g}")
-    comparison = _watched(console, stream, field, metric, every, data.total)
-    console.print(_table(comparison, metric))
+    comparison = _watched(console, stream, field, metric, every, data.total, jobs)
+    console.print(_table(comparison, metric, "rows/s" if min(jobs, len(field)) < 2 else "rows/CPU s"))
     stem = "".join(c if c.isalnum() else "-" for c in Path(name).stem)
     comparison.save(out / f"{stem}.json")
     chart = _chart(comparison, out / stem, metric, name)
@@ -182,7 +190,7 @@ class _Converted:
 
 
 def _watched(
-    console: Console, stream: Any, field: dict[str, Model], metric: str, every: int, total: int | None
+    console: Console, stream: Any, field: dict[str, Model], metric: str, every: int, total: int | None, jobs: int
 ) -> Comparison:
     """The race itself, with one bar per learner."""
     columns = (
@@ -192,7 +200,7 @@ def _watched(
         TextColumn("{task.fields[speed]:>12} rows/s"),
         TextColumn(metric + " {task.fields[error]}"),
     )
-    with Progress(*columns, console=console) as progress:
+    with single_threaded(), Progress(*columns, console=console) as progress:  # the same bits with any number of jobs
         bars = {name: progress.add_task(name, total=total, speed="-", error="-") for name in field}
 
         def moved(snapshot: Any) -> None:
@@ -202,15 +210,15 @@ def _watched(
 
         shares = ["of_mean", "of_last"] if metric == "mse" else []
         metrics = [*pages.metrics([metric], window=4 * every), *shares]
-        return compare(stream, field, metrics, every=every, block=every, progress=moved)
+        return compare(stream, field, metrics, every=every, block=every, progress=moved, jobs=jobs)
 
 
-def _table(comparison: Comparison, metric: str) -> Table:
+def _table(comparison: Comparison, metric: str, speed: str) -> Table:
     table = Table(header_style="bold", box=None, pad_edge=False)
     table.add_column("learner")
     shown = [metric, *(title for title in TITLES if title in comparison[comparison.names[0]].final)]
     for column in shown:
-        table.add_column(TITLES.get(column, column), justify="right")
+        table.add_column({**TITLES, "rows_per_second": speed}.get(column, column), justify="right")
     best = comparison.best(metric)
     for result in comparison:
         cells = [_cell(result.final[column], column) for column in shown]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from nystream.blas import single_threaded
 from nystream.cli import options as opt
 from nystream.datasets import data_folder, locate
 from nystream.datasets import find as find_dataset
+from nystream.processes import Line, in_processes, processes
 from nystream.reproduce import EXPERIMENTS, Experiment, Record, Setting, find, perform
 from nystream.reproduce.markdown import section
 
@@ -25,6 +29,7 @@ __all__ = ["reproduce"]
 Names = Annotated[list[str] | None, typer.Argument(help="Experiments; without any, they are listed.")]
 Every = Annotated[bool, typer.Option("--all", help="Every experiment.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer rows, shuffles and settings: a check, not a result.")]
+_Watch = Callable[[str, str, int, int], None]
 Out = Annotated[Path, typer.Option(help="Folder for NAME.json, NAME.md and NAME.png.")]
 
 
@@ -35,8 +40,12 @@ def reproduce(
     out: Out = Path("out/reproduce"),
     data: opt.Data = None,
     quiet: opt.Quiet = False,
+    jobs: opt.Jobs = None,
 ) -> None:
-    """Do tables and figures of the papers again, the paper's figures beside ours."""
+    """Do tables and figures of the papers again, the paper's figures beside ours.
+
+    Experiments that run at the same time do so in processes of their own, and their seconds are of the processor.
+    """
     if every and names:
         raise ValueError("give names or --all, not both")
     console = Console(highlight=False)
@@ -48,12 +57,33 @@ def reproduce(
     data_folder(data)  # a folder that does not exist is said before anything is run
     _check_data(chosen, data)
     out.mkdir(parents=True, exist_ok=True)
-    for experiment in chosen:
-        with _watched(experiment.name, quiet) as watch:
-            record = perform(experiment, Setting(quick, data, watch) if watch else Setting(quick, data))
-        _write(record, out, draw)
-        console.print(section(record), markup=False, soft_wrap=True)
-        console.print(f"[dim]wrote {escape(str(out / record.name))}.json, .md and .png[/]")
+    with _watched(quiet) as watch:
+        for record in _performed(chosen, Setting(quick, data), processes() if jobs is None else jobs, watch):
+            _write(record, out, draw)
+            console.print(section(record), markup=False, soft_wrap=True)
+            console.print(f"[dim]wrote {escape(str(out / record.name))}.json, .md and .png[/]")
+
+
+def _performed(chosen: list[Experiment], setting: Setting, jobs: int, watch: _Watch) -> Iterator[Record]:
+    """Records in the order of the experiments, each as soon as those before it are there."""
+    if min(jobs, len(chosen)) < 2:
+        for experiment in chosen:
+            with single_threaded():  # the same bits with any number of jobs
+                yield perform(experiment, replace(setting, progress=partial(watch, experiment.name)))
+            watch(experiment.name, "", 0, 0)
+        return
+    names = [experiment.name for experiment in chosen]
+    done: dict[str, Record] = {}
+    tasks = {experiment.name: partial(_task, experiment, setting) for experiment in chosen}
+    for name, record in in_processes(tasks, jobs, lambda name, told: watch(name, *told)):
+        watch(name, "", 0, 0)
+        done[name] = record
+        while names and names[0] in done:
+            yield done.pop(names.pop(0))
+
+
+def _task(experiment: Experiment, setting: Setting, line: Line) -> Record:
+    return perform(experiment, replace(setting, progress=lambda *told: line.tell(told)))
 
 
 def _check_data(chosen: list[Experiment], data: Path | None) -> None:
@@ -75,18 +105,17 @@ def _write(record: Record, out: Path, draw: Callable[..., object]) -> None:
     record.save(out / f"{record.name}.json")
 
 
-def _watched(name: str, quiet: bool) -> AbstractContextManager[_Bars | None]:
-    return nullcontext() if quiet else _Bars(name)
+def _watched(quiet: bool) -> AbstractContextManager[_Watch]:
+    return nullcontext(lambda name, what, done, total: None) if quiet else _Bars()
 
 
 class _Bars:
-    """One bar per thing that an experiment counts."""
+    """One bar per thing that an experiment counts, as long as the experiment lasts."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self._bars = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._name = name
-        self._tasks: dict[str, int] = {}
+        self._tasks: dict[str, dict[str, TaskID]] = {}
 
     def __enter__(self) -> _Bars:
         self._bars.start()
@@ -95,10 +124,16 @@ class _Bars:
     def __exit__(self, *_: object) -> None:
         self._bars.stop()
 
-    def __call__(self, what: str, done: int, total: int) -> None:
-        if what not in self._tasks:
-            self._tasks[what] = self._bars.add_task(f"{self._name}: {what}", total=total)
-        self._bars.update(self._tasks[what], completed=done, total=total)  # type: ignore[arg-type]
+    def __call__(self, name: str, what: str, done: int, total: int) -> None:
+        """How far a part of the experiment is; without a part, the experiment is over."""
+        tasks = self._tasks.setdefault(name, {})
+        if not what:
+            for bar in self._tasks.pop(name).values():
+                self._bars.remove_task(bar)
+            return
+        if what not in tasks:
+            tasks[what] = self._bars.add_task(f"{name}: {what}", total=total)
+        self._bars.update(tasks[what], completed=done, total=total)
 
 
 def _overview() -> Table:

@@ -23,7 +23,7 @@ from nystream.tables.targets import MOST_CLASSES, class_names, columns_of, first
 from nystream.tables.values import converted
 from nystream.types import Array
 
-__all__ = ["Source", "opened"]
+__all__ = ["Source", "numeric_labels", "opened", "typed_labels"]
 
 PEEK = 1024
 """Rows looked at before learning starts, in however large blocks they come."""
@@ -130,15 +130,15 @@ def opened(
     if model is not None:
         schema, numeric = _of_model(model, rows, whole)
     else:
-        numeric = _numeric(whole.labels)
-        labels = _typed(whole, rows.targets, numeric)
+        numeric = numeric_labels(whole.labels)
+        labels = typed_labels(whole, rows.targets, numeric)
         task = task or rows.task or ("regression" if labels is None else task_of(columns_of(labels, len(whole.rows))))
         _check_labels(rows.name, task, labels, numeric)
         schema = _schema_of(rows, whole, task, kinds, drop, columns)
     kinds_of = schema.columns.items() if schema.width is None else ()
     rows.expect([*(name for name, kind in kinds_of if kind == "number"), *(rows.targets if numeric else ())])
-    ready = [Block(b.rows, _typed(b, rows.targets, numeric)) for b in first]
-    rest = (Block(_plain(b.rows, schema), _typed(b, rows.targets, numeric)) for b in pieces)
+    ready = [Block(b.rows, typed_labels(b, rows.targets, numeric)) for b in first]
+    rest = (Block(_plain(b.rows, schema), typed_labels(b, rows.targets, numeric)) for b in pieces)
     return Source(rows, schema, ready, rest)
 
 
@@ -188,7 +188,7 @@ def _of_model(model: Model, rows: Rows, whole: Block) -> tuple[Schema, bool]:
             f"the model was trained on columns {', '.join(schema.names)}; {rows.name} has {', '.join(there)}"
         )
     numeric = schema.task == "regression" or not all(isinstance(name, str) for name in model.classes)
-    if whole.labels is not None and numeric != _numeric(whole.labels) and _some(whole.labels):
+    if whole.labels is not None and numeric != numeric_labels(whole.labels) and _some(whole.labels):
         if schema.task == "regression":
             _check_labels(rows.name, "regression", whole.labels, numeric=False)
         kinds = ("names", "numbers") if numeric else ("numbers", "names")
@@ -204,7 +204,7 @@ def _some(labels: Any) -> bool:
     return any(first_label(part) is not None for part in columns_of(labels, len(labels)))
 
 
-def _numeric(labels: Any) -> bool:
+def numeric_labels(labels: Any) -> bool:
     """Whether labels are numbers, perhaps written as text."""
     if labels is None:
         return True
@@ -225,7 +225,7 @@ def _plain(rows: Any, schema: Schema) -> Any:
     return X if np.isfinite(X).all() and schema.matrix(X) is not None else rows
 
 
-def _typed(block: Block, targets: Sequence[str], numeric: bool) -> Any:
+def typed_labels(block: Block, targets: Sequence[str], numeric: bool) -> Any:
     """Labels as numbers, where they are that; else as they are."""
     if block.labels is None or not numeric or isinstance(block.labels, np.ndarray):
         return block.labels

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
+import sysconfig
 from importlib import metadata
 from typing import Any
 
 import numpy as np
+import scipy
 
 from nystream._core.kernel_rows import isa
+from nystream.threads import threads
 
 __all__ = ["surroundings"]
 
 PACKAGES = (
     *("numpy", "scipy", "safetensors", "typer", "rich", "matplotlib", "scikit-learn", "river", "pandas", "pyarrow"),
-    *("starlette", "uvicorn", "httpx", "imageio", "av"),
+    *("polars", "starlette", "uvicorn", "httpx", "imageio", "av", "pyspark"),
 )
-SETTINGS = ("NYSTREAM_ISA", "NYSTREAM_DATA", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_CORETYPE")
+SETTINGS = (
+    *("NYSTREAM_ISA", "NYSTREAM_THREADS", "NYSTREAM_DATA"),
+    *("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_CORETYPE"),
+)
 
 
 def surroundings() -> dict[str, str]:
     """Name -> value; packages that are not installed are left out."""
     found = {
-        "python": f"{platform.python_version()} ({platform.python_implementation()})",
+        "python": f"{platform.python_version()} ({platform.python_implementation()}{_lock()})",
         "system": platform.platform(),
-        "processors": f"{platform.machine()}, {os.cpu_count()}",
+        "processors": f"{platform.machine()}, {os.cpu_count()}, threads: {threads()}",
         "instruction set": isa(),
-        "linear algebra": _blas(),
+        "linear algebra": _blas(scipy),
+        "linear algebra of NumPy": _blas(np),
     }
     for name in PACKAGES:
         try:
@@ -37,7 +45,16 @@ def surroundings() -> dict[str, str]:
     return found | {name: os.environ[name] for name in SETTINGS if name in os.environ}
 
 
-def _blas() -> str:
-    config: Any = np.show_config(mode="dicts")
+def _lock() -> str:
+    """Of a free-threaded Python, whether it runs without its lock."""
+    if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return ""
+    enabled: Any = getattr(sys, "_is_gil_enabled", lambda: True)
+    return ", free-threaded, " + ("lock on" if enabled() else "lock off")
+
+
+def _blas(library: Any) -> str:
+    """What a library was built with; the compiled core calls SciPy's."""
+    config: Any = library.show_config(mode="dicts")
     of = config.get("Build Dependencies", {}).get("blas", {})
     return " ".join(str(of.get(key, "")) for key in ("name", "version", "openblas configuration")).strip() or "unknown"

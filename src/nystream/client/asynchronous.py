@@ -84,7 +84,10 @@ class AsyncModel:
         return predictions((await self.ask(rows))["predictions"])
 
     async def ask(self, rows: Any, **options: Any) -> dict[str, Any]:
-        """Predictions with probabilities=True, interval=0.9, explain=True, snapshot=ID; ids=[...] or remember=True."""
+        """Predictions with probabilities=True, interval=0.9, quantiles=[0.1, 0.9], explain=True, snapshot=ID; and more.
+
+        With ids=[...] or remember=True labels may come later.
+        """
         found: dict[str, Any] = await self._client.ask(predicting(self._path, rows, options))
         return found
 

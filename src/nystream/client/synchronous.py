@@ -111,7 +111,10 @@ class RemoteModel:
         return predictions(self.ask(rows)["predictions"])
 
     def ask(self, rows: Any, **options: Any) -> dict[str, Any]:
-        """Predictions with probabilities=True, interval=0.9, explain=True, snapshot=ID; ids=[...] or remember=True."""
+        """Predictions with probabilities=True, interval=0.9, quantiles=[0.1, 0.9], explain=True, snapshot=ID; and more.
+
+        With ids=[...] or remember=True labels may come later.
+        """
         found: dict[str, Any] = self._client.ask(predicting(self._path, rows, options))
         return found
 

@@ -13,6 +13,7 @@ from nystream._core.auto.mixing import mix
 from nystream.compose.ensemble import Ensemble, check_learners
 from nystream.learners.base import Learner
 from nystream.params import one_of, positive
+from nystream.threads import checked_threads
 from nystream.types import Array
 
 __all__ = ["Aggregate"]
@@ -46,6 +47,9 @@ class Aggregate(Ensemble):
     rule : "aa" or "ewa"
     prior : sequence of float, optional
         Positive weights of the learners before the first round; None: all alike.
+    threads : int, optional
+        Learners that `run` lets learn at the same time; None: NYSTREAM_THREADS, or all cores of the process (1 in a
+        worker of joblib, Spark or pytest-xdist). It changes no bit.
 
     Deviations from the papers: none.
 
@@ -70,12 +74,19 @@ class Aggregate(Ensemble):
     regrets_: Array
 
     def __init__(
-        self, learners: Sequence[Learner], *, bound: float, rule: str = "aa", prior: ArrayLike | None = None
+        self,
+        learners: Sequence[Learner],
+        *,
+        bound: float,
+        rule: str = "aa",
+        prior: ArrayLike | None = None,
+        threads: int | None = None,
     ) -> None:
         self.learners = learners
         self.bound = positive("bound", bound, below=1e150)  # its square must be finite
         self.rule = one_of("rule", rule, tuple(SLACK))
         self.prior = prior
+        self.threads = checked_threads(threads)
         check_learners(learners, "Aggregate")
         self._log_prior = _logarithms(prior, len(learners))
 

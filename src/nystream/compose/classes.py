@@ -12,13 +12,14 @@ from nystream.compose.class_learner import ClassLearner, Numbers
 from nystream.compose.columns import Columns
 from nystream.compose.probabilities import Brier, Calibration, Logistic, Platt, Softmax, Temperature
 from nystream.learners.base import Learner
+from nystream.threads import WORTH_A_THREAD, checked_threads, side_by_side
 from nystream.types import Array
 
 __all__ = ["ClassLearner", "LeastSquaresCodes", "NativeClasses", "OneVersusRest", "class_learner"]
 
 
-def class_learner(learner: Learner) -> ClassLearner:
-    """The way in which this learner learns classes; refuses one that cannot.
+def class_learner(learner: Learner, threads: int | None = None) -> ClassLearner:
+    """The way in which this learner learns classes; refuses one that cannot. `threads`: for `OneVersusRest`.
 
     - a multi-class loss: by itself (`NativeClasses`), and so a learner that has a setting for classes (`for_classes`);
     - least squares with several outputs: codes -1/+1 over one shared factor (`LeastSquaresCodes`);
@@ -35,7 +36,7 @@ def class_learner(learner: Learner) -> ClassLearner:
         return NativeClasses(learner)
     if learner.labels == "real" and learner.multi_output and learner.can("add_outputs"):
         return LeastSquaresCodes(learner)
-    return OneVersusRest(learner)
+    return OneVersusRest(learner, threads)
 
 
 class LeastSquaresCodes(ClassLearner):
@@ -115,11 +116,22 @@ class OneVersusRest(ClassLearner):
     by the symmetry of the losses that is the learner it would have had. The new class starts with a learner that has
     learnt nothing: declare classes beforehand where they are known. Classes that begin together share one learner where
     that gives the same bits (`Columns`): NOGD and NOLANA then hold one map for all of them, as FOGD with a seed does.
+
+    Parameters
+    ----------
+    learner : Learner
+        The pattern: never trained itself, always cloned.
+    threads : int, optional
+        Learners that `run` lets learn at the same time; None: as `nystream.threads.threads` says. It changes no bit.
     """
 
     groups_: list[Columns]
     """Learners by the row they began with, in the order of their classes."""
     signs_: list[float]
+
+    def __init__(self, learner: Learner, threads: int | None = None) -> None:
+        super().__init__(learner)
+        self.threads = checked_threads(threads)
 
     @property
     def learners(self) -> list[Learner]:
@@ -150,9 +162,10 @@ class OneVersusRest(ClassLearner):
     def _run(self, X: Array, classes: Numbers, weights: Array | None) -> Array:
         if len(self.signs_) == 1:
             codes = np.where(classes == 1, 1.0, -1.0)[:, None]
-            return self._both(self.groups_[0].run(X, codes, weights)[:, 0])
+            return self._both(self.groups_[0].jobs(X, codes, weights)[0]()[:, 0])
         codes = np.where(classes[:, None] == np.arange(self.classes_), 1.0, -1.0) * self.signs_
-        return np.hstack([g.run(X, codes[:, part], weights) for g, part in self._parts]) * self.signs_
+        jobs = [job for group, part in self._parts for job in group.jobs(X, codes[:, part], weights)]
+        return np.hstack(side_by_side(jobs, self.threads if len(X) >= WORTH_A_THREAD else 1)) * self.signs_
 
     def _step(self, x: Array, label: int, weight: float) -> Array:
         if len(self.signs_) == 1:

@@ -9,6 +9,7 @@ import numpy as np
 from nystream.compose.classes import ClassLearner, class_learner
 from nystream.compose.wrapper import Wrapper
 from nystream.learners.base import Learner
+from nystream.threads import checked_threads
 from nystream.types import Array, LabelKind
 
 __all__ = ["Classifier"]
@@ -26,6 +27,10 @@ class Classifier(Wrapper):
     ----------
     learner : Learner
         The pattern; it is cloned, never trained itself.
+    threads : int, optional
+        Where every class has a learner of its own: how many of them `run` lets learn at the same time; None:
+        NYSTREAM_THREADS, or all cores of the process (1 in a worker of joblib, Spark or pytest-xdist). It changes no
+        bit.
 
     Examples
     --------
@@ -41,9 +46,10 @@ class Classifier(Wrapper):
 
     inner_: ClassLearner
 
-    def __init__(self, learner: Learner) -> None:
+    def __init__(self, learner: Learner, *, threads: int | None = None) -> None:
         self.learner = learner
-        self._blank = class_learner(learner)  # refuses a learner that cannot tell classes apart
+        self.threads = checked_threads(threads)
+        self._blank = class_learner(learner, threads)  # refuses a learner that cannot tell classes apart
         self._blank.declare(self._width)  # answers before there was an example
 
     @property
@@ -90,7 +96,7 @@ class Classifier(Wrapper):
         self.outputs_ = self.inner_.classes_
 
     def _start(self, d: int, outputs: int) -> None:
-        self.inner_ = class_learner(self.learner)
+        self.inner_ = class_learner(self.learner, self.threads)
         self.inner_.declare(outputs)
 
     def _grow(self, outputs: int) -> None:

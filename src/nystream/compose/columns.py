@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -45,11 +46,14 @@ class Columns(Params):
     def _together(self) -> bool:
         return self.width > 1 and self.learner.separable
 
-    def run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        """Predictions (n, width), each made before its row of Y (n, width) was read; and learn. Inputs are clean."""
+    def jobs(self, X: Array, Y: Array, weights: Array | None) -> list[Callable[[], Array]]:
+        """What learns a block, one job for each learner: they share nothing that they change. Inputs are clean.
+
+        The jobs return, side by side, predictions (n, width), each made before its row of Y (n, width) was read.
+        """
         if not self._together:
-            return np.hstack([m.run_clean(X, _column(Y, k), weights) for k, m in enumerate(self.learners_)])
-        return self.learners_[0].run_clean(X, np.ascontiguousarray(Y), weights)
+            return [partial(m.run_clean, X, _column(Y, k), weights) for k, m in enumerate(self.learners_)]
+        return [partial(self.learners_[0].run_clean, X, np.ascontiguousarray(Y), weights)]
 
     def step(self, x: Array, y: Array, weight: float) -> Array:
         """`run` on one row: (width,)."""

@@ -23,12 +23,13 @@ BLOCK = 256
 class Ensemble(Learner):
     """Clones of the patterns `learners`, fed the same rows by a `Panel`; labels within [-bound, bound].
 
-    Subclasses have the parameters `learners` and `bound`, call `_begin` in `_start`, and combine (n, K, N) predictions
-    of the N learners in `_mixed`, by the weights that they tell in `shares`.
+    Subclasses have the parameters `learners`, `bound` and `threads`, call `_begin` in `_start`, and combine (n, K, N)
+    predictions of the N learners in `_mixed`, by the weights that they tell in `shares`.
     """
 
     learners: Sequence[Learner]
     bound: float
+    threads: int | None
     experts_: list[Learner]
     largest_: float
     """The largest |label| so far."""
@@ -100,7 +101,7 @@ class Ensemble(Learner):
         P = np.empty_like(Y)
         for i in range(0, len(X), BLOCK):
             part = slice(i, i + BLOCK)
-            P[part] = self._mixed(self._panel.run(X[part], Y[part]), Y[part])
+            P[part] = self._mixed(self._panel.run(X[part], Y[part], self.threads), Y[part])
         return P
 
     def _note(self, largest: float) -> None:

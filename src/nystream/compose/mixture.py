@@ -11,6 +11,7 @@ from nystream._core.auto.fixed_share import fixed_share
 from nystream.compose.ensemble import Ensemble, check_learners
 from nystream.learners.base import Learner
 from nystream.params import positive
+from nystream.threads import checked_threads
 from nystream.types import Array
 
 __all__ = ["Mixture"]
@@ -42,6 +43,9 @@ class Mixture(Ensemble):
         What is shared out evenly after every round, 0 < share < 1: about one change in 1 / share rounds is expected.
     eta : float or None
         Learning rate; None: 1 / (8 B^2), the largest with the guarantee.
+    threads : int, optional
+        Learners that `run` lets learn at the same time; None: NYSTREAM_THREADS, or all cores of the process (1 in a
+        worker of joblib, Spark or pytest-xdist). It changes no bit.
 
     References
     ----------
@@ -67,12 +71,19 @@ class Mixture(Ensemble):
     """Squared losses so far of the learners, (K, N)."""
 
     def __init__(
-        self, learners: Sequence[Learner], *, bound: float, share: float = 0.001, eta: float | None = None
+        self,
+        learners: Sequence[Learner],
+        *,
+        bound: float,
+        share: float = 0.001,
+        eta: float | None = None,
+        threads: int | None = None,
     ) -> None:
         self.learners = learners
         self.bound = positive("bound", bound, below=1e150)  # its square must be finite
         self.share = positive("share", share, below=1.0)
         self.eta = None if eta is None else positive("eta", eta)
+        self.threads = checked_threads(threads)
         check_learners(learners, "Mixture")
 
     def shares(self) -> Array:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +17,7 @@ from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.learners.families.feature import FeatureLearner
 from nystream.params import Params
+from nystream.threads import WORTH_A_THREAD, side_by_side
 from nystream.types import Array
 
 __all__ = ["Panel"]
@@ -33,6 +36,7 @@ class Panel:
     from it. Kernels that several other learners have are evaluated once on a block: they are replaced by one that
     remembers its values, in the learners themselves while they learn, in shallow copies of them where they are only
     asked, so that several threads may ask at once. Values are held until the block's end: blocks should be short.
+    Learners, and solvers that share a map, learn a block side by side in threads.
     """
 
     def __init__(self, learners: Sequence[Learner]) -> None:
@@ -58,21 +62,28 @@ class Panel:
                 Q[:, :, i] = member.solver_.predict(Z)
         return Q
 
-    def run(self, X: Array, Y: Array) -> Array:
-        """(n, K, N) predictions of n rounds, each made before its label was read."""
+    def run(self, X: Array, Y: Array, threads: int | None = None) -> Array:
+        """(n, K, N) predictions of n rounds, each made before its label was read; the same bits with any `threads`."""
         Q = np.empty((*Y.shape, len(self.learners)))
+
+        def alone(i: int) -> None:
+            Q[:, :, i] = self.learners[i].run(X, Y).reshape(Y.shape)
+
+        def shared(i: int, learner: FeatureLearner, Z: Array) -> None:
+            Q[:, :, i] = learner.solver_.run(Z, Y)
+            learner.features_.note(X)
+            learner.n_seen_ += len(X)
+
         with self._remembering(X):
+            jobs: list[Callable[[], None]] = []
             for group in self._groups:
                 members = self._members(group)
                 if len(group) == 1 or not members[0].features_.settled:
-                    for i in group:
-                        Q[:, :, i] = self.learners[i].run(X, Y).reshape(Y.shape)
+                    jobs += [partial(alone, i) for i in group]
                     continue
                 Z = members[0].features_.transform(X)
-                for i, learner in zip(group, members, strict=True):
-                    Q[:, :, i] = learner.solver_.run(Z, Y)
-                    learner.features_.note(X)
-                    learner.n_seen_ += len(X)
+                jobs += [partial(shared, i, learner, Z) for i, learner in zip(group, members, strict=True)]
+            side_by_side(jobs, threads if len(X) >= WORTH_A_THREAD else 1)
         return Q
 
     def step(self, x: Array, y: Array) -> Array:
@@ -114,25 +125,27 @@ class Panel:
 class _Remembered(Kernel):
     """A kernel that keeps its values between rows of one block, which nobody changes meanwhile, and other points.
 
-    Whoever copies it gets the kernel itself.
+    Several threads may ask: who asks for what another is computing waits for it. Whoever copies it gets the kernel
+    itself.
     """
 
     def __init__(self, kernel: Kernel, block: Array) -> None:
         self.kernel = kernel
         self._begin = block.ctypes.data
         self._end = self._begin + block.nbytes
-        self._kept: list[tuple[tuple[int, ...], Array, Array]] = []
+        self._kept: list[_Values] = []
+        self._guard = threading.Lock()
 
     def __call__(self, X: Array, Y: Array) -> Array:
         if not (self._begin <= X.ctypes.data < self._end and X.flags.c_contiguous):
             return self.kernel(X, Y)
         rows = (X.ctypes.data, *X.shape)
-        for place, points, values in self._kept:
-            if place == rows and np.array_equal(points, Y):  # other learners hold copies of the same points
-                return values.copy()
-        values = self.kernel(X, Y)
-        self._kept.append((rows, Y.copy(), values.copy()))
-        return values
+        with self._guard:  # other learners hold copies of the same points
+            known = next((v for v in self._kept if v.rows == rows and np.array_equal(v.points, Y)), None)
+            if known is None:
+                known = _Values(rows, Y.copy())
+                self._kept.append(known)
+        return known.of(self.kernel, X).copy()
 
     def diag(self, X: Array) -> Array:
         return self.kernel.diag(X)
@@ -164,6 +177,21 @@ class _Remembered(Kernel):
 
     def __hash__(self) -> int:
         return id(self)
+
+
+class _Values:
+    """A kernel's values between rows of the block and these points, computed by whoever asks first."""
+
+    def __init__(self, rows: tuple[int, ...], points: Array) -> None:
+        self.rows, self.points = rows, points
+        self._values: Array | None = None
+        self._turn = threading.Lock()
+
+    def of(self, kernel: Kernel, X: Array) -> Array:
+        with self._turn:
+            if self._values is None:
+                self._values = kernel(X, self.points)
+            return self._values
 
 
 def _groups(learners: Sequence[Learner]) -> list[list[int]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +16,7 @@ from nystream.learners.base import Learner
 from nystream.losses import Loss
 from nystream.params import at_least, one_of
 from nystream.params import positive as above_zero
+from nystream.threads import checked_threads, side_by_side, threads
 from nystream.types import Array, LabelKind
 
 __all__ = ["Thresholded", "best_threshold"]
@@ -21,6 +25,8 @@ CRITERIA = ("accuracy", "balanced_accuracy", "f1", "precision", "recall")
 AIMED = ("precision", "recall")
 """Criteria that are a demand, with a `target`; the other one of the two is then maximised."""
 RARE = "rare"
+CHOICES = 4
+"""Choices that are worth a thread."""
 
 
 class Thresholded(Wrapper):
@@ -60,6 +66,10 @@ class Thresholded(Wrapper):
         equals), whatever the classes are called and in whatever order they come.
     caution : float, default 1.0
         For "accuracy", "balanced_accuracy" and "f1": standard errors by which a cut must be better than 0.
+    threads : int, optional
+        Choices within one block that `run` makes at the same time, once the learner has given its scores; None:
+        NYSTREAM_THREADS, or all cores of the process (1 in a worker of joblib, Spark or pytest-xdist). It changes no
+        bit.
 
     Examples
     --------
@@ -92,6 +102,7 @@ class Thresholded(Wrapper):
         refresh: int = 50,
         positive: str | int = RARE,
         caution: float = 1.0,
+        threads: int | None = None,
     ) -> None:
         self.learner = learner
         self.criterion = one_of("criterion", criterion, CRITERIA)
@@ -102,6 +113,7 @@ class Thresholded(Wrapper):
             raise ValueError(f"positive must be 'rare', 1 or -1, got {positive!r}")
         self.positive = positive
         self.caution = above_zero("caution", caution, zero=True)
+        self.threads = checked_threads(threads)
         if learner.labels not in ("sign", "real"):
             raise ValueError(
                 f"learner={learner!r} does not learn -1/+1 labels, and a threshold decides between two; use a loss of "
@@ -152,7 +164,8 @@ class Thresholded(Wrapper):
         X = as_block(X, self.d_ or None, missing=self.missing)
         labels, counts = as_labels(Y, "sign", len(X))[:, 0], as_weights(weights, len(X))
         if self.d_:
-            self._choose(self.learner_.predict_clean(X)[:, 0], labels, np.ones(len(X)) if counts is None else counts)
+            weighed = np.ones(len(X)) if counts is None else counts
+            self._take(self._chosen(self.learner_.predict_clean(X)[:, 0], labels, weighed))
         return self.threshold_
 
     def _start(self, d: int, outputs: int) -> None:
@@ -174,25 +187,52 @@ class Thresholded(Wrapper):
         if not self.window:
             return P - self.threshold_
         seen = np.column_stack([P[:, 0], Y[:, 0], np.ones(len(X)) if weights is None else weights])
+        stops = range(self.refresh - self.n_seen_ % self.refresh, len(X) + 1, self.refresh)
         row = 0
-        while row < len(X):
-            t = self.n_seen_ + row
-            stop = min(len(X), row + self.refresh - t % self.refresh)
+        for stop, theta in zip(stops, self._choices(seen, stops), strict=True):
             P[row:stop] -= self.threshold_
-            kept = np.arange(max(row, stop - self.window), stop)
-            self.recent_[(self.n_seen_ + kept) % self.window] = seen[kept]
+            self._take(theta)
             row = stop
-            if (self.n_seen_ + row) % self.refresh == 0:
-                self._choose(*self.recent_[: self.n_seen_ + row].T)
+        P[row:] -= self.threshold_
+        self._keep(self.recent_, seen, 0, len(X))
         return P
 
-    def _choose(self, scores: Array, labels: Array, weights: Array) -> None:
-        if np.isfinite(scores).all() and weights[labels > 0].any() and weights[labels < 0].any():
-            rare = 1 if weights[labels > 0].sum() <= weights[labels < 0].sum() else -1
-            label = rare if self.positive == RARE else int(self.positive)
-            self.threshold_ = best_threshold(
-                scores, labels, weights, self.criterion, self.target, positive=label, caution=self.caution
-            )
+    def _choices(self, seen: Array, stops: Sequence[int]) -> list[float | None]:
+        """What is chosen after so many rows of the block: by its scores, so that no choice waits for another."""
+        if len(stops) < 2 * CHOICES:
+            return self._choices_at(seen, stops) if stops else []
+        count = min(len(stops) // CHOICES, self.threads or threads())
+        bounds = [len(stops) * i // count for i in range(count + 1)]
+        stretches = [stops[a:b] for a, b in pairwise(bounds)]
+        made = side_by_side([partial(self._choices_at, seen, stretch) for stretch in stretches], count)
+        return [theta for some in made for theta in some]
+
+    def _choices_at(self, seen: Array, stops: Sequence[int]) -> list[float | None]:
+        ring, row, made = self.recent_.copy(), 0, []
+        for stop in stops:
+            self._keep(ring, seen, row, stop)
+            made.append(self._chosen(*ring[: self.n_seen_ + stop].T))
+            row = stop
+        return made
+
+    def _keep(self, ring: Array, seen: Array, row: int, stop: int) -> None:
+        """Rows row..stop-1 of the block enter the last `window` rounds."""
+        kept = np.arange(max(row, stop - self.window), stop)
+        ring[(self.n_seen_ + kept) % self.window] = seen[kept]
+
+    def _take(self, theta: float | None) -> None:
+        if theta is not None:
+            self.threshold_ = theta
+
+    def _chosen(self, scores: Array, labels: Array, weights: Array) -> float | None:
+        """The best theta; None where these rows cannot choose."""
+        if not (np.isfinite(scores).all() and weights[labels > 0].any() and weights[labels < 0].any()):
+            return None
+        rare = 1 if weights[labels > 0].sum() <= weights[labels < 0].sum() else -1
+        label = rare if self.positive == RARE else int(self.positive)
+        return best_threshold(
+            scores, labels, weights, self.criterion, self.target, positive=label, caution=self.caution
+        )
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
@@ -219,23 +259,41 @@ def best_threshold(
         0 is returned, except for "precision" and "recall", where the best cut is not better than it by more than so
         many standard errors: those of the criterion's change over the rows between the two cuts, to first order.
     """
-    cuts = np.unique(scores)
-    place = np.searchsorted(cuts, scores)
-    both = [_sums_from(place, len(cuts), weights * (labels * sign > 0)) for sign in (positive, -positive)]
-    squares = [_sums_from(place, len(cuts), weights**2 * (labels * sign > 0)) for sign in (positive, -positive)]
+    cuts, place = _distinct(scores)
+    kinds = [labels * sign > 0 for sign in (positive, -positive)]
+    both = [_sums_from(place, len(cuts), weights * kind) for kind in kinds]
     totals = both[0][0], both[1][0]
     true, false = both if positive > 0 else (totals[0] - both[0], totals[1] - both[1])
     value, second = _values(true, false, totals, criterion, 0.0 if target is None else target)
     thetas = _thetas(cuts)
-    best = int(np.lexsort((thetas, np.abs(thetas), -second, -value))[0])
+    best = _first((-value, -second, np.abs(thetas), thetas))
     now = int(np.searchsorted(cuts, 0.0))  # the cut that 0 makes
     if caution > 0 and criterion not in AIMED and best != now:
+        squares = [_sums_from(place, len(cuts), weights**2 * kind) for kind in kinds]
         moved = [abs(part[best] - part[now]) for part in squares]
         gains = _gains(true[best], false[best], totals, criterion)
         error = np.sqrt(sum(n * gain**2 for n, gain in zip(moved, gains, strict=True)))
         if value[best] - value[now] <= caution * error:
             return 0.0
     return float(thetas[best])
+
+
+def _distinct(scores: Array) -> tuple[Array, npt.NDArray[np.intp]]:
+    """The distinct scores in order, and where each score is among them."""
+    order = np.argsort(scores)
+    ordered = scores[order]
+    new = np.append(True, ordered[1:] != ordered[:-1])
+    place = np.empty(len(scores), dtype=np.intp)
+    place[order] = np.cumsum(new) - 1
+    return ordered[new], place
+
+
+def _first(keys: tuple[Array, ...]) -> int:
+    """The place of the smallest by the first key, of equals by the next, and so on."""
+    places = np.flatnonzero(keys[0] == keys[0].min())
+    for key in keys[1:]:
+        places = places[key[places] == key[places].min()]
+    return int(places[0])
 
 
 def _gains(true: float, false: float, totals: tuple[float, float], criterion: str) -> tuple[float, float]:

@@ -117,9 +117,12 @@ class Wrapper(Learner):
         low, high = self._inner.predict_interval(X, coverage)
         return self._shown(low), self._shown(high)
 
-    def predict_quantile(self, X: Any, q: float) -> Array:
+    def predict_quantile(self, X: Any, q: Any) -> Array:
         X = self._asked("predict_quantile", X)
-        return self._shown(self._inner.predict_quantile(X, q))
+        found = self._inner.predict_quantile(X, q)
+        if np.ndim(q) == 0:
+            return self._shown(found)
+        return np.stack([self._shown(found[..., i]) for i in range(found.shape[-1])], axis=-1)
 
     def std(self, X: Any) -> Array:
         X = self._asked("std", X)
@@ -206,7 +209,8 @@ class Wrapper(Learner):
 
     def _own_params(self) -> dict[str, Any]:
         """What must agree in models that merge, beside the inner learners, which compare their own."""
-        return {name: value for name, value in self.get_params(deep=False).items() if name != "learner"}
+        own = self.get_params(deep=False).items()
+        return {name: value for name, value in own if name not in ("learner", "threads")}
 
     def _merge_inner(self, other: Self) -> None:
         """Merge with another model that has learnt something, as this one has."""

@@ -28,6 +28,7 @@ def compare(
     delay: int = 0,
     limit: int | None = None,
     progress: Callable[[Snapshot], None] | None = None,
+    jobs: int = 1,
 ) -> Comparison:
     """Evaluate learners side by side, as `prequential` does each of them.
 
@@ -40,6 +41,11 @@ def compare(
         A list is named by class, with a number added where classes repeat.
     stream, metrics, every, block, delay, limit, progress
         As in `prequential`; `progress` is called for each learner at every reading.
+    jobs : int, default 1
+        Learners that work at the same time, in processes of their own; a block is still read once, and given to each.
+        Everything but the time is the same to the last bit as with 1, where the linear algebra has one thread
+        (`OPENBLAS_NUM_THREADS=1`). Seconds are of the processor, so that they can be compared. Where processes cannot
+        be forked (Windows, macOS) it is 1.
 
     Returns
     -------
@@ -61,8 +67,9 @@ def compare(
     if len({id(learner) for learner in named.values()}) < len(named):
         raise ValueError("one learner object is given twice and would learn every row twice; give learner.clone()")
     at_least("delay", delay, 0)
+    at_least("jobs", jobs, 1)
     trials = [Trial(name, learner, as_metrics(metrics), delay) for name, learner in named.items()]
-    return Comparison(evaluate(stream, trials, every=every, block=block, limit=limit, progress=progress))
+    return Comparison(evaluate(stream, trials, every=every, block=block, limit=limit, progress=progress, jobs=jobs))
 
 
 def _named(learners: list[Learner | Model]) -> dict[str, Learner | Model]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from nystream.evaluate.result import Result
+from nystream.evaluate.sharing import Given, shared_out
 from nystream.evaluate.trial import Snapshot, Trial
 from nystream.learners.base import Learner
 from nystream.metrics.base import Metric
@@ -15,6 +16,7 @@ from nystream.metrics.meters import Meter
 from nystream.metrics.names import as_metrics
 from nystream.model import Model
 from nystream.params import at_least
+from nystream.processes import FORK
 from nystream.sparse_rows import SparseRows, as_sparse_rows, is_sparse
 from nystream.streams.in_memory import as_stream
 from nystream.tables.reading import Table
@@ -105,11 +107,22 @@ def evaluate(
     block: int,
     limit: int | None,
     progress: Callable[[Snapshot], None] | None,
+    jobs: int = 1,
 ) -> list[Result]:
-    """One pass over the stream for all trials: a block is read once and given to each of them in turn."""
+    """One pass over the stream for all trials: a block is read once and given to each of them.
+
+    In turn, or with `jobs` > 1 to processes, so many of which work at the same time.
+    """
     if every not in ("doubling", "logarithmic"):
         at_least("every", every, 1)
     at_least("block", block, 1)
+    if FORK and min(jobs, len(trials)) > 1:
+
+        def one(rows: Given, trial: Trial, tell: Callable[[Snapshot], None]) -> Result:
+            return evaluate(rows, [trial], every=every, block=block, limit=None, progress=tell)[0]
+
+        cut = _cut(_blocks(stream, block), every, limit)
+        return shared_out(cut, trials, one, jobs=jobs, progress=progress)
     rows, interrupted = 0, False
     try:
         for X, Y in _cut(_blocks(stream, block), every, limit):

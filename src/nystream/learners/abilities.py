@@ -77,8 +77,11 @@ class Abilities:
         """Ends (n,), or (n, K) for several targets, of intervals that cover this share of the labels to come."""
         raise self._unable("predict_interval")
 
-    def predict_quantile(self, X: Any, q: float) -> Array:
-        """(n,), or (n, K) for several targets: what a share q of the labels at x are below."""
+    def predict_quantile(self, X: Any, q: Any) -> Array:
+        """(n,), or (n, K) for several targets: what a share q of the labels at x are below, 0 < q < 1.
+
+        With a list of levels one more axis, the last. The ends of `predict_interval` are quantiles too.
+        """
         raise self._unable("predict_quantile")
 
     def std(self, X: Any) -> Array:

@@ -104,8 +104,8 @@ class Forwarded(Params):
         """Ends, shaped as predictions, of intervals that cover this share of the labels to come."""
         return self.inner.predict_interval(self.inputs(rows), coverage)
 
-    def predict_quantile(self, rows: Any, q: float) -> Array:
-        """What a share q of the labels of such rows are below, shaped as predictions."""
+    def predict_quantile(self, rows: Any, q: Any) -> Array:
+        """What a share q of the labels of such rows are below, shaped as predictions; of several q one more axis."""
         return self.inner.predict_quantile(self.inputs(rows), q)
 
     def std(self, rows: Any) -> Array:

@@ -79,6 +79,18 @@ class KernelRegressor(Named, MiniBatchRegressor):
             return low[0], high[0]
         return dict(zip(self._targets, zip(low, high, strict=True), strict=True))
 
+    def predict_quantile_one(self, x: Features, q: float) -> Any:
+        """What a share q of the labels to come are below; of learners with quantiles, as the default.
+
+        Infinite while too few rows have been learnt, nan before the first. A dict where targets are dicts.
+        """
+        if self._model is None:
+            if not self._inner.can("predict_quantile"):
+                self._inner.predict_quantile(np.zeros((1, 1)), q)  # says why, and who can
+            return math.nan
+        found = np.reshape(self._model.predict_quantile(self._asked(x), float(q)), -1).tolist()
+        return found[0] if self._targets is None else dict(zip(self._targets, found, strict=True))
+
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn the rows of a frame with targets y, exactly as `learn_one` row by row; a frame of several targets."""
         if hasattr(y, "columns"):

@@ -257,7 +257,7 @@ def can_unlearn(model: Model) -> None:
 
 
 def answer(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: Gate) -> dict[str, Any]:
-    """Predictions, and what else was wished for: probabilities, an interval, an explanation. Changes nothing."""
+    """Predictions, and what else was wished for: probabilities, intervals, quantiles, explanations. Changes nothing."""
     rows = form.table(batch)
     found: dict[str, Any] = {}
     try:
@@ -270,6 +270,8 @@ def answer(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate:
             if wishes.get("interval"):
                 low, high = model.predict_interval(rows, wishes["interval"])
                 found["low"], found["high"] = low, high
+            if wishes.get("quantiles"):
+                found["quantiles"] = model.predict_quantile(rows, wishes["quantiles"])
             if wishes.get("explain"):
                 found["explanation"] = _explained(model, form, batch)
     except (ValueError, TypeError) as error:

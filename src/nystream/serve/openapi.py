@@ -61,6 +61,11 @@ _COLUMNS = [
 _WISHES = {
     "probabilities": {"type": "boolean"},
     "interval": {"type": ["number", "boolean"], "description": "coverage of the interval, between 0 and 1"},
+    "quantiles": {
+        "type": "array",
+        "items": {"type": "number"},
+        "description": "levels between 0 and 1: what such shares of the labels are below",
+    },
     "explain": {"type": "boolean"},
     "snapshot": {"type": "integer", "description": "predict with this snapshot"},
     "remember": {"type": "boolean", "description": "wait for the label; the answer has ids"},

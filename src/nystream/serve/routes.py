@@ -59,7 +59,11 @@ def _no_options(rows: Rows, *known: str) -> None:
         raise Refusal(422, f"{unknown[0][:60]!r} is not known here; the body has rows, labels, weights{also}")
 
 
-WISHES = ("probabilities", "interval", "explain", "snapshot", "remember", "ids")
+WISHES = ("probabilities", "interval", "quantiles", "explain", "snapshot", "remember", "ids")
+
+
+MOST_LEVELS = 99
+"""Quantiles of one request."""
 
 
 async def predict(call: Call) -> Response:
@@ -72,6 +76,7 @@ async def predict(call: Call) -> Response:
         "probabilities": _truth(wishes, "probabilities"),
         "explain": _truth(wishes, "explain"),
         "interval": _share(wishes.get("interval")),
+        "quantiles": _levels(wishes.get("quantiles")),
         "snapshot": _whole(wishes["snapshot"], "snapshot") if wishes.get("snapshot") is not None else None,
     }
     ids = _ids(wishes, rows.n)
@@ -98,6 +103,18 @@ def _share(value: Any) -> float | None:
         found = -1.0
     if not 0 < found < 1:
         raise Refusal(422, f"interval must be a coverage between 0 and 1, got {value!r:.60}")
+    return found
+
+
+def _levels(value: Any) -> list[float] | None:
+    if value is None or value is False:
+        return None
+    try:
+        found = [float(part) for part in (value.split(",") if isinstance(value, str) else value)]
+    except (TypeError, ValueError):
+        found = []
+    if not found or len(found) > MOST_LEVELS or not all(0 < q < 1 for q in found):
+        raise Refusal(422, f"quantiles must be up to {MOST_LEVELS} numbers between 0 and 1, got {value!r:.60}")
     return found
 
 

@@ -82,6 +82,14 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
         X = self._clean(X)
         return self.model_.predict_interval(X, coverage)
 
+    def predict_quantile(self, X: Any, q: Any) -> Array:
+        """What a share q of the labels to come are below, shaped as `predict`; of several q one more axis, the last.
+
+        Of learners with quantiles, as the default; refused (`nystream.Unable`) by others.
+        """
+        X = self._clean(X)
+        return self.model_.predict_quantile(X, q)
+
     def _check_learner(self) -> None:
         if isinstance(self.learner, Learner) and self.learner.labels != "real":
             raise ValueError(f"learner={self.learner!r} learns classes, not real targets; use OnlineKernelClassifier")

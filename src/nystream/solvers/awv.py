@@ -14,6 +14,7 @@ from nystream.solvers.base import Solver
 from nystream.solvers.factored import Factored, padded
 from nystream.solvers.meter import Meter
 from nystream.types import Array, Change
+from nystream.work import Work
 
 __all__ = ["AWV"]
 
@@ -91,6 +92,14 @@ class AWV(Factored, Solver):
         `overwrite`: A and b, C-ordered, may be used up, and only the lower triangle of A need be filled.
         """
         self._take(A, np.zeros((self.dim_, self.outputs_)) if b is None else b, overwrite=overwrite)
+        self._settle()
+
+    def starting_from(self, A: Array, b: Array) -> Work[None]:
+        """`start_from` with `overwrite`, a piece at a time."""
+        yield from self._taking(A, b)
+        self._settle()
+
+    def _settle(self) -> None:
         self.ground_ = self.pivots
         self.meter_.totals_[:] = 0.0
         self.meter_.columns_[:] = 0.0

@@ -1,9 +1,11 @@
 /* The vector work of random Fourier features, for one instruction set.  Included by fourier_kernel.h with FOURIER(x)
-   naming the functions, SINGLE telling float from double, V how many of them are in a vector (1: plain C) and FUSED
-   whether a fused multiply-add is one instruction; no include guard.
+   naming the functions, SINGLE telling float from double, V how many of them are in a vector (1: plain C), FUSED whether
+   a fused multiply-add is one instruction, and FUSED_VECTOR(x, w, s) that instruction, of a number x and vectors w, s;
+   no include guard.
 
    Every element sees the same operations in the same order wherever it stands: equal rows give equal bits.  Sums of
-   products are written as a * b + c everywhere: the compiler contracts all of them or none. */
+   products are fused by name, in rows alone and in blocks, or there is no instruction that could: nothing is left to
+   the compiler, which contracts a * b + c in one place and not in another. */
 #if SINGLE
 #define REAL float
 #else
@@ -21,11 +23,12 @@ typedef REAL FOURIER(vec);
 #define LOAD(p) (*(const FOURIER(loose) *)(p))
 #define STORE(p, v) (*(FOURIER(loose) *)(p) = (v))
 #if FUSED && SINGLE
-#define FMA(a, b, c) __builtin_fmaf(a, b, c)
+#define FMA(a, b, c) fmaf(a, b, c)
 #elif FUSED
-#define FMA(a, b, c) __builtin_fma(a, b, c)
+#define FMA(a, b, c) fma(a, b, c)
 #else
 #define FMA(a, b, c) ((a) * (b) + (c))
+#define FUSED_VECTOR(x, w, s) ((x) * (w) + (s))
 #endif
 
 /* U[t, j] = sum_i X[t, i] W[i, j] for FOURIER_ROWS rows and the columns of `vectors` vectors, in the order of i */
@@ -37,7 +40,7 @@ ALWAYS_INLINE void FOURIER(tile)(const int vectors, ptrdiff_t d, ptrdiff_t ldw, 
   for (ptrdiff_t i = 0; i < d; i++, W += ldw)
     for (int v = 0; v < vectors; v++) {
       const FOURIER(vec) w = LOAD(W + v * V);
-      for (int t = 0; t < FOURIER_ROWS; t++) sum[t][v] += X[t * d + i] * w;
+      for (int t = 0; t < FOURIER_ROWS; t++) sum[t][v] = FUSED_VECTOR(X[t * d + i], w, sum[t][v]);
     }
   for (int t = 0; t < FOURIER_ROWS; t++)
     for (int v = 0; v < vectors; v++) STORE(U + t * ldu + v * V, sum[t][v]);
@@ -51,10 +54,10 @@ static void FOURIER(single)(ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const REAL 
   for (; i + 4 <= d; i += 4, W += 4 * ldw) {
     const REAL a = x[i], b = x[i + 1], c = x[i + 2], e = x[i + 3];
     for (ptrdiff_t j = 0; j < m; j++)
-      u[j] = e * W[3 * ldw + j] + (c * W[2 * ldw + j] + (b * W[ldw + j] + (a * W[j] + u[j])));
+      u[j] = FMA(e, W[3 * ldw + j], FMA(c, W[2 * ldw + j], FMA(b, W[ldw + j], FMA(a, W[j], u[j]))));
   }
   for (; i < d; i++, W += ldw)
-    for (ptrdiff_t j = 0; j < m; j++) u[j] = x[i] * W[j] + u[j];
+    for (ptrdiff_t j = 0; j < m; j++) u[j] = FMA(x[i], W[j], u[j]);
 }
 
 /* U = X W for X (n, d) and m columns of W; rows of W are ldw, rows of U m + FOURIER_SLACK apart, and the last
@@ -158,5 +161,6 @@ static void FOURIER(gather)(ptrdiff_t size, const int32_t *from, const double *g
 #undef LOAD
 #undef STORE
 #undef FMA
+#undef FUSED_VECTOR
 #undef ALWAYS_INLINE
 #undef REAL

@@ -7,6 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 #include "isa.h"
+#if ISA_X86
+#include <immintrin.h>
+#elif ISA_VECTORS && defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 #define FOURIER_ROWS 4     /* rows that share one pass over the directions */
 #define FOURIER_SLACK(size) (64 / (ptrdiff_t)(size)) /* numbers by which a vector may reach beyond a row of directions
@@ -33,36 +38,55 @@ typedef struct {
 
 #define FOURIER_SINGLE_OPS(isa) {fourier_project_single_##isa, fourier_sincos_single_##isa}
 
-#if ISA_VECTORS
-#define V 2
+/* The baseline fuses where the compiler would: on arm64, or told of a newer processor (-march). */
+#if ISA_VECTORS && defined(__aarch64__)
+#define FUSED 1
+#define WIDTH 16
+#define BASE_DOUBLE(x, w, s) vfmaq_n_f64(s, w, x)
+#define BASE_SINGLE(x, w, s) vfmaq_n_f32(s, w, x)
+#elif ISA_X86 && defined(__FMA__)
+#define FUSED 1
+#define WIDTH 16
+#define BASE_DOUBLE(x, w, s) _mm_fmadd_pd(_mm_set1_pd(x), w, s)
+#define BASE_SINGLE(x, w, s) _mm_fmadd_ps(_mm_set1_ps(x), w, s)
+#elif defined(FP_FAST_FMA) || defined(__FMA__)
+#define FUSED 1
+#define WIDTH 0
+#define BASE_DOUBLE(x, w, s) fma(x, w, s)
+#define BASE_SINGLE(x, w, s) fmaf(x, w, s)
 #else
-#define V 1
-#endif
 #define FUSED 0
+#define WIDTH (16 * ISA_VECTORS)
+#endif
+#if FUSED
+#define FUSED_VECTOR BASE_DOUBLE
+#endif
+#define V (WIDTH ? WIDTH / 8 : 1)
 #define SINGLE 0
 #define FOURIER(x) fourier_##x##_base
 #include "fourier_body.h"
 #undef FOURIER
 #undef SINGLE
 #undef V
-#if ISA_VECTORS
-#define V 4
-#else
-#define V 1
+#if FUSED
+#define FUSED_VECTOR BASE_SINGLE
 #endif
+#define V (WIDTH ? WIDTH / 4 : 1)
 #define SINGLE 1
 #define FOURIER(x) fourier_##x##_single_base
 #include "fourier_body.h"
 #undef FOURIER
 #undef SINGLE
-#undef FUSED
 #undef V
+#undef FUSED
+#undef WIDTH
 
 #if ISA_X86
 #define FUSED 1
 ISA_BEGIN_AVX2
 #define V 4
 #define SINGLE 0
+#define FUSED_VECTOR(x, w, s) _mm256_fmadd_pd(_mm256_set1_pd(x), w, s)
 #define FOURIER(x) fourier_##x##_avx2
 #include "fourier_body.h"
 #undef FOURIER
@@ -70,6 +94,7 @@ ISA_BEGIN_AVX2
 #undef V
 #define V 8
 #define SINGLE 1
+#define FUSED_VECTOR(x, w, s) _mm256_fmadd_ps(_mm256_set1_ps(x), w, s)
 #define FOURIER(x) fourier_##x##_single_avx2
 #include "fourier_body.h"
 #undef FOURIER
@@ -79,6 +104,7 @@ ISA_END
 ISA_BEGIN_AVX512
 #define V 8
 #define SINGLE 0
+#define FUSED_VECTOR(x, w, s) _mm512_fmadd_pd(_mm512_set1_pd(x), w, s)
 #define FOURIER(x) fourier_##x##_avx512
 #include "fourier_body.h"
 #undef FOURIER
@@ -86,6 +112,7 @@ ISA_BEGIN_AVX512
 #undef V
 #define V 16
 #define SINGLE 1
+#define FUSED_VECTOR(x, w, s) _mm512_fmadd_ps(_mm512_set1_ps(x), w, s)
 #define FOURIER(x) fourier_##x##_single_avx512
 #include "fourier_body.h"
 #undef FOURIER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -33,14 +34,18 @@ def replayed(young: Generation, rows: Rows, answers: Array | None) -> tuple[Lear
     """The same for many rows, with all rebuilds and refreshes that fall in them."""
     found, row, n = [], 0, len(rows.X)
     while row < n:
-        part = slice(row, min(n, row + young.rows_at_once, row + young.until_event()))
+        part = slice(row, row + young.ahead(min(n - row, young.rows_at_once), _before(rows, row)))
         found.append(learnt(young, part_of(rows, part), None if answers is None else answers[part]))
         row = part.stop
-        if young.due:
-            young.event(part_of(rows, slice(row - young.looks_back, row)))
+        young.attend(_before(rows, row))
     spreads = [one.spread for one, _ in found if one.spread is not None]
     P, steady = np.concatenate([one.P for one, _ in found]), np.concatenate([one.steady for one, _ in found])
     return Learnt(P, np.concatenate(spreads) if spreads else None, steady), np.concatenate([Y for _, Y in found])
+
+
+def _before(rows: Rows, row: int) -> Callable[[int], Rows]:
+    """The last ones before a row."""
+    return lambda k: part_of(rows, slice(row - k, row))
 
 
 def part_of(rows: Rows, part: slice) -> Rows:

@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from _before import measured
+from _results import note
 
 REPEATS = 5
 WANTED = 0.4
@@ -54,6 +55,7 @@ def main() -> None:
     for name, taken in now.items():
         earlier = before[name] if before else float("nan")
         print(f"{name:>10} {earlier:7.2f} {taken:7.2f} {WANTED:7.2f} {cost('-c', LIMITS[name]):7.2f}")
+        note(f"nystream {name}", "starting", taken, "s", *((earlier / taken, "before") if before else ()))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from nystream._core.linear.ogd import Descent
 from nystream.features import AdaptiveNystrom, Fourier, Taylor
 from nystream.kernels import Gaussian
-from nystream.learners import FOGD, NOGD, ONS, PKAWV, SILK, Forgetting, KernelSmoother
+from nystream.learners import FOGD, NOGD, ONS, PKAWV, SILK, Forgetting, KernelSmoother, NystromPKAWV
 from nystream.losses import as_loss
 
 G = Gaussian(0.7)
@@ -18,6 +18,7 @@ LEARNERS = {
     "SILK": lambda: SILK(G, loss="squared", budget=10),
     "NOGD": lambda: NOGD(G, landmarks=5, loss="squared"),
     "PKAWV": lambda: PKAWV(Taylor(G, degree=2)),
+    "NystromPKAWV": lambda: NystromPKAWV(G, lam=0.1, beta=100.0, seed=0),
     "ONS": lambda: ONS(Fourier(G, 20, seed=0), clip=5.0),
     "Forgetting": lambda: Forgetting(Fourier(G, 20, seed=0), decay=0.9),
     "KernelSmoother": lambda: KernelSmoother(window=8),

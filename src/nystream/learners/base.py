@@ -230,7 +230,7 @@ class Learner(Abilities, Params):
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
 
-    def _step_one(self, x: Array, y: Any) -> float | None:
+    def _step_one(self, x: Any, y: Any) -> float | None:
         """`step` of one output, started; None, and nothing done, unless x is a clean row and y a plain number."""
         label = clean_label(y, self._sign) if is_clean_row(x, self.d_) else None
         return None if label is None else float(self._step(x, label, 1.0)[0])

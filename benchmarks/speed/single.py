@@ -14,6 +14,7 @@ import os
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _results import note
 from _timing import by_rows, in_turn, rows_of_ijcnn1
 
 from nystream.kernels import Gaussian
@@ -39,6 +40,7 @@ def features(X: np.ndarray, y: np.ndarray) -> None:
         for mode in ("run", "step"):
             double, single = (taken[dtype, mode] for dtype in DTYPES)
             line += f" {len(X) / single:>12,.0f} {double / single:>8.2f}"
+            note(f"FOGD, float32 {dim}", mode, len(X) / single, "rows/s", double / single, "float64")
         share = models["float32"].nbytes / models["float64"].nbytes
         line += f" {models['float32'].nbytes:>8,} {share:>7.2f}"
         print(line + "".join(f" {np.mean(wrong[dtype]):>7.2%}" for dtype in DTYPES) + f" {apart:>+8.3%} {noise:>7.3%}")

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from _before import measured
+from _results import note
 from _timing import by_rows, in_turn, rows_of_ijcnn1
 
 from nystream.catalogue import CATALOGUE, build
@@ -61,6 +62,7 @@ def main() -> None:
     for name, (step, run) in here["learners"].items():
         verdict = "" if step - run <= TARGET else "missed"
         earlier = f"{np.subtract(*before['learners'][name]):.2f}" if before else ""
+        note(name, "row by row", 1e6 / max(step, 1e-9), "rows/s", run / step, "the same rows in blocks")
         print(f"{name:>24} {step:>9.2f} {run:>9.2f} {step - run:>7.2f} {verdict:>6} {earlier:>7}")
 
 

@@ -72,7 +72,7 @@ class Fourier(FeatureMap):
     engine: FourierFeatures
 
     def __init__(
-        self, kernel: Kernel, dim: int, orthogonal: bool = False, seed: Seed = None, dtype: str = "float64"
+        self, kernel: Kernel, dim: int, orthogonal: bool = False, seed: Seed = None, *, dtype: str = "float64"
     ) -> None:
         sampler_of(kernel)
         if orthogonal:

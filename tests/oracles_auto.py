@@ -90,3 +90,34 @@ def stacked_classes(model, X, y, lags):
         model.step(x, float(label))
         seen.append(int(label))
     return np.array(out)
+
+
+def recalibrated(P, labels, weights=None):
+    """Log probabilities (n, K) before each label, from those of a learner: two maps and what was said, mixed."""
+    n, K = P.shape
+    w = np.ones(n) if weights is None else weights
+    maps, shares, past, found = np.zeros((2, 2)), np.full(3, 1 / 3), ([], []), []
+    for t in range(n):
+        logs = np.maximum(P[t], np.log(2e-6 / K))
+        F = np.column_stack([logs / 2, 2 * np.exp(logs)])
+        members = [np.exp(P[t])]
+        for m in range(2):
+            q = np.exp(logs + F @ maps[m])
+            members.append(q / q.sum())
+        found.append(np.log(shares @ np.array(members)))
+        y = int(labels[t])
+        shares = shares * np.array([max(q[y], 1e-12) for q in members]) ** w[t]
+        shares = 0.9999 * shares / shares.sum() + 0.0001 / 3
+        for m in range(2):
+            q = members[1 + m]
+            mean = q @ F
+            H = (F - mean).T @ (q[:, None] * (F - mean))
+            past[m].append((w[t] * H, w[t] * (H @ maps[m] + F[y] - mean)))
+        if (t + 1) % 10 == 0:
+            for m, keep in enumerate((0.995, 0.9995)):
+                ages = keep ** np.arange(t, -1, -1)
+                H, g = (np.tensordot(ages, np.array(parts), 1) for parts in zip(*past[m], strict=True))
+                a, b = np.linalg.solve(H + np.eye(2), g)
+                a = max(a, 2 * (0.05 - 1))
+                maps[m] = a, max(b, (0.05 - 1 - a / 2) / 2)
+    return np.array(found)

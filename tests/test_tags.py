@@ -27,7 +27,7 @@ BASES = {
         "UnboundedCorrections",
     ],
     "losses": ["Loss", "MarginLoss", "ScalarLoss", "VectorLoss"],
-    "metrics": ["Mean", "Meter", "Metric", "Shares", "_Confusion", "_Share"],
+    "metrics": ["Mean", "Meter", "Metric", "OfIntervals", "OfQuantiles", "Shares", "_Confusion", "_Share"],
     "model": ["Changing", "Explaining", "Forwarded"],
     "scaling": ["FrozenScale"],
     "solvers": ["NewtonSolver", "Solver", "Stacker"],

@@ -17,6 +17,7 @@ import time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from _results import note
 
 from nystream import Auto
 from nystream.auto.clock import slowness
@@ -36,6 +37,7 @@ def flat(X: np.ndarray, y: np.ndarray) -> None:
         start = time.process_time()
         model.run(X[i : i + 10_000], y[i : i + 10_000])
         speeds.append(10_000 / (time.process_time() - start))
+    note("Auto, 22 columns, after the warm-up", "whole stream", float(np.median(speeds)), "rows/s")
     print("rows/s by 10,000 rows:", " ".join(f"{s:,.0f}" for s in speeds), f"; {model.nbytes:,} bytes")
 
 
@@ -46,6 +48,7 @@ def pauses(X: np.ndarray, y: np.ndarray) -> None:
         model.run(X[i : i + 10], y[i : i + 10])
         seconds.append(time.process_time() - start)
     longest = sorted(range(len(seconds)), key=lambda i: -seconds[i])[:5]
+    note("Auto, 22 columns", "longest call of 10 rows", 1e3 * seconds[longest[0]], "ms")
     print("longest calls of 10 rows:", ", ".join(f"{seconds[i]:.3f} s to row {10 * i + 10:,}" for i in longest))
 
 

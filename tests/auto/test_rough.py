@@ -52,7 +52,7 @@ def test_it_is_least_squares_on_its_landmarks(weighted):
 def test_rows_learnt_later_are_as_if_they_had_been_there():
     view, expert, X, Y, _ = fitted()
     rng = np.random.default_rng(2)
-    more, labels = rng.normal(size=(Rough.together, 3)), rng.normal(size=(Rough.together, 2))
+    more, labels = rng.normal(size=(expert.first, 3)), rng.normal(size=(expert.first, 2))
     before = expert.predict(view(more))
     assert_array_equal(expert.run(view(more), labels, None), before)
     expected = slow_weights(view, expert, np.vstack([X, more]), np.vstack([Y, labels]), None)

@@ -8,9 +8,8 @@ def test_every_name_gives_a_metric_or_meter_of_that_name_with_a_direction(name):
     metric = as_metric(name)
     assert isinstance(metric, (Metric, Meter))
     assert metric.column == metric.name == name
-    assert (
-        metric.direction in ("lower", "higher") if name not in ("weights", "importance") else metric.direction is None
-    )
+    neither = ("weights", "importance", "coverage")
+    assert metric.direction in ("lower", "higher") if name not in neither else metric.direction is None
 
 
 def test_errors_are_better_when_lower_and_scores_when_higher():

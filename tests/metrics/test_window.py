@@ -15,6 +15,10 @@ def rows(name, n=120, seed=3):
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     p = y + rng.normal(size=n)
+    levels = len(METRICS[name]().levels)
+    if levels:
+        p = np.sort(y[:, None] + rng.normal(size=(n, levels)), axis=1)
+        p[:5, 0] = -np.inf  # not known yet
     return (y, 1 / (1 + np.exp(-p)), rng.random(n)) if name == "logloss" else (y, p, rng.random(n))
 
 

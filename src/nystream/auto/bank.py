@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,30 +13,18 @@ import numpy.typing as npt
 from nystream._core.auto.lags import lagged
 from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Expert, Linear, Ridge, Window
+from nystream.auto.footprint import CANDIDATES, LAMS, METRIC_TARGETS, Footprint
 from nystream.auto.recipe import Recipe
-from nystream.auto.rough import Change, Rough, RoughView, sizes
+from nystream.auto.rough import Change, Rough, RoughView
 from nystream.auto.stack import PACES
-from nystream.auto.view import View
-from nystream.features.metric import LearnedMetric
-from nystream.features.scales import LearnedScales
-from nystream.params import Params
+from nystream.auto.view import View, taming
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 from nystream.threads import side_by_side
 from nystream.types import Array
+from nystream.work import Work
 
 __all__ = ["Bank"]
 
-LAMS = (0.01, 0.1)
-"""Ridges that compete in the tournament; the experts have the first."""
-CANDIDATES = {
-    "std": ("std", 1.0),
-    "std/2": ("std", 0.5),
-    "ag": ("ag", 1.0),
-    "ag/2": ("ag", 0.5),
-    "glob": ("glob", 0.7),
-    "log+ag": ("log", 1.0),
-}
-"""Competitors: view and width factor. Those with a slash are the half-width siblings of others."""
 VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "log": LogScale()}
 VIEWS["lin"] = StandardScale(clip=30.0)
 """What inputs are seen through; "now" begins as "ag" and follows the stream."""
@@ -43,7 +32,6 @@ SEEN_IN = {"std": "std", "ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "
 SEEN_IN |= {"rough": "rough", "change": "change"}
 FITTED_IN = ("rough", "change", "big", "std", "ag", "glob", "ag.99", "lin.95", "win1000", "win100")
 """The order of fits: large ones first, they need the most room."""
-LARGE = ("big", "rough", "change")
 WORTH_A_THREAD = 32
 """Rows from which on rough kernels learn in a thread of their own."""
 UNRELATED = 1.5
@@ -56,13 +44,11 @@ NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
 """The big expert's width: this part of the winner's, not under; the winner's own where half is so much worse."""
 ROUNDS = (1, 2)
 """Of the metric: in rebuilds, where the ridges do as well with one and images better, and in refreshes."""
-METRIC_TARGETS = 64
-"""Targets that a metric is learnt from, at most."""
 VIEW_TITLES = {"std": "standardised", "ag": "learnt metric", "glob": "one scale", "log": "logarithms, learnt metric"}
 """What a view does, for people."""
 
 
-class Bank(Params):
+class Bank(Footprint):
     """Views and experts. Rows X may hold nan; Y (n, K) are the targets of all experts.
 
     Parameters
@@ -147,8 +133,26 @@ class Bank(Params):
             self._count(name, other.run_all(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
         return F
 
-    def rebuild(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> None:
-        """Everything anew from all rows so far; `last`: the warm-up is over."""
+    def freeze(self, *, whole: bool) -> None:
+        """Predict as it does until another takes its place, in as little memory as possible: see `Expert.freeze`.
+
+        `whole`: that comes now, and nothing is kept.
+        """
+        self.others_ = {}
+        if whole:
+            self.experts_, self.views_, self.seen_in_ = {}, {}, {}
+        for expert in self.experts_.values():
+            expert.freeze()
+
+    def successor(self) -> Bank:
+        """What is to take its place, and has to be fitted: `rebuilding`."""
+        fresh = Bank(self.recipe, self.codes)
+        fresh.start()
+        fresh.losses_ = copy.deepcopy(self.losses_)
+        return fresh
+
+    def rebuilding(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> Work[None]:
+        """Everything anew from all rows so far, a piece at a time; `last`: the warm-up is over."""
         r, names = self.recipe, self.names
         self.holes_ = np.flatnonzero(np.isnan(X).any(axis=0)).astype(np.int64)
         A = self._augmented(X)
@@ -161,40 +165,43 @@ class Bank(Params):
         wanted = {*self.seen_in_.values(), *(view for view, _ in race.values())}
         self.experts_, self.others_, self.views_ = {}, {}, {}  # before new ones take memory
         past = self._lagged(Y) if "change" in names else None
+        options: dict[str, Any] = {"rows": r.metric, "seed": seed, "tame": (yield from taming(A, w))}
         for name in (name for name in VIEWS if name in wanted or (name == "ag" and "now" in wanted)):
-            self.views_[name] = View(VIEWS[name].clone())
-            learnt = labels if name in ("ag", "log") else None
-            self.views_[name].fit(A, learnt, w, rows=r.metric, rounds=ROUNDS[0], full=r.full, seed=seed)
+            view, learnt = View(VIEWS[name].clone()), labels if name in ("ag", "log") else None
+            yield from view.fitting(A, learnt, w, rounds=ROUNDS[0], full=r.full, **options)
+            self.views_[name] = view
         if "now" in wanted:
             self.views_["now"] = copy.deepcopy(self.views_["ag"])
         for name in set(self.views_) - wanted:
             del self.views_[name]
         if "rough" in wanted:
-            self.views_["rough"] = RoughView(StandardScale())
-            self.views_["rough"].fit(A, labels, w, rows=r.metric, seed=seed)
+            rough = RoughView(StandardScale())
+            yield from rough.fitting(A, labels, w, **options)
+            self.views_["rough"] = rough
+        del options
         lams = LAMS if race else LAMS[:1]
         largest_first = sorted(names, key=lambda name: FITTED_IN.index(name))
         experts = {name: self._new(name, A.shape[1], factor, lams) for name in largest_first}
         for name, expert in experts.items():
             if isinstance(expert, Change):
                 assert past is not None
-                self._fit_changes(expert, np.hstack([past, A]), Y, w, rng, None if labels is None else seed)
+                moved = np.hstack([past, A])
+                yield from self._fitting_changes(expert, moved, Y, w, rng, None if labels is None else seed)
             else:
-                expert.fit(self.views_[self.seen_in_[name]], A, Y, w, rng)
-        self.experts_ = experts
+                yield from expert.fitting(self.views_[self.seen_in_[name]], A, Y, w, rng)
         others = {name: self._ridge(name, lams) for name in race if name not in names}
         for name, other in others.items():
-            other.fit(self.views_[CANDIDATES[name][0]], A, Y, w, rng)
-        self.others_ = others
+            yield from other.fitting(self.views_[CANDIDATES[name][0]], A, Y, w, rng)
+        self.experts_, self.others_ = experts, others
 
     def _lagged(self, Y: Array) -> Array:
         """(n, 3 K) label lags before each of all rows so far, 0 before the first; and what they are after them."""
         self.lags_ = np.full((len(PACES), Y.shape[1]), np.nan)
         return np.nan_to_num(lagged(np.ascontiguousarray(Y), self.lags_, PACES).reshape(len(Y), -1), nan=0.0)
 
-    def _fit_changes(
+    def _fitting_changes(
         self, expert: Change, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, seed: int | None
-    ) -> None:
+    ) -> Work[None]:
         """Rows X begin with the label lags. The expert rests where rows held out do not tell that it helps."""
         expert.rest()
         moves = Y - X[:, : Y.shape[1]]
@@ -203,11 +210,11 @@ class Bank(Params):
         if seed is None or moved > UNRELATED * spread:  # too few rows to tell, or labels do not follow each other
             return
         rough, view = self.views_.get("rough"), RoughView(StandardScale())
-        view.fit(X, moves, w, rows=self.recipe.metric, seed=seed)
+        yield from view.fitting(X, moves, w, rows=self.recipe.metric, seed=seed)
         others = [moved, *([rough.loss] if isinstance(rough, RoughView) else [])]
         if view.loss < HELPFUL * min(others):
             self.views_["change"] = view
-            expert.fit(view, X, Y, w, rng)
+            yield from expert.fitting(view, X, Y, w, rng)
 
     def _new(self, name: str, columns: int, factor: float = 1.0, lams: tuple[float, ...] = LAMS[:1]) -> Expert:
         """An expert that has seen nothing; `factor` is for the width of the big one, `lams` for those that race."""
@@ -229,81 +236,32 @@ class Bank(Params):
     def _ridge(self, name: str, lams: tuple[float, ...]) -> Ridge:
         return Ridge(self.recipe.landmarks, CANDIDATES[name][1], lams)
 
-    # -- bytes -----------------------------------------------------------------------------------------------------
-    @classmethod
-    def fit_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
-        """Bytes while a rebuild, which begins with nothing, fits views, and then the large experts."""
-        r, K, targets = recipe, outputs + codes, min(outputs, METRIC_TARGETS)
-        block = cls._block_nbytes(r, d, outputs, K)
-        rough = cls._rough_nbytes(r, d, K)
-        moments = [cls._big_nbytes(r, d, K) + Big.fit_nbytes(_landmarks(r, "big"), K)]
-        moments += [Rough.fit_nbytes(min(_landmarks(r, name), r.warmup), K) for name in ("rough", "change")]
-        scales = LearnedScales.fit_nbytes(*sizes(r.metric, d), d, targets) if rough else 0.0
-        view = max(View.fit_nbytes(r.warmup, d, r.metric, targets, r.full), scales)
-        return max(view, rough + block + max(moments))
+    @property
+    def followers(self) -> list[str]:
+        """Experts that follow the stream."""
+        return [name for name, view in self.seen_in_.items() if view == "now"]
 
-    @classmethod
-    def racing_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
-        """Bytes of all experts and competitors in the warm-up, and of what is handled at a time."""
-        r, K, race = recipe, outputs + codes, "big" in recipe.living
-        racers = len(CANDIDATES) if race else sum(name in CANDIDATES for name in r.living)
-        ridges = racers * Ridge.nbytes_for(r.landmarks, d, K, len(LAMS) if race else 1)
-        moment = max(cls._block_nbytes(r, d, outputs, K), Ridge.width_nbytes(max(_landmarks(r, "big"), r.landmarks)))
-        large = cls._big_nbytes(r, d, K) + cls._rough_nbytes(r, d, K)
-        return large + ridges + cls._following_nbytes(r, d, K) + moment
+    def following(self) -> Bank:
+        """What is to take the place of the followers, and has to be fitted: `refreshing`."""
+        followers = self.followers
+        fresh = Bank(self.recipe.resized(experts=followers), self.codes)
+        fresh.start()
+        fresh.seen_in_, fresh.holes_ = dict.fromkeys(followers, "now"), self.holes_
+        return fresh
 
-    @classmethod
-    def refresh_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
-        """Bytes after the warm-up, with what a refresh needs for a moment."""
-        r, K = recipe, outputs + codes
-        view = View.fit_nbytes(r.ring, d, r.metric, min(outputs, METRIC_TARGETS), r.full)
-        return cls.held_nbytes(r, d, outputs, codes=codes) + max(view, cls._block_nbytes(r, d, outputs, K))
+    def refreshing(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+        """Scales, metric, the expert that forgets and the windows anew from the last rows, a piece at a time."""
+        A, r, now = self._augmented(X), self.recipe, View(VIEWS["ag"].clone())
+        seed, labels = int(rng.integers(2**32)), self._metric_targets(Y)
+        yield from now.fitting(A, labels, w, rows=r.metric, rounds=ROUNDS[1], full=r.full, seed=seed)
+        experts = {name: self._new(name, A.shape[1]) for name in self.seen_in_}
+        for expert in experts.values():
+            yield from expert.fitting(now, A, Y, w, rng)
+        self.views_, self.experts_ = {"now": now}, experts
 
-    @classmethod
-    def held_nbytes(cls, recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
-        """Bytes after the warm-up, between refreshes."""
-        r, K = recipe, outputs + codes
-        ridges = sum(name in CANDIDATES for name in r.living) * Ridge.nbytes_for(r.landmarks, d, K)
-        return cls._big_nbytes(r, d, K) + cls._rough_nbytes(r, d, K) + ridges + cls._following_nbytes(r, d, K)
-
-    @staticmethod
-    def _big_nbytes(r: Recipe, d: int, K: int) -> float:
-        return Big.nbytes_for(_landmarks(r, "big"), d, K)
-
-    @staticmethod
-    def _rough_nbytes(r: Recipe, d: int, K: int) -> float:
-        """Of both experts with a rough kernel; the second sees three lags of every target too."""
-        m, c = (min(_landmarks(r, name), r.warmup) for name in ("rough", "change"))
-        return Rough.nbytes_for(m, d, K) + (Rough.nbytes_for(c, d + 3 * K, K) if c else 0.0)
-
-    @staticmethod
-    def _following_nbytes(r: Recipe, d: int, K: int) -> float:
-        """Of what follows the stream: experts that forget, windows, and two metrics."""
-        sizes = {
-            "ag.99": Decaying.nbytes_for(r.small, K),
-            "lin.95": Linear.nbytes_for(d, K, forgets=d <= r.full),
-            "win1000": Window.nbytes_for(r.windows[0], d, K),
-            "win100": Window.nbytes_for(r.windows[1], d, K),
-        }
-        return 2 * LearnedMetric.nbytes_for(d, r.full) + sum(sizes.get(name, 0.0) for name in r.living)
-
-    @staticmethod
-    def _block_nbytes(r: Recipe, d: int, outputs: int, K: int) -> float:
-        """Of the rows that are handled at a time: seen through views, their kernel values, all outputs for them."""
-        views = 4 + 2 * ("rough" in r.living)
-        return 8.0 * r.rows_at_once(outputs) * (max(_landmarks(r, name) for name in LARGE) + views * d + 40 * K)
-
-    def refresh(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
-        """What follows the stream anew from the last rows: scales, metric, the expert that forgets, the windows."""
-        A = self._augmented(X)
-        followers = [name for name, view in self.seen_in_.items() if view == "now"]
-        if not followers:
-            return
-        seed = int(rng.integers(2**32))
-        r = self.recipe
-        self.views_["now"].fit(A, self._metric_targets(Y), w, rows=r.metric, rounds=ROUNDS[1], full=r.full, seed=seed)
-        for name in followers:
-            self.experts_[name].fit(self.views_["now"], A, Y, w, rng)
+    def adopt(self, fresh: Bank) -> None:
+        """Go on with these views and experts in place of those of the same names."""
+        self.views_, self.experts_ = {**self.views_, **fresh.views_}, {**self.experts_, **fresh.experts_}
 
     def widen(self, d: int) -> None:
         """Rows have d columns from now on, the new ones 0 so far; indicators come before the columns."""
@@ -375,8 +333,3 @@ class Bank(Params):
         if sibling in best and best[sibling] > WORSE * best[winner]:
             return winner, factor
         return winner, max(NARROWER * factor, NARROWEST)
-
-
-def _landmarks(recipe: Recipe, name: str) -> int:
-    """Of one of the large experts; 0 where it is not there."""
-    return {"big": recipe.big, "rough": recipe.rough, "change": recipe.change}[name] * (name in recipe.living)

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from nystream._core.kernel_rows import KernelRows
-from nystream._core.linalg.back import solution
 from nystream.auto.experts import BLOCK, Ridge
 from nystream.solvers.awv import AWV
 from nystream.types import Array
@@ -27,9 +26,9 @@ class Big(Ridge):
 
     together: ClassVar[int] = 32
     """Rows that are learnt at a time."""
+    first: int = 32
+    """Rows that are learnt the first time: large experts take turns."""
 
-    weights_: Array
-    """(K, r)."""
     rows_: Array
     """Features, targets and weights of the rows that wait, (together, r + K + 1)."""
     filled_: int
@@ -48,11 +47,17 @@ class Big(Ridge):
         super().adopt(solvers)
         self.rows_ = np.zeros((self.together, self._dim + solvers[0].outputs_ + 1))
         self._settle()
+        self.filled_ = self.together - self.first  # by rows of weight 0
 
     def predict(self, U: Array) -> Array:
         return _LINEAR.block(self._features(U), self.weights_)
 
+    def freeze(self) -> None:
+        self.solvers_, self.rows_ = [], np.empty((0, 0))
+
     def run_all(self, U: Array, Y: Array, w: Array | None) -> list[Array]:
+        if not self.solvers_:
+            return [self.predict(U)]
         Z, P, row, r = self._features(U), np.empty(Y.shape), 0, self._dim
         while row < len(Z):  # up to the next time that rows are learnt
             stop = min(len(Z), row + self.together - self.filled_)
@@ -76,7 +81,7 @@ class Big(Ridge):
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + self.weights_.nbytes + self.rows_.nbytes
+        return self.points_.nbytes + sum(s.nbytes for s in self.solvers_) + self.weights_.nbytes + self.rows_.nbytes
 
     @property
     def _dim(self) -> int:
@@ -84,6 +89,5 @@ class Big(Ridge):
 
     def _settle(self) -> None:
         """Predict by all that was learnt from now on."""
-        solver = self.solvers_[0]
-        self.weights_ = solution(solver.tiles_, solver.q_, solver.dim_, solver.outputs_)
+        self.weights_ = self._solution(self.solvers_[0])
         self.filled_ = 0

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from nystream.auto.bank import LARGE, METRIC_TARGETS
+from nystream.auto.footprint import LARGE, METRIC_TARGETS
 from nystream.auto.recipe import Recipe
 from nystream.solvers.awv import AWV
 

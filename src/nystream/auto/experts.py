@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas
 
 from nystream._core.auto.views import with_constant
 from nystream._core.kernel_rows import KernelRows
+from nystream._core.linalg.back import solution
+from nystream._core.linalg.refactor import add_gram
 from nystream.auto.view import View, thinned
 from nystream.features.landmarks import Landmarks
 from nystream.kernels.gaussian import Gaussian
@@ -21,8 +22,9 @@ from nystream.scaling.ring import Ring
 from nystream.solvers.awv import AWV
 from nystream.solvers.forgetting import Forgetting
 from nystream.types import Array
+from nystream.work import CALL, PIECE, Work, all_at_once, median, pairs
 
-__all__ = ["BLOCK", "Decaying", "Expert", "Linear", "Ridge", "Window"]
+__all__ = ["BLOCK", "Decaying", "Expert", "Linear", "Ridge", "Window", "copied"]
 
 APART = 1e-5
 """Landmarks within this squared distance of the span of others are left out: with few columns most of them are."""
@@ -35,7 +37,11 @@ FADED = 1e-9
 WIDTH = 400
 """Rows whose distances give a width, fewer for few landmarks."""
 BLOCK = 128
-"""Rows whose kernel values are held at a time in a refit."""
+"""Rows whose kernel values are held at a time in a refit, at most."""
+SEEN, RENEWED, STRETCHED = 60.0, 25.0, 100.0
+"""Operations for a number of a row that is seen through a view, beside those for the columns that it is combined with;
+and for what a solver that forgets does with a row, over the square of its features and over them."""
+_LINEAR = KernelRows("linear")
 
 
 class Expert(Params):
@@ -52,7 +58,15 @@ class Expert(Params):
         raise NotImplementedError
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
+        """`fitting`, all at once."""
+        all_at_once(self.fitting(view, X, Y, w, rng))
+
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+        """A refit, a piece at a time."""
         raise NotImplementedError
+
+    def freeze(self) -> None:
+        """Give up what takes much memory: from now on it predicts as it does, and `run` learns nothing."""
 
     def predict(self, U: Array) -> Array:
         raise NotImplementedError
@@ -82,12 +96,15 @@ class _Landmarks(Expert):
     width_: float
     _kernel: KernelRows
 
-    def place(self, view: View, X: Array, rng: np.random.Generator) -> None:
+    def placing(self, view: View, X: Array, rng: np.random.Generator) -> Work[None]:
         """Choose landmarks and width."""
         chosen = np.sort(rng.choice(len(X), min(self.m, len(X)), replace=False))
-        self.width_ = self.factor * median_distance(view(thinned(X, min(WIDTH, max(2, 4 * self.m // 3)))))
+        near = view(thinned(X, min(WIDTH, max(2, 4 * self.m // 3))))
+        self.width_ = self.factor * median_distance(near)
+        yield seen(*near.shape) + median(*near.shape)
         landmarks = Landmarks(Gaussian(self.width_), view(X[chosen]), tol=APART)
-        landmarks.start(X.shape[1])
+        yield CALL + seen(len(chosen), X.shape[1])
+        yield from landmarks.starting(X.shape[1])
         self.points_ = np.ascontiguousarray(landmarks.points_)
         self._kernel = Gaussian(self.width_).compiled
 
@@ -104,26 +121,35 @@ class _Landmarks(Expert):
         if "width_" in state:
             self._kernel = Gaussian(self.width_).compiled
 
-    def _penalise(self, A: Array, lam: float) -> None:
+    def _penalising(self, A: Array, lam: float) -> Work[None]:
         """Add lam times the penalty matrix to A, in place: K_mm, and 1 for the constant."""
-        m = len(self.points_)
-        for i in range(0, m, BLOCK):
-            A[i : min(i + BLOCK, m), :m] += lam * self._kernel.block(self.points_[i : i + BLOCK], self.points_)
+        m, rows = len(self.points_), self._rows
+        for i in range(0, m, rows):
+            A[i : min(i + rows, m), :m] += lam * self._kernel.block(self.points_[i : i + rows], self.points_)
+            yield CALL + pairs(rows, m, self.points_.shape[1])
         A.flat[: -1 : len(A) + 1] += lam * JITTER
         A[m, m] += lam
 
-    def sums(self, view: View, X: Array, Y: Array, w: Array | None) -> tuple[Array, Array]:
-        """Z'WZ, its lower triangle, and Z'WY."""
+    @property
+    def _rows(self) -> int:
+        """Rows that are handled at a time in a refit: fewer where there are many landmarks."""
         dim = len(self.points_) + 1
+        return max(8, min(BLOCK, int(PIECE / (dim * (dim + pairs(1, 1, self.points_.shape[1])))) // 8 * 8))
+
+    def summing(self, view: View, X: Array, Y: Array, w: Array | None) -> Work[tuple[Array, Array]]:
+        """Z'WZ, its lower triangle, and Z'WY."""
+        dim, rows, d = len(self.points_) + 1, self._rows, X.shape[1]
         G, b = np.zeros((dim, dim)), np.zeros((dim, Y.shape[1]))
-        for i in range(0, len(X), BLOCK):
-            part = slice(i, i + BLOCK)
+        for i in range(0, len(X), rows):
+            part = slice(i, i + rows)
             Z, T = self._features(view(X[part])), Y[part]
             if w is not None:
                 root = np.sqrt(w[part])[:, None]
                 Z, T = Z * root, T * root
-            G = blas.dsyrk(1.0, Z.T, beta=1.0, c=G.T, lower=0, overwrite_c=1).T
+            add_gram(Z, G)
             b += Z.T @ T
+            n = len(Z)
+            yield CALL + seen(n, d) + n * dim * (dim + 2 * Y.shape[1]) + pairs(n, dim, d)
         return G, b
 
     def widen(self, d: int) -> None:
@@ -138,6 +164,9 @@ class Ridge(_Landmarks):
     """
 
     solvers_: list[AWV]
+    """Empty while it is frozen."""
+    weights_: Array
+    """(K, r) while it is frozen."""
 
     def __init__(self, m: int, factor: float = 1.0, lams: tuple[float, ...] = (0.01,)) -> None:
         self.m = m
@@ -152,42 +181,60 @@ class Ridge(_Landmarks):
     def nbytes_for(cls, m: int, d: int, outputs: int, lams: int = 1) -> float:
         return 8.0 * m * d + lams * AWV.nbytes_for(m, outputs)
 
-    def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
-        self.place(view, X, rng)
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+        yield from self.placing(view, X, rng)
         if len(self.lams) == 1:  # one matrix, factored where it stands
-            self.adopt([self.solver(self.lams[0], lambda: self.sums(view, X, Y, w))])
-        else:
-            G, b = self.sums(view, X, Y, w)
-            self.adopt([self.solver(lam, lambda: (G.copy(), b.copy())) for lam in self.lams])
+            solver = yield from self.solving(self.lams[0], lambda: self.summing(view, X, Y, w))
+            self.adopt([solver])
+            return
+        G, b = yield from self.summing(view, X, Y, w)
+        solvers = []
+        for lam in self.lams:
+            solver = yield from self.solving(lam, lambda: copied(G, b))
+            solvers.append(solver)
+        self.adopt(solvers)
 
     def adopt(self, solvers: list[AWV]) -> None:
         """Go on from these."""
         self.solvers_ = solvers
 
-    def solver(self, lam: float, sums: Callable[[], tuple[Array, Array]]) -> AWV:
+    def solving(self, lam: float, sums: Callable[[], Work[tuple[Array, Array]]]) -> Work[AWV]:
         """Of Z'WZ and Z'WY, which are used up and asked for again where rounding wants more ridge."""
         for part in ROUNDING:
-            A, b = sums()
-            self._penalise(A, lam)
+            A, b = yield from sums()
+            yield from self._penalising(A, lam)
             A.flat[:: len(A) + 1] += part * float(np.trace(A))
             solver = AWV(lam, vovk=False)
             solver.start(len(A), b.shape[1])
             try:
-                solver.start_from(A, b, overwrite=True)
+                yield from solver.starting_from(A, b)
                 break
             except ValueError:
                 if part == ROUNDING[-1]:
                     raise
         return solver
 
+    def freeze(self) -> None:
+        if self.solvers_:
+            self.weights_ = self._solution(self.solvers_[0])
+            self.solvers_ = []
+
+    @staticmethod
+    def _solution(solver: AWV) -> Array:
+        """(K, r) what features are multiplied by."""
+        return solution(solver.tiles_, solver.q_, solver.dim_, solver.outputs_)
+
     def predict(self, U: Array) -> Array:
-        return self.solvers_[0].predict(self._features(U))
+        Z, solvers = self._features(U), self.solvers_
+        return solvers[0].predict(Z) if solvers else _LINEAR.block(Z, self.weights_)
 
     def run(self, U: Array, Y: Array, w: Array | None) -> Array:
         """Of the first ridge; `run_all` gives all of them."""
         return self.run_all(U, Y, w)[0]
 
     def run_all(self, U: Array, Y: Array, w: Array | None) -> list[Array]:
+        if not self.solvers_:
+            return [self.predict(U)]
         Z = self._features(U)
         return [solver.run(Z, Y, w) for solver in self.solvers_]
 
@@ -197,7 +244,8 @@ class Ridge(_Landmarks):
 
     @property
     def nbytes(self) -> int:
-        return self.points_.nbytes + sum(solver.nbytes for solver in self.solvers_)
+        frozen = 0 if self.solvers_ else self.weights_.nbytes
+        return self.points_.nbytes + sum(solver.nbytes for solver in self.solvers_) + frozen
 
 
 class Decaying(_Landmarks):
@@ -222,24 +270,26 @@ class Decaying(_Landmarks):
     def nbytes_for(m: int, outputs: int) -> float:
         return Forgetting.nbytes_for(m, outputs, prior=True)
 
-    def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
-        self.place(view, X, rng)
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+        yield from self.placing(view, X, rng)
         penalty = np.zeros((len(self.points_) + 1, len(self.points_) + 1))
-        self._penalise(penalty, self.lam)
+        yield from self._penalising(penalty, self.lam)
         self._begin(len(penalty), Y.shape[1])
         self.solver_.start_from(penalty)
-        self._replay(view, X, Y, w)
+        yield from self._replaying(view, X, Y, w)
 
     def _begin(self, dim: int, outputs: int) -> None:
         self.solver_ = Forgetting(self.lam, decay=self.decay)
         self.solver_.start(dim, outputs)
 
-    def _replay(self, view: View, X: Array, Y: Array, w: Array | None) -> None:
+    def _replaying(self, view: View, X: Array, Y: Array, w: Array | None) -> Work[None]:
         """Learn the rows that still count."""
         reach = len(X) if self.decay == 1.0 else math.ceil(math.log(FADED) / math.log(self.decay))
+        dim, d = self.solver_.ridge_.dim_, X.shape[1]
         for i in range(max(0, len(X) - reach), len(X), BLOCK):
             part = slice(i, i + BLOCK)
             self.run(view(X[part]), Y[part], None if w is None else w[part])
+            yield CALL + seen(BLOCK, d) + BLOCK * (pairs(1, dim, d) + RENEWED * dim**2 + STRETCHED * dim)
 
     def predict(self, U: Array) -> Array:
         return self.solver_.predict(self._features(U))
@@ -273,9 +323,9 @@ class Linear(Decaying):
     def nbytes_for(d: int, outputs: int, forgets: bool = True) -> float:
         return Forgetting.nbytes_for(d, outputs, forgets=forgets)
 
-    def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
         self._begin(X.shape[1] + 1, Y.shape[1])
-        self._replay(view, X, Y, w)
+        yield from self._replaying(view, X, Y, w)
 
     def _features(self, U: Array) -> Array:
         return np.hstack([np.ones((len(U), 1)), U])
@@ -304,7 +354,7 @@ class Window(Expert):
     def nbytes_for(window: int, d: int, outputs: int) -> float:
         return Ring.nbytes_for(window, d + outputs + 1)
 
-    def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
         """Take the last W rows as they are."""
         last = slice(max(0, len(X) - self.window), None)
         self.smoother_ = KernelSmoother(self.window)
@@ -314,6 +364,7 @@ class Window(Expert):
         self.smoother_.targets_[:n, :-1] = Y[last]
         self.smoother_.targets_[:n, -1] = 1.0 if w is None else w[last]
         self.smoother_.kept_ = n
+        yield CALL + seen(n, X.shape[1])
 
     def predict(self, U: Array) -> Array:
         return self.smoother_._predict(U)
@@ -330,3 +381,14 @@ class Window(Expert):
     @property
     def nbytes(self) -> int:
         return self.smoother_.nbytes
+
+
+def seen(n: int, d: int) -> float:
+    """Operations to see n rows of d columns through a view."""
+    return n * d * (SEEN + 2.0 * d)
+
+
+def copied(G: Array, b: Array) -> Work[tuple[Array, Array]]:
+    """Sums that may be used up."""
+    yield SEEN * G.size
+    return G.copy(), b.copy()

@@ -73,10 +73,12 @@ def _held(auto: Auto) -> tuple[Columns, Array]:
     """The last rows that are held, by place, and their labels."""
     if not auto.d_:
         raise ValueError("Auto has seen no row yet, so there is nothing to explain")
-    X, Y, _ = auto._kept()
+    with auto._turns.asking():
+        X, Y, _ = auto._last(HELD)
+        X, Y = X.copy(), Y.copy()
     if len(X) < 2:
         raise ValueError("Auto has seen one row; explanations need some to compare with")
-    return {str(j): X[-HELD:, j] for j in range(X.shape[1])}, Y[-HELD:]
+    return {str(j): X[:, j] for j in range(X.shape[1])}, Y
 
 
 def _asked(auto: Auto) -> Ask:

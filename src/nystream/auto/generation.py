@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import numpy as np
 
 from nystream.auto.bank import Bank
 from nystream.auto.recipe import Recipe
+from nystream.auto.renewal import Missed, Renewal
 from nystream.auto.stack import Stack
 from nystream.auto.targets import Targets
 from nystream.params import Params
 from nystream.types import Array
+from nystream.work import all_at_once
 
-__all__ = ["Generation", "Learnt", "Rows"]
+__all__ = ["Answer", "Generation", "Learnt", "Rows"]
 
 FORGETFUL = ("ag.99", "lin.95", "win1000", "win100", "change")
 """Experts that follow the stream. The loss of the others stays high after a change, whatever the stack makes of it."""
@@ -46,6 +50,16 @@ class Learnt(NamedTuple):
     """(n, K) for targets the experts' disagreement."""
     steady: Array
     """(n,) the least squared error, standardised or of codes, of an expert that does not forget."""
+    core: Array | None
+    """(n, K) for targets the mean of what the experts that do not forget say."""
+
+
+class Answer(NamedTuple):
+    """What a generation says of rows whose labels are not known."""
+
+    P: Array
+    spread: Array | None
+    core: Array | None
 
 
 class Generation(Params):
@@ -68,6 +82,10 @@ class Generation(Params):
     """Columns that the experts see."""
     count_: int
     """Rows learnt."""
+    begun_: int = 0
+    """Rows that had been learnt when the rebuild or refresh that is under way began; 0: none is."""
+    _renewal: Renewal | None = None
+    """It, unless the model was just read from a file: then it is done again from the rows that are kept."""
 
     def __init__(self, recipe: Recipe, classes: bool, lags: bool, seed: int) -> None:
         self.recipe = recipe
@@ -89,14 +107,13 @@ class Generation(Params):
         self.count_ = 0
 
     # -- rounds ------------------------------------------------------------------------------------------------------
-    def predict(self, X: Array, answers: Array | None) -> tuple[Array, Array | None]:
-        """Predictions (n, K), and for targets the experts' disagreement (n, K). Pure."""
+    def predict(self, X: Array, answers: Array | None) -> Answer:
+        """As `learn` does before a label. Pure."""
         low, high = CODE_BOUNDS if self.targets_ is None else self.targets_.bounds()
         F = self._scores(self.bank_.predict(X, self._inner), low, high)
         P = self.stack_.predict(F, self._bounded(answers, low, high), self._shift, self._scale)
-        return self._unscaled(P, low, high), None if self.targets_ is None else self.stack_.disagreement(
-            F
-        ) * self._scale
+        spread = None if self.targets_ is None else self.stack_.disagreement(F) * self._scale
+        return Answer(self._unscaled(P, low, high), spread, self._core(F))
 
     def admitted(self, Y: Array) -> Array:
         """The next labels as they are to be learnt: wild ones fenced. Once for each row, before `learn`."""
@@ -113,9 +130,10 @@ class Generation(Params):
         codes, labels = np.ascontiguousarray(self._codes(T)), np.ascontiguousarray(Y[:, 0])
         P, spread = self.stack_.run(F, self._bounded(answers, low, high), codes, labels, w, self._shift, self._scale)
         self.count_ += len(X)
-        steady = [e for e, name in enumerate(self.bank_.names) if name not in FORGETFUL]
+        steady = self._steady
         errors = ((F[:, steady] - codes[:, None]) ** 2).mean(axis=2).min(axis=1) if steady else np.zeros(len(X))
-        return Learnt(self._unscaled(P, low, high), None if spread is None else spread * self._scale, errors)
+        spread = None if spread is None else spread * self._scale
+        return Learnt(self._unscaled(P, low, high), spread, errors, self._core(F))
 
     # -- events ------------------------------------------------------------------------------------------------------
     @property
@@ -134,42 +152,156 @@ class Generation(Params):
 
     @property
     def capacity(self) -> int:
-        """Rows to keep for the rebuilds and refreshes to come."""
-        return self.bank_.recipe.ring if self.warm else self.bank_.recipe.warmup
+        """Rows to keep for the rebuilds and refreshes to come, and for the one that is under way."""
+        recipe = self.bank_.recipe
+        return (recipe.ring if self.warm and self.begun_ != recipe.warmup else recipe.warmup) + recipe.late
 
     def until_event(self) -> int:
-        """Rows until the next rebuild or refresh."""
+        """Rows until the next rebuild or refresh begins."""
         if self.warm:
             return self.every - self.count_ % self.every
         return min(r for r in self.bank_.recipe.rebuilds if r > self.count_) - self.count_
-
-    @property
-    def looks_back(self) -> int:
-        """Last rows that the rebuild or refresh that is due asks for."""
-        recipe = self.bank_.recipe
-        return self.count_ if self.count_ in recipe.rebuilds else min(recipe.ring, self.count_)
 
     @property
     def due(self) -> bool:
         """Whether a rebuild or a refresh is due after the row learnt last."""
         return self.count_ in self.bank_.recipe.rebuilds or (self.warm and self.count_ % self.every == 0)
 
-    def event(self, rows: Rows) -> None:
-        """The rebuild or refresh that is due, from the last rows; draws depend on the seed and the row count alone."""
-        (X, Y, w), t = rows, self.count_
-        rng = np.random.default_rng([self.seed, t])
-        if t in self.bank_.recipe.rebuilds:
-            if self.targets_ is not None:
-                self.stack_.rescale(*self.targets_.locate(Y, w))
-            self.bank_.rebuild(X, self._past(Y), w, rng, last=self.warm)
+    def ahead(self, n: int, last: Callable[[int], Rows]) -> int:
+        """Rows, at most n, that can be learnt before `attend` has to be asked; slices that they bring are done now.
+
+        `last` gives the last rows. Where one row at a time is learnt, `attend` alone is enough.
+        """
+        n = min(n, self.until_event())
+        if self.begun_:
+            since, renewal = self.count_ - self.begun_, self._underway(last)
+            n = min(n, self.bank_.recipe.late - since)
+            renewal.build(since + n)
+            n = n if renewal.level is None else min(n, renewal.level - since)
+        return n
+
+    def attend(
+        self,
+        last: Callable[[int], Rows],
+        *,
+        refreshes: bool = True,
+        alone: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> bool:
+        """After rows were learnt: go on with the rebuild or refresh that is under way, and begin the one that is due.
+
+        Returns whether one was begun or taken up. Without `refreshes` none is begun. `alone` is entered where what
+        predicts changes, which takes little time unless the recipe does not spread its rebuilds.
+        """
+        changed = self.begun_ > 0 and self._go_on(last, alone)
+        if self.due and refreshes:
+            with alone():
+                self._begin(last)
+            if self.begun_:
+                self._go_on(last, alone)
+            changed = True
+        return changed
+
+    def _go_on(self, last: Callable[[int], Rows], alone: Callable[[], AbstractContextManager[None]]) -> bool:
+        """What the rows since it began bring of what is under way; whether it was taken up."""
+        since, renewal = self.count_ - self.begun_, self._underway(last)
+        late = since > 0 and (self.due or since >= self.bank_.recipe.late)
+        self._work(renewal, last, late)
+        if not late and since != renewal.level:
+            return False
+        with alone():
+            self._take_up(renewal)
+        return True
+
+    def finish(self, last: Callable[[int], Rows]) -> None:
+        """All work on what is under way, which may then be taken up at any time: `settle`."""
+        if self.begun_:
+            self._work(self._underway(last), last, True)
+
+    def settle(self, last: Callable[[int], Rows]) -> None:
+        """What is under way is finished and taken up now."""
+        if self.begun_:
+            self.finish(last)
+            self._take_up(self._underway(last))
+
+    def _work(self, renewal: Renewal, last: Callable[[int], Rows], whole: bool) -> None:
+        since = self.count_ - self.begun_
+        renewal.build(np.inf if whole else since)
+        renewal.catch_up(since, lambda i, j: self._missed(renewal, last, i, j), all_of_them=whole)
+
+    @property
+    def _looks_back(self) -> int:
+        """Last rows before it began that the rebuild or refresh looks at."""
+        recipe = self.bank_.recipe
+        return self.begun_ if self.begun_ in recipe.rebuilds else min(recipe.ring, self.begun_)
+
+    @property
+    def _rebuilds(self) -> bool:
+        """Whether what is under way is a rebuild."""
+        return self.begun_ in self.bank_.recipe.rebuilds
+
+    def _begin(self, last: Callable[[int], Rows]) -> None:
+        self.begun_ = self.count_
+        rows = last(self._looks_back)
+        if self._rebuilds:
+            self.bank_.freeze(whole=not self.bank_.recipe.spread)
         else:
             if self.targets_ is not None:
-                self.targets_.enclose(Y, w)
-            self.bank_.refresh(X, self._past(Y), w, rng)
+                self.targets_.enclose(rows.Y, rows.w)
+            if not self.bank_.followers:
+                self.begun_ = 0
+                return
+        self._renewal = self._new_renewal(rows)
+        if not self.bank_.recipe.spread:
+            self.settle(last)
+
+    def _underway(self, last: Callable[[int], Rows]) -> Renewal:
+        """The rebuild or refresh that is under way, begun again after a file was read."""
+        if self._renewal is None:
+            since = self.count_ - self.begun_
+            rows = last(since + self._looks_back)
+            self._renewal = self._new_renewal(_part_of(rows, slice(0, len(rows.X) - since)))
+        return self._renewal
+
+    def _new_renewal(self, rows: Rows) -> Renewal:
+        """From the rows before it began; draws depend on the seed and the row count alone."""
+        X, Y, w = rows
+        targets, rescaled = copy.deepcopy(self.targets_), None
+        if targets is not None and self._rebuilds:
+            rescaled = targets.locate(Y, w)
+        elif targets is not None:
+            targets.enclose(Y, w)
+        T = coded(Y, self.outputs_) if targets is None else targets.standardised(targets.fenced(Y))
+        rng = np.random.default_rng([self.seed, self.begun_])
+        if self._rebuilds:
+            fresh = self.bank_.successor()
+            work = fresh.rebuilding(X, T, w, rng, last=self.begun_ >= fresh.recipe.warmup)
+        else:
+            fresh = self.bank_.following()
+            work = fresh.refreshing(X, T, w, rng)
+        return Renewal(work, fresh, targets, rescaled)
+
+    def _missed(self, renewal: Renewal, last: Callable[[int], Rows], i: int, j: int) -> Missed:
+        """Rows i to j - 1 since it began, as it learns them."""
+        X, Y, w = _part_of(last(self.count_ - self.begun_ - i), slice(0, j - i))
+        targets = renewal.targets
+        if targets is None:
+            return Missed(X, coded(Y, self.outputs_), w, CODE_BOUNDS)
+        Y = targets.admitted(Y)
+        return Missed(X, targets.standardised(Y), w, targets.extended(Y))
+
+    def _take_up(self, renewal: Renewal) -> None:
+        if not self._rebuilds:
+            self.bank_.adopt(renewal.bank)
+        else:
+            self.bank_ = renewal.bank
+            if renewal.targets is not None and renewal.rescaled is not None:
+                self.targets_ = renewal.targets
+                self.stack_.rescale(*renewal.rescaled)
+        self.begun_, self._renewal = 0, None
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def grow(self, outputs: int) -> None:
-        """New classes, exactly as if they had been known."""
+        """New classes, exactly as if they had been known. Nothing may be under way."""
         combination = np.zeros((1 + self.outputs_, outputs - self.outputs_))
         combination[0] = -1.0
         self.bank_.add_outputs(combination)
@@ -177,7 +309,7 @@ class Generation(Params):
         self.outputs_ = outputs
 
     def shrink(self, recipe: Recipe, outputs: int, last: Callable[[int], Rows]) -> None:
-        """New classes, and smaller experts that are fitted at once on the last rows."""
+        """New classes, and smaller experts that are fitted at once on the last rows. Nothing may be under way."""
         before, self.bank_.recipe = self.bank_.names, recipe
         self.stack_.grow(outputs)
         self.outputs_ = outputs
@@ -187,27 +319,28 @@ class Generation(Params):
             stack.lags_, self.stack_ = self.stack_.lags_, stack
         if self.bank_.experts_:
             rows, rng = last(self.capacity), np.random.default_rng([self.seed, self.count_, outputs])
-            self.bank_.rebuild(rows.X, coded(rows.Y, outputs), rows.w, rng, last=self.warm)
+            self.bank_ = self.bank_.successor()
+            all_at_once(self.bank_.rebuilding(rows.X, coded(rows.Y, outputs), rows.w, rng, last=self.warm))
 
     def widen(self, d: int) -> None:
-        """New columns were missing so far: predictions stay, and the next rebuild or refresh counts them in."""
+        """New columns were missing so far: predictions stay, and the next rebuild or refresh counts them in.
+
+        Nothing may be under way.
+        """
         self.bank_.widen(d)
         self.d_ = d
 
     @property
     def nbytes(self) -> int:
-        return self.bank_.nbytes + self.stack_.nbytes + (0 if self.targets_ is None else self.targets_.nbytes)
+        underway = 0 if self._renewal is None else self._renewal.bank.nbytes
+        own = self.bank_.nbytes + self.stack_.nbytes + (0 if self.targets_ is None else self.targets_.nbytes)
+        return own + underway
 
     # -- targets, scores, predictions --------------------------------------------------------------------------------
     @property
     def _inner(self) -> int:
         """Targets of the experts: for classes one that is always 1, then the codes."""
         return 1 + self.outputs_ if self.classes else self.outputs_
-
-    def _past(self, Y: Array) -> Array:
-        """What the experts are told of labels that were learnt before."""
-        targets = self.targets_
-        return coded(Y, self.outputs_) if targets is None else targets.standardised(targets.fenced(Y))
 
     @property
     def _shift(self) -> Array:
@@ -216,6 +349,17 @@ class Generation(Params):
     @property
     def _scale(self) -> Array:
         return ONE if self.targets_ is None else self.targets_.scale_
+
+    @property
+    def _steady(self) -> list[int]:
+        """Places of the experts that do not forget."""
+        return [e for e, name in enumerate(self.bank_.names) if name not in FORGETFUL]
+
+    def _core(self, F: Array) -> Array | None:
+        if self.targets_ is None:
+            return None
+        steady = self._steady
+        return self.targets_.back(F[:, steady].mean(axis=1) if steady else F.mean(axis=1))
 
     def _codes(self, T: Array) -> Array:
         """The columns of targets or outputs that the stack sees, (n, ..., C)."""
@@ -237,6 +381,12 @@ class Generation(Params):
         if self.targets_ is None:
             return np.log(P)
         return self.targets_.back(np.minimum(np.maximum(P, low), high))
+
+
+def _part_of(rows: Rows, part: slice) -> Rows:
+    """Some of the rows; weights that are all 1 are none."""
+    w = None if rows.w is None else rows.w[part]
+    return Rows(rows.X[part], rows.Y[part], None if w is None or bool((w == 1.0).all()) else w)
 
 
 def coded(Y: Array, classes: int) -> Array:

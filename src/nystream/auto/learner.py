@@ -14,9 +14,11 @@ from nystream.auto.explain import ByColumn, explanation
 from nystream.auto.generation import Generation
 from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of, seconds_of
+from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.rounds import Rounds
 from nystream.auto.tables import seconds_to_translate, translator_for
+from nystream.auto.turns import Turns
 from nystream.encoding.columns import NUMERIC
 from nystream.inputs import as_levels
 from nystream.learners.families.tabular import Opening
@@ -49,7 +51,7 @@ class Auto(ByColumn, Rounds):
 
     nan in the inputs is a missing value: it counts as the column's mean, and columns in which values were missing
     during the warm-up get an indicator. With task="classification" labels are 0, 1, 2, ...; `predict` gives logarithms
-    of probabilities, which come out calibrated. A class that appears late is learnt by the experts exactly as if it had
+    of probabilities, recalibrated row by row. A class that appears late is learnt by the experts exactly as if it had
     been known; the stackers weigh them by the odds they gave, so with them it begins there. A row of weight w counts
     as w rows in every fit, scale, metric and mixture, and one of weight 0 leaves no trace. A label or an input so far
     out that it can only be an accident does not spoil anything; see `Targets` and `nystream.scaling.spread`. Targets
@@ -115,6 +117,7 @@ class Auto(ByColumn, Rounds):
         self.recipe = recipe
         self.changes = boolean("changes", changes)
         bytes_of(memory), seconds_of(deadline)  # refuse what is neither
+        self._turns, self._whole = Turns(), Turns()
 
     @property
     def labels(self) -> LabelKind:
@@ -178,7 +181,8 @@ class Auto(ByColumn, Rounds):
 
     def explain(self) -> str:
         """What carries the prediction now, and why: a few lines of text."""
-        return explanation(self)
+        with self._turns.asking():
+            return explanation(self)
 
     def weights(self) -> dict[str, float]:
         """How much each expert, and the last labels, move the prediction now: shares by name that sum to 1. Pure.
@@ -189,6 +193,10 @@ class Auto(ByColumn, Rounds):
         """
         if not self.d_:
             return {}
+        with self._turns.asking():
+            return self._shares()
+
+    def _shares(self) -> dict[str, float]:
         found = dict.fromkeys(self.titles(), 0.0) | ({LABELS: 0.0} if self.lags else {})
         for generation, carried in zip(self._generations, self._carried(), strict=True):
             sizes = np.abs(generation.stack_.weights())
@@ -205,7 +213,8 @@ class Auto(ByColumn, Rounds):
 
         An expert that two generations have, after a change, is named once.
         """
-        return list(dict.fromkeys(name for generation in self._generations for name in self._titles(generation)))
+        with self._turns.asking():
+            return list(dict.fromkeys(name for generation in self._generations for name in self._titles(generation)))
 
     def alarms(self) -> list[Alarm]:
         """The changes of the stream that were noticed, in order: the last 256. What became of the latest may be open.
@@ -214,7 +223,8 @@ class Auto(ByColumn, Rounds):
         done; see `nystream.auto.changes.Alarm`.
         """
         self._require("alarms")
-        return [] if not self.d_ or self.changes_ is None else self.changes_.alarms()
+        with self._turns.asking():
+            return [] if not self.d_ or self.changes_ is None else self.changes_.alarms()
 
     def _titles(self, generation: Generation) -> list[str]:
         sparse = [] if self.translator_ is None else self.translator_.titles
@@ -252,6 +262,10 @@ class Auto(ByColumn, Rounds):
         Predictions for rows without them stay as they are, to the last bit: the dense experts, whose landmarks may be
         frozen, do not see them, the sparse experts learn them.
         """
+        with self._whole.learning(), self._turns.learning():
+            self._widen_columns(kinds)
+
+    def _widen_columns(self, kinds: Mapping[str, str]) -> None:
         if self.kinds_ is None:
             raise TypeError("there were no rows with named columns so far; use widen(d), or begin with such rows")
         if self.translator_ is not None:
@@ -278,8 +292,11 @@ class Auto(ByColumn, Rounds):
         self.old_.start(d, outputs, self._more)
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
         self.changes_ = self._new_changes(outputs) if self.changes else None
-        self.intervals_ = None
-        if not self._classes:
+        self.intervals_ = self.recalibration_ = None
+        if self._classes:
+            self.recalibration_ = Recalibration()
+            self.recalibration_.start()
+        else:
             self.intervals_ = Noise(Noise.window_for(SCORES * bytes_of(self.memory), outputs))
             self.intervals_.start(d, outputs)
         self.count_ = 0
@@ -309,11 +326,13 @@ class Auto(ByColumn, Rounds):
     @property
     def size(self) -> int:
         """Landmarks and window rows of all experts."""
-        return sum(generation.bank_.size for generation in self._generations) if self.d_ else 0
+        with self._turns.asking():
+            return sum(generation.bank_.size for generation in self._generations) if self.d_ else 0
 
     @property
     def nbytes(self) -> int:
         if not self.d_:
             return 0
-        parts = (self.old_, *self.buffer_, self.changes_, self.intervals_, self.translator_)
-        return sum(part.nbytes for part in parts if part is not None)
+        with self._turns.asking():
+            parts = (self.old_, *self.buffer_, self.changes_, self.intervals_, self.recalibration_, self.translator_)
+            return sum(part.nbytes for part in parts if part is not None)

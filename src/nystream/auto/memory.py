@@ -37,7 +37,7 @@ SHRINK = (
 """Parts of the rows kept and of the landmarks that are tried against a budget; landmarks matter more."""
 YOUNG = 0.6
 """Part of the landmarks that a second model needs at least, beside one that warms up."""
-ROUGH = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+ROUGH = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Parts of the landmarks of rough kernels that are tried against what the other experts leave."""
 
 
@@ -54,6 +54,8 @@ def in_memory(
 ) -> Recipe:
     """The largest recipe of this shape whose model for d columns stays within a share of a budget in bytes.
 
+    Rebuilds are spread over rows where that, too, fits beside the smallest rough kernels.
+
     `outputs` are targets or, with `codes`, classes; `more`: inputs of the stackers beside the experts. `young`: rough
     kernels leave room for a second model without them, of YOUNG times the landmarks.
     """
@@ -61,16 +63,18 @@ def in_memory(
     narrow = recipe.resized(full=0, experts=plain)  # without any matrix of the columns' number squared
     for shape in (recipe, narrow):
         for rows, landmarks in SHRINK:
-            smaller = shape.scaled(rows, landmarks).resized(rough=0, change=0)
+            smaller = shape.scaled(rows, landmarks).resized(rough=0, change=0, spread=False)
             need = most_bytes(smaller, d, outputs, codes=codes, more=more) / share
             if need > budget:
                 continue
             second = smaller.scaled(YOUNG, YOUNG)
             room = SLACK * Bank.racing_nbytes(second, d, outputs, codes=codes) if young else 0.0
-            for part in ROUGH:
-                whole = smaller.resized(rough=int(part * shape.rough), change=int(part * shape.change))
-                if room + most_bytes(whole, d, outputs, codes=codes, more=more) <= share * budget:
-                    return whole
+            for spread in (True, False) if shape.spread else (False,):
+                for part in (*ROUGH, 0.0):
+                    large = {"rough": int(part * shape.rough), "change": int(part * shape.change)}
+                    whole = smaller.resized(spread=spread, **large)
+                    if room + most_bytes(whole, d, outputs, codes=codes, more=more) <= share * budget:
+                        return whole
             return smaller
     what = f"rows of {d} columns" + (f" and {outputs} classes" if codes and outputs > FEW else "")
     raise ValueError(f"memory is too small for {what}: at least memory='{math.ceil(need / 1e6)}MB' is needed")
@@ -81,10 +85,11 @@ def most_bytes(recipe: Recipe, d: int, outputs: int, *, codes: bool = False, mor
     labels, targets = 1 if codes else outputs, outputs + codes
     row = d + labels + 1  # of the buffer: inputs, labels, weight
     stack = Stack.nbytes_for(len(recipe.living) + more, outputs, codes=codes)
-    rebuild = Ring.nbytes_for(recipe.warmup, row + targets) + max(
+    rebuild = Bank.frozen_nbytes(recipe, d, outputs, codes=codes)
+    rebuild += Ring.nbytes_for(recipe.warmup + recipe.late, row + targets) + max(
         Bank.fit_nbytes(recipe, d, outputs, codes=codes),
         Bank.racing_nbytes(recipe, d, outputs, codes=codes) + stack,
     )
-    refresh = Ring.nbytes_for(recipe.ring, 2 * row + targets)  # a buffer, and what is copied from it
+    refresh = Ring.nbytes_for(recipe.ring + recipe.late, 2 * row + targets)  # a buffer, and what is copied from it
     refresh += Bank.refresh_nbytes(recipe, d, outputs, codes=codes) + stack
     return SLACK * max(rebuild, refresh)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream.auto.experts import Ridge
+from nystream.auto.experts import Ridge, copied
 from nystream.auto.intervals import symmetric
 from nystream.auto.recipe import WIDE
 from nystream.auto.rough import Rough, RoughView
@@ -20,6 +20,7 @@ from nystream.scaling.spread import fences, moments
 from nystream.solvers.awv import AWV
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 from nystream.types import Array, LabelKind
+from nystream.work import all_at_once
 
 __all__ = ["PooledAuto"]
 
@@ -225,7 +226,7 @@ class PooledAuto(Learner):
             self._enter("rough", "rough", Rough(self.rough), rng)
 
     def _enter(self, name: str, view: str, member: Ridge, rng: np.random.Generator) -> None:
-        member.place(self.views_[view], self._sample, rng)
+        all_at_once(member.placing(self.views_[view], self._sample, rng))
         self.members_[name], self.seen_in_[name] = member, view
 
     @property
@@ -237,7 +238,7 @@ class PooledAuto(Learner):
         """Z'Z (lower triangles) and Z'T of rows for each of these members, all by default: what adds up over places."""
         A, T = self._augmented(X), self._targets(Y)
         return {
-            name: self.members_[name].sums(self.views_[self.seen_in_[name]], A, T, None)
+            name: all_at_once(self.members_[name].summing(self.views_[self.seen_in_[name]], A, T, None))
             for name in (self.members_ if names is None else names)
         }
 
@@ -281,7 +282,7 @@ class PooledAuto(Learner):
         return self
 
     def _solver(self, name: str, lam: float, sums: tuple[Array, Array]) -> AWV:
-        return self.members_[name].solver(lam, lambda: (sums[0].copy(), sums[1].copy()))
+        return all_at_once(self.members_[name].solving(lam, lambda: copied(*sums)))
 
     # -- rounds --------------------------------------------------------------------------------------------------------
     def _start(self, d: int, outputs: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from nystream.params import Params, at_least
+from nystream.params import Params, at_least, boolean
 
 __all__ = ["EXPERTS", "Recipe"]
 
@@ -18,6 +18,8 @@ MANY, THINNED = 500, 4
 """Columns times outputs beyond which a refresh comes so many times less often."""
 WIDE = 100
 """Columns beyond which there are no rough kernels: on images they gained nothing, and a row costs all columns."""
+LATE, LEAST_LATE = 10, 8
+"""A rebuild may be under way for one in so many rows of the warm-up, or for so many rows if those are more."""
 TOGETHER, LEAST_ROWS = 1 << 13, 8
 """Rows times classes of a block, at most, and rows at least."""
 
@@ -48,6 +50,8 @@ class Recipe(Params):
     full : int
         Columns up to which the metric is a full matrix and the linear expert forgets: beyond, its window would hold
         fewer rows than columns.
+    spread : bool
+        Whether a rebuild is spread over the rows after it, for which what was fitted before it is kept.
     """
 
     def __init__(
@@ -66,6 +70,7 @@ class Recipe(Params):
         experts: Sequence[str] = EXPERTS,
         block: int = 256,
         full: int = FULL,
+        spread: bool = True,
     ) -> None:
         self.rebuilds = rebuilds
         self.landmarks = at_least("landmarks", landmarks, 1)
@@ -80,6 +85,7 @@ class Recipe(Params):
         self.experts = experts
         self.block = at_least("block", block, 1)
         self.full = at_least("full", full, 0)
+        self.spread = boolean("spread", spread)
         if not experts or not set(experts) <= set(EXPERTS):
             raise ValueError(f"experts must be some of {', '.join(EXPERTS)}; got {experts!r}")
         if list(rebuilds[:2]) != [1, 2] or any(b <= a for a, b in pairwise(rebuilds)):
@@ -95,6 +101,11 @@ class Recipe(Params):
     def warmup(self) -> int:
         """Rows after which landmarks are frozen."""
         return self.rebuilds[-1]
+
+    @property
+    def late(self) -> int:
+        """Rows after which a rebuild or refresh that began is taken up, at the latest."""
+        return max(LEAST_LATE, self.warmup // LATE) if self.spread else 0
 
     def rows_at_once(self, outputs: int) -> int:
         """Rows of a block."""

@@ -9,9 +9,10 @@ import numpy as np
 from nystream._core.kernel_rows import KernelRows
 from nystream.auto.big import Big
 from nystream.auto.experts import Expert
-from nystream.auto.view import View
+from nystream.auto.view import SORTED, View
 from nystream.features.scales import LearnedScales
 from nystream.types import Array
+from nystream.work import CALL, Work
 
 __all__ = ["Change", "Rough", "RoughView"]
 
@@ -26,12 +27,12 @@ _LAPLACIAN = KernelRows("laplacian", -1.0)
 class RoughView(View):
     """Standardised inputs times column scales that were learnt, see `nystream.features.LearnedScales`."""
 
-    def _learnt(
+    def _learning(
         self, X: Array, Y: Array | None, w: Array | None, rows: int, rounds: int, full: int, seed: int
-    ) -> LearnedScales:
+    ) -> Work[LearnedScales]:
         fitted, held = sizes(rows, X.shape[1])
         scales = LearnedScales(rows=fitted, held=held, lam=LAM, seed=seed)
-        return scales.fit(self._scaled(X), np.zeros((len(X), 1)) if Y is None else Y, w)
+        return (yield from scales.fitting(self._scaled(X), np.zeros((len(X), 1)) if Y is None else Y, w))
 
     @property
     def loss(self) -> float:
@@ -54,19 +55,21 @@ class Rough(Big):
 
     together: ClassVar[int] = 64
 
-    def __init__(self, m: int) -> None:
+    def __init__(self, m: int, first: int = 48) -> None:
         super().__init__(m, lams=(LAM,))
+        self.first = first
 
     @property
     def title(self) -> str:
         return f"rough kernel, {self.m:,} landmarks"
 
-    def place(self, view: View, X: Array, rng: np.random.Generator) -> None:
+    def placing(self, view: View, X: Array, rng: np.random.Generator) -> Work[None]:
         """Landmarks alone, the scales are the width. Equal ones are left out; others are never nearly dependent."""
         points = view(X[np.sort(rng.choice(len(X), min(self.m, len(X)), replace=False))])
         _, first = np.unique(points, axis=0, return_index=True)
         self.points_ = np.ascontiguousarray(points[np.sort(first)])
         self._bind()
+        yield CALL + SORTED * points.size
 
     def _bind(self) -> None:
         self._kernel = _LAPLACIAN
@@ -103,9 +106,13 @@ class Change(Expert):
         """Forecast no change."""
         self.kernel_ = None
 
-    def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
-        self.kernel_ = Rough(self.m)
-        self.kernel_.fit(view, X, Y - X[:, : self.outputs], w, rng)
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+        self.kernel_ = Rough(self.m, first=16)
+        yield from self.kernel_.fitting(view, X, Y - X[:, : self.outputs], w, rng)
+
+    def freeze(self) -> None:
+        if self.kernel_ is not None:
+            self.kernel_.freeze()
 
     def predict(self, U: Array) -> Array:
         last, rows = self._parts(U)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from itertools import pairwise
 from typing import Any
 
@@ -11,15 +12,18 @@ from nystream.auto.bank import Bank
 from nystream.auto.changes import Changes
 from nystream.auto.changes.changes import REACH, Block, Surroundings
 from nystream.auto.changes.memory import Afforded, beside, fit_together
+from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation, Rows
 from nystream.auto.intervals import Intervals
 from nystream.auto.memory import in_memory, most_bytes
 from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of
+from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.auto.tables import SHARE
 from nystream.auto.targets import Targets, within
+from nystream.auto.turns import Turns
 from nystream.encoding import Columns
 from nystream.learners.families.tabular import TabularLearner
 from nystream.learners.translator import Translator
@@ -30,6 +34,10 @@ __all__ = ["Rounds"]
 
 PAST = 0.03
 """Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
+NOVICE, MOST = 0.015, 300
+"""Of the memory: what the rows may take that a novice learns after a change; and how many they are at most."""
+FEW = 32
+"""Rows of a block while other threads ask: they wait for its end."""
 
 
 class Rounds(TabularLearner):
@@ -48,10 +56,16 @@ class Rounds(TabularLearner):
     """Alarms, and at times a young generation. None: the stream is not watched."""
     intervals_: Noise | Intervals | None
     """What labels will be beside predictions; of regression only. The second: of models saved before the first."""
+    recalibration_: Recalibration | None = None
+    """Of classes only; none in models saved before it."""
     buffer_: list[Ring]
     """Inputs, labels or targets, and weights: all rows of a warm-up, or the last ones."""
     count_: int
     """Rows learnt; those of weight 0 are not."""
+    _turns: Turns
+    """Predictions of other threads come between blocks and what falls on row counts after them."""
+    _whole: Turns
+    """Copies that go on come between rows, when all that falls on them is done."""
     translator_: Translator | None = None
     """Of tables and sparse rows: what makes numbers of them. None: rows are numbers."""
     kinds_: dict[str, str] | None = None
@@ -121,37 +135,43 @@ class Rounds(TabularLearner):
         recipe, more = self.old_.bank_.recipe, self._more
         ahead = recipe.rows_at_once(outputs)
         columns = 1 if self._classes and outputs == 2 else outputs
-        room = int(PAST * bytes_of(self.memory)) // (8 * (2 * outputs + more * columns)) - ahead
+        each = (2 if self._classes else 4) * outputs + more * columns
+        room = int(PAST * bytes_of(self.memory)) // (8 * each) - ahead
         return max(1, min(REACH, recipe.ring - min(ahead, recipe.every(self.old_.d_, outputs)), room))
 
     def _new_changes(self, outputs: int) -> Changes:
         more, columns = self._more, 1 if self._classes and outputs == 2 else outputs
-        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs))
+        few = Novice.affordable(NOVICE * bytes_of(self.memory) / 8, self.old_.d_, outputs)
+        few = max(1, min(few, MOST))
+        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs), few)
         changes.start(outputs, (more, columns) if more else None)
         return changes
 
     # -- one round ---------------------------------------------------------------------------------------------------
     def _predict(self, X: Any) -> Array:
-        P = np.empty((len(X), self.outputs_))
-        rows = self._rows
-        for i in range(0, len(X), rows):
-            P[i : i + rows] = self._answer(X[i : i + rows])[0]
+        with self._turns.asking():
+            P = np.empty((len(X), self.outputs_))
+            rows = self._rows
+            for i in range(0, len(X), rows):
+                P[i : i + rows] = self._answer(X[i : i + rows])[0]
         return P
 
     def _answer(self, rows: Any) -> tuple[Array, Array | None, Array]:
         """Predictions, for targets how far the experts disagree (n, K), and rows as the experts see them."""
         X, answers = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
         own = self.old_.predict(X, answers)
-        return *(own if self.changes_ is None else self.changes_.predict(own, X, answers)), X
+        P, spread = own[:2] if self.changes_ is None else self.changes_.predict(own, X, answers)
+        return P if self.recalibration_ is None else self.recalibration_.predict(P), spread, X
 
     def _quantiles(self, rows: Any, levels: Array) -> Array:
         """(n, K, Q)"""
         assert self.intervals_ is not None
-        found, some = np.empty((len(rows), self.outputs_, len(levels))), self._rows
-        for i in range(0, len(rows), some):
-            P, spread, X = self._answer(rows[i : i + some])
-            assert spread is not None
-            found[i : i + some] = self.intervals_.quantiles(X, P, spread, levels)
+        with self._turns.asking():
+            found, some = np.empty((len(rows), self.outputs_, len(levels))), self._rows
+            for i in range(0, len(rows), some):
+                P, spread, X = self._answer(rows[i : i + some])
+                assert spread is not None
+                found[i : i + some] = self.intervals_.quantiles(X, P, spread, levels)
         return found
 
     def _run(self, X: Any, Y: Array, weights: Array | None) -> Array:
@@ -159,13 +179,15 @@ class Rounds(TabularLearner):
             return self._run_with_gaps(X, Y, weights)
         if not self._classes:
             Y = within(Y)
-        if len(X) == 1:  # no rebuild or refresh can fall within it
+        if len(X) == 1:  # nothing can fall within it
             return self._rounds(X, Y, weights)
         P = np.empty((len(X), self.outputs_))
         row = 0
         while row < len(X):
-            until = min(generation.until_event() for generation in self._generations)
-            part = slice(row, min(len(X), row + self._rows, row + until))
+            n = min(len(X) - row, self._rows, FEW if self._turns.asked else len(X))
+            for generation in self._generations:
+                n = generation.ahead(n, self._last)
+            part = slice(row, row + n)
             P[part] = self._rounds(X[part], Y[part], None if weights is None else weights[part])
             row = part.stop
         return P
@@ -180,8 +202,27 @@ class Rounds(TabularLearner):
         return P
 
     def _rounds(self, rows: Any, Y: Array, w: Array | None) -> Array:
-        """Predictions for rows within which no rebuild or refresh falls."""
-        old, living = self.old_, self._generations
+        """Predictions for rows within which no rebuild or refresh begins or is taken up."""
+        with self._whole.learning():
+            return self._round(rows, Y, w)
+
+    def _round(self, rows: Any, Y: Array, w: Array | None) -> Array:
+        living = self._generations
+        with self._turns.learning():
+            P = self._learnt(rows, Y, w)
+        moved = self._generations != living
+        for generation in living:
+            if (generation.begun_ or generation.due) and generation in self._generations:
+                refreshes = generation is self._young or self._refreshes
+                moved = generation.attend(self._last, refreshes=refreshes, alone=self._turns.learning) or moved
+        if moved:
+            with self._turns.learning():
+                self._keep()
+        return P
+
+    def _learnt(self, rows: Any, Y: Array, w: Array | None) -> Array:
+        """Predictions for rows, which are learnt by all that lives."""
+        old = self.old_
         admitted = old.admitted(Y)
         X, answers = self.translator_.run(rows, admitted, w) if self.translator_ is not None else (_matrix(rows), None)
         learnt = old.learn(Rows(X, admitted, w), answers)
@@ -195,12 +236,8 @@ class Rounds(TabularLearner):
             self.old_, P, spread = self.changes_.follow(old, block, around)
         if self.intervals_ is not None and spread is not None:
             self.intervals_.learn(X, P, admitted - P, spread, w)
-        for generation in living:
-            if generation.due and (generation is self._young or (generation is self.old_ and self._refreshes)):
-                generation.event(self._last(generation.looks_back))
-                self._keep()
-        if self._generations != living:
-            self._keep()
+        if self.recalibration_ is not None:
+            P = self.recalibration_.run(P, np.ascontiguousarray(Y[:, 0]), w)
         return P
 
     @property
@@ -228,7 +265,7 @@ class Rounds(TabularLearner):
 
     def _last(self, n: int) -> Rows:
         """The last rows, at most n."""
-        X, Y, w = (ring.rows[max(0, len(ring) - n) :] for ring in self.buffer_)
+        X, Y, w = (ring.last(n) for ring in self.buffer_)
         return Rows(X, Y, None if bool((w == 1.0).all()) else w[:, 0])
 
     def _kept(self) -> Rows:
@@ -239,6 +276,28 @@ class Rounds(TabularLearner):
         if self.translator_ is not None:
             return self.translator_.layout_
         return list(self.kinds_) if self.kinds_ is not None else [str(j) for j in range(self.d_)]
+
+    # -- other threads -------------------------------------------------------------------------------------------------
+    def _state(self) -> dict[str, Any]:
+        """Where another thread learns, a copy of one moment."""
+        if self._whole.mine:
+            return super()._state()
+        with self._whole.asking():
+            state = copy.deepcopy(super()._state())
+            return {**state, "n_seen_": state["count_"]} if self.d_ else state
+
+    def reserve(self, d: int, outputs: int) -> None:
+        if self.d_ and outputs <= self.outputs_:
+            return
+        with self._whole.learning():
+            for generation in self._generations if self.d_ else []:
+                generation.finish(self._last)
+            with self._turns.learning():
+                super().reserve(d, outputs)
+
+    def widen(self, d: int) -> None:
+        with self._whole.learning(), self._turns.learning():
+            super().widen(d)
 
     # -- classes, columns ----------------------------------------------------------------------------------------------
     def _grow(self, outputs: int) -> None:
@@ -251,6 +310,7 @@ class Rounds(TabularLearner):
         smaller = None
         if most_bytes(recipe, wide, outputs, codes=True, more=self._more) > budget:
             smaller = self._affordable(self.sized_, wide, outputs)  # or it is refused, and nothing has changed
+        self._settle()
         if translator is not None:
             before = self._dense
             translator.grow(outputs)
@@ -267,9 +327,15 @@ class Rounds(TabularLearner):
             self.changes_.grow(outputs, self._reach(outputs), self.old_.rows_at_once, fits=fit)
         self._keep()
 
+    def _settle(self) -> None:
+        """Finish the rebuilds and refreshes that are under way."""
+        for generation in self._generations:
+            generation.settle(self._last)
+
     def _widen_dense(self, d: int, before: int) -> None:
         """New columns were missing so far: predictions stay, and the next rebuild or refresh counts them in."""
         if d > before:
+            self._settle()
             self.buffer_[0] = self.buffer_[0].widened(d)
             self.old_.widen(d)
             if self.changes_ is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
 
 from nystream._core.auto.views import scaled
@@ -11,11 +13,18 @@ from nystream.params import Params
 from nystream.scaling import FrozenScale
 from nystream.scaling.spread import fence_outliers
 from nystream.types import Array
+from nystream.work import CALL, PIECE, Work, all_at_once
 
-__all__ = ["View", "thinned"]
+__all__ = ["Tame", "View", "taming", "thinned"]
 
 MOST = 1 << 19
 """Numbers that scales are computed from: with many columns, rows are thinned evenly."""
+SORTED, SEEN = 1500.0, 200.0
+"""Operations to fence a number, and to count it in a scale."""
+
+
+Tame: TypeAlias = tuple[Array, Array | None]
+"""Rows, perhaps thinned, whose wild values were moved to the fences, and their weights."""
 
 
 class View(Params):
@@ -27,7 +36,11 @@ class View(Params):
     def __init__(self, scale: FrozenScale) -> None:
         self.scale = scale
 
-    def fit(
+    def fit(self, X: Array, Y: Array | None = None, w: Array | None = None, **options: Any) -> None:
+        """`fitting`, all at once."""
+        all_at_once(self.fitting(X, Y, w, **options))
+
+    def fitting(
         self,
         X: Array,
         Y: Array | None = None,
@@ -37,16 +50,21 @@ class View(Params):
         rounds: int = 1,
         full: int = FULL,
         seed: int = 0,
-    ) -> None:
-        """Scale from X, wild values fenced; with Y (n, K) the metric too, from so many rows, gradients at a fifth."""
-        most = max(2, MOST // X.shape[1])
-        thin, v = thinned(X, most), None if w is None else thinned(w, most)
-        self.scale_ = self.scale.clone().fit(fence_outliers(thin, v), v)
-        self.metric_ = self._learnt(X, Y, w, rows, rounds, full, seed)
+        tame: Tame | None = None,
+    ) -> Work[None]:
+        """Scale from X, wild values fenced; with Y (n, K) the metric too, from so many rows, gradients at a fifth.
 
-    def _learnt(
+        `tame`: what `taming` makes of X and w, where it is there already.
+        """
+        if tame is None:
+            tame = yield from taming(X, w)
+        self.scale_ = self.scale.clone().fit(*tame)
+        yield CALL + SEEN * tame[0].size
+        self.metric_ = yield from self._learning(X, Y, w, rows, rounds, full, seed)
+
+    def _learning(
         self, X: Array, Y: Array | None, w: Array | None, rows: int, rounds: int, full: int, seed: int
-    ) -> LearnedMetric | LearnedScales | None:
+    ) -> Work[LearnedMetric | LearnedScales | None]:
         """What scaled rows are multiplied by."""
         if Y is None:
             return None
@@ -54,7 +72,7 @@ class View(Params):
             chosen = np.sort(np.random.default_rng(seed).choice(len(X), rows, replace=False))
             X, Y, w = X[chosen], Y[chosen], None if w is None else w[chosen]
         metric = LearnedMetric(rounds, rows=rows, gradients=_gradients(rows), full=full)
-        return metric.fit(self._scaled(X), Y, w)
+        return (yield from metric.fitting(self._scaled(X), Y, w))
 
     def __call__(self, X: Array) -> Array:
         U = self._scaled(X)
@@ -76,6 +94,21 @@ class View(Params):
     @property
     def nbytes(self) -> int:
         return self.scale_.nbytes + (0 if self.metric_ is None else self.metric_.nbytes)
+
+
+def taming(X: Array, w: Array | None) -> Work[Tame]:
+    """What scales of X are computed from."""
+    most = max(2, MOST // X.shape[1])
+    thin, v = thinned(X, most), None if w is None else thinned(w, most)
+    tame, columns = thin, max(1, int(PIECE / (SORTED * len(thin))))
+    for j in range(0, thin.shape[1], columns):
+        some = thin[:, j : j + columns]
+        fenced = fence_outliers(some, v)
+        if fenced is not some:
+            tame = tame.copy() if tame is thin else tame
+            tame[:, j : j + columns] = fenced
+        yield CALL + SORTED * some.size
+    return tame, v
 
 
 def _gradients(rows: int) -> int:

@@ -74,3 +74,6 @@ class Tabled:
 
     def probabilities(self, X: Any) -> Array:
         return self.model.probabilities(X)
+
+    def predict_quantile(self, X: Any, q: Any) -> Array:
+        return self.model.predict_quantile(X, q)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import multiprocessing
 import platform
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from nystream.metrics.base import Metric
 from nystream.metrics.meters import Meter, Progress
 from nystream.model import Model
 from nystream.sparse_rows import SparseRows
+from nystream.threads import is_child
 from nystream.types import Array, LabelKind
 
 __all__ = ["Snapshot", "Trial"]
@@ -59,7 +59,7 @@ class Trial:
 
     Metrics of probabilities get them from the raw predictions where those are log odds (by the learner's `link`), else
     from the learner's own `probabilities(X)`, asked row by row before each label; learners with neither
-    are refused.
+    are refused. Metrics of quantiles get those of `predict_quantile`, asked likewise.
 
     In a process that is one of several, seconds are of the processor.
     """
@@ -83,7 +83,7 @@ class Trial:
         self.n = 0
         self.seconds = 0.0
         self._clock = perf_counter
-        if multiprocessing.parent_process() is not None:
+        if is_child():
             self.seconds_of_the_processor()
         self.readings: list[dict[str, float]] = []
         self._read_at = 0
@@ -95,6 +95,8 @@ class Trial:
         self._ask: Callable[[Array], Array] | None = None
         if wanted and self._odds is None:
             self._ask = self._inner.probabilities
+        of_quantiles = [m for m in metrics if isinstance(m, Metric) and m.takes == "quantile"]
+        self._levels = sorted({level for metric in of_quantiles for level in metric.levels})
 
     def seconds_of_the_processor(self) -> None:
         """From now on: that other processes work too does not count."""
@@ -103,8 +105,8 @@ class Trial:
     def feed(self, X: Any, Y: Any) -> None:
         """Rows in order: predicted before their labels are used, then learnt (at once, or `delay` rows later)."""
         labels = self._inner.numbers(X, Y) if isinstance(self._inner, Tabled) else Y
-        together = self._ask is None and not (self.delay and self.learn)
-        P, Q = (self._at_once(X, Y), None) if together else self._one_by_one(X, Y)
+        together = self._ask is None and not self._levels and not (self.delay and self.learn)
+        P, Q, D = (self._at_once(X, Y), None, None) if together else self._one_by_one(X, Y)
         if self._odds is not None:
             Q = self._odds(P[:, None] if P.ndim == 1 else P)
             Q[np.isnan(Q).any(axis=1)] = 1.0 / Q.shape[1]  # nothing was known there: all alike
@@ -112,18 +114,21 @@ class Trial:
             Q = Q[:, 1]
         if self.watch is not None:
             self.watch(P)
-        self._score(labels, P, Q)
+        self._score(labels, P, Q, D)
         self.n += len(X)
 
-    def _score(self, Y: Any, P: Array, Q: Array | None) -> None:
-        """Let the metrics see the rows that have a label."""
+    def _score(self, Y: Any, P: Array, Q: Array | None, D: Array | None) -> None:
+        """Let the metrics see the rows that have a label: predictions, probabilities, quantiles."""
         if isinstance(self._inner, Tabled):
             there = ~np.isnan(Y).any(axis=1)
-            Y, P, Q = Y[there], P[there], None if Q is None else Q[there]
+            Y, P = Y[there], P[there]
+            Q, D = (None if A is None else A[there] for A in (Q, D))
             if not len(Y):
                 return
         for metric in self.metrics:
-            if isinstance(metric, Metric):
+            if isinstance(metric, Metric) and metric.takes == "quantile" and D is not None:
+                metric.update(Y, D[..., np.searchsorted(self._levels, metric.levels)])
+            elif isinstance(metric, Metric):
                 metric.update(Y, P if metric.takes == "prediction" else Q)
 
     def _at_once(self, X: Any, Y: Any) -> Array:
@@ -171,15 +176,22 @@ class Trial:
         self.seconds += self._clock() - began
         return answer
 
-    def _one_by_one(self, X: Any, Y: Any) -> tuple[Array, Array | None]:
-        """Predictions, and probabilities where the learner is to be asked, of rows that cannot go as one block."""
-        P, Q = [], []
+    def _one_by_one(self, X: Any, Y: Any) -> tuple[Array, Array | None, Array | None]:
+        """Of rows that cannot go as one block: predictions, and what else the learner is asked, before each label."""
+        P, Q, D = [], [], []
         for i in range(len(X)):
             x, y = X[i : i + 1], None if Y is None else Y[i : i + 1]
             if self._ask is not None:
                 Q.append(self._timed(self._ask, x) if self._inner.n_seen else self._even())
+            if self._levels:
+                D.append(self._timed(self._inner.predict_quantile, x, self._levels) if self._inner.n_seen else None)
             P.append(self._delayed(x, y) if self.delay and self.learn else self._at_once(x, y))
-        return _stacked(P, -np.inf), _stacked(Q, 0.0) if Q else None
+        return _stacked(P, -np.inf), _stacked(Q, 0.0) if Q else None, self._quantiles(P, D) if D else None
+
+    def _quantiles(self, P: list[Array], D: list[Array | None]) -> Array:
+        """(n, K, Q) from those of single rows; nan before the first label."""
+        nothing = np.full((1, P[0].size, len(self._levels)), np.nan)
+        return np.concatenate([nothing if d is None else d.reshape(nothing.shape) for d in D])
 
     def _delayed(self, x: Any, y: Any) -> Array:
         p: Array = self._timed(self._inner.predict, x)
@@ -227,7 +239,11 @@ def _check(name: str, learner: Any, metrics: Sequence[Metric | Meter]) -> None:
     for metric in metrics:
         if not isinstance(metric, Metric):
             continue
-        sure = metric.takes == "prediction" or learner.link in LINKS or learner.can("probabilities")
+        if metric.takes == "quantile" and not learner.can("predict_quantile"):
+            raise ValueError(
+                f"{name}: {metric.column} needs quantiles, and this learner has none; Auto has, for numbers"
+            )
+        sure = metric.takes != "probability" or learner.link in LINKS or learner.can("probabilities")
         if not sure:
             raise ValueError(
                 f"{name}: {metric.column} needs probabilities, and this learner's predictions are not log "

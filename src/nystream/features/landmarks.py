@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import lapack
 
 from nystream.features.base import FeatureMap, refuse_large
 from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
 from nystream.params import positive
 from nystream.types import Array
+from nystream.work import Work, all_at_once, kernel_matrix, pivoting
 
 __all__ = ["Landmarks"]
 
@@ -61,16 +61,22 @@ class Landmarks(FeatureMap):
         as_block(landmarks, name="landmarks")
 
     def start(self, d: int) -> None:
+        all_at_once(self.starting(d))
+
+    def starting(self, d: int) -> Work[None]:
+        """`start`, a piece at a time."""
         points = as_block(self.landmarks, name="landmarks")
         if points.shape[1] != d:
             raise ValueError(f"landmarks have {points.shape[1]} columns, but the rows have {d}")
-        K = np.asarray(self.kernel(points, points), dtype=np.float64)
-        K = K.T if self.kernel.compiled is not None else np.array(K, order="F")  # of your own kernel, a copy is used up
+        if self.kernel.compiled is not None:
+            K = yield from kernel_matrix(self.kernel.compiled, points, points)
+        else:
+            K = np.array(self.kernel(points, points), dtype=np.float64, order="C")  # a copy, which is used up
         largest = float(K.diagonal().max())
-        _, order, rank, _ = lapack.dpstrf(K, tol=self.tol * largest, lower=1, overwrite_a=1)
-        if not largest > 0.0 or not rank:
+        order = yield from pivoting(K, self.tol * largest)
+        if not largest > 0.0 or not len(order):
             raise ValueError("no landmark can be used: k(a, a) is 0 for all of them")
-        self.points_ = points[order[:rank] - 1]  # in the order of the factor, where every pivot is above the tolerance
+        self.points_ = points[order]  # in the order of the factor, where every pivot is above the tolerance
         self.d_ = d
 
     @property

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import lapack
 
 from nystream._core.kernel_rows import KernelRows
+from nystream.deferred import lapack
 from nystream.features.base import FeatureMap
 from nystream.inputs import as_examples
 from nystream.kernels.gaussian import Gaussian
@@ -15,11 +15,14 @@ from nystream.params import at_least, positive
 from nystream.scaling.distance import median_distance
 from nystream.seeds import checked_seed, generator
 from nystream.types import Array, Seed
+from nystream.work import CALL, Work, all_at_once, factoring, kernel_matrix, median
 
 __all__ = ["FULL", "LearnedMetric"]
 
 FULL = 300
 """Columns up to which M is a full matrix where nothing else is said."""
+EIGEN = 60.0
+"""Operations of an eigenproblem over the number of its columns cubed."""
 _LINEAR = KernelRows("linear")
 
 
@@ -106,6 +109,10 @@ class LearnedMetric(FeatureMap):
 
     def fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
         """Learn T from rows X (n, d) and labels y, (n,) or (n, K), with weights (n,)."""
+        return all_at_once(self.fitting(X, y, weights))
+
+    def fitting(self, X: Any, y: Any = None, weights: Any = None) -> Work[Self]:
+        """`fit`, a piece at a time."""
         X, Y, w = as_examples(X, y, weights)
         self.start(X.shape[1])
         if len(X) > self.rows:
@@ -120,8 +127,10 @@ class LearnedMetric(FeatureMap):
             Y /= peak  # M is scaled to trace d: only the columns' relative sizes count
         total = np.ones(X.shape[1])
         for _ in range(self.rounds):
-            T = self._root(self._products(X, Y, w))
+            M = yield from self._products(X, Y, w)
+            T = self._root(M)
             X = _applied(X, T)
+            yield CALL + (EIGEN * M.size**1.5 + len(X) * M.size if M.ndim == 2 else 0.0)
             total = total * T if total.ndim == 1 else T @ total
         self.map_ = total
         return self
@@ -175,18 +184,19 @@ class LearnedMetric(FeatureMap):
     def _map(self, X: Array, out: Array) -> None:
         out[:] = _applied(X, self.map_)
 
-    def _products(self, X: Array, Y: Array, w: Array | None) -> Array:
+    def _products(self, X: Array, Y: Array, w: Array | None) -> Work[Array]:
         """M of one round, (d, d) or (d,), not yet scaled."""
-        kernel = Gaussian(median_distance(X))
-        K = kernel(X, X)
+        kernel = Gaussian(median_distance(X)).compiled
+        yield median(*X.shape)
+        K = yield from kernel_matrix(kernel, X, X)
         g = len(X) if self.gradients is None else min(self.gradients, len(X))
         at = slice(None) if g == len(X) else np.linspace(0, len(X) - 1, g).round().astype(np.intp)
         near = K[at].copy()
         K.flat[:: len(X) + 1] += self.lam if w is None else self.lam / w
-        factor, failed = lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)  # symmetric: K.T is K as LAPACK stores it
-        if failed:
+        if (yield from factoring(K)):
             raise ValueError(f"the kernel matrix lost lam={self.lam!r} in rounding; use a larger lam")
-        A = lapack.dpotrs(factor, Y, lower=1)[0]
+        A = lapack.dpotrs(K.T, Y, lower=0)[0]  # a lower triangle in rows is an upper one in columns, as LAPACK has it
+        yield CALL + 2.0 * len(K) ** 2 * Y.shape[1]
         d = X.shape[1]
         M = np.zeros((d, d)) if d <= self.full else np.zeros(d)
         for a in A.T:  # one output at a time: (g, d) numbers, not (g, d, K)
@@ -195,6 +205,7 @@ class LearnedMetric(FeatureMap):
             if w is not None:
                 G *= np.sqrt(w[at])[:, None]
             M += G.T @ G if d <= self.full else np.einsum("ij,ij->j", G, G)
+            yield CALL + 2.0 * g * (len(X) + len(M)) * d
         return M
 
     def _root(self, M: Array) -> Array:

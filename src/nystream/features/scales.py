@@ -6,16 +6,17 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from nystream._core.absolute import absolute_sums
 from nystream._core.kernel_rows import KernelRows
+from nystream.deferred import lapack
 from nystream.features.base import FeatureMap
 from nystream.inputs import as_examples
 from nystream.params import at_least, positive
 from nystream.scaling.distance import median_distance
 from nystream.seeds import checked_seed, generator
 from nystream.types import Array, Seed
+from nystream.work import CALL, Work, all_at_once, factoring, kernel_matrix, median
 
 __all__ = ["LearnedScales"]
 
@@ -35,6 +36,8 @@ TINY = 1e-12
 """In place of a loss that is 0."""
 TRIALS, LARGER = 3, 2
 """Splits that choose it, and how many times as many rows they have."""
+DIFFERENCE = 12.0
+"""Operations for an absolute difference."""
 _LAPLACIAN = KernelRows("laplacian", -1.0)
 
 
@@ -115,19 +118,27 @@ class LearnedScales(FeatureMap):
 
     def fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
         """Learn v from rows X (n, d) in their order and labels y, (n,) or (n, K), with weights (n,)."""
+        return all_at_once(self.fitting(X, y, weights))
+
+    def fitting(self, X: Any, y: Any = None, weights: Any = None) -> Work[Self]:
+        """`fit`, a piece at a time."""
         X, Y, w = as_examples(X, y, weights)
         w = None if w is None else w / w.mean()
         self.start(X.shape[1])
         first = np.full(self.d_, -np.log(median_distance(X, absolute=True) / NARROWER))
         self.scales_ = np.exp(first)
+        yield median(*X.shape)
         Y = Y - np.average(Y, axis=0, weights=w) if len(Y) else Y
         if len(X) < LEAST or not Y.any():
             return self
         rows, rng = _Rows(X, Y, w), generator(self.seed)
-        learnt = self._descend(rows, first, rng)
+        learnt = yield from self._descend(rows, first, rng)
         trials = [_split(len(X), LARGER * self.rows, LARGER * self.held, rng) for _ in range(TRIALS)]
         choices = [first + part * (learnt - first) for part in PARTS]
-        losses = [sum(_held_out(rows, v, self.lam, *trial, moves=False)[0] for trial in trials) for v in choices]
+        losses = [0.0 for _ in choices]
+        for k, v in enumerate(choices):
+            for trial in trials:
+                losses[k] += (yield from _held_out(rows, v, self.lam, *trial, moves=False))[0]
         best = int(np.argmin(losses))
         self.scales_, self.loss_ = np.exp(choices[best]), float(losses[best] / TRIALS)
         return self
@@ -136,10 +147,11 @@ class LearnedScales(FeatureMap):
         """Refused: the scales of some rows and those of others do not add up."""
         raise TypeError("LearnedScales is fitted on one block of rows at a time; call fit(X, y) on the latest rows")
 
-    def _descend(self, rows: _Rows, first: Array, rng: np.random.Generator) -> Array:
+    def _descend(self, rows: _Rows, first: Array, rng: np.random.Generator) -> Work[Array]:
         v, mean, square = first, np.zeros(self.d_), np.zeros(self.d_)
         for k in range(1, self.steps + 1):
-            loss, gradient = _held_out(rows, v, self.lam, *_split(len(rows.X), self.rows, self.held, rng))
+            split = _split(len(rows.X), self.rows, self.held, rng)
+            loss, gradient = yield from _held_out(rows, v, self.lam, *split)
             gradient = gradient / max(loss, TINY)
             mean = MOMENTUM * mean + (1 - MOMENTUM) * gradient
             square = MEMORY * square + (1 - MEMORY) * gradient**2
@@ -193,23 +205,29 @@ def _split(n: int, rows: int, held: int, rng: np.random.Generator) -> tuple[NDAr
 
 def _held_out(
     rows: _Rows, v: Array, lam: float, fitted: NDArray[Any], held: NDArray[Any], *, moves: bool = True
-) -> tuple[float, Array]:
+) -> Work[tuple[float, Array]]:
     """Mean squared loss on rows held out of a fit with scales exp(v), and, if v `moves`, its gradient."""
     U, H = rows.X[fitted] * np.exp(v), rows.X[held] * np.exp(v)
     Y = rows.Y[fitted]
     mean = Y.mean(axis=0)
-    K = _LAPLACIAN.block(U, U)
+    n, t, (d, outputs) = len(U), len(H), (U.shape[1], Y.shape[1])
+    K = yield from kernel_matrix(_LAPLACIAN, U, U)
     A = K.copy() if moves else K
-    A.flat[:: len(A) + 1] += lam if rows.w is None else lam / rows.w[fitted]
-    factor = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)[0]
-    a = lapack.dpotrs(factor, Y - mean, lower=1)[0]
-    across = _LAPLACIAN.block(H, U)
+    A.flat[:: n + 1] += lam if rows.w is None else lam / rows.w[fitted]
+    yield from factoring(A)
+    factor = A.T  # a lower triangle in rows is an upper one in columns, as LAPACK has it
+    a = lapack.dpotrs(factor, Y - mean, lower=0)[0]
+    across = yield from kernel_matrix(_LAPLACIAN, H, U)
     r = across @ a + mean - rows.Y[held]
     share = np.ones(len(r)) if rows.w is None else rows.w[held]
     loss = float(share @ (r * r).sum(axis=1)) / r.size
+    yield CALL + n * (2 * n + t) * outputs
     if not moves:
         return loss, np.empty(0)
     r *= share[:, None]
-    back = lapack.dpotrs(factor, across.T @ r, lower=1)[0]
-    gradient = absolute_sums(across * (r @ a.T), H, U) - absolute_sums(K * (back @ a.T), U, U)
+    back = lapack.dpotrs(factor, across.T @ r, lower=0)[0]
+    gradient = absolute_sums(across * (r @ a.T), H, U)
+    yield CALL + n * (2 * n + 2 * t) * outputs + DIFFERENCE * n * t * d
+    gradient -= absolute_sums(K * (back @ a.T), U, U)
+    yield CALL + n * n * (outputs + DIFFERENCE * d)
     return loss, -2 / r.size * gradient

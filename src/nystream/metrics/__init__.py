@@ -17,6 +17,7 @@ from nystream.metrics.meters import (
     Weights,
 )
 from nystream.metrics.names import METRICS, as_metric, as_metrics
+from nystream.metrics.quantiles import CRPS, Coverage, OfQuantiles, Pinball, Width, Winkler
 from nystream.metrics.regression import MAE, MSE, R2, RMSE
 from nystream.metrics.window import Windowed
 
@@ -32,6 +33,12 @@ __all__ = [
     "R2",
     "OfMean",
     "OfLast",
+    "OfQuantiles",
+    "CRPS",
+    "Pinball",
+    "Coverage",
+    "Width",
+    "Winkler",
     "Accuracy",
     "BalancedAccuracy",
     "LogLoss",

@@ -15,7 +15,7 @@ __all__ = ["Direction", "Input", "Mean", "Metric", "running_sum"]
 Direction: TypeAlias = Literal["lower", "higher"]
 """Which values are better."""
 
-Input: TypeAlias = Literal["prediction", "probability"]
+Input: TypeAlias = Literal["prediction", "probability", "quantile"]
 """What a metric is given."""
 
 
@@ -37,14 +37,19 @@ class Metric(Params):
         self.reset()
 
     @property
-    def direction(self) -> Direction:
-        """Whether lower or higher values are better."""
+    def direction(self) -> Direction | None:
+        """Whether lower or higher values are better; None: neither."""
         return "lower"
 
     @property
     def takes(self) -> Input:
-        """Raw predictions, or probabilities: P(y = +1) of shape (n,), or of each class, (n, K)."""
+        """Raw predictions; or probabilities: P(y = +1) of shape (n,), or of each class, (n, K); or quantiles."""
         return "prediction"
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Of metrics of quantiles: which, in the last axis of what they are given."""
+        return ()
 
     @property
     def labels(self) -> tuple[LabelKind, ...]:

@@ -20,6 +20,7 @@ from nystream.metrics.meters import (
     Size,
     Weights,
 )
+from nystream.metrics.quantiles import CRPS, Coverage, Pinball, Width, Winkler
 from nystream.metrics.regression import MAE, MSE, R2, RMSE
 from nystream.metrics.window import Windowed
 
@@ -28,7 +29,7 @@ __all__ = ["METRICS", "as_metric", "as_metrics"]
 METRICS: dict[str, type[Metric] | type[Meter]] = {
     kind.name: kind
     for kind in (
-        *(MSE, RMSE, MAE, R2, OfMean, OfLast),
+        *(MSE, RMSE, MAE, R2, OfMean, OfLast, CRPS, Pinball, Coverage, Width, Winkler),
         *(Accuracy, BalancedAccuracy, LogLoss, AUC, F1, Kappa),
         *(Regret, RegretBound, Seconds, RowsPerSecond, Size, Bytes, Weights, ImportanceShares),
     )

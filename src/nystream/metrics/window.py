@@ -48,12 +48,16 @@ class Windowed(Metric):
         super().__init__()
 
     @property
-    def direction(self) -> Direction:
+    def direction(self) -> Direction | None:
         return self.metric.direction
 
     @property
     def takes(self) -> Input:
         return self.metric.takes
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        return self.metric.levels
 
     @property
     def labels(self) -> tuple[LabelKind, ...]:

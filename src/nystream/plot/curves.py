@@ -32,6 +32,11 @@ NAMES = {
     "f1": "F1",
     "kappa": "Cohen's kappa",
     "balanced_accuracy": "balanced accuracy",
+    "crps": "continuous ranked probability score",
+    "pinball": "pinball loss",
+    "coverage": "share of labels inside 90 % intervals",
+    "width": "mean width of 90 % intervals",
+    "winkler": "interval score",
     "rows_per_second": "rows per second",
     "size": "stored points or features",
 }

@@ -62,6 +62,13 @@ class Ring(Params):
             return self.store_[: self.seen_]
         return np.roll(self.store_, -(self.seen_ % self.capacity), axis=0)
 
+    def last(self, n: int) -> Array:
+        """The last n rows, or all, the oldest first; not to be written to. A copy where the ring has gone round."""
+        n = min(n, len(self))
+        if self.seen_ <= self.capacity:
+            return self.store_[self.seen_ - n : self.seen_]
+        return self.store_[np.arange(self.seen_ - n, self.seen_) % self.capacity]
+
     def resized(self, capacity: int) -> Ring:
         """A ring of another capacity with the last rows of this one."""
         ring = Ring(capacity, self.d)

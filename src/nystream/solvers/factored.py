@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from nystream._core.linalg.ldl import aligned_zeros
-from nystream._core.linalg.refactor import refactor
+from nystream._core.linalg.refactor import pack_columns, right_side
+from nystream.deferred import linalg
 from nystream.params import Params, affordable, positive
 from nystream.types import Array
+from nystream.work import Work, all_at_once, factoring, panel
 
 __all__ = ["Factored"]
+
+MOVED, READ = 80.0, 40.0
+"""Operations that putting a number into its tile, and reading one from memory, count for."""
 
 
 class Factored(Params):
@@ -59,7 +63,7 @@ class Factored(Params):
     @property
     def weights(self) -> Array:
         """(dim, K) A^-1 b. O(dim^2), computed when asked for."""
-        solution: Array = solve_triangular(self.factor, self._q, lower=True, trans="T", unit_diagonal=True)
+        solution: Array = linalg.solve_triangular(self.factor, self._q, lower=True, trans="T", unit_diagonal=True)
         return solution
 
     @property
@@ -145,10 +149,22 @@ class Factored(Params):
 
     def _take(self, A: Array, b: Array, *, overwrite: bool = False) -> None:
         """Factor A (dim, dim) anew, with the right-hand side b (dim, K); `overwrite`: both are used up."""
-        given = (A, b) if overwrite else (np.array(A, order="C"), np.array(b, order="C"))
-        failed = refactor(*given, self.tiles_, self.dinv_, self.q_)
+        all_at_once(self._taking(*((A, b) if overwrite else (np.array(A, order="C"), np.array(b, order="C")))))
+
+    def _taking(self, A: Array, b: Array) -> Work[None]:
+        """`_take`, a piece at a time; A and b, C-ordered, are used up. Of A the lower triangle alone is read.
+
+        Refuses, with nothing changed, a matrix that is not positive definite.
+        """
+        failed = yield from factoring(A)
         if failed:
             raise ValueError(f"A is not positive definite, by rounding, at feature {failed - 1}; use a larger ridge")
+        width = panel(self.dim_)
+        for i in range(0, self.dim_, width):
+            pack_columns(A, i, min(self.dim_, i + width), self.tiles_, self.dinv_)
+            yield MOVED * width * (self.dim_ - i)
+        right_side(A, b, self.q_)
+        yield READ * self.dim_**2 + float(self.dim_**2 * b.shape[1])
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from nystream._core.linear.ons import Newton
+from nystream._core.one_row import RowMap
+from nystream.deferred import linalg
 from nystream.solvers.factored import Factored
 from nystream.solvers.newton import NewtonSolver
 from nystream.types import Array
@@ -83,7 +86,7 @@ class ONS(NewtonSolver):
     @property
     def inverse(self) -> Array:
         """(dim, dim) A^-1. O(dim^3)."""
-        roots = solve_triangular(self.metric_.factor, np.eye(self.metric_.dim_), lower=True, unit_diagonal=True)
+        roots = linalg.solve_triangular(self.metric_.factor, np.eye(self.metric_.dim_), lower=True, unit_diagonal=True)
         product: Array = roots.T @ (roots / self.metric_.pivots[:, None])
         return product
 
@@ -93,6 +96,15 @@ class ONS(NewtonSolver):
         p = self._newton.step(z, y, self.t_ + 1)
         self.t_ += 1
         self._weights = None
+        return p
+
+    def one(self, features: RowMap, x: Any, y: Any) -> float | None:
+        if type(y) is not float or abs(y) > self._limit:
+            return None
+        p = self._newton.one_mapped(features, x, y, self.t_ + 1)
+        if p is not None:
+            self.t_ += 1
+            self._weights = None
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:

@@ -55,7 +55,7 @@ def _with_old_rebuilt(old: Generation, young: Recipe, d: int, outputs: int, more
     if not old.warm:
         return most_bytes(r, d, outputs, codes=codes, more=more) + beside
     refreshed = Bank.refresh_nbytes(r, d, outputs, codes=codes) + _stack(r, outputs, more, codes)
-    refreshed += Ring.nbytes_for(max(r.ring, young.warmup), 2 * d + 3 * (1 if codes else outputs) + 2)
+    refreshed += Ring.nbytes_for(max(r.ring, young.warmup) + r.late, 2 * d + 3 * (1 if codes else outputs) + 2)
     return SLACK * refreshed + beside
 
 

@@ -1,0 +1,86 @@
+"""A rebuild or refresh that is under way: built a slice for every row, taken up at a row that sizes alone decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nystream.auto.bank import Bank
+from nystream.auto.targets import Targets
+from nystream.types import Array
+from nystream.work import Work
+
+__all__ = ["Missed", "Renewal"]
+
+SLICE = 1.6e8
+"""Operations of a slice: some 4 ms where a processor does 40 in a nanosecond; its last piece may go beyond."""
+CAUGHT_UP = 16
+"""Rows that are learnt in a slice, once everything is fitted."""
+
+
+class Missed(NamedTuple):
+    """Rows as what is under way learns them: targets, and what they are known to lie within."""
+
+    X: Array
+    T: Array
+    w: Array | None
+    bounds: tuple[Array, Array]
+
+
+class Renewal:
+    """What is built beside a generation that goes on predicting.
+
+    It begins after row n with a first slice, and each row after it brings one more; where those end tells sizes alone
+    (`nystream.work`). Say that slice s was the last. Then every row brings as many of the rows after n as CAUGHT_UP, so
+    that it is level, and can be taken up, after row n + s + ceil(s / (CAUGHT_UP - 1)): for s = 0 at once. It depends
+    on the rows up to n, and on those after it one by one: not on when slices are done, in blocks or after a file was
+    read. So it is no part of a model's state: the row at which it began is.
+
+    Parameters
+    ----------
+    work : Work
+        That fits the bank.
+    bank : Bank
+        With what it has to be when the work is done.
+    targets : Targets or None
+        On the scale that the bank knows; it follows the rows that were missed.
+    rescaled : tuple or None
+        Of a rebuild of targets: what `Stack.rescale` has to know.
+    """
+
+    def __init__(
+        self, work: Work[None], bank: Bank, targets: Targets | None, rescaled: tuple[Array, NDArray[np.intp]] | None
+    ) -> None:
+        self.work, self.bank, self.targets, self.rescaled = work, bank, targets, rescaled
+        self.slices = 0
+        """That were done."""
+        self.level: int | None = None
+        """Rows after it began at which it can be taken up, once that is known."""
+        self.learnt = 0
+        """Rows since it began."""
+
+    def build(self, last: float) -> None:
+        """Slices up to this number, from 0."""
+        while self.level is None and self.slices <= last:
+            done = 0.0
+            try:
+                while done < SLICE:
+                    done += next(self.work)
+            except StopIteration:
+                self.level = self.slices + -(-self.slices // (CAUGHT_UP - 1))
+            self.slices += 1
+
+    def catch_up(self, rows: int, missed: Callable[[int, int], Missed], *, all_of_them: bool = False) -> None:
+        """Learn what is due after so many rows, or all of them; `missed(i, j)`: rows i to j - 1 since it began."""
+        if self.level is None:
+            return
+        slices = rows - (self.slices - 1)
+        until = rows if all_of_them or rows >= self.level else min(rows, slices * CAUGHT_UP)
+        while self.learnt < until:
+            stop = min(until, self.learnt + CAUGHT_UP)
+            X, T, w, bounds = missed(self.learnt, stop)
+            self.bank.run(X, T, w, bounds)
+            self.learnt = stop

@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nystream.auto.bank import Bank
 from nystream.auto.recipe import Recipe
@@ -121,8 +123,11 @@ class Generation(Params):
         codes, labels = np.ascontiguousarray(self._codes(T)), np.ascontiguousarray(Y[:, 0])
         P, spread = self.stack_.run(F, self._bounded(answers, low, high), codes, labels, w, self._shift, self._scale)
         self.count_ += len(X)
-        steady = [e for e, name in enumerate(self.bank_.names) if name not in FORGETFUL]
-        errors = ((F[:, steady] - codes[:, None]) ** 2).mean(axis=2).min(axis=1) if steady else np.zeros(len(X))
+        steady = _steady(self.bank_.recipe._living)
+        errors = np.zeros(len(X))
+        if len(steady):
+            misses = F[:, steady] - codes[:, None]
+            errors = ((misses * misses).sum(axis=2) / misses.shape[2]).min(axis=1)
         return Learnt(self._unscaled(P, low, high), None if spread is None else spread * self._scale, errors)
 
     # -- events ------------------------------------------------------------------------------------------------------
@@ -360,6 +365,12 @@ class Generation(Params):
         if self.targets_ is None:
             return np.log(P)
         return self.targets_.back(np.minimum(np.maximum(P, low), high))
+
+
+@cache
+def _steady(names: tuple[str, ...]) -> NDArray[np.intp]:
+    """Places of the experts that do not forget."""
+    return np.array([e for e, name in enumerate(names) if name not in FORGETFUL], dtype=np.intp)
 
 
 def _part_of(rows: Rows, part: slice) -> Rows:

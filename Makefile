@@ -14,7 +14,7 @@ SITE := out/docs docs/gallery docs/_generated docs/sg_execution_times.rst $(wild
 NUMERICAL := $(addprefix tests/,core scaling kernels losses dictionary features solvers learners test_laws.py \
   test_hard_streams.py test_oracle_cases.py)
 
-.PHONY: demo docs test test-all test-numerical test-core test-oldest check lint bench install wheel check-wheel clean
+.PHONY: demo docs test test-all test-numerical test-core test-oldest check lint bench bench-compare install wheel check-wheel clean
 
 install: $(VENV)/installed
 
@@ -96,6 +96,11 @@ dist:
 
 bench: install
 	$(BIN)/python benchmarks/run.py
+
+# What became slower by more than 10 percent since a commit, which is built beside: make bench-compare COMMIT=abc123
+# EXPECTED="auto ..." names what was changed on purpose.
+bench-compare: install
+	$(BIN)/python benchmarks/compare.py $(or $(COMMIT),$(error say which: make bench-compare COMMIT=abc123)) $(if $(EXPECTED),--expected $(EXPECTED))
 
 clean:
 	rm -rf $(SITE) $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

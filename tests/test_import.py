@@ -21,6 +21,21 @@ SLOWEST = {
 }
 
 
+NOT_TO_START = {
+    *(
+        "concurrent.futures",
+        "logging",
+        "matplotlib",
+        "multiprocessing",
+        "nystream.datasets",
+        "nystream.plot",
+        "numpy.f2py",
+    ),
+    *("numpy.testing", "pandas", "polars", "pyarrow", "rich", "scipy.linalg", "scipy.optimize", "scipy.sparse"),
+    *("scipy.special", "sklearn", "ssl", "unittest"),
+}
+
+
 def loaded_after(code: str) -> set[str]:
     """Modules in a fresh interpreter that has run the code."""
     code += "\nimport sys\nprint(*sys.modules)"
@@ -36,8 +51,42 @@ def test_the_import_alone_loads_neither_scipy_nor_any_part():
 
 def test_all_public_names_together_load_no_optimiser_and_no_extra():
     loaded = loaded_after("import nystream\nfor name in nystream.__all__: getattr(nystream, name)")
-    assert {"scipy.linalg", "nystream.auto.learner"} <= loaded
+    assert {"scipy.linalg.cython_blas", "nystream.auto.learner"} <= loaded
     assert not loaded & SLOWEST
+
+
+@pytest.mark.parametrize("learner", [(), ("--learner", "fogd")])
+def test_a_run_of_the_command_line_loads_only_what_ten_rows_need(tmp_path, learner):
+    path = tmp_path / "ten.csv"
+    path.write_text("a,b,y\n" + "".join(f"{i},{i / 7},{i % 5 / 3}\n" for i in range(10)))
+    command = ["run", str(path), "--quiet", *learner]
+    loaded = loaded_after(f"from nystream.cli.app import call\nassert call({command!r}) == 0")
+    assert {"numpy", "nystream.model", "scipy.linalg.cython_blas"} <= loaded
+    assert not loaded & NOT_TO_START
+
+
+def test_the_help_loads_not_even_numpy():
+    code = "from nystream.cli.app import call\nassert call(['--help']) == 0"
+    assert not loaded_after(code) & {"numpy", "scipy", "nystream._core", "nystream.cli.run"}
+
+
+def test_what_is_loaded_before_its_package_is_found_by_all_who_ask_for_it_later():
+    code = """
+from nystream.cli.blas import PARTS, load_alone
+load_alone()
+import sys
+assert "scipy.linalg" not in sys.modules
+parts = [sys.modules[name] for name in PARTS]
+import nystream._core.linear.sketched_ons, nystream._core.linalg.refactor
+assert "scipy.linalg" not in sys.modules
+import scipy.linalg, scipy.optimize, scipy.sparse.linalg, scipy.stats
+from scipy.linalg import cython_blas, cython_lapack
+assert [cython_blas, cython_lapack] == parts
+assert abs(scipy.linalg.solve([[2.0]], [4.0])[0] - 2.0) < 1e-12
+load_alone()
+assert [sys.modules[name] for name in PARTS] == parts
+"""
+    assert "scipy.stats" in loaded_after(code)
 
 
 def test_every_public_name_is_there_and_listed():

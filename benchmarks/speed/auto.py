@@ -18,6 +18,7 @@ import time
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from _results import note
 
 from nystream import Auto
 from nystream.auto.clock import slowness
@@ -37,6 +38,7 @@ def flat(X: np.ndarray, y: np.ndarray) -> None:
         start = time.process_time()
         model.run(X[i : i + 10_000], y[i : i + 10_000])
         speeds.append(10_000 / (time.process_time() - start))
+    note("Auto, 22 columns, after the warm-up", "whole stream", float(np.median(speeds)), "rows/s")
     print("rows/s by 10,000 rows:", " ".join(f"{s:,.0f}" for s in speeds), f"; {model.nbytes:,} bytes")
 
 
@@ -49,6 +51,8 @@ def pauses(X: np.ndarray, y: np.ndarray, what: str) -> None:
         seconds[i] = time.process_time() - begun[0], time.perf_counter() - begun[1]
     for clock, taken in zip(("processor", "wall"), 1e3 * seconds.T, strict=True):
         longest = np.argsort(-taken)[:6].tolist()
+        if clock == "processor":
+            note(f"Auto, {X.shape[1]} columns, {what}", "longest step", float(taken[longest[0]]), "ms")
         shown = ", ".join(f"{taken[i]:.1f} ms at row {i + 1:,}" for i in longest)
         print(f"longest steps, {what}, {clock}: {shown}; over 20 ms: {(taken > 20).sum()}", flush=True)
     print("alarms:", ", ".join(f"{alarm.row:,} ({alarm.outcome})" for alarm in model.alarms()) or "none")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _results import note
 from _timing import seconds
 
 from nystream import PKRR, Nystrom
@@ -43,6 +44,8 @@ def main(columns: list[int]) -> None:
         def line(part: str, row: float | None, once: float | None, d: int = d) -> None:
             cells = ["" if value is None else f"{value:.2f}" for value in (row, once)]
             print(f"{d:>7} {SHAPES.get(d, 1):>7}  {part:<32} {cells[0]:>8} {cells[1]:>9}")
+            if row is not None:
+                note(f"Auto's {part}, {d} columns", "blocks", row, "us")
 
         for scale in (StandardScale(), GlobalScale(), LogScale()):
             fit = seconds(lambda scale=scale, X=X: scale.fit(X))

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import time
 
+from _results import note
+
 COLUMNS, WARMUP, ROWS, STEPS = (8, 22, 54), 3200, 10_000, 2000
 
 
@@ -59,6 +61,9 @@ def main() -> None:
         for threads, tries in found.items():
             warmups, runs, steps = zip(*tries, strict=True)
             print(f"| {d} | {threads} | {min(warmups):.2f} | {max(runs):,.0f} | {max(steps):,.0f} |", flush=True)
+            for mode, i, speed in (("whole stream", 1, max(runs)), ("row by row", 2, max(steps))):
+                ratio = speed / max(one[i] for one in found[1])
+                note(f"Auto, {d} columns, {threads} threads", mode, speed, "rows/s", ratio, "1 thread")
 
 
 if __name__ == "__main__":

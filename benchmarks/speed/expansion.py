@@ -14,6 +14,7 @@ import os
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _results import note
 from _timing import by_rows, in_turn, rows_of_ijcnn1
 
 import nystream
@@ -88,6 +89,9 @@ def main() -> None:
         row, stream = taken[f"{label}, rows"], taken[f"{label}, stream"]
         by_row, whole = (f"{taken[base] / v:.1f}x" if base else "-" for v in (row, stream))
         print(f"{label:>14} {1e6 / row:>11,.0f} {by_row:>8} {1e6 / stream:>11,.0f} {whole:>8} {row - stream:>12.2f}")
+        for mode, each in (("row by row", row), ("whole stream", stream)):
+            ratio = taken[base] / each if base else None
+            note(f"{label}, budget {BUDGET}", mode, 1e6 / each, "rows/s", ratio, "plain NumPy" if base else "")
     print(f"targets: {TARGETS[0]}x row by row, {TARGETS[1]}x whole stream")
 
 

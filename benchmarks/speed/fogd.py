@@ -7,6 +7,7 @@ import os
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _results import note
 from _timing import by_rows, seconds
 
 from nystream.kernels import Gaussian
@@ -48,6 +49,7 @@ def main() -> None:
                 taken = seconds(work)
                 target = TARGETS[mode] if (dim, kind) == (100, "fourier") else ""
                 print(f"{f'{kind} {dim}':>16} {mode:>13} {ROWS / taken:>10,.0f} {base / taken:>8.1f} {target:>7}")
+                note(f"FOGD, {kind} {dim}", mode, ROWS / taken, "rows/s", base / taken, "plain NumPy")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import time
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _results import note
 from scipy.linalg import solve_triangular
 
 from nystream import KONS, Gaussian, SketchedKONS
@@ -122,6 +123,8 @@ def report(template: KONS, t: int) -> None:
         base, tuned = times["plain NumPy"] / taken, times[TUNED] / taken
         size = f"{type(template).__name__:>13} {t:>5} {learner._factor.n:>6}"
         print(f"{size} {mode:>14} {1e6 * taken:>9.0f} {base:>8.1f} {tuned:>8.1f}")
+        if mode not in ("plain NumPy", TUNED):
+            note(f"{type(template).__name__} at row {t:,}", mode, 1e6 * taken, "us", base, "plain NumPy")
 
 
 def main() -> None:

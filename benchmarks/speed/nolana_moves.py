@@ -14,6 +14,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
 from _before import measured
+from _results import note
 from _timing import seconds
 from scipy.linalg.blas import dgemv
 
@@ -72,6 +73,10 @@ def main() -> None:
             f"{m:>10} {rank:>6} {earlier:9.1f} {taken:8.1f} {earlier / taken:6.1f} {WANTED.get(int(m), ''):>7} "
             f"{limit(int(m)):7.1f}"
         )
+        if before:
+            note(f"NOLANA, {m} landmarks, rank {rank}", "a round with a move", taken, "us", earlier / taken, "before")
+        else:
+            note(f"NOLANA, {m} landmarks, rank {rank}", "a round with a move", taken, "us")
 
 
 if __name__ == "__main__":

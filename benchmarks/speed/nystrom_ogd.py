@@ -12,6 +12,7 @@ import sys
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _results import note
 from _timing import by_rows, seconds
 from sklearn.linear_model import SGDClassifier
 
@@ -99,6 +100,9 @@ def main() -> None:
                 f"{type(learner).__name__:>8} {mode:>13} {1 / taken:>11,.0f} {numpy / taken:>8.1f} "
                 f"{TARGETS.get(mode, ''):>7} {single / taken:>17.0f} {many / taken:>8.2f}"
             )
+            if taken is not numpy:
+                title = f"{type(learner).__name__}, {LANDMARKS} landmarks or features"
+                note(title, mode, 1 / taken, "rows/s", numpy / taken, "plain NumPy")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _results import note
 from _timing import by_rows, seconds
 
 from nystream import streams
@@ -64,6 +65,7 @@ def settled(name: str, size: int, X: np.ndarray, y: np.ndarray, sigma: float) ->
         wanted, beside = TARGETS.get((mode, size), ""), f"{step / each:.1f}" if each is block else ""
         line = f"{name:>10} {model.size:>5} {mode:>13} {1 / each:>9,.0f} {each * 1e6:>8.2f} {base / each:>8.1f}"
         print(f"{line} {wanted:>5} {beside:>6}".rstrip(), flush=True)
+        note(f"NystromPKAWV, {size} atoms, {name}", mode, 1 / each, "rows/s", base / each, "plain NumPy")
 
 
 def growing(name: str, X: np.ndarray, y: np.ndarray, sigma: float) -> None:
@@ -79,6 +81,7 @@ def growing(name: str, X: np.ndarray, y: np.ndarray, sigma: float) -> None:
             f"{1 / later:>12,.0f}",
             flush=True,
         )
+        note(f"NystromPKAWV, growing, mu {mu:g}, {name}", "blocks", 4000 / fill, "rows/s", slow / fill, "row by row")
 
 
 def constant(X: np.ndarray, y: np.ndarray, sigma: float) -> None:

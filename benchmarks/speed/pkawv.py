@@ -7,6 +7,7 @@ import os
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _results import note
 from _timing import by_rows, seconds
 
 from nystream._core.linalg.ldl import ISA
@@ -66,6 +67,8 @@ def main() -> None:
                 f"{r:>4} {mode:>13} {1 / each:>9,.0f} {each * 1e6:>7.2f} {base / each:>8.1f} {times:>4} "
                 f"{share:>8.2f} {part or '':>4}"
             )
+            note(f"PKAWV, {r} features", mode, 1 / each, "rows/s", base / each, "plain NumPy")
+            note(f"PKAWV, {r} features", f"{mode}, of dgemm", 2 * r * r / each / 1e9, "GF/s", share, "dgemm")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 from _before import measured
+from _results import note
 from _timing import seconds
 
 from nystream.cli import run as command
@@ -116,6 +117,7 @@ def main() -> None:
             f"{form:>12} {earlier[0]:10,.0f} {earlier[1]:10,.0f} {clock:10,.0f} {cores:10,.0f} "
             f"{WANTED.get(form, 0) or '':>9} {most:11,.0f}"
         )
+        note(f"reading {form}, learning with FOGD", "two cores", cores, "rows/s", cores / most, "learning alone")
 
 
 if __name__ == "__main__":

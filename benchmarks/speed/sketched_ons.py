@@ -10,6 +10,7 @@ import os
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
 import numpy as np
+from _results import note
 from _timing import by_rows, seconds
 
 from nystream.learners import ONS, SketchedONS
@@ -57,6 +58,9 @@ def main() -> None:
                 f"{r:>5} {ell:>6} {stream * 1e6:>8.2f} {steps * 1e6:>8.2f} {base * 1e6:>9.1f} {base / stream:>8.1f} "
                 f"{whole * 1e6:>8.1f} {whole / stream:>6.1f}"
             )
+            title = f"SketchedONS, {r} columns, sketch {ell}"
+            note(title, "whole stream", 1 / stream, "rows/s", base / stream, "plain NumPy")
+            note(title, "row by row", 1 / steps, "rows/s", base / steps, "plain NumPy")
 
 
 if __name__ == "__main__":

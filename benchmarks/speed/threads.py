@@ -1,6 +1,6 @@
 """What a second thread brings: the time of `run` with threads=1 over that with threads=2, on the clock of the wall.
 
-    python benchmarks/speed/threads.py [--repeats 5]
+    python benchmarks/speed/threads.py [--repeats 3]
 
 In turn in one process, the least time of several. First what this machine gives two threads that share nothing
 (hashing): on a machine that others use it may be next to nothing, and so may the ratios below it. That is why there
@@ -66,7 +66,7 @@ def workloads() -> dict[str, Callable[[int], Callable[[], object]]]:
             lambda t: Thresholded(FOGD(kernel, dim=100, seed=0), criterion="f1", threads=t), sign, ROWS
         ),
         "Pixels, 20 frames of 320x240": video,
-        "Auto, 4,000 rows": lambda threads: lambda: Auto(seed=0).run(X[:4000], f[:4000]),
+        "Auto, 2,000 rows": lambda threads: lambda: Auto(seed=0).run(X[:2000], f[:2000]),
     }
 
 
@@ -77,7 +77,7 @@ def clocks() -> dict[int, float]:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    options.add_argument("--repeats", type=int, default=5)
+    options.add_argument("--repeats", type=int, default=3)
     repeats = options.parse_args().repeats
     print("| workload | 1 thread, ms | 2 threads, ms | times as fast | by the busier thread | together |")
     print("|---|---|---|---|---|---|")

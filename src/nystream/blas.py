@@ -17,7 +17,10 @@ from functools import cache
 
 __all__ = ["single_threaded"]
 
-USERS = ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath", "scipy.linalg._fblas")
+USERS = (
+    *("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"),
+    *("scipy.linalg.cython_blas", "scipy.linalg._fblas"),
+)
 """Compiled modules that call a BLAS, by way of which it is found; one that nobody has imported is not loaded."""
 NAMES = ("scipy_openblas_{}64_", "scipy_openblas_{}", "openblas_{}64_", "openblas_{}")
 """What builds of OpenBLAS call their functions."""

@@ -26,6 +26,8 @@ class Note:
     the learner runs ("live") or is a theorem of its paper ("published"); advice : when to take it, in a few words;
     grows : whether memory grows as long as a stream keeps being hard.
 
+    Costs are for one output; K of them, or classes, cost at most K times as much.
+
     Letters: d columns, r features, m stored points or atoms, t rows so far, B, l rows of a sketch, W window, K outputs.
     """
 
@@ -43,14 +45,14 @@ class Note:
 
 NONE, LIVE, REGRET, MISTAKES = "none", "regret, live", "regret, published", "mistakes, published"
 NOTES = {
-    "pkawv": Note("r^2", "r^2", LIVE, "a guarantee"),
-    "pkrr": Note("r^2", "r^2", LIVE, "merging, unlearning"),
+    "pkawv": Note("r^2 + r d", "r^2", LIVE, "a guarantee"),
+    "pkrr": Note("r^2 + r d", "r^2", LIVE, "merging, unlearning"),
     "nystrom-pkawv": Note("m^2 + m d", "m^2 + m d", LIVE, "any kernel"),
     "nystrom-pkrr": Note("m^2 + m d", "m^2 + m d", LIVE, "any kernel"),
     "kernel-awv": Note("t^2", "t^2", LIVE, "short streams", grows=True),
     "kernel-ridge": Note("t^2", "t^2", LIVE, "short streams", grows=True),
-    "ons": Note("r^2", "r^2", LIVE, "curved losses"),
-    "sketched-ons": Note("l r + l^3", "l r", LIVE, "many features"),
+    "ons": Note("r^2 + r d", "r^2", LIVE, "curved losses"),
+    "sketched-ons": Note("l r + l^3 + r d", "l r", LIVE, "many features"),
     "second-order-perceptron": Note("t^2", "t^2", MISTAKES, "separable", grows=True),
     "narow": Note("m^2 + t", "m^2 + t", MISTAKES, "noisy, short", grows=True),
     "aggregate": Note("sum of parts", "sum of parts", LIVE, "unsure of a setting"),
@@ -75,13 +77,13 @@ NOTES = {
     "budget-pa": Note("m d + m^2", "m d + m^2", NONE, "small models"),
     "bsgd": Note("m d", "m d", REGRET, "small models"),
     "dual-sgd": Note("m d + r d", "m d + r d", "convergence", "long streams"),
-    "forgetting": Note("r^2", "r^2", NONE, "drifting numbers"),
+    "forgetting": Note("r^3/32 + r d", "r^2", NONE, "drifting numbers"),
     "kernel-smoother": Note("W d", "W d", NONE, "few columns, drift"),
     "sparse-linear": Note("nonzeros K", "a table", NONE, "text, sparse rows"),
     "gaussian-filter": Note("nonzeros K", "a table", NONE, "text, sparse rows"),
     "mixture": Note("sum of parts", "sum of parts", LIVE, "changing regimes"),
     "auto": Note("by deadline=", "by memory=", NONE, "start here"),
-    "baseline": Note("r^2", "r^2", LIVE, "a quick answer"),
+    "baseline": Note("r^2 + r d", "r^2", LIVE, "a quick answer"),
 }
 """By name of the catalogue."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from nystream._core.inputs import all_finite, is_clean_row
 from nystream.types import Array, LabelKind
 
-__all__ = ["as_block", "as_examples", "as_labels", "as_levels", "as_row", "as_weights"]
+__all__ = ["as_block", "as_examples", "as_labels", "as_levels", "as_row", "as_weights", "is_masked"]
 
 MOST_CLASSES = 100_000
 """Class numbers beyond this are something else: a learner makes room for every class up to the largest."""
@@ -120,10 +121,15 @@ def as_examples(X: Any, y: Any, weights: Any) -> tuple[Array, Array, Array | Non
     return (X, Y, None) if w is None else (X[w > 0], Y[w > 0], w[w > 0])
 
 
+def is_masked(value: Any) -> bool:
+    """Whether it is a masked array; that part of NumPy is loaded only where somebody has made one."""
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
+
+
 def _numbers(value: Any, name: str) -> Array:
     if hasattr(value, "toarray"):
         raise ValueError(f"{name} is a sparse matrix, which is not supported; pass {name}.toarray()")
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         value = np.ma.filled(np.ma.asarray(value, dtype=np.float64), np.nan)
     try:
         array = np.asarray(value)

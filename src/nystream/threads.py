@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextvars
-import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nystream.blas import single_threaded
+from nystream.deferred import Deferred
 from nystream.params import at_least
 
-__all__ = ["WORTH_A_THREAD", "checked_threads", "side_by_side", "threads"]
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+__all__ = ["WORTH_A_THREAD", "checked_threads", "is_child", "side_by_side", "threads"]
 
 T = TypeVar("T")
 VARIABLE = "NYSTREAM_THREADS"
@@ -24,6 +27,7 @@ WORKERS = ("PYTEST_XDIST_WORKER", "LOKY_WORKER_NUMBER", "JOBLIB_SPAWNED_PROCESS"
 WORTH_A_THREAD = 32
 """Rows below which handing a learner to another thread costs more than it saves."""
 
+futures: Any = Deferred("concurrent.futures")
 _pool: ThreadPoolExecutor | None = None
 _room = 0  # threads that the pool may start
 _guard = threading.Lock()
@@ -40,9 +44,15 @@ def threads() -> int:
         if not given.isdecimal() or int(given) < 1:
             raise ValueError(f"{VARIABLE} must be a whole number of at least 1, got {given!r}")
         return int(given)
-    if multiprocessing.parent_process() is not None or any(name in os.environ for name in WORKERS):
+    if is_child() or any(name in os.environ for name in WORKERS):
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def is_child() -> bool:
+    """Whether multiprocessing has started this process; it is then loaded here."""
+    multiprocessing = sys.modules.get("multiprocessing")
+    return multiprocessing is not None and multiprocessing.parent_process() is not None
 
 
 def checked_threads(value: int | None) -> int | None:
@@ -82,7 +92,7 @@ def _shared_out(jobs: Sequence[Callable[[], T]], count: int) -> list[T]:
                     i = next(waiting, None) if not failed else None
 
     helpers = [_submitted(partial(contextvars.copy_context().run, work, i), count - 1) for i in range(1, count)]
-    for rest in (partial(work, 0), partial(wait, helpers), partial(wait, helpers)):
+    for rest in (partial(work, 0), partial(futures.wait, helpers), partial(futures.wait, helpers)):
         try:
             rest()
         except KeyboardInterrupt as error:  # between two jobs, or while the others end
@@ -99,7 +109,8 @@ def _submitted(work: Callable[[], None], wanted: int) -> Future[None]:
         if _pool is None or _room < wanted:
             if _pool is not None:
                 _pool.shutdown(wait=False)  # it ends when what it was given has
-            _pool, _room = ThreadPoolExecutor(wanted, "nystream"), wanted
+            _pool, _room = futures.ThreadPoolExecutor(wanted, "nystream"), wanted
+        assert _pool is not None
         return _pool.submit(work)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.linalg.refactor import factor_columns, fade, pack_columns, pivot_columns, right_side
+from nystream._core.linalg.refactor import add_gram, factor_columns, fade, pack_columns, pivot_columns, right_side
 
 
 def arrays(dim, K):
@@ -113,3 +113,15 @@ def test_arrays_that_do_not_fit_are_refused():
             right_side(C, b, q)
     with pytest.raises(ValueError, match="do not fit"):
         fade(np.ones((3, 4)), 0.9, np.eye(3), np.ones((3, 1)))
+
+
+@pytest.mark.parametrize(("n", "dim"), [(0, 3), (1, 1), (5, 7), (90, 30)])
+def test_products_are_added_to_the_lower_triangle_alone(n, dim):
+    rng = np.random.default_rng(n)
+    Z, G = rng.normal(size=(n, dim)), rng.normal(size=(dim, dim))
+    found = G.copy()
+    add_gram(Z, found)
+    assert_allclose(np.tril(found), np.tril(G + Z.T @ Z), rtol=1e-13, atol=1e-13)
+    assert_array_equal(np.triu(found, 1), np.triu(G, 1))
+    with pytest.raises(ValueError, match="do not fit"):
+        add_gram(Z, np.ones((dim + 1, dim + 1)))

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nystream._core.tables.written import columns_of_numbers
+from nystream._core.tables.written import end_of_lines, rows_of_numbers
+
+
+def columns_of_numbers(lines: list[str], width: int, mark: str, blanks: bool) -> np.ndarray | None:
+    rows = rows_of_numbers("".join(lines).encode(), len(lines), width, mark, blanks)
+    return None if rows is None else np.ascontiguousarray(rows.T)
 
 
 def texts(count: int, seed: int) -> list[str]:
@@ -82,7 +87,7 @@ def test_spaces_and_empty_fields():
             "1,-",
             "1,+-1",
         ),
-        *("1,\u0661", "1,2\r", "1,2 3", "1;2", "1,1e5.5", "--1,1", "1,NA", "1,\u00a02", "1,1d5"),
+        *("1,\u0661", "1,2\r\r", "1\r,2", "1,2 3", "1;2", "1,1e5.5", "--1,1", "1,NA", "1,\u00a02", "1,1d5"),
     ],
 )
 def test_whatever_is_doubtful_is_left_alone(line):
@@ -93,8 +98,27 @@ def test_whatever_is_doubtful_is_left_alone(line):
 
 
 def test_marks_that_are_part_of_numbers_and_tables_of_nothing_are_left_alone():
-    for mark in ".-+e5\n":
+    for mark in ".-+e5\n\r":
         assert columns_of_numbers([f"1{mark}2\n"], 2, mark, True) is None
     assert columns_of_numbers([], 2, ",", True) is None
     assert columns_of_numbers(["\n"], 1, ",", True) is None  # an empty line is no row
     assert columns_of_numbers(["1" * 500 + ".5,1\n"], 2, ",", True) is None  # beyond every number
+
+
+def test_lines_may_end_as_on_windows():
+    assert_array_equal(columns_of_numbers(["1,2\r\n", "3,4\r\n"], 2, ",", False), [[1.0, 3.0], [2.0, 4.0]])
+    assert_array_equal(columns_of_numbers(["1,\r\n", "3,4"], 2, ",", True), [[1.0, 3.0], [np.nan, 4.0]])
+    assert columns_of_numbers(["1,2\r\n", "3,4\r"], 2, ",", False) is None  # there is no knowing what follows
+
+
+@pytest.mark.parametrize("lines", [0, 1, 3, 5])
+def test_lines_that_are_not_there_are_not_read(lines):
+    assert rows_of_numbers(b"1,2\n3,4\n", lines, 2, ",", True) is None
+    assert rows_of_numbers(b"", lines, 2, ",", True) is None
+
+
+def test_the_end_of_so_many_lines():
+    data = b"ab\n\ncd\nrest"
+    found = [end_of_lines(data, start, count) for start, count in [(0, 1), (0, 2), (0, 9), (3, 1), (7, 1), (99, 1)]]
+    assert found == [(3, 1), (4, 2), (7, 3), (4, 1), (7, 0), (99, 0)]
+    assert end_of_lines(b"", 0, 3) == (0, 0)

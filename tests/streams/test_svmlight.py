@@ -1,12 +1,14 @@
 """LIBSVM files against scikit-learn's reader, and errors that name the line."""
 
 import bz2
+import random
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from nystream import streams
+from nystream.streams import svmlight
 
 
 @pytest.fixture
@@ -132,3 +134,95 @@ def test_sparse_blocks_are_the_dense_ones(write):
     wide = list(streams.libsvm(write("1 1:3 3999999999:1\n")).sparse_blocks())
     assert wide[0][0].shape == (1, 3999999999)
     assert wide[0][0].indices.tolist() == [0, 3999999998]
+
+
+ODD = [
+    *(
+        "1",
+        "x",
+        "3:",
+        ":4",
+        "2:1:2",
+        "qid:3",
+        "# 9:9",
+        "#",
+        "2:nan",
+        "3:inf",
+        "4:1e999",
+        "5:1_0",
+        "1:0x1",
+        "0:2",
+        "99:1",
+    ),
+    *(
+        "\u0661:2",
+        "3:\u0662",
+        "12345678901234567890:1",
+        "2:.5",
+        "3:6.",
+        "4:+1e3",
+        "5:-0",
+        "6:1e-400",
+        "\t",
+        "  ",
+        "\x0b",
+    ),
+    *("7:1\r", "x7:1", "7:1x", "+7:1", "7.0:1", "7 :1", "7: 1", f"8:{'1' * 400}", f"9:0.{'1' * 30}"),
+]
+
+
+def untidy(rng: random.Random) -> str:
+    """Rows of pairs with, at random, odd tokens, indices that fall, empty lines and other ends of lines."""
+    odd = rng.choice([0.0, 0.0, 0.01, 0.1, 0.4])
+    lines = []
+    for _ in range(rng.randint(1, 50)):
+        places = sorted(rng.sample(range(1, 9), rng.randint(0, 6)))
+        tokens = [repr(rng.gauss(0, 1)), *(f"{j}:{rng.choice([rng.gauss(0, 1), 1, 1e-7])!r}" for j in places)]
+        for _ in range(rng.random() < odd):
+            tokens.insert(rng.randint(0, len(tokens)), rng.choice(ODD))
+        lines.append(rng.choice([" ", " ", "  ", "\t"] if odd else [" "]).join(tokens) + " " * (rng.random() < odd))
+        lines += [""] * (rng.random() < odd)
+    return rng.choice(["\n", "\n", "\r\n"]).join(lines) + rng.choice(["", "\n", "\n\n"])
+
+
+def told(path, size: int, d: int | None) -> list:
+    """Every block, then the error that ended it, if one did."""
+    found = []
+    try:
+        stream = streams.libsvm(path, d)
+        found.append(stream.d)
+        found += [(X.toarray(), y) for X, y in stream.sparse_blocks(size)]
+        found += list(stream.blocks(size))
+    except ValueError as error:
+        found.append(f"{type(error).__name__}: {error}")
+    return found
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_the_parser_of_pairs_reads_what_the_exact_one_does(tmp_path, monkeypatch, seed):
+    rng = random.Random(seed)
+    path = tmp_path / "a.libsvm"
+    path.write_bytes(untidy(rng).encode())
+    size, d = rng.choice([1, 3, 8, 1000]), rng.choice([None, None, 8, 5])
+    found = told(path, size, d)
+    monkeypatch.setattr(svmlight, "entries_of_pairs", lambda *arguments: None)
+    monkeypatch.setattr(svmlight, "extremes_of_pairs", lambda *arguments: None)
+    expected = told(path, size, d)
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected, strict=True):
+        if not isinstance(a, tuple) or not isinstance(b, tuple):
+            assert a == b
+            continue
+        for one, other in zip(a, b, strict=True):
+            assert_array_equal(one.view(np.int64), other.view(np.int64))
+
+
+def test_clean_lines_are_for_the_parser_of_pairs(write, monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("lines were taken for doubtful")
+
+    monkeypatch.setattr(svmlight, "_exact", refuse)
+    monkeypatch.setattr(svmlight, "_ends", refuse)
+    X, y = streams.libsvm(write("+1 1:0.5 3:2\r\n-1\t2:1e-3 \n0\n 4 1:7.123456789012345678901")).load()
+    assert_array_equal(X, [[0.5, 0, 2], [0, 1e-3, 0], [0, 0, 0], [7.123456789012345678901, 0, 0]])
+    assert_array_equal(y, [1.0, -1.0, 0.0, 4.0])

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas
 
 from nystream._core.auto.views import with_constant
 from nystream._core.kernel_rows import KernelRows
 from nystream._core.linalg.back import solution
+from nystream._core.linalg.refactor import add_gram
 from nystream.auto.view import View, thinned
 from nystream.features.landmarks import Landmarks
 from nystream.kernels.gaussian import Gaussian
@@ -146,7 +146,7 @@ class _Landmarks(Expert):
             if w is not None:
                 root = np.sqrt(w[part])[:, None]
                 Z, T = Z * root, T * root
-            G = blas.dsyrk(1.0, Z.T, beta=1.0, c=G.T, lower=0, overwrite_c=1).T
+            add_gram(Z, G)
             b += Z.T @ T
             n = len(Z)
             yield CALL + seen(n, d) + n * dim * (dim + 2 * Y.shape[1]) + pairs(n, dim, d)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, TextIO
 
 import typer
 
 import nystream
+from nystream.cli import blas
 from nystream.cli.main import silence_stdout
 
 __all__ = ["COMMANDS", "call"]
@@ -75,6 +77,7 @@ def _app(arguments: list[str]) -> typer.Typer:
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     for name, command in COMMANDS.items():
         if name == wanted:
+            blas.load_alone()
             app.command(name)(getattr(importlib.import_module(f"nystream.cli.{command.home}"), command.function))
         else:
             app.command(name, help=command.summary)(_not_called)
@@ -102,17 +105,20 @@ def about(
         raise typer.BadParameter("-v goes with --version")
 
 
-def call(arguments: list[str]) -> int:
-    """Run one command line; the exit code."""
+def call(arguments: list[str], loaded: Callable[[], None] | None = None) -> int:
+    """Run one command line; the exit code. `loaded` is called when the command has been loaded."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _tell
-        return _called(arguments)
+        return _called(arguments, loaded)
 
 
-def _called(arguments: list[str]) -> int:
+def _called(arguments: list[str], loaded: Callable[[], None] | None) -> int:
     try:
-        code = _app(arguments)(arguments, standalone_mode=False)
+        app = _app(arguments)
+        if loaded is not None:
+            loaded()
+        code = app(arguments, standalone_mode=False)
         sys.stdout.flush()
         return int(code or 0)
     except typer.Exit as stop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -11,6 +12,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line; one clear line and exit code 2 for what the user can mend."""
+    gc.disable()  # what is being loaded is no garbage
     try:
         app = importlib.import_module("nystream.cli.app")
     except ModuleNotFoundError as error:
@@ -18,7 +20,13 @@ def main() -> None:
             raise
         print("nystream: the command line needs two more packages: pip install 'nystream[cli]'", file=sys.stderr)
         sys.exit(2)
-    sys.exit(app.call(sys.argv[1:]))
+    sys.exit(app.call(sys.argv[1:], loaded=_collect_garbage))
+
+
+def _collect_garbage() -> None:
+    """From now on, and not among what was loaded until now: looking through that is a tenth of a short run."""
+    gc.freeze()
+    gc.enable()
 
 
 def silence_stdout() -> None:

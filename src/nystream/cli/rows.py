@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nystream import datasets
 from nystream.catalogue import find
+from nystream.deferred import Deferred
 from nystream.model import Model
 from nystream.sparse_rows import MOST_COLUMNS, NARROW, SparseRows
 from nystream.streams import Stream, open_stream
@@ -32,6 +32,7 @@ __all__ = [
     "width_of",
 ]
 
+datasets: Any = Deferred("nystream.datasets")
 DATASET = "dataset:"
 """What a source begins with that names a public dataset."""
 NEVER_SPARSE = MOST_COLUMNS

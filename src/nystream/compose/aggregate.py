@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import softmax
 
 from nystream._core.auto.mixing import mix
 from nystream.compose.ensemble import Ensemble, check_learners
+from nystream.deferred import special
 from nystream.learners.base import Learner
 from nystream.params import one_of, positive
 from nystream.threads import checked_threads
@@ -91,7 +91,7 @@ class Aggregate(Ensemble):
         self._log_prior = _logarithms(prior, len(learners))
 
     def shares(self) -> Array:
-        w: Array = softmax(self._log_prior + self._eta * self._regrets, axis=1)
+        w: Array = special.softmax(self._log_prior + self._eta * self._regrets, axis=1)
         return w[0] if len(w) == 1 else w.T
 
     def regret(self) -> float:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from nystream.deferred import Deferred
 from nystream.evaluate.result import Result
-from nystream.evaluate.sharing import Given, shared_out
 from nystream.evaluate.trial import Snapshot, Trial
 from nystream.learners.base import Learner
 from nystream.metrics.base import Metric
@@ -16,13 +16,18 @@ from nystream.metrics.meters import Meter
 from nystream.metrics.names import as_metrics
 from nystream.model import Model
 from nystream.params import at_least
-from nystream.processes import FORK
 from nystream.sparse_rows import SparseRows, as_sparse_rows, is_sparse
 from nystream.streams.in_memory import as_stream
 from nystream.tables.reading import Table
 from nystream.types import Array, Stream
 
+if TYPE_CHECKING:
+    from nystream.evaluate.sharing import Given
+
 __all__ = ["Every", "MetricsLike", "evaluate", "prequential"]
+
+sharing: Any = Deferred("nystream.evaluate.sharing")
+processes: Any = Deferred("nystream.processes")
 
 Every: TypeAlias = "int | Literal['doubling', 'logarithmic']"
 MetricsLike: TypeAlias = "str | Metric | Meter | Iterable[str | Metric | Meter]"
@@ -116,13 +121,14 @@ def evaluate(
     if every not in ("doubling", "logarithmic"):
         at_least("every", every, 1)
     at_least("block", block, 1)
-    if FORK and min(jobs, len(trials)) > 1:
+    if min(jobs, len(trials)) > 1 and processes.FORK:
 
         def one(rows: Given, trial: Trial, tell: Callable[[Snapshot], None]) -> Result:
             return evaluate(rows, [trial], every=every, block=block, limit=None, progress=tell)[0]
 
         cut = _cut(_blocks(stream, block), every, limit)
-        return shared_out(cut, trials, one, jobs=jobs, progress=progress)
+        found: list[Result] = sharing.shared_out(cut, trials, one, jobs=jobs, progress=progress)
+        return found
     rows, interrupted = 0, False
     try:
         for X, Y in _cut(_blocks(stream, block), every, limit):

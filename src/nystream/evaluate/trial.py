@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import multiprocessing
 import platform
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from nystream.metrics.base import Metric
 from nystream.metrics.meters import Meter, Progress
 from nystream.model import Model
 from nystream.sparse_rows import SparseRows
+from nystream.threads import is_child
 from nystream.types import Array, LabelKind
 
 __all__ = ["Snapshot", "Trial"]
@@ -83,7 +83,7 @@ class Trial:
         self.n = 0
         self.seconds = 0.0
         self._clock = perf_counter
-        if multiprocessing.parent_process() is not None:
+        if is_child():
             self.seconds_of_the_processor()
         self.readings: list[dict[str, float]] = []
         self._read_at = 0

@@ -6,10 +6,10 @@ import math
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import lstsq
 
 from nystream._core.gram.landmarks import LandmarkMap, Sight
 from nystream._core.gram.turns import Turns
+from nystream.deferred import linalg
 from nystream.dictionary.eigenpairs import SOLVERS as OF_PAIRS
 from nystream.dictionary.eigenpairs import Eigenpairs
 from nystream.dictionary.kmeans import MovingLandmarks, checked_eps
@@ -330,7 +330,7 @@ class AdaptiveNystrom(FeatureMap):
         if theta:
             A = np.vstack([A, math.sqrt(theta) * np.eye(self.dim)])
             seen = np.vstack([seen, np.zeros((self.dim, seen.shape[1]))])
-        T: Array = lstsq(A, seen, lapack_driver="gelsy")[0]
+        T: Array = linalg.lstsq(A, seen, lapack_driver="gelsy")[0]
         return T
 
     def _collect(self, nested: Nested, x: Array) -> Change | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import lapack
 
 from nystream._core.kernel_rows import KernelRows
+from nystream.deferred import lapack
 from nystream.features.base import FeatureMap
 from nystream.inputs import as_examples
 from nystream.kernels.gaussian import Gaussian

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from nystream._core.absolute import absolute_sums
 from nystream._core.kernel_rows import KernelRows
+from nystream.deferred import lapack
 from nystream.features.base import FeatureMap
 from nystream.inputs import as_examples
 from nystream.params import at_least, positive

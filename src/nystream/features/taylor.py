@@ -7,9 +7,9 @@ import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy.special import gammaln, pdtrc
 
 from nystream._core.features import TaylorFeatures
+from nystream.deferred import special
 from nystream.features.base import FeatureMap
 from nystream.features.demands import gaussian_of
 from nystream.inputs import as_block, as_row
@@ -174,7 +174,7 @@ class Taylor(FeatureMap):
         self._check_started()
         kernel, factor = self._gaussian
         U = (as_block(X, self.d_) - self.centre_) / kernel.sigma
-        missed: Array = factor * pdtrc(self.degree_, np.einsum("ij,ij->i", U, U))
+        missed: Array = factor * special.pdtrc(self.degree_, np.einsum("ij,ij->i", U, U))
         return missed
 
     def error_bound(self, radius: float) -> float:
@@ -186,7 +186,7 @@ class Taylor(FeatureMap):
         kernel, factor = self._gaussian
         if radius == 0:
             return 0.0
-        return float(factor * np.exp((2 * degree + 2) * math.log(radius / kernel.sigma) - gammaln(degree + 2)))
+        return float(factor * np.exp((2 * degree + 2) * math.log(radius / kernel.sigma) - special.gammaln(degree + 2)))
 
     @property
     def _gaussian(self) -> tuple[Any, float]:
@@ -221,7 +221,7 @@ class Taylor(FeatureMap):
                 "raise max_features, or use Fourier or Nystrom"
             )
         degree, n = 0, self.horizon
-        while (missed := n * factor * float(pdtrc(degree, (radius / kernel.sigma) ** 2))) > self.lam / n:
+        while (missed := n * factor * float(special.pdtrc(degree, (radius / kernel.sigma) ** 2))) > self.lam / n:
             if math.comb(d + degree + 1, d) > limit:
                 warnings.warn(
                     f"Taylor stops at degree {degree}, {math.comb(d + degree, d)} features (at most {limit} are "

@@ -25,9 +25,10 @@ class Forgetting(FeatureLearner):
         A_t = lam_t I + sum_{s<=t} g^(t-s) z_s z_s'       b_t = sum_{s<=t} g^(t-s) y_s z_s       p_{t+1} = b_t' A_t^-1 z
 
     where lam_t is lam, up to a factor of at most 2 between the rows at which the factor of A is refreshed; see
-    `nystream.solvers.Forgetting` for its exact value. Cost per row O(r^2) for r features; nothing grows with t. Several
-    outputs share the factor; a row of weight w counts as w rows. It remembers about 1/(1 - g) rows, so it suits few
-    features, or a linear model: on a stream whose labels drift an affine model with decay 0.95 is hard to beat.
+    `nystream.solvers.Forgetting` for its exact value. Cost per row O(r^2) for r features, and O(r^3) once in `refresh`
+    rows; nothing grows with t. Several outputs share the factor; a row of weight w counts as w rows. It remembers about
+    1/(1 - g) rows, so it suits few features, or a linear model: on a stream whose labels drift an affine model with
+    decay 0.95 is hard to beat.
 
     Parameters
     ----------

@@ -6,8 +6,8 @@ import copy
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from nystream.deferred import linalg
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel, checked_kernel
@@ -127,7 +127,7 @@ class KernelRidge(LeastSquares, Learner):
         T = self.factor_.whiten(X)
         R = T @ self.e_.view
         C = self.factor_.border(X, T, root)
-        E = solve_triangular(C, root[:, None] * (Y - R), lower=True)
+        E = linalg.solve_triangular(C, root[:, None] * (Y - R), lower=True)
         # rows of the block before t add to r_t what C says of them; y_t itself must not touch a bit of it
         R += np.tril(C, -1) @ E / root[:, None]
         s = C.diagonal() ** 2 / self.lam - 1  # w_t phi' A^-1 phi: the forecaster counts x_t with its weight

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import expit, softmax
 
+from nystream.deferred import special
 from nystream.types import Array
 
 __all__ = ["LINKS", "against_the_rest"]
 
 
 def _logistic(P: Array) -> Array:
-    return np.column_stack([expit(-P), expit(P)])  # 1 - expit(p) would lose what is tiny
+    return np.column_stack([special.expit(-P), special.expit(P)])  # 1 - expit(p) would lose what is tiny
 
 
 def _softmax(P: Array) -> Array:
-    probabilities: Array = softmax(P, axis=1)
+    probabilities: Array = special.softmax(P, axis=1)
     return probabilities
 
 

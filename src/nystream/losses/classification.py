@@ -6,9 +6,9 @@ import math
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.special import expit
 
 from nystream._core.losses import CompiledLoss
+from nystream.deferred import special
 from nystream.losses.scalar import ScalarLoss
 from nystream.params import positive
 from nystream.types import Array, LabelKind, Link
@@ -119,14 +119,14 @@ class Logistic(ScalarLoss):
         return np.logaddexp(0.0, -y * p)
 
     def _grad(self, y: Array, p: Array) -> Any:
-        return -y * expit(-y * p)
+        return -y * special.expit(-y * p)
 
     def _second(self, y: Array, p: Array) -> Any:
-        q = expit(p) * expit(-p)
+        q = special.expit(p) * special.expit(-p)
         return np.broadcast_to(q, np.broadcast_shapes(y.shape, p.shape)).copy()[()]
 
     def _implicit(self, y: Array, p: Array, s: Array, c: Array) -> Any:
-        return y * c * expit(-_logistic_root(y * p, s * c))
+        return y * c * special.expit(-_logistic_root(y * p, s * c))
 
 
 class Novelty(MarginLoss):
@@ -182,13 +182,13 @@ def _logistic_root(m: Array, sc: Array) -> Array:
     In u and not in a = c sigma(-u): a can be many orders of magnitude below c, where no bracket in a resolves it.
     """
     m, sc = np.broadcast_arrays(m, sc)
-    lo, hi = m, m + sc * expit(-m)
+    lo, hi = m, m + sc * special.expit(-m)
     u = np.where((sc > 1.0) & (hi - lo >= 1.0), np.clip(np.log(sc), lo, hi), lo)
     done = np.zeros(u.shape, dtype=bool)
     for _ in range(100):
-        h = u - m - sc * expit(-u)
+        h = u - m - sc * special.expit(-u)
         lo, hi = np.where(h > 0.0, lo, u), np.where(h > 0.0, u, hi)
-        step = u - h / (1.0 + sc * expit(u) * expit(-u))
+        step = u - h / (1.0 + sc * special.expit(u) * special.expit(-u))
         # closed interval: an open one would take a converged step for a failure and jump to the middle
         step = np.where((step < lo) | (step > hi), 0.5 * (lo + hi), step)
         close = np.abs(step - u) <= 1e-13 * np.maximum(1.0, np.abs(u))

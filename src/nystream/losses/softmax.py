@@ -6,10 +6,9 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import softmax as _softmax
-from scipy.special import wrightomega
 
 from nystream._core.losses import CompiledLoss
+from nystream.deferred import special
 from nystream.losses.vector import Labels, VectorLoss
 from nystream.params import at_least
 from nystream.types import Array, Link
@@ -65,10 +64,10 @@ class Softmax(VectorLoss):
         return value
 
     def _grad(self, y: Labels, p: Array) -> Array:
-        return _closed(np.asarray(_softmax(p, axis=1)), y)
+        return _closed(np.asarray(special.softmax(p, axis=1)), y)
 
     def _second(self, y: Labels, p: Array) -> Array:
-        pi = np.asarray(_softmax(p, axis=1))
+        pi = np.asarray(special.softmax(p, axis=1))
         H: Array = np.eye(p.shape[1]) * pi[:, :, None] - pi[:, :, None] * pi[:, None, :]
         return H
 
@@ -76,7 +75,7 @@ class Softmax(VectorLoss):
         sc = s * c
         q = p - p[np.arange(len(p)), y][:, None]
         q[np.arange(len(p)), y] = sc[:, 0]
-        omega = np.asarray(wrightomega(np.log(sc) + q - _root(y, q, sc)))
+        omega = np.asarray(special.wrightomega(np.log(sc) + q - _root(y, q, sc)))
         return -c * _closed(np.minimum(omega / sc, 1.0), y)
 
 
@@ -101,7 +100,7 @@ def _root(y: Labels, q: Array, sc: Array) -> Array:
     x = lo
     done = np.zeros(x.shape, dtype=bool)
     for _ in range(100):
-        omega = np.asarray(wrightomega(np.log(sc) + q - x))
+        omega = np.asarray(special.wrightomega(np.log(sc) + q - x))
         slope = (omega / (1.0 + omega)).sum(axis=1, keepdims=True)
         v = _gain(omega[own][:, None], sc, x)
         omega[own] = 0.0

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from nystream._core.linalg.ldl import aligned_zeros
 from nystream._core.linalg.refactor import pack_columns, right_side
+from nystream.deferred import linalg
 from nystream.params import Params, affordable, positive
 from nystream.types import Array
 from nystream.work import Work, all_at_once, factoring, panel
@@ -63,7 +63,7 @@ class Factored(Params):
     @property
     def weights(self) -> Array:
         """(dim, K) A^-1 b. O(dim^2), computed when asked for."""
-        solution: Array = solve_triangular(self.factor, self._q, lower=True, trans="T", unit_diagonal=True)
+        solution: Array = linalg.solve_triangular(self.factor, self._q, lower=True, trans="T", unit_diagonal=True)
         return solution
 
     @property

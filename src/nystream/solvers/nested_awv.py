@@ -6,8 +6,8 @@ import copy
 from typing import Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from nystream.deferred import linalg
 from nystream.solvers.awv import AWV
 from nystream.solvers.meter import SLACK
 from nystream.types import Array
@@ -37,7 +37,7 @@ class NestedAWV(AWV):
         square is a, the ridge included; targets (K,) is t. Returns by how much (K,) this lowers the best in hindsight.
         """
         L, d = self.factor[:i, :i], self.pivots[:i]
-        whitened = solve_triangular(L, products, lower=True, unit_diagonal=True) if i else products
+        whitened = linalg.solve_triangular(L, products, lower=True, unit_diagonal=True) if i else products
         row = whitened / d
         pivot = max(square - float(whitened @ row), self.lam)
         self.dinv_[i] = 1 / pivot

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from nystream._core.linear.ons import Newton
+from nystream.deferred import linalg
 from nystream.solvers.factored import Factored
 from nystream.solvers.newton import NewtonSolver
 from nystream.types import Array
@@ -83,7 +83,7 @@ class ONS(NewtonSolver):
     @property
     def inverse(self) -> Array:
         """(dim, dim) A^-1. O(dim^3)."""
-        roots = solve_triangular(self.metric_.factor, np.eye(self.metric_.dim_), lower=True, unit_diagonal=True)
+        roots = linalg.solve_triangular(self.metric_.factor, np.eye(self.metric_.dim_), lower=True, unit_diagonal=True)
         product: Array = roots.T @ (roots / self.metric_.pivots[:, None])
         return product
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
+from nystream.deferred import linalg
 from nystream.params import at_least, positive
 from nystream.streams.in_memory import ArrayStream
 from nystream.types import Array, Seed
@@ -133,7 +133,7 @@ class _BatchRidge:
 
     def loss(self) -> float:
         """Of the points so far."""
-        a = solve_triangular(self.L[: self.t, : self.t], self.u[: self.t], lower=True, trans=1)
+        a = linalg.solve_triangular(self.L[: self.t, : self.t], self.u[: self.t], lower=True, trans=1)
         return float(self.lam**2 * (a @ a))
 
     def loss_with(self, x: Array, y: float) -> float:
@@ -142,7 +142,7 @@ class _BatchRidge:
         new = (y - r @ self.u[: self.t]) / s**2
         old = self.u[: self.t] - r * new
         if self.t:
-            old = solve_triangular(self.L[: self.t, : self.t], old, lower=True, trans=1)
+            old = linalg.solve_triangular(self.L[: self.t, : self.t], old, lower=True, trans=1)
         return float(self.lam**2 * (old @ old + new * new))
 
     def append(self, x: Array, y: float) -> None:
@@ -159,7 +159,7 @@ class _BatchRidge:
         if not self.t:
             return np.empty(0), math.sqrt(corner)
         k = self.kernel(self.X[: self.t], x[None])[:, 0]
-        r: Array = solve_triangular(self.L[: self.t, : self.t], k, lower=True)
+        r: Array = linalg.solve_triangular(self.L[: self.t, : self.t], k, lower=True)
         return r, math.sqrt(corner - float(r @ r))  # at least lam: k(x, x) - r'r >= 0
 
 

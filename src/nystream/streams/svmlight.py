@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from nystream._core.tables.pairs import entries_of_pairs, extremes_of_pairs
 from nystream.params import at_least
 from nystream.sparse_rows import MOST_COLUMNS, SparseRows
 from nystream.streams.base import Stream
 from nystream.streams.cutting import Block
 from nystream.streams.labels import Labels
+from nystream.streams.lines import Lines
 from nystream.streams.text import Pipe, TextFile
 from nystream.types import Array
 
@@ -22,7 +23,6 @@ __all__ = ["SvmlightStream", "libsvm"]
 
 _LINES = 2048  # lines parsed at once
 _VALUES = 2**18  # but not more dense values than this, 2 MB, for wide rows
-_SPACE, _COLON, _END, _ZERO, _NINE = b" :\n09"
 _WIDEST = 10_000_000  # features of a row
 _RANKING = "has {}: ranking data is not supported; remove the qid tokens"
 
@@ -69,12 +69,13 @@ class _Layout(NamedTuple):
 
 
 class _Entries(NamedTuple):
-    """Lines that were read: entries of each, one after the other, and labels."""
+    """Rows that were read: entries of each, one after the other, labels, and the lines they stand on."""
 
     counts: np.typing.NDArray[np.intp]
     places: np.typing.NDArray[np.intp]
     values: Array
     y: Array
+    lines: Sequence[int]
 
     def dense(self, d: int) -> Array:
         X = np.zeros((len(self.counts), d))
@@ -163,11 +164,11 @@ class SvmlightStream(Stream):
         layout = self._found()
         lines = self._source.lines()
         line, found = 0, False
-        while chunk := list(itertools.islice(lines, rows)):
-            entries = _fast(chunk, layout) or _exact(chunk, layout, self.name, line)
+        while (read := _read(lines, rows, layout, self.name, line)) is not None:
+            entries, used = read
             if self._labels is not None:
-                entries = entries._replace(y=_coded(entries.y, self._labels, chunk, self.name, line))
-            line += len(chunk)
+                entries = entries._replace(y=_coded(entries, self._labels, self.name))
+            line += used
             if len(entries.y):
                 found = True
                 yield entries
@@ -175,58 +176,23 @@ class SvmlightStream(Stream):
             raise ValueError(f"{self.name} has no rows")
 
 
-def _fast(chunk: list[str], layout: _Layout) -> _Entries | None:
-    """The entries of a clean chunk; None where anything is doubtful, for `_exact` to settle."""
-    text = "".join(chunk).replace("\t", " ")
-    text = (re.sub(" {2,}", " ", text) if "  " in text else text).replace(" \n", "\n")
-    counts = _pairs(text if text.endswith("\n") else text + "\n")
-    if counts is None or len(counts) != len(chunk):
-        return None
-    try:
-        # All lines as one long row: loadtxt's parser is faster than fromstring and than float().
-        numbers = np.loadtxt([text.replace(":", " ").replace("\n", " ")], comments=None, ndmin=1)
-    except ValueError:
-        return None
-    if len(numbers) != int((2 * counts + 1).sum()) or not np.isfinite(numbers).all():
-        return None  # some control letters part numbers too
-    labels = np.concatenate(([0], np.cumsum(2 * counts + 1)[:-1]))
-    y = numbers[labels]
-    numbers = np.delete(numbers, labels)
-    index, value = numbers[0::2] - layout.base, numbers[1::2]
-    row = np.repeat(np.arange(len(chunk)), counts)
-    rising = (np.diff(index) > 0) | (np.diff(row) > 0)
-    if len(index) and (index.min() < 0 or index.max() >= layout.d or not rising.all()):
-        return None
-    return _Entries(counts, index.astype(np.intp), value, y)
-
-
-def _pairs(text: str) -> np.typing.NDArray[np.intp] | None:
-    """Pairs index:value in each line, or None where a line is not ``label index:value index:value ...``.
-
-    Each token is followed by one separator. In a good line these are space, colon, space, colon, ..., line end: a
-    colon follows a space and a space precedes a colon, always.
-    """
-    letters = np.frombuffer(text.encode(), np.uint8)
-    at = np.flatnonzero((letters == _SPACE) | (letters == _COLON) | (letters == _END))
-    kind = letters[at]
-    if at[0] == 0 or (np.diff(at) == 1).any():
-        return None  # an empty token
-    if kind[0] == _COLON or ((kind[1:] == _COLON) != (kind[:-1] == _SPACE)).any():
-        return None
-    colons = np.flatnonzero(kind == _COLON)
-    others = np.cumsum((letters < _ZERO) | (letters > _NINE))  # letters so far that are no digits
-    if (others[at[colons] - 1] != others[at[colons - 1]]).any():
-        return None  # an index such as 3.0 or 1e0
-    ends = np.flatnonzero(kind == _END)
-    pairs: np.typing.NDArray[np.intp] = (np.diff(ends, prepend=-1) - 1) // 2
-    return pairs
+def _read(lines: Lines, count: int, layout: _Layout, source: str, line: int) -> tuple[_Entries, int] | None:
+    """The rows of the next lines, which follow line number `line`, and how many these were; None at the end."""
+    clean = lines.parsed(count, lambda data, n: entries_of_pairs(data, n, layout.base, layout.d))
+    if clean is not None:
+        entries, used = clean
+        return _Entries(*entries, range(line + 1, line + 1 + used)), used
+    chunk = list(itertools.islice(lines, count))
+    return (_exact(chunk, layout, source, line), len(chunk)) if chunk else None
 
 
 def _exact(chunk: list[str], layout: _Layout, source: str, line: int) -> _Entries:
+    """The same, token by token, of lines in which something is doubtful."""
     counts: list[int] = []
     index: list[int] = []
     value: list[float] = []
     y: list[float] = []
+    full: list[int] = []
     for number, text in enumerate(chunk, line + 1):
         tokens = text.partition("#")[0].split()
         if not tokens:
@@ -236,21 +202,22 @@ def _exact(chunk: list[str], layout: _Layout, source: str, line: int) -> _Entrie
             found = _parsed(tokens[1:], layout)
         except ValueError as error:
             raise ValueError(f"{source}:{number}: {error}") from None
+        full.append(number)
         counts.append(len(found))
         index += [place for place, _ in found]
         value += [entry for _, entry in found]
-    return _Entries(np.array(counts, np.intp), np.array(index, np.intp), np.array(value, np.float64), np.array(y))
+    places = np.array(index, np.intp)
+    return _Entries(np.array(counts, np.intp), places, np.array(value, np.float64), np.array(y), full)
 
 
-def _coded(y: Array, labels: Labels, chunk: list[str], source: str, line: int) -> Array:
-    values, first, where = np.unique(y, return_index=True, return_inverse=True)
+def _coded(entries: _Entries, labels: Labels, source: str) -> Array:
+    values, first, where = np.unique(entries.y, return_index=True, return_inverse=True)
     codes = np.empty(len(values))
     for k, value in enumerate(values):
         try:
             codes[k] = labels.number(str(value))
         except ValueError as error:
-            full = [number for number, text in enumerate(chunk, line + 1) if text.partition("#")[0].strip()]
-            raise ValueError(f"{source}:{full[first[k]]}: label {error}") from None
+            raise ValueError(f"{source}:{entries.lines[first[k]]}: label {error}") from None
     coded: Array = codes[where]
     return coded
 
@@ -301,19 +268,35 @@ def _finite(text: str, what: str) -> float:
     return value
 
 
-def _extremes(lines: Iterator[str], source: str) -> tuple[int, int]:
-    """Smallest first index and largest last index of the lines: indices rise, so the others lie between."""
-    low, high = 1, 0
-    for number, line in enumerate(lines, 1):
-        tokens = line.partition("#")[0].split(maxsplit=2)
-        if len(tokens) < 2:
+def _extremes(lines: Lines, source: str) -> tuple[int, int]:
+    """Smallest first index, but at most 1, and largest last index: indices rise, so the others lie between."""
+    low, high, line = 1, 0, 0
+    while True:
+        clean = lines.parsed(_LINES, extremes_of_pairs)
+        if clean is not None:
+            (first, last), used = clean
+            low, high = min(low, first) if first >= 0 else low, max(high, last)
+            line += used
             continue
-        start = tokens[1].partition(":")[0]
-        if start == "qid":
-            raise ValueError(f"{source}:{number}: {_RANKING.format(tokens[1])}")
-        end = tokens[-1].rsplit(maxsplit=1)[-1].partition(":")[0]
-        if not start.isdecimal() or not end.isdecimal():
-            bad = tokens[-1].split()[-1] if start.isdecimal() else tokens[1]
-            raise ValueError(f"{source}:{number}: {bad!r} is not index:value")
-        low, high = min(low, int(start)), max(high, int(end))
-    return low, high
+        chunk = list(itertools.islice(lines, _LINES))
+        if not chunk:
+            return low, high
+        for number, text in enumerate(chunk, line + 1):
+            first, last = _ends(text, f"{source}:{number}")
+            low, high = min(low, first), max(high, last)
+        line += len(chunk)
+
+
+def _ends(text: str, place: str) -> tuple[int, int]:
+    """First and last index of a line; (1, 0) where there is none."""
+    tokens = text.partition("#")[0].split(maxsplit=2)
+    if len(tokens) < 2:
+        return 1, 0
+    start = tokens[1].partition(":")[0]
+    if start == "qid":
+        raise ValueError(f"{place}: {_RANKING.format(tokens[1])}")
+    end = tokens[-1].rsplit(maxsplit=1)[-1].partition(":")[0]
+    if not start.isdecimal() or not end.isdecimal():
+        bad = tokens[-1].split()[-1] if start.isdecimal() else tokens[1]
+        raise ValueError(f"{place}: {bad!r} is not index:value")
+    return int(start), int(end)

@@ -1,4 +1,4 @@
-"""Lines of a table become numbers: NumPy's C parser for clean chunks, field by field where something is doubtful."""
+"""Lines of a table become numbers: by a parser of bytes, by NumPy's, or field by field where they are doubtful."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from nystream._core.tables.written import columns_of_numbers
+from nystream._core.tables.written import rows_of_numbers
 from nystream.params import one_of
 from nystream.streams.columns import Choice
 from nystream.streams.cutting import Block
 from nystream.streams.labels import Labels, is_missing
+from nystream.streams.lines import Lines
 from nystream.types import Array
 
 __all__ = ["Fields", "Split", "SplitError", "Table", "is_number"]
@@ -93,17 +94,13 @@ class Table:
         self._whole = choice.used == tuple(range(len(names)))
         self._plan = [(j, coders[j].number if j in coders else float) for j in choice.used]
 
-    def chunks(self, lines: Iterator[str], line: int, rows: int, live: bool = False) -> Iterator[Block]:
+    def chunks(self, lines: Lines, line: int, rows: int, live: bool = False) -> Iterator[Block]:
         """Blocks of the table whose first row follows line number `line`; a live source is not read ahead."""
         rows = rows if live else max(rows, min(_LINES, _VALUES // len(self.names) + 1))
         found = False
-        while chunk := list(itertools.islice(lines, rows)):
-            block = self._fast(chunk)
-            if block is None:
-                block, used = self._exact(chunk, lines, line)
-                line += used
-            else:
-                line += len(chunk)
+        while (read := self._read(lines, line, rows)) is not None:
+            block, used = read
+            line += used
             if len(block):
                 found = True
                 yield self._cut(block)
@@ -117,15 +114,23 @@ class Table:
             return X, np.full(len(X), math.nan)
         return X, np.ascontiguousarray(block[:, width] if self.choice.single else block[:, width:])
 
+    def _read(self, lines: Lines, line: int, rows: int) -> tuple[Array, int] | None:
+        """Features, then targets, of the lines that follow, and how many lines these were; None at the end."""
+        written = lines.parsed(rows, self._written)
+        if written is not None:
+            return written
+        chunk = list(itertools.islice(lines, rows))
+        if not chunk:
+            return None
+        block = self._fast(chunk)
+        return self._exact(chunk, lines, line) if block is None else (block, len(chunk))
+
     # -- the fast way ----------------------------------------------------------------------------------------------
     def _fast(self, chunk: list[str]) -> Array | None:
         """Features, then targets; None where anything at all is doubtful, for `_exact` to settle."""
         text = "".join(chunk)
         if any(mark in text for mark in self.special) or text.isspace():
             return None
-        written = self._written(chunk)
-        if written is not None:
-            return written
         quoted = '"' in text
         if quoted and not (self._whole and all(line.count('"') % 2 == 0 for line in chunk)):
             return None  # a quoted field may run on into the next line
@@ -146,12 +151,12 @@ class Table:
             return None
         return self._sound(block) if block.shape[1] == len(self.choice.used) else None
 
-    def _written(self, chunk: list[str]) -> Array | None:
+    def _written(self, data: memoryview, lines: int) -> Array | None:
         """The same by a parser that knows nothing but numbers, ten times as fast."""
         if self.delimiter is None or self.coders:
             return None
-        columns = columns_of_numbers(chunk, len(self.names), self.delimiter, self.missing == "nan")
-        return None if columns is None else self._sound(columns[list(self.choice.used)].T)
+        rows = rows_of_numbers(data, lines, len(self.names), self.delimiter, self.missing == "nan")
+        return None if rows is None else self._sound(rows if self._whole else rows[:, self.choice.used])
 
     def _sound(self, block: Array) -> Array | None:
         """The block itself, if it has nothing that is not finite where that is not allowed."""

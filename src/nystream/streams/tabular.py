@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
-from nystream._core.tables.written import columns_of_numbers
+from nystream._core.tables.written import rows_of_numbers
 from nystream.params import at_least
 from nystream.streams.dialect import Dialect, dialect
+from nystream.streams.lines import Lines
 from nystream.streams.pipe import line_format
 from nystream.streams.table import SplitError
 from nystream.streams.text import Pipe, TextFile
@@ -86,12 +87,15 @@ class TextTables(Tables):
             next(lines)
         rows: list[list[str]] = []
         places: list[int] = []
-        while chunk := list(itertools.islice(lines, size - len(rows))):
-            table = None if rows else self._numbers(chunk, line)
+        while True:
+            table = None if rows else self._numbers(lines, size, line)
             if table is not None:
-                line += len(chunk)
+                line += table.n
                 yield table
                 continue
+            chunk = list(itertools.islice(lines, size - len(rows)))
+            if not chunk:
+                break
             for number, fields in self._rows(chunk, lines, line):
                 rows.append(fields)
                 places.append(number)
@@ -102,16 +106,17 @@ class TextTables(Tables):
         if rows:
             yield self._table(rows, places)
 
-    def _numbers(self, chunk: list[str], line: int) -> Table | None:
-        """The lines after line number `line`, where all columns are numbers and nothing in these lines is doubtful."""
+    def _numbers(self, lines: Lines, size: int, line: int) -> Table | None:
+        """The rows after line number `line`, where all columns are numbers and nothing in these lines is doubtful."""
         mark = self._dialect.delimiter
         if mark is None or not self.numbers.issuperset(self.columns):
             return None
-        found = columns_of_numbers(chunk, len(self.columns), mark, True)
+        found = lines.parsed(size, lambda data, n: rows_of_numbers(data, n, len(self.columns), mark, True))
         if found is None:
             return None
-        places = _Places(f"{self.name}:", range(line + 1, line + 1 + len(chunk)))
-        return Table(dict(zip(self.columns, found, strict=True)), len(chunk), self.named, {}, places)
+        values, n = found
+        places = _Places(f"{self.name}:", range(line + 1, line + 1 + n))
+        return Table(dict(zip(self.columns, values.T, strict=True)), n, self.named, {}, places)
 
     def _rows(self, chunk: list[str], more: Iterator[str], line: int) -> Iterator[tuple[int, list[str]]]:
         """(line number, fields) of each row; a quoted field may run on beyond the chunk. `_line` is the last one."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import io
-import itertools
 import lzma
 import os
 import sys
@@ -13,9 +11,10 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any, cast
 
+from nystream.streams.lines import Lines
+
 __all__ = ["Pipe", "TextFile", "unpacked"]
 
-_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 _NOT_READ = {b"PK\x03\x04": "a zip archive", b"\x28\xb5\x2f\xfd": "compressed with zstandard"}
 
 
@@ -26,12 +25,41 @@ def unpacked(raw: Any, name: str) -> IO[bytes]:
         if start.startswith(magic):
             raise ValueError(f"{name} is {what}; unpack it first (gzip, bzip2 and xz are read directly)")
     if start.startswith(b"\x1f\x8b"):
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
+        return cast("IO[bytes]", io.BufferedReader(_Gzip(raw)))
     if start.startswith(b"BZh"):
         return cast("IO[bytes]", bz2.BZ2File(raw))
     if start.startswith(b"\xfd7zXZ\x00"):
         return cast("IO[bytes]", lzma.LZMAFile(raw))
     return cast("IO[bytes]", raw)
+
+
+class _Gzip(io.RawIOBase):
+    """The content of gzip members, one after the other, in larger pieces than Python's module of that name reads."""
+
+    _PIECE = 2**17
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)  # with header and checksum
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = b""
+        while not found:
+            if self._member.eof:
+                packed = self._member.unused_data.lstrip(b"\0") or self._raw.read1(self._PIECE).lstrip(b"\0")
+                if not packed:
+                    return 0
+                self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            else:
+                packed = self._member.unconsumed_tail or self._raw.read1(self._PIECE)
+                if not packed:
+                    raise EOFError("the compressed file ends before its end mark")
+            found = self._member.decompress(packed, len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
 
 
 class TextFile:
@@ -43,10 +71,14 @@ class TextFile:
         self.path = os.fspath(path)
         self.name = os.path.basename(self.path)
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> Lines:
         """A new pass over the lines."""
-        with open(self.path, "rb") as raw, unpacked(raw, self.name) as content:
-            yield from _decoded(content, self.name)
+        raw = open(self.path, "rb")  # noqa: SIM115 (the lines close it)
+        try:
+            return Lines(unpacked(raw, self.name), self.name, raw)
+        except BaseException:
+            raw.close()
+            raise
 
     def head(self, count: int = 2) -> list[str]:
         """The first lines, up to and including `count` that are not blank."""
@@ -62,15 +94,17 @@ class Pipe:
         self.name = "standard input"
         self._file: Any = sys.stdin.buffer if file is None else file
         self._head: list[str] = []
-        self._rest: Iterator[str] | None = None
+        self._rest: Lines | None = None
         self._read = False
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> Lines:
         """The lines, once."""
         if self._read:
             raise ValueError(f"{self.name} can be read only once; save it to a file to read it again")
         self._read = True
-        return itertools.chain(self._head, self._opened())
+        lines = self._opened()
+        lines.put_back(self._head)
+        return lines
 
     def head(self, count: int = 2) -> list[str]:
         """The first lines, up to and including `count` that are not blank; `lines` gives them again."""
@@ -79,25 +113,11 @@ class Pipe:
             self._head += _head(self._opened(), count)
         return list(self._head)
 
-    def _opened(self) -> Iterator[str]:
+    def _opened(self) -> Lines:
         if self._rest is None:
             raw: Any = self._file if hasattr(self._file, "peek") else io.BufferedReader(self._file)
-            self._rest = _decoded(unpacked(raw, self.name), self.name)
+            self._rest = Lines(unpacked(raw, self.name), self.name)
         return self._rest
-
-
-def _decoded(content: IO[bytes], name: str) -> Iterator[str]:
-    """Lines of UTF-8 text. Damage in the middle of a file is the file's fault, so it is said as a ValueError."""
-    text = io.TextIOWrapper(content, encoding="utf-8-sig")
-    try:
-        yield from iter(text.readline, "")  # "yield from text" would close the file along with this generator
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise ValueError(f"{name} is not UTF-8 text (byte 0x{byte:02x}); convert it with iconv -t utf-8") from None
-    except _DAMAGE as error:
-        raise ValueError(f"{name} is damaged or cut off: {error}") from None
-    finally:
-        text.detach()  # the file belongs to whoever opened it
 
 
 def _head(lines: Iterator[str], count: int) -> list[str]:

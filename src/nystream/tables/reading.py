@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from nystream.inputs import is_masked
+
 __all__ = ["Column", "Table", "read"]
 
 Column: TypeAlias = Any
@@ -136,7 +138,7 @@ def _dicts(rows: Sequence[Any]) -> Table:
 
 
 def _array(rows: Any) -> Table:
-    masked = isinstance(rows, np.ma.MaskedArray)
+    masked = is_masked(rows)
     array = np.asarray(np.ma.filled(rows.astype(np.float64), np.nan) if masked else rows)
     fields = array.dtype.names
     if fields:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from nystream.inputs import is_masked
 from nystream.tables.reading import read
 from nystream.tables.values import Misfit, converted, is_absent
 from nystream.types import Array
@@ -56,7 +57,7 @@ def columns_of(y: Any, n: int) -> list[Any]:
 
 def _values(y: Any) -> Any:
     """An array or a list of labels; of lists of several targets each, a matrix."""
-    if isinstance(y, np.ma.MaskedArray):
+    if is_masked(y):
         return np.ma.filled(y.astype(object), None)
     if isinstance(y, np.ndarray):
         if y.ndim == 1 or y.ndim == 2:

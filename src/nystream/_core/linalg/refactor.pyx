@@ -145,3 +145,16 @@ def fade(const double[:, ::1] rows, double decay, double[:, ::1] gram, double[:,
         dsyrk(&upper, &plain, &dim, &n, &one, S, &width, &kept, &gram[0, 0], &dim)
         dgemm(&plain, &turned, &K, &dim, &n, &one, S + dim, &width, S, &width, &kept, &right[0, 0], &K)
     free(S)
+
+
+def add_gram(const double[:, ::1] Z not None, double[:, ::1] G not None):
+    """G (dim, dim) <- G + Z'Z for Z (n, dim), its lower triangle alone."""
+    cdef int n = <int> Z.shape[0], dim = <int> Z.shape[1]
+    cdef double one = 1.0
+    cdef char upper = b"U", plain = b"N"
+    if dim < 1 or G.shape[0] != dim or G.shape[1] != dim:
+        raise ValueError("the arrays do not fit together")
+    if n == 0:
+        return
+    with nogil:   # a row-major lower triangle is a column-major upper one, and Z' is Z as it is stored
+        dsyrk(&upper, &plain, &dim, &n, &one, <double*> &Z[0, 0], &dim, &one, &G[0, 0], &dim)

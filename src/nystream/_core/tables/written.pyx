@@ -1,12 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Lines of separated numbers as columns, to the last bit as Python's float has them; anything else is left alone."""
+"""Lines of separated numbers as rows, to the last bit as Python's float has them; anything else is left alone."""
 import numpy as np
 
 cimport numpy as cnp
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.math cimport NAN, isinf
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memchr, memcpy
 
 cnp.import_array()
 
@@ -53,6 +52,13 @@ cdef int _hard(const char* start, const char* stop, double* value) except -1 wit
     return not isinf(value[0])
 
 
+cdef int number_at(const char** at, const char* end, double* value) except -1 nogil:
+    """The finite number at *at, which moves behind it; 0 where none begins there."""
+    cdef const char* start = at[0]
+    cdef int outcome = decimal_read(at, end, value)
+    return outcome == DECIMAL_DONE or (outcome == DECIMAL_HARD and _hard(start, at[0], value))
+
+
 cdef inline const char* _past_blanks(const char* p, const char* end, char mark) noexcept nogil:
     while p < end and p[0] == b" " and mark != b" ":
         p += 1
@@ -69,19 +75,22 @@ cdef Py_ssize_t _read(const char* p, const char* end, Py_ssize_t rows, Py_ssize_
         for j in range(width):
             p = _past_blanks(p, end, mark)
             start = p
-            outcome = decimal_read(&p, end, out + j*rows + i)
+            outcome = decimal_read(&p, end, out)
             if outcome == DECIMAL_NONE:
                 if not blanks:
                     return i
-                out[j*rows + i] = NAN
+                out[0] = NAN
                 p = start
-            elif outcome == DECIMAL_HARD and not _hard(start, p, out + j*rows + i):
+            elif outcome == DECIMAL_HARD and not _hard(start, p, out):
                 return i
+            out += 1
             p = _past_blanks(p, end, mark)
             if j + 1 < width:
                 if p == end or p[0] != mark:
                     return i
                 p += 1
+        if p < end and p[0] == b"\r" and p + 1 < end:
+            p += 1
         if p < end:
             if p[0] != b"\n":
                 return i
@@ -91,22 +100,44 @@ cdef Py_ssize_t _read(const char* p, const char* end, Py_ssize_t rows, Py_ssize_
     return rows if p == end else 0
 
 
-def columns_of_numbers(list lines, Py_ssize_t width, str mark, bint blanks):
-    """(width, n) numbers of n lines with `width` fields each, separated by `mark`; None where anything is doubtful.
+def rows_of_numbers(const unsigned char[::1] data not None, Py_ssize_t lines, Py_ssize_t width, str mark, bint blanks):
+    """(lines, width) numbers of so many lines with `width` fields each, separated by `mark`; None where anything is
+    doubtful.
 
     Spaces around a number are none of it. `blanks`: an empty field is nan; without it that is doubtful. Doubtful are
     also quotes, words, names for absent numbers, infinities, empty lines and lines of another length.
     """
-    cdef Py_ssize_t n = len(lines), size = 0, read
-    cdef str text = "".join(lines)
-    if n == 0 or width == 0 or len(mark) != 1 or not text.isascii() or (blanks and width == 1):
+    cdef Py_ssize_t read
+    if lines == 0 or width == 0 or data.shape[0] == 0 or len(mark) != 1 or (blanks and width == 1):
         return None
-    if mark in "+-.eE\n\"" or mark.isdigit() or not mark.isascii():
+    if mark in "+-.eE\r\n\"" or mark.isdigit() or not mark.isascii():
         return None
-    cdef const char* p = PyUnicode_AsUTF8AndSize(text, &size)
+    cdef const char* p = <const char*> &data[0]
     cdef char sign = ord(mark)
-    cdef cnp.ndarray out = np.empty((width, n))
-    cdef double* data = <double*> cnp.PyArray_DATA(out)
+    cdef cnp.ndarray out = np.empty((lines, width))
+    cdef double* numbers = <double*> cnp.PyArray_DATA(out)
     with nogil:
-        read = _read(p, p + size, n, width, sign, blanks, data)
-    return out if read == n else None
+        read = _read(p, p + data.shape[0], lines, width, sign, blanks, numbers)
+    return out if read == lines else None
+
+
+def end_of_lines(const unsigned char[::1] data not None, Py_ssize_t start, Py_ssize_t count):
+    """Where the first `count` lines from `start` on end, and how many there are: what follows the last is no line."""
+    cdef Py_ssize_t lines = 0, size = data.shape[0]
+    cdef const char* begin
+    cdef const char* p
+    cdef const char* end
+    cdef const char* at
+    if start >= size:
+        return start, 0
+    begin = <const char*> &data[0]
+    end = begin + size
+    p = begin + start
+    with nogil:
+        while lines < count and p < end:
+            at = <const char*> memchr(p, b"\n", end - p)
+            if at == NULL:
+                break
+            p = at + 1
+            lines += 1
+    return p - begin, lines

@@ -1,0 +1,129 @@
+"""Lines of UTF-8 text out of bytes: one by one, or many at once, as they are, for a parser of bytes."""
+
+from __future__ import annotations
+
+import lzma
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, TypeVar
+
+from nystream._core.tables.written import end_of_lines
+
+__all__ = ["Lines"]
+
+T = TypeVar("T")
+_PIECE = 2**20
+"""Bytes asked for at once; a pipe gives what it has."""
+_MARK = b"\xef\xbb\xbf"
+_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
+
+
+class Lines(Iterator[str]):
+    """The lines of a binary file, each with its end as "\\n", whichever of "\\n", "\\r\\n" and "\\r" it has there.
+
+    A byte order mark is none of it. What is no text, or damaged, is a ValueError with the name of the file. `whole`
+    is a file that is closed with this.
+    """
+
+    def __init__(self, content: IO[bytes], name: str, whole: IO[bytes] | None = None) -> None:
+        self._content: Any = content
+        self._name = name
+        self._whole = whole
+        self._held = b""  # bytes that were read, used up to `_at`
+        self._at = 0
+        self._begun = self._ended = False
+        self._waiting: deque[str] = deque()  # lines that end in "\r" come several at once
+
+    def __next__(self) -> str:
+        if self._waiting:
+            return self._waiting.popleft()
+        end = self._end_of_line()
+        if end == self._at:
+            self.close()
+            raise StopIteration
+        try:
+            line = self._held[self._at : end].decode()
+        except UnicodeDecodeError as error:
+            byte = error.object[error.start]
+            text = f"{self._name} is not UTF-8 text (byte 0x{byte:02x}); convert it with iconv -t utf-8"
+            raise ValueError(text) from None
+        self._at = end
+        if "\r" in line:
+            self._waiting.extend(_ended_alike(line))
+            return self._waiting.popleft()
+        return line
+
+    def parsed(self, count: int, parse: Callable[[memoryview, int], T | None]) -> tuple[T, int] | None:
+        """What `parse` makes of the bytes of the next `count` lines, fewer at the end, and how many these were.
+
+        None, and the lines are still to come, where it gives None, and at the end.
+        """
+        if self._waiting:
+            return None
+        end, lines = self._end_of(count)
+        found = parse(memoryview(self._held)[self._at : end], lines) if lines else None
+        if found is None:
+            return None
+        self._at = end
+        return found, lines
+
+    def put_back(self, lines: Iterable[str]) -> None:
+        """Lines that come again, before all others."""
+        self._waiting.extendleft(reversed(list(lines)))
+
+    def close(self) -> None:
+        """Nothing is read from now on."""
+        self._held, self._at, self._ended = b"", 0, True
+        if self._whole is not None:
+            self._content.close()
+            self._whole.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _end_of(self, count: int) -> tuple[int, int]:
+        """Where the next `count` lines end, and how many there are."""
+        self._begin()
+        end, lines = end_of_lines(self._held, self._at, count)
+        while lines < count and not self._ended:
+            past = end - self._at
+            self._more()
+            end, new = end_of_lines(self._held, self._at + past, count - lines)
+            lines += new
+        return (len(self._held), lines + 1) if lines < count and end < len(self._held) else (end, lines)
+
+    def _end_of_line(self) -> int:
+        """Where the next line ends; or several, if they have no end but "\\r"."""
+        self._begin()
+        start = self._at
+        while (end := self._held.find(b"\n", start)) < 0 and not self._ended:
+            end = self._held.rfind(b"\r", max(self._at, start - 1), len(self._held) - 1)  # "\n" may follow the last one
+            if end >= 0:
+                break
+            past = len(self._held) - self._at
+            self._more()
+            start = self._at + past
+        return end + 1 if end >= 0 else len(self._held)
+
+    def _begin(self) -> None:
+        while not self._begun:
+            self._more()
+            if self._ended or len(self._held) >= len(_MARK):
+                self._held = self._held.removeprefix(_MARK)
+                self._begun = True
+            elif not _MARK.startswith(self._held):
+                self._begun = True
+
+    def _more(self) -> None:
+        left = self._held[self._at :]
+        try:
+            piece = self._content.read1(max(_PIECE, len(left)))  # a long line is not copied again and again
+        except _DAMAGE as error:
+            raise ValueError(f"{self._name} is damaged or cut off: {error}") from None
+        self._held, self._at, self._ended = left + piece, 0, not piece
+
+
+def _ended_alike(text: str) -> list[str]:
+    *whole, rest = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return [*(f"{line}\n" for line in whole), *([rest] if rest else [])]

@@ -107,7 +107,7 @@ def recalibrated(P, labels, weights=None):
         found.append(np.log(shares @ np.array(members)))
         y = int(labels[t])
         shares = shares * np.array([max(q[y], 1e-12) for q in members]) ** w[t]
-        shares = 0.999 * shares / shares.sum() + 0.001 / 3
+        shares = 0.9999 * shares / shares.sum() + 0.0001 / 3
         for m in range(2):
             q = members[1 + m]
             mean = q @ F

@@ -54,18 +54,22 @@ def alarms(x, *, classes=False, falls_from=None, reach=1700, window=2000, least=
 
 
 class Targets:
-    """Old, young and a stack of both for one target, row by row."""
+    """Old, young, a stack of both, a line of what the old one's core says, and a novice, for one target, row by row."""
 
-    def __init__(self, labels):
-        self.m, self.s2 = labels.mean(), labels.var()
-        self.rows, self.w, self.shares, self.powers, self.n = [], np.array([0.0, 1.0]), np.full(3, 1 / 3), None, 0
+    def __init__(self, labels, young):
+        self.m, self.s2, self.young = labels.mean(), labels.var(), young
+        self.rows, self.w, self.lines, self.line = [], np.array([0.0, 1.0]), [], np.zeros(2)
+        self.shares = np.full(5, 1 / 5) if young else np.full(3, 1 / 3)
+        self.powers, self.n = None, 0
 
-    def step(self, old, young, y):
-        members = np.array([old, young, self.m + self.w @ [old - self.m, young - self.m]])
+    def step(self, old, young, core, novice, y):
+        s = np.sqrt(self.s2)
+        both = [young, self.m + self.w @ [old - self.m, young - self.m]] if self.young else []
+        members = np.array([old, *both, self.m + s * (self.line @ [1.0, (core - self.m) / s]), novice])
         predicted = self.shares @ members
         losses = (members - y) ** 2
-        self.powers = losses if self.powers is None else 0.98 * self.powers + 0.02 * losses
-        self.shares = followed(self.shares, losses / (2 * self.powers.min()), self.n)
+        self.powers = losses if self.powers is None else 0.9 * self.powers + 0.1 * losses
+        self.shares = followed(self.shares, losses / (2 * self.powers.min()), self.n, 10 if self.young else 100)
         self.n += 1
         self.rows.append((old - self.m, young - self.m, y - self.m))
         if self.n % 10 == 0:
@@ -73,11 +77,25 @@ class Targets:
             c = 0.998 ** (10 * ((self.n - 1 - np.arange(self.n)) // 10))
             A, b = (B[:, :2].T * c) @ B[:, :2], (B[:, :2].T * c) @ B[:, 2]
             self.w = np.linalg.solve(A + self.s2 * np.eye(2), b + self.s2 * np.array([0.0, 1.0]))
+        self.lines.append((1.0, (core - self.m) / s, (y - self.m) / s))
+        B, c = np.array(self.lines), 0.998 ** (self.n - 1 - np.arange(self.n))
+        self.line = np.linalg.solve((B[:, :2].T * c) @ B[:, :2] + np.eye(2), (B[:, :2].T * c) @ B[:, 2])
         return predicted
 
 
-def followed(shares, losses, n):
+def few(Z, T, most, width, ridge):
+    """Kernel ridge regression on the first rows, solved anew for every row."""
+    D = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    K = (np.exp(-2 * D / width) + np.exp(-D / (2 * width))) / 2
+    P = np.zeros(T.shape)
+    for t in range(1, len(Z)):
+        n = min(t, most)
+        P[t] = K[t, :n] @ np.linalg.solve(K[:n, :n] + ridge * np.eye(n), T[:n])
+    return P
+
+
+def followed(shares, losses, n, first=10):
     """Shares after the n-th row (from 0)."""
     v = shares * np.exp(-np.minimum(losses - losses.min(), 60.0))
-    a = 1 / (n + 12)
+    a = 1 / (n + first + 2)
     return (1 - a) * v / v.sum() + a / len(v)

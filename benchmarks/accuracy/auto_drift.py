@@ -55,7 +55,7 @@ def learnt(data: Stream, start: int = 0, **options: Any) -> tuple[np.ndarray, di
             losses.append(-np.maximum(P[np.arange(len(P)), y[part].astype(int)], np.log(LEAST)))
     about: dict[str, Any] = {"seconds": time.process_time() - began, "bytes": most}
     if model.can("alarms"):
-        about["alarms"] = [[a.row, a.since, a.cause, a.outcome, a.until, list(a.columns)] for a in model.alarms()]
+        about["alarms"] = [[a.row, a.change, a.cause, a.outcome, a.until, list(a.columns)] for a in model.alarms()]
     return np.concatenate(losses), about
 
 

@@ -13,7 +13,7 @@ width over the deviation of all labels; CRPS (nystream.metrics.CRPS) over the sa
 the intervals of before (`nystream.auto.intervals.Intervals`), which see the same residuals.
 Classes: expected calibration error (ECE) of the class that is said, in 10 bins of 50 rows, with its noise: what labels
 drawn from these very probabilities would have shown on average, and in 95 of 100 draws at most; and log loss, also
-without the recalibration, which sees the same probabilities.
+without the recalibration, which sees the same probabilities. Of streams without a change, all stretches.
 What was run is kept in the cache; `--print` only prints. `--chart`: coverage and width along one stream.
 """
 
@@ -236,7 +236,7 @@ def table_of_classes(chosen: dict[str, list[dict[str, Any]]]) -> None:
     total = np.zeros(6, dtype=int)
     for name, cells in chosen.items():
         late = {
-            when: np.array([e for found in cells for e in after(found, found[when]["ece"])]).reshape(-1, 3)
+            when: np.array([e for c in cells for e in after(c, c[when]["ece"]) or c[when]["ece"]])
             for when in ("now", "before")
         }
         losses = [np.mean([found[when]["log loss"] for found in cells]) for when in ("now", "before")]

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,13 +14,15 @@ import nystream
 
 __all__ = ["by_rows", "in_turn", "rows_of_ijcnn1", "seconds"]
 
+Key = TypeVar("Key")
+
 
 def seconds(work: Callable[[], object], repeats: int = 5) -> float:
     """Least processor time of several runs: the one that the rest of the machine disturbed least."""
     return in_turn({"": work}, repeats)[""]
 
 
-def in_turn(works: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+def in_turn(works: dict[Key, Callable[[], object]], repeats: int) -> dict[Key, float]:
     """`seconds` of several works that take turns: what the rest of the machine does then disturbs all alike."""
     taken = dict.fromkeys(works, float("inf"))
     for _ in range(repeats):

@@ -22,7 +22,7 @@ import nystream
 from nystream import BSGD, BudgetPA, DualSGD, Forgetron, Perceptron, Projectron, RandomBudgetPerceptron
 
 ROWS, BUDGET, SIGMA, LAM, TOL, REPEATS = 6000, 100, 0.7, 1e-4, 0.1, 5
-TARGETS = (4, 10)
+TARGETS = (6, 30)
 """Multiples of plain NumPy that are wanted: row by row, whole stream."""
 GOLDEN = 0.6180339887498949
 

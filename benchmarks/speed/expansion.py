@@ -21,7 +21,7 @@ import nystream
 from nystream.learners import NORMA, SILK, SVMD
 
 ROWS, BUDGET, SIGMA, REPEATS = 6000, 100, 0.7, 5
-TARGETS = (4, 10)
+TARGETS = (6, 30)
 """Multiples of plain NumPy that are wanted: row by row, whole stream."""
 
 

@@ -10,7 +10,8 @@ import nystream
 import oracles_changes as oracle
 from nystream.auto.changes.alarm import NEVER, RankAlarm
 from nystream.auto.changes.inputs import distances, location, moved
-from nystream.auto.changes.mixture import Handover
+from nystream.auto.changes.mixture import Handover, Heard
+from nystream.auto.changes.novice import Novice
 from nystream.auto.changes.past import Past
 from nystream.auto.changes.record import OUTCOMES, Alarm
 from nystream.auto.changes.verdict import advantage, verdict
@@ -88,59 +89,109 @@ def test_an_alarm_saved_in_the_middle_goes_on_bit_for_bit():
 
 
 # -- the mixture -------------------------------------------------------------------------------------------------------
-def test_the_mixture_of_targets_equals_its_definition_in_any_cuts():
+WHERE = np.array([[0.0, 1.0, 0.0], [1.0, 2.0, 1.0]])
+
+
+def parts(n, *cuts):
+    return [slice(i, j) for i, j in zip((0, *cuts), (*cuts, n), strict=True)]
+
+
+@pytest.mark.parametrize("young", [True, False])
+def test_the_mixture_of_targets_equals_its_definition_in_any_cuts(young):
     rng = np.random.default_rng(0)
-    Y = rng.normal(size=(300, 2)) * [1, 50] + [0, 1000]
-    old, young = Y + rng.normal(size=Y.shape) * [2, 5], Y + rng.normal(size=Y.shape) * np.linspace(3, 0.2, 300)[:, None]
+    Y, X = rng.normal(size=(150, 2)) * [1, 50] + [0, 1000], rng.normal(size=(150, 3))
+    old, new = Y + rng.normal(size=Y.shape) * [2, 5], Y + rng.normal(size=Y.shape) * np.linspace(3, 0.2, 150)[:, None]
+    core = 1000 - Y + rng.normal(size=Y.shape)
     before = rng.normal(size=(200, 2)) * [1, 50] + [0, 1000]
-    mixture = Handover(False)
-    mixture.start(before, 2)
-    P = [mixture.run(old[i:j], young[i:j], Y[i:j], None)[0] for i, j in ((0, 1), (1, 34), (34, 299), (299, 300))]
+    mixture = Handover(False, 60, young)
+    mixture.start(before, 2, WHERE)
+    P = [
+        mixture.run(Heard(X[part], old[part], core[part], new[part] if young else None), Y[part], None)[0]
+        for part in parts(150, 1, 34, 149)
+    ]
+    Z = np.clip((X - WHERE[0]) / WHERE[1], -5, 5)
+    scale, shift = before.std(axis=0), before.mean(axis=0)
+    novice = oracle.few(Z, (Y - shift) / scale, 60, 1.7 * 3, 0.02) * scale + shift
     for k in range(2):
-        slow = oracle.Targets(before[:, k])
-        expected = [slow.step(*row) for row in zip(old[:, k], young[:, k], Y[:, k], strict=True)]
-        assert_allclose(np.concatenate(P)[:, k], expected, rtol=1e-9, atol=1e-9)
+        slow = oracle.Targets(before[:, k], young)
+        rows = zip(old[:, k], new[:, k], core[:, k], novice[:, k], Y[:, k], strict=True)
+        assert_allclose(np.concatenate(P)[:, k], [slow.step(*row) for row in rows], rtol=1e-9, atol=1e-9)
         assert_allclose(mixture.shares_[k], slow.shares, atol=1e-9)
-    assert_allclose(mixture.predict(old[:3], young[:3])[0].shape, (3, 2))
-    assert 0 <= mixture.carried() < 0.3
+    heard = Heard(X[:3], old[:3], core[:3], new[:3] if young else None)
+    assert mixture.predict(heard)[0].shape == (3, 2)
+    if young:
+        assert 0 <= mixture.carried() <= 1
 
 
 @pytest.mark.parametrize("K", [2, 4])
-def test_the_mixture_of_classes_equals_its_definition(K):
+@pytest.mark.parametrize("young", [True, False])
+def test_the_mixture_of_classes_equals_its_definition(K, young):
     rng = np.random.default_rng(K)
-    labels = rng.integers(K, size=120)
+    labels, X = rng.integers(K, size=120), rng.normal(size=(120, 3))
 
     def said(noise):
         scores = 2.0 * (np.arange(K) == labels[:, None]) + noise * rng.normal(size=(120, K))
         return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
-    old, young = said(2.0), said(0.5)
-    mixture = Handover(True)
-    mixture.start(labels[:, None].astype(float), K)
+    old, new = said(2.0), said(0.5)
+    mixture = Handover(True, 50, young)
+    mixture.start(np.empty((0, 1)), K, WHERE)
     P = np.concatenate(
-        [mixture.run(old[i:j], young[i:j], labels[i:j, None].astype(float), None)[0] for i, j in ((0, 50), (50, 120))]
+        [
+            mixture.run(Heard(X[part], old[part], None, new[part] if young else None), labels[part, None] * 1.0, None)[
+                0
+            ]
+            for part in parts(120, 50)
+        ]
     )
-    stack, shares = SoftmaxStacker([(0.998, 1.0)]), np.full(3, 1 / 3)
+    Z = np.clip((X - WHERE[0]) / WHERE[1], -5, 5)
+    novice = np.maximum(oracle.few(Z, (labels[:, None] == np.arange(K)) - 1 / K, 50, 1.7 * 3, 0.3) + 1 / K, 0.02)
+    novice /= novice.sum(axis=1, keepdims=True)
+    stack = SoftmaxStacker([(0.998, 1.0)])
     stack.start(2, K)
+    shares, first = (np.full(4, 1 / 4), 10) if young else (np.full(2, 1 / 2), 100)
     for t in range(120):
-        F = 0.5 * np.stack([old[t], young[t]])
+        F = 0.5 * np.stack([old[t], new[t]])
         F = F[:, 1:] - F[:, :1] if K == 2 else F - F.mean(axis=1, keepdims=True)
-        members = np.stack(
-            [np.exp(old[t]), np.exp(young[t]), stack.run(F[None], labels[t : t + 1].astype(float))[0, 0]]
-        )
+        stacked = stack.run(F[None], labels[t : t + 1].astype(float))[0, 0]
+        both = [np.exp(new[t]), stacked] if young else []
+        members = np.stack([np.exp(old[t]), *both, novice[t]])
         assert_allclose(np.exp(P[t]), shares @ members, rtol=1e-9)
-        shares = oracle.followed(shares, -np.log(np.maximum(members[:, labels[t]], 1e-6)), t)
+        shares = oracle.followed(shares, -np.log(np.maximum(members[:, labels[t]], 1e-6)), t, first)
     assert_allclose(np.exp(P).sum(axis=1), 1.0)
 
 
 def test_a_row_of_weight_2_counts_as_two_in_the_shares():
-    mixture, twice = Handover(False), Handover(False)
+    mixture, twice = Handover(False, 10), Handover(False, 10)
     for one in (mixture, twice):
-        one.start(np.array([[0.0], [1.0]]), 1)
-    old, young, Y = np.full((1, 1), 1.0), np.full((1, 1), 0.8), np.zeros((1, 1))
-    mixture.run(old, young, Y, np.array([1.0]))
-    twice.run(old, young, Y, np.array([2.0]))
+        one.start(np.array([[0.0], [1.0]]), 1, WHERE)
+    heard = Heard(np.zeros((1, 3)), np.full((1, 1), 1.0), np.full((1, 1), 1.0), np.full((1, 1), 0.8))
+    mixture.run(heard, np.zeros((1, 1)), np.array([1.0]))
+    twice.run(heard, np.zeros((1, 1)), np.array([2.0]))
     assert twice.shares_[0, 0] < mixture.shares_[0, 0]
+
+
+def test_the_novice_takes_weights_as_repeated_rows_more_classes_and_more_columns():
+    rng = np.random.default_rng(1)
+    X, T = rng.normal(size=(40, 3)), rng.normal(size=(40, 1))
+    twice, both = Novice(False, 100), Novice(False, 100)
+    for one in (twice, both):
+        one.start(1, WHERE)
+    twice.run(X, T, np.full(40, 2.0))
+    both.run(np.repeat(X, 2, axis=0), np.repeat(T, 2, axis=0), None)
+    assert_allclose(twice.predict(X), both.predict(X), atol=1e-8)
+    wide = np.pad(X, ((0, 0), (0, 2)), constant_values=7.0)
+    before = twice.predict(X)
+    twice.widen(5)
+    assert_array_equal(twice.predict(wide), before)
+    labels = rng.integers(2, size=(40, 1)).astype(float)
+    late, known = Novice(True, 30), Novice(True, 30)
+    late.start(2, WHERE)
+    known.start(3, WHERE)
+    late.run(X[:20], labels[:20], None)
+    late.grow(3)
+    known.run(X[:20], labels[:20], None)
+    assert_allclose(late.run(X[20:], labels[20:], None), known.run(X[20:], labels[20:], None), atol=1e-12)
 
 
 # -- verdicts ----------------------------------------------------------------------------------------------------------

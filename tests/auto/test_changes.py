@@ -32,26 +32,58 @@ def test_after_a_change_it_is_soon_as_good_as_a_fresh_copy_and_the_fresh_one_sta
     P, Q, F = watched.run(X, y), plain.run(X, y), fresh.run(X[AT:], y[AT:])
     alarm = watched.alarms()[0]
     assert AT < alarm.row < AT + 40
-    assert abs(alarm.since - AT) <= 5
+    assert abs(alarm.change - AT) <= 5
     assert alarm.cause in ("loss", "experts")
     assert alarm.outcome == "promoted"
     assert alarm.row < alarm.until
     assert alarm.after > alarm.before
-    assert_array_equal(P[: alarm.row], Q[: alarm.row])
+    assert_array_equal(P[: AT - 100], Q[: AT - 100])
     after = slice(AT + 50, AT + 1000)
     assert loss(P[after], y[after]).sum() < 1.4 * loss(F[50:1000], y[after]).sum()
     assert loss(P[after], y[after]).sum() < 0.9 * loss(Q[after], y[after]).sum()
     assert watched._young is None
-    assert watched.old_.count_ == len(y) - alarm.since
+    assert watched.old_.count_ == len(y) - alarm.change
 
 
-def test_without_an_alarm_nothing_is_different_to_the_last_bit():
+def test_without_a_suspicion_nothing_is_different_to_the_last_bit():
     X, y = changing(at=N)
     watched, plain = auto(), auto(changes=False)
     assert_array_equal(watched.run(X, y), plain.run(X, y))
     assert watched.alarms() == []
     assert_array_equal(watched.predict_interval(X[:50]), plain.predict_interval(X[:50]))
     assert watched.weights() == plain.weights()
+
+
+def test_while_losses_are_suspicious_what_learns_from_few_rows_is_mixed_in_until_the_alarm_or_until_it_was_nothing():
+    X, y = changing(at=N)
+    y[AT : AT + 2] += 3.0
+    model, plain = auto(), auto(changes=False)
+    for i in range(AT + 2):
+        model.step(X[i], y[i])
+    mixture = model.changes_.suspicion_.mixture_
+    assert mixture is not None
+    assert mixture.novice_.count_ >= 2
+    plain.run(X[: AT + 2], y[: AT + 2])
+    assert np.abs(model.predict(X[:30]) - plain.predict(X[:30])).max() > 1e-3
+    low, high = model.predict_interval(X[:30])
+    assert (low < high).all()
+    before = model.to_bytes()
+    assert_array_equal(nystream.from_bytes(before).predict(X[:30]), model.predict(X[:30]))
+    assert model.to_bytes() == before
+    model.run(X[AT + 2 :], y[AT + 2 :])
+    plain.run(X[AT + 2 :], y[AT + 2 :])
+    assert model.changes_.suspicion_.mixture_ is None
+    assert model.alarms() == []
+    assert_array_equal(model.predict(X[:30]), plain.predict(X[:30]))
+
+
+def test_after_a_sign_flip_a_line_of_what_was_known_is_far_ahead_of_a_fresh_copy():
+    X, y = changing(1200, at=1200, noise=0.02)
+    y[AT:] *= -1
+    model, fresh = auto(), auto(changes=False)
+    P, F = model.run(X, y), fresh.run(X[AT:], y[AT:])
+    after = slice(AT, AT + 200)
+    assert ((P - y)[after] ** 2).sum() < 0.7 * ((F - y[AT:])[:200] ** 2).sum()
 
 
 def test_noise_that_grows_is_noticed_and_costs_nothing():

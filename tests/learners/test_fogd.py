@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import nystream
+from nystream.features import Chain, WithConstant
 from nystream.features.fastfood import Fastfood
 from nystream.features.fourier import Fourier
 from nystream.kernels import Gaussian, Polynomial
 from nystream.learners.abilities import Unable
 from nystream.learners.fogd import FOGD
+from nystream.learners.pkawv import PKAWV
 from nystream.solvers import OGD
 from oracles_landmarks import functional
 
@@ -39,6 +42,57 @@ def test_the_learner_is_gradient_descent_on_the_features(kind):
     assert learner.size == features.dim
     rows = learner.clone()
     assert_allclose([rows.step(x, label) for x, label in zip(X, y, strict=True)], expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["fourier", "orthogonal"])
+def test_single_precision_halves_the_memory_and_hardly_moves_a_prediction(kind):
+    X, y = stream()
+    double, single = (
+        FOGD(Gaussian(0.7), dim=60, loss="logistic", features=kind, seed=3, dtype=dtype)
+        for dtype in ("float64", "float32")
+    )
+    p, q = double.run(X, y), single.run(X, y)
+    assert q.dtype == np.float64
+    assert_allclose(q, p, atol=1e-5)
+    assert np.any(q != p)
+    assert 2 * single.nbytes == double.nbytes
+    assert single.predict(X).dtype == np.float64
+    assert_allclose(single.predict(X), double.predict(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["sgd", "adagrad", "adam", "implicit"])
+def test_single_precision_saves_and_goes_on_bit_for_bit(method):
+    X, y = stream()
+    model = FOGD(Gaussian(0.7), dim=60, method=method, average=True, seed=3, dtype="float32")
+    model.run(X[:300], y[:300])
+    twin = nystream.from_bytes(model.to_bytes())
+    assert twin.solver_.W_.dtype == np.float32
+    assert twin.features_.W_.dtype == np.float32
+    assert_array_equal(
+        twin.run(X[300:], y[300:]), [model.step(x, label) for x, label in zip(X[300:], y[300:], strict=True)]
+    )
+    assert_array_equal(twin.averaged(X), model.averaged(X))
+
+
+def test_single_precision_knows_angles_of_any_size():
+    X = np.random.default_rng(0).normal(size=(40, 3)) * 10.0 ** np.arange(-2, 38)[:, None]
+    X[-1] = 1e300
+    Z = Fourier(Gaussian(0.7), 60, seed=3, dtype="float32").fit_transform(X)
+    assert Z.dtype == np.float32
+    assert_allclose((Z.astype(float) ** 2).sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_single_precision_is_refused_where_it_is_not():
+    with pytest.raises(ValueError, match="dtype"):
+        FOGD(Gaussian(), dtype="float16")
+    with pytest.raises(ValueError, match="fastfood"):
+        FOGD(Gaussian(), features="fastfood", dtype="float32")
+    short = Fourier(Gaussian(), 20, dtype="float32")
+    with pytest.raises(ValueError, match="float64"):
+        PKAWV(short).step(np.zeros(3), 1.0)
+    for wrapped in (lambda: WithConstant(short), lambda: Chain(short, Fourier(Gaussian(), 20))):
+        with pytest.raises(ValueError, match="float64"):
+            wrapped()
 
 
 @pytest.mark.parametrize("kind", MAPS)

@@ -12,6 +12,8 @@ VARIANTS = {
         "novelty": FOGD(G, dim=40, loss="novelty", seed=0),
         "adagrad": FOGD(G, dim=40, method="adagrad", seed=0),
         "adam": FOGD(G, dim=40, method="adam", seed=0),
+        "single precision": FOGD(G, dim=40, average=True, seed=0, dtype="float32"),
+        "single precision, adam, softmax": FOGD(G, dim=40, loss="softmax", method="adam", seed=0, dtype="float32"),
         "implicit, logistic": FOGD(G, dim=40, loss="logistic", method="implicit", lam=0.01, seed=0),
     },
     "nogd": {

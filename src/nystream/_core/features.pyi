@@ -1,10 +1,13 @@
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.one_row import RowMap
+
 _Array = npt.NDArray[np.float64]
 
-class TaylorFeatures:
-    d: int
+class TaylorFeatures(RowMap):
     dim: int
     degree: int
     centre: _Array
@@ -16,16 +19,15 @@ class TaylorFeatures:
     def row(self, x: _Array) -> _Array: ...
     def tail(self, X: _Array, total: float) -> float: ...
 
-class _Angles:
-    d: int
+class _Angles(RowMap):
     m: int
     gain: float
     def map(self, X: _Array, out: _Array) -> None: ...
     def row(self, x: _Array) -> _Array: ...
 
 class FourierFeatures(_Angles):
-    W: _Array
-    def __init__(self, W: _Array, gain: float) -> None: ...
+    W: npt.NDArray[Any]
+    def __init__(self, W: npt.NDArray[Any], gain: float) -> None: ...
 
 class FastfoodFeatures(_Angles):
     def __init__(

@@ -8,6 +8,8 @@ from math import comb
 cimport numpy as cnp
 import numpy as np
 
+from nystream._core.one_row cimport RowMap
+
 cnp.import_array()
 
 cdef extern from "taylor_kernel.h" nogil:
@@ -31,43 +33,52 @@ cdef extern from "taylor_kernel.h" nogil:
 
 cdef extern from "fourier_kernel.h" nogil:
     enum:
-        FOURIER_SLACK
         FOURIER_LANES
-    const double FOURIER_FAR
+    Py_ssize_t FOURIER_SLACK(Py_ssize_t size) noexcept
+    const double FOURIER_FAR, FOURIER_NEAR
+    ctypedef struct fourier_single_ops:
+        void (*project)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
+                        const void*, const void*, void*) noexcept nogil
+        void (*sincos)(Py_ssize_t, const void*, double, void*, void*) noexcept nogil
     ctypedef struct fourier_ops:
         void (*project)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
-                        const double*, const double*, double*) noexcept nogil
-        void (*sincos)(Py_ssize_t, const double*, double, double*, double*) noexcept nogil
+                        const void*, const void*, void*) noexcept nogil
+        void (*sincos)(Py_ssize_t, const void*, double, void*, void*) noexcept nogil
         void (*hadamard)(Py_ssize_t, Py_ssize_t, double*) noexcept nogil
         void (*gather)(Py_ssize_t, const int32_t*, const double*, const double*, double*) noexcept nogil
     fourier_ops fourier_pick() noexcept
+    fourier_single_ops fourier_single_pick() noexcept
     void fourier_far(Py_ssize_t, const double*, double, double*, double*) noexcept
+    void fourier_single_far(Py_ssize_t, const float*, double, float*, float*) noexcept
     double fourier_square(Py_ssize_t, const double*) noexcept
 
 cdef enum:
     ROWS = 64  # a block is cut into tiles of this many rows
+    SHORT = 512  # angles that are made in less time than the GIL is worth giving up for
     STRIP = 96  # and directions: the strip of W stays in the cache while the rows pass, and so do the angles
 
 cdef taylor_isa taylor = taylor_pick()
 cdef fourier_ops fourier = fourier_pick()
+cdef fourier_single_ops single = fourier_single_pick()
 
 
-cdef double* _data(object array, Py_ssize_t columns, Py_ssize_t* rows) except NULL:
-    """The numbers of a C-ordered float64 block (n, columns), or of one row (columns,)."""
+cdef double* _data(object array, Py_ssize_t columns, Py_ssize_t* rows, int size=8) except NULL:
+    """The numbers of a C-ordered float64 (float32 for size 4) block (n, columns), or of one row (columns,)."""
     if not isinstance(array, cnp.ndarray):
         raise TypeError("expected a NumPy array")
     cdef cnp.ndarray a = <cnp.ndarray> array
     cdef int ndim = cnp.PyArray_NDIM(a)
-    if (cnp.PyArray_TYPE(a) != cnp.NPY_FLOAT64 or not cnp.PyArray_IS_C_CONTIGUOUS(a)
+    if (cnp.PyArray_TYPE(a) != (cnp.NPY_FLOAT64 if size == 8 else cnp.NPY_FLOAT32)
+            or not cnp.PyArray_IS_C_CONTIGUOUS(a)
             or not cnp.PyArray_ISBEHAVED_RO(a) or ndim < 1 or ndim > 2 or cnp.PyArray_DIM(a, ndim - 1) != columns):
-        raise ValueError(f"expected C-ordered float64 rows of {columns} numbers")
+        raise ValueError(f"expected C-ordered float{8*size} rows of {columns} numbers")
     rows[0] = cnp.PyArray_DIM(a, 0) if ndim == 2 else 1
     return <double*> cnp.PyArray_DATA(a)
 
 
-cdef double* _target(object array, Py_ssize_t rows, Py_ssize_t columns) except NULL:
+cdef void* _target(object array, Py_ssize_t rows, Py_ssize_t columns, int size=8) except NULL:
     cdef Py_ssize_t n = 0
-    cdef double* z = _data(array, columns, &n)
+    cdef void* z = _data(array, columns, &n, size)
     if n != rows or not cnp.PyArray_ISWRITEABLE(<cnp.ndarray> array):
         raise ValueError(f"out must be a writable array of shape ({rows}, {columns})")
     return z
@@ -85,9 +96,9 @@ cdef cnp.ndarray _empty(Py_ssize_t size):
     return cnp.PyArray_EMPTY(1, &shape, cnp.NPY_FLOAT64, 0)
 
 
-cdef class TaylorFeatures:
+cdef class TaylorFeatures(RowMap):
     """The plan of taylor_kernel.h for d columns and one degree; dim = C(d + degree, degree)."""
-    cdef readonly Py_ssize_t d, dim
+    cdef readonly Py_ssize_t dim
     cdef readonly int degree
     cdef readonly object centre, coef, ops
     cdef taylor_plan plan
@@ -139,14 +150,17 @@ cdef class TaylorFeatures:
         self.plan.ops = <const taylor_op*> cnp.PyArray_DATA(self.ops)
         return 0
 
-    cdef int _map(self, Py_ssize_t n, const double* x, double* z) except -1:
+    cdef Py_ssize_t features(self) noexcept:
+        return self.dim
+
+    cdef int fill(self, Py_ssize_t n, const double* x, void* z) except -1:
         cdef Py_ssize_t width = (self.d + TAYLOR_PAD - 1)//TAYLOR_PAD*TAYLOR_PAD
         cdef double* scratch = _scratch(min(n, <Py_ssize_t> TAYLOR_TILE)*width + 1)
         if n == 1:  # shorter than taking the GIL back
-            taylor.map(&self.plan, 1, x, scratch, z)
+            taylor.map(&self.plan, 1, x, scratch, <double*> z)
         else:
             with nogil:
-                taylor.map(&self.plan, n, x, scratch, z)
+                taylor.map(&self.plan, n, x, scratch, <double*> z)
         free(scratch)
         return 0
 
@@ -154,7 +168,7 @@ cdef class TaylorFeatures:
         """Features of X (n, d) into out (n, dim)."""
         cdef Py_ssize_t n = 0
         cdef const double* x = _data(X, self.d, &n)
-        self._map(n, x, _target(out, n, self.dim))
+        self.fill(n, x, _target(out, n, self.dim))
 
     def row(self, x):
         """Features of one row, (dim,)."""
@@ -163,7 +177,7 @@ cdef class TaylorFeatures:
         cdef cnp.ndarray z = _empty(self.dim)
         if n != 1:
             raise ValueError("row takes one row")
-        self._map(1, data, <double*> cnp.PyArray_DATA(z))
+        self.fill(1, data, <double*> cnp.PyArray_DATA(z))
         return z
 
     def tail(self, X, double total):
@@ -185,14 +199,14 @@ cdef class TaylorFeatures:
         return self.centre.nbytes + self.coef.nbytes + self.ops.nbytes
 
 
-cdef class _Angles:
+cdef class _Angles(RowMap):
     """What Fourier and Fastfood share: angles u (m directions) -> gain [cos u, sin u]."""
-    cdef readonly Py_ssize_t d, m
+    cdef readonly Py_ssize_t m
     cdef readonly double gain
     cdef double far  # a row with |x|^2 above this may have an angle too large for the vector sine
 
     cdef void _limit(self, double longest):
-        self.far = (FOURIER_FAR/longest)**2 if longest > 0 else 0
+        self.far = ((FOURIER_FAR if self.bytes() == 8 else FOURIER_NEAR)/longest)**2 if longest > 0 else 0
 
     cdef void _wave(self, Py_ssize_t n, Py_ssize_t m, const double* square, const double* u, Py_ssize_t ld,
                     double* z) noexcept nogil:
@@ -210,13 +224,19 @@ cdef class _Angles:
         """Doubles of scratch that _block asks for."""
         return 0
 
-    cdef void _block(self, Py_ssize_t n, const double* x, double* scratch, double* z) noexcept nogil:
+    cdef void _block(self, Py_ssize_t n, const double* x, double* scratch, void* z) noexcept nogil:
         pass
 
-    cdef int _map(self, Py_ssize_t n, const double* x, double* z) except -1:
+    cdef Py_ssize_t features(self) noexcept:
+        return 2*self.m
+
+    cdef int fill(self, Py_ssize_t n, const double* x, void* z) except -1:
         cdef double* scratch = _scratch(self._need(n))
-        with nogil:
+        if n*self.m < SHORT:
             self._block(n, x, scratch, z)
+        else:
+            with nogil:
+                self._block(n, x, scratch, z)
         free(scratch)
         return 0
 
@@ -224,51 +244,78 @@ cdef class _Angles:
         """Features of X (n, d) into out (n, 2 m)."""
         cdef Py_ssize_t n = 0
         cdef const double* x = _data(X, self.d, &n)
-        self._map(n, x, _target(out, n, 2*self.m))
+        self.fill(n, x, _target(out, n, 2*self.m, self.bytes()))
 
     def row(self, x):
         """Features of one row, (2 m,)."""
         cdef Py_ssize_t n = 0
         cdef const double* data = _data(x, self.d, &n)
-        cdef cnp.ndarray z = _empty(2*self.m)
+        cdef cnp.npy_intp wide = 2*self.m
+        cdef cnp.ndarray z = cnp.PyArray_EMPTY(1, &wide, cnp.NPY_FLOAT64 if self.bytes() == 8 else cnp.NPY_FLOAT32, 0)
         if n != 1:
             raise ValueError("row takes one row")
-        self._map(1, data, <double*> cnp.PyArray_DATA(z))
+        self.fill(1, data, cnp.PyArray_DATA(z))
         return z
 
 
 cdef class FourierFeatures(_Angles):
-    """Angles u = x W for directions W (d, m), the columns of W."""
+    """Angles u = x W for directions W (d, m), the columns of W; in single precision, features too, where W is."""
     cdef readonly object W
-    cdef const double* w
+    cdef const char* w
+    cdef int size
     cdef Py_ssize_t ld  # rows of W are an odd number of cache lines apart: no two of them compete for one place
 
     def __init__(self, cnp.ndarray W, double gain):
         cdef Py_ssize_t d = W.shape[0], m = W.shape[1]
-        self.ld = ((m + FOURIER_SLACK - 1)//FOURIER_SLACK | 1)*FOURIER_SLACK
-        self.W = np.zeros((d, self.ld))[:, :m]
+        self.size = 4 if cnp.PyArray_TYPE(W) == cnp.NPY_FLOAT32 else 8
+        cdef Py_ssize_t slack = FOURIER_SLACK(self.size)
+        self.ld = ((m + slack - 1)//slack | 1)*slack
+        self.W = np.zeros((d, self.ld), np.float32 if self.size == 4 else np.float64)[:, :m]
         self.W[:] = W
-        self.w = <const double*> cnp.PyArray_DATA(self.W)
+        self.w = <const char*> cnp.PyArray_DATA(self.W)
         self.d, self.m, self.gain = d, m, gain
-        self._limit(float(np.sqrt((self.W**2).sum(axis=0).max())))
+        self._limit(float(np.sqrt((self.W.astype(np.float64)**2).sum(axis=0).max())))
+
+    cdef int bytes(self) noexcept:
+        return self.size
 
     cdef Py_ssize_t _need(self, Py_ssize_t n) noexcept nogil:
-        return min(n, <Py_ssize_t> ROWS)*(STRIP + FOURIER_SLACK) + 1
+        cdef Py_ssize_t rows = min(n, <Py_ssize_t> ROWS)
+        return rows*(STRIP + FOURIER_SLACK(self.size)) + 1 + (rows*self.d if self.size == 4 else 0)
 
-    cdef void _block(self, Py_ssize_t n, const double* x, double* u, double* z) noexcept nogil:
-        cdef Py_ssize_t t = 0, i, j, rows, columns
+    cdef void _block(self, Py_ssize_t n, const double* x, double* u, void* z) noexcept nogil:
+        cdef Py_ssize_t t = 0, i, j, rows, columns, slack = FOURIER_SLACK(self.size)
         cdef double square[ROWS]
+        cdef float* short_rows = <float*> (u + min(n, <Py_ssize_t> ROWS)*(STRIP + slack) + 1)
         while t < n:
             rows = min(n - t, <Py_ssize_t> ROWS)
             for i in range(rows):
                 square[i] = fourier_square(self.d, x + (t + i)*self.d)
+            if self.size == 4:
+                for i in range(rows*self.d):
+                    short_rows[i] = <float> x[t*self.d + i]
             j = 0
             while j < self.m:
                 columns = min(self.m - j, <Py_ssize_t> STRIP)
-                fourier.project(rows, self.d, columns, self.ld, x + t*self.d, self.w + j, u)
-                self._wave(rows, columns, square, u, columns + FOURIER_SLACK, z + 2*t*self.m + j)
+                if self.size == 4:
+                    single.project(rows, self.d, columns, self.ld, short_rows, self.w + 4*j, u)
+                    self._short_wave(rows, columns, square, <float*> u, columns + slack, <float*> z + 2*t*self.m + j)
+                else:
+                    fourier.project(rows, self.d, columns, self.ld, x + t*self.d, self.w + 8*j, u)
+                    self._wave(rows, columns, square, u, columns + slack, <double*> z + 2*t*self.m + j)
                 j += columns
             t += rows
+
+    cdef void _short_wave(self, Py_ssize_t n, Py_ssize_t m, const double* square, const float* u, Py_ssize_t ld,
+                          float* c) noexcept nogil:
+        """`_wave` in single precision."""
+        cdef Py_ssize_t t
+        for t in range(n):
+            if square[t] <= self.far:
+                single.sincos(m, u + t*ld, self.gain, c, c + self.m)
+            else:
+                fourier_single_far(m, u + t*ld, self.gain, c, c + self.m)
+            c += 2*self.m
 
 
 cdef class FastfoodFeatures(_Angles):
@@ -289,7 +336,7 @@ cdef class FastfoodFeatures(_Angles):
     cdef Py_ssize_t _need(self, Py_ssize_t n) noexcept nogil:
         return FOURIER_LANES*(3*self.signs.shape[1] + self.m)
 
-    cdef void _block(self, Py_ssize_t n, const double* x, double* scratch, double* z) noexcept nogil:
+    cdef void _block(self, Py_ssize_t n, const double* x, double* scratch, void* z) noexcept nogil:
         cdef Py_ssize_t size = self.signs.shape[1], t = 0, rows, lane, b, i
         cdef double square[FOURIER_LANES]
         cdef double* columns = scratch  # (size, lanes): the rows of x, side by side, filled up with zeros
@@ -306,7 +353,7 @@ cdef class FastfoodFeatures(_Angles):
                     columns[i*FOURIER_LANES + lane] = x[(t + lane)*self.d + i]
             for b in range(self.signs.shape[0]):
                 self._directions(b, rows, columns, first, second, u + b*size)
-            self._wave(rows, self.m, square, u, self.m, z + 2*t*self.m)
+            self._wave(rows, self.m, square, u, self.m, <double*> z + 2*t*self.m)
             t += rows
 
     cdef void _directions(self, Py_ssize_t b, Py_ssize_t rows, const double* columns, double* first, double* second,

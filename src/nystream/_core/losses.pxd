@@ -11,6 +11,7 @@ cdef class OutputLoss:
     cdef readonly Py_ssize_t K          # outputs
     cdef readonly Py_ssize_t columns    # numbers in a label
     cdef readonly bint multiclass       # a label is a class number; else K numbers
+    cdef readonly bint signs            # those numbers are -1 or +1
     cdef CompiledLoss form              # None: the loss is a Python function
     cdef int code, rule
     cdef double constant

@@ -117,6 +117,7 @@ cdef class OutputLoss:
         margins, similarity, work = loss.label_margins, loss.label_similarity, np.zeros(K)
         self.loss, self.form, self.K = loss, loss.compiled, K
         self.multiclass, self.columns = loss.multiclass, 1 if loss.multiclass else K
+        self.signs = loss.labels == "sign"
         if self.form is not None:
             self.code, self.constant = self.form.code, self.form.constant
         self.rule = RULES[rule or ("exact" if similarity is None else "runner_up")]

@@ -11,6 +11,7 @@ from nystream.features.base import FeatureMap
 from nystream.features.fourier import Fourier, even_dim
 from nystream.inputs import as_block, as_weights
 from nystream.kernels.gaussian import Gaussian
+from nystream.learners.base import Learner
 from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.learners.families.least_squares import LeastSquares
 from nystream.params import at_least, positive
@@ -198,6 +199,9 @@ class Baseline(LeastSquares, FeatureLearner):
         if self.kept_:
             return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
         return super()._step(x, y, weight)
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        return Learner._step_one(self, x, y) if self.kept_ else super()._step_one(x, y)
 
     def _leverage(self, X: Array) -> Array:
         parts = [self.solver_.leverage(self.features_.transform(X[i : i + BLOCK])) for i in range(0, len(X), BLOCK)]

@@ -5,11 +5,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nystream.auto.bank import Bank
 from nystream.auto.recipe import Recipe
@@ -20,7 +18,7 @@ from nystream.params import Params
 from nystream.types import Array
 from nystream.work import all_at_once
 
-__all__ = ["Generation", "Learnt", "Rows"]
+__all__ = ["Answer", "Generation", "Learnt", "Rows"]
 
 FORGETFUL = ("ag.99", "lin.95", "win1000", "win100", "change")
 """Experts that follow the stream. The loss of the others stays high after a change, whatever the stack makes of it."""
@@ -52,6 +50,16 @@ class Learnt(NamedTuple):
     """(n, K) for targets the experts' disagreement."""
     steady: Array
     """(n,) the least squared error, standardised or of codes, of an expert that does not forget."""
+    core: Array | None
+    """(n, K) for targets the mean of what the experts that do not forget say."""
+
+
+class Answer(NamedTuple):
+    """What a generation says of rows whose labels are not known."""
+
+    P: Array
+    spread: Array | None
+    core: Array | None
 
 
 class Generation(Params):
@@ -99,14 +107,13 @@ class Generation(Params):
         self.count_ = 0
 
     # -- rounds ------------------------------------------------------------------------------------------------------
-    def predict(self, X: Array, answers: Array | None) -> tuple[Array, Array | None]:
-        """Predictions (n, K), and for targets the experts' disagreement (n, K). Pure."""
+    def predict(self, X: Array, answers: Array | None) -> Answer:
+        """As `learn` does before a label. Pure."""
         low, high = CODE_BOUNDS if self.targets_ is None else self.targets_.bounds()
         F = self._scores(self.bank_.predict(X, self._inner), low, high)
         P = self.stack_.predict(F, self._bounded(answers, low, high), self._shift, self._scale)
-        return self._unscaled(P, low, high), None if self.targets_ is None else self.stack_.disagreement(
-            F
-        ) * self._scale
+        spread = None if self.targets_ is None else self.stack_.disagreement(F) * self._scale
+        return Answer(self._unscaled(P, low, high), spread, self._core(F))
 
     def admitted(self, Y: Array) -> Array:
         """The next labels as they are to be learnt: wild ones fenced. Once for each row, before `learn`."""
@@ -123,12 +130,10 @@ class Generation(Params):
         codes, labels = np.ascontiguousarray(self._codes(T)), np.ascontiguousarray(Y[:, 0])
         P, spread = self.stack_.run(F, self._bounded(answers, low, high), codes, labels, w, self._shift, self._scale)
         self.count_ += len(X)
-        steady = _steady(self.bank_.recipe._living)
-        errors = np.zeros(len(X))
-        if len(steady):
-            misses = F[:, steady] - codes[:, None]
-            errors = ((misses * misses).sum(axis=2) / misses.shape[2]).min(axis=1)
-        return Learnt(self._unscaled(P, low, high), None if spread is None else spread * self._scale, errors)
+        steady = self._steady
+        errors = ((F[:, steady] - codes[:, None]) ** 2).mean(axis=2).min(axis=1) if steady else np.zeros(len(X))
+        spread = None if spread is None else spread * self._scale
+        return Learnt(self._unscaled(P, low, high), spread, errors, self._core(F))
 
     # -- events ------------------------------------------------------------------------------------------------------
     @property
@@ -345,6 +350,17 @@ class Generation(Params):
     def _scale(self) -> Array:
         return ONE if self.targets_ is None else self.targets_.scale_
 
+    @property
+    def _steady(self) -> list[int]:
+        """Places of the experts that do not forget."""
+        return [e for e, name in enumerate(self.bank_.names) if name not in FORGETFUL]
+
+    def _core(self, F: Array) -> Array | None:
+        if self.targets_ is None:
+            return None
+        steady = self._steady
+        return self.targets_.back(F[:, steady].mean(axis=1) if steady else F.mean(axis=1))
+
     def _codes(self, T: Array) -> Array:
         """The columns of targets or outputs that the stack sees, (n, ..., C)."""
         if not self.classes:
@@ -365,12 +381,6 @@ class Generation(Params):
         if self.targets_ is None:
             return np.log(P)
         return self.targets_.back(np.minimum(np.maximum(P, low), high))
-
-
-@cache
-def _steady(names: tuple[str, ...]) -> NDArray[np.intp]:
-    """Places of the experts that do not forget."""
-    return np.array([e for e, name in enumerate(names) if name not in FORGETFUL], dtype=np.intp)
 
 
 def _part_of(rows: Rows, part: slice) -> Rows:

@@ -51,7 +51,7 @@ class Auto(ByColumn, Rounds):
 
     nan in the inputs is a missing value: it counts as the column's mean, and columns in which values were missing
     during the warm-up get an indicator. With task="classification" labels are 0, 1, 2, ...; `predict` gives logarithms
-    of probabilities, which come out calibrated. A class that appears late is learnt by the experts exactly as if it had
+    of probabilities, recalibrated row by row. A class that appears late is learnt by the experts exactly as if it had
     been known; the stackers weigh them by the odds they gave, so with them it begins there. A row of weight w counts
     as w rows in every fit, scale, metric and mixture, and one of weight 0 leaves no trace. A label or an input so far
     out that it can only be an accident does not spoil anything; see `Targets` and `nystream.scaling.spread`. Targets

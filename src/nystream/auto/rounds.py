@@ -12,6 +12,7 @@ from nystream.auto.bank import Bank
 from nystream.auto.changes import Changes
 from nystream.auto.changes.changes import REACH, Block, Surroundings
 from nystream.auto.changes.memory import Afforded, beside, fit_together
+from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation, Rows
 from nystream.auto.intervals import Intervals
 from nystream.auto.memory import in_memory, most_bytes
@@ -33,8 +34,8 @@ __all__ = ["Rounds"]
 
 PAST = 0.03
 """Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
-
-
+NOVICE, MOST = 0.015, 300
+"""Of the memory: what the rows may take that a novice learns after a change; and how many they are at most."""
 FEW = 32
 """Rows of a block while other threads ask: they wait for its end."""
 
@@ -134,12 +135,15 @@ class Rounds(TabularLearner):
         recipe, more = self.old_.bank_.recipe, self._more
         ahead = recipe.rows_at_once(outputs)
         columns = 1 if self._classes and outputs == 2 else outputs
-        room = int(PAST * bytes_of(self.memory)) // (8 * (2 * outputs + more * columns)) - ahead
+        each = (2 if self._classes else 4) * outputs + more * columns
+        room = int(PAST * bytes_of(self.memory)) // (8 * each) - ahead
         return max(1, min(REACH, recipe.ring - min(ahead, recipe.every(self.old_.d_, outputs)), room))
 
     def _new_changes(self, outputs: int) -> Changes:
         more, columns = self._more, 1 if self._classes and outputs == 2 else outputs
-        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs))
+        few = Novice.affordable(NOVICE * bytes_of(self.memory) / 8, self.old_.d_, outputs)
+        few = max(1, min(few, MOST))
+        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs), few)
         changes.start(outputs, (more, columns) if more else None)
         return changes
 
@@ -156,7 +160,7 @@ class Rounds(TabularLearner):
         """Predictions, for targets how far the experts disagree (n, K), and rows as the experts see them."""
         X, answers = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
         own = self.old_.predict(X, answers)
-        P, spread = own if self.changes_ is None else self.changes_.predict(own, X, answers)
+        P, spread = own[:2] if self.changes_ is None else self.changes_.predict(own, X, answers)
         return P if self.recalibration_ is None else self.recalibration_.predict(P), spread, X
 
     def _quantiles(self, rows: Any, levels: Array) -> Array:

@@ -116,7 +116,7 @@ class AdaptiveNystrom(FeatureMap):
     """What they add to the diagonal of E; 0 before the first."""
     turned_: int = 0
     """Moves by reflections since the basis was that of eigenvectors."""
-    _engine: LandmarkMap
+    landmark_map: LandmarkMap
     _turns: Turns | None = None
 
     def __init__(
@@ -233,10 +233,10 @@ class AdaptiveNystrom(FeatureMap):
         if self.nested_ is not None:
             self.nested_.coordinates(X, out)
         else:
-            self._engine.map(X, out)
+            self.landmark_map.map(X, out)
 
     def row(self, x: Array) -> Array:
-        return self.nested_.row(x) if self.nested_ is not None else self._engine.row(x)
+        return self.nested_.row(x) if self.nested_ is not None else self.landmark_map.row(x)
 
     def weights_of(self, alpha: Array) -> Array:
         """(dim, K) weights of the functions sum_i alpha_i k(u_i, .), alpha (m, K), projected: S^(1/2) U' alpha."""
@@ -254,11 +254,11 @@ class AdaptiveNystrom(FeatureMap):
 
     def meet(self, x: Array) -> tuple[Array, int, float]:
         """(features of x (dim,), its nearest landmark, the squared distance to it), for learners that predict first."""
-        return self._engine.meet(x)
+        return self.landmark_map.meet(x)
 
     def sight(self, X: Array) -> Sight:
         """The same for a block, by one product: features and nearest landmarks of clean rows X (n, d)."""
-        return Sight(self._engine, X)
+        return Sight(self.landmark_map, X)
 
     def move(self, q: int, gap: float, x: Array) -> Change | None:
         """What x, nearest to landmark q at squared distance `gap`, does to the map; None where it stays as it is."""
@@ -374,8 +374,8 @@ class AdaptiveNystrom(FeatureMap):
         np.multiply(self.pairs_.inverse_roots[:, None], self.pairs_.U_.T, out=self.rotation_[: self.dim])
 
     def _bind(self) -> None:
-        self._engine = LandmarkMap(self.kernel, self.motion_.points, self.rotation_, self.dim)
-        self.rotation_, self._turns = self._engine.rotation, None
+        self.landmark_map = LandmarkMap(self.kernel, self.motion_.points, self.rotation_, self.dim)
+        self.rotation_, self._turns = self.landmark_map.rotation, None
 
     def widen(self, d: int) -> None:
         if self.nested_ is not None:

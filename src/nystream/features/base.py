@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from nystream._core.one_row import RowMap
 from nystream.inputs import as_block
 from nystream.params import Params
 from nystream.types import Array, Change
 
-__all__ = ["FeatureMap", "Identity", "refuse_large"]
+__all__ = ["FeatureMap", "Identity", "of_doubles", "refuse_large"]
 
 LARGEST = 1e200
 """Of a squared norm of features: products of larger ones overflow."""
@@ -29,7 +30,13 @@ class FeatureMap(Params):
     bounded: ClassVar[bool] = True
     """Whether features of any finite row can be calculated with; if not, `check` refuses those that cannot."""
 
+    dtype: str = "float64"
+    """Of the features; a parameter where there is a choice."""
+
     d_: int = 0
+    engine: RowMap | None = None
+    """What makes the features of a row, compiled, once started; only where every finite row has features that can be
+    calculated with, and no row moves the map."""
 
     def start(self, d: int) -> None:
         """Fix the number of columns and draw or compute what the map needs. Sets `d_`."""
@@ -49,7 +56,7 @@ class FeatureMap(Params):
         self._check_started()
         X = as_block(X, self.d_)
         if out is None:
-            out = np.empty((len(X), self.dim))
+            out = np.empty((len(X), self.dim), dtype=self.dtype)
         self._map(X, out)
         return out
 
@@ -61,7 +68,7 @@ class FeatureMap(Params):
 
     def row(self, x: Array) -> Array:
         """Features of one clean row, (dim,)."""
-        z = np.empty((1, self.dim))
+        z = np.empty((1, self.dim), dtype=self.dtype)
         self._map(x[None], z)
         return z[0]
 
@@ -173,6 +180,13 @@ class Identity(FeatureMap):
 
     def _map(self, X: Array, out: Array) -> None:
         out[:] = X
+
+
+def of_doubles(features: FeatureMap, who: str) -> FeatureMap:
+    """The map itself, or a ValueError where its features are of single precision."""
+    if features.dtype != "float64":
+        raise ValueError(f"{who} works on float64 features, but {features!r} has dtype={features.dtype!r}")
+    return features
 
 
 def refuse_large(norms: Array, what: str, remedy: str) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from nystream.features.base import FeatureMap
+from nystream.features.base import FeatureMap, of_doubles
 from nystream.types import Array
 
 __all__ = ["Chain"]
@@ -46,6 +46,7 @@ class Chain(FeatureMap):
         for name, part in (("first", first), ("second", second)):
             if not isinstance(part, FeatureMap):
                 raise ValueError(f"{name} must be a feature map, e.g. Fourier(Gaussian(1.0), 100); got {part!r}")
+            of_doubles(part, "Chain")
         self.first = first
         self.second = second
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from nystream.features.base import FeatureMap, Identity
+from nystream.features.base import FeatureMap, Identity, of_doubles
 from nystream.types import Array
 
 __all__ = ["WithConstant"]
@@ -39,6 +39,8 @@ class WithConstant(FeatureMap):
     def __init__(self, features: FeatureMap | None = None) -> None:
         if features is not None and not isinstance(features, FeatureMap):
             raise ValueError(f"features must be a feature map, e.g. Fourier(Gaussian(1.0), 100); got {features!r}")
+        if features is not None:
+            of_doubles(features, "WithConstant")
         self.features = features
 
     def start(self, d: int) -> None:

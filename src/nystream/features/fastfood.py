@@ -61,7 +61,7 @@ class Fastfood(FeatureMap):
     order_: npt.NDArray[np.int32]
     gauss_: Array
     scale_: Array
-    _engine: FastfoodFeatures
+    engine: FastfoodFeatures
 
     def __init__(self, kernel: Kernel, dim: int, seed: Seed = None) -> None:
         gaussian_of(kernel, "Fastfood", REMEDY)
@@ -82,15 +82,15 @@ class Fastfood(FeatureMap):
         self._bind()
 
     def _map(self, X: Array, out: Array) -> None:
-        self._engine.map(X, out)
+        self.engine.map(X, out)
 
     def row(self, x: Array) -> Array:
-        return self._engine.row(x)
+        return self.engine.row(x)
 
     def _bind(self) -> None:
         gain = math.sqrt(gaussian_of(self.kernel, "Fastfood", REMEDY)[1] / (self.dim // 2))
         parts = self.signs_, self.order_, self.gauss_, self.scale_
-        self._engine = FastfoodFeatures(self.d_, self.dim // 2, gain, *parts)
+        self.engine = FastfoodFeatures(self.d_, self.dim // 2, gain, *parts)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

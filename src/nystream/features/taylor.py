@@ -95,7 +95,7 @@ class Taylor(FeatureMap):
     degree_: int
     centre_: Array
     tail_: float
-    _engine: TaylorFeatures
+    engine: TaylorFeatures
 
     def __init__(
         self,
@@ -148,23 +148,23 @@ class Taylor(FeatureMap):
 
     @property
     def dim(self) -> int:
-        return self._engine.dim if self.d_ else 0
+        return self.engine.dim if self.d_ else 0
 
     @property
     def nbytes(self) -> int:
-        return self._engine.nbytes if self.d_ else 0
+        return self.engine.nbytes if self.d_ else 0
 
     def _map(self, X: Array, out: Array) -> None:
-        self._engine.map(X, out)
+        self.engine.map(X, out)
 
     def row(self, x: Array) -> Array:
-        return self._engine.row(x)
+        return self.engine.row(x)
 
     def note(self, X: Array) -> None:
-        self.tail_ = self._engine.tail(X, self.tail_)
+        self.tail_ = self.engine.tail(X, self.tail_)
 
     def unnote(self, X: Array) -> None:
-        self.tail_ = max(0.0, self.tail_ - self._engine.tail(X, 0.0))
+        self.tail_ = max(0.0, self.tail_ - self.engine.tail(X, 0.0))
 
     def pool(self, other: Self) -> None:
         self.tail_ += other.tail_
@@ -199,7 +199,7 @@ class Taylor(FeatureMap):
 
     def _bind(self) -> None:
         kernel, factor = self._gaussian
-        self._engine = TaylorFeatures(self.d_, self.degree_, kernel.sigma, factor, self.centre_)
+        self.engine = TaylorFeatures(self.d_, self.degree_, kernel.sigma, factor, self.centre_)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

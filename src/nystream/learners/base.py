@@ -28,7 +28,8 @@ class Learner(Abilities, Params):
       `_predict(X) -> (n, K)`      pure
       `_run(X, Y, weights) -> (n, K)`  rounds in order; Y is (n, K) real targets or (n, 1) labels
       `_step(x, y, weight) -> (K,)`    only where one round can be cheaper than a block of one
-      `_step_one(x, y) -> float`       only where one number for a label and one for an answer can be cheaper still
+      `_step_one(x, y) -> float`       only where one number for a label and one for an answer can be cheaper still:
+                                   a compiled call that checks x and y itself, see `nystream._core.one_row`
 
     and the properties `size` and `nbytes`; and they override the abilities (`Abilities`) that they have.
 
@@ -52,7 +53,7 @@ class Learner(Abilities, Params):
 
         With weight 0 nothing is learnt; see `run`.
         """
-        if self._plain and weight == 1.0 and is_clean_row(x, self.d_):
+        if self._plain and weight == 1.0:
             answer = self._step_one(x, y)
             if answer is not None:  # the common round: nothing to convert, nothing to refuse
                 self.n_seen_ += 1
@@ -229,9 +230,9 @@ class Learner(Abilities, Params):
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
 
-    def _step_one(self, x: Array, y: Any) -> float | None:
-        """`step` of a clean row with one number for a label; None, and nothing done, where y needs the full checks."""
-        label = clean_label(y, self._sign)
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        """`step` of one output, started; None, and nothing done, unless x is a clean row and y a plain number."""
+        label = clean_label(y, self._sign) if is_clean_row(x, self.d_) else None
         return None if label is None else float(self._step(x, label, 1.0)[0])
 
     def _check(self, X: Array, learnt: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -107,6 +108,9 @@ class Forgetron(CorrectionLearner):
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         self._check_kernel(x[None])
         return super()._step(x, y, weight)
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        return super()._step_one(x, y) if isinstance(self.kernel, UNIT) else None
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         self._check_kernel(X)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nystream._core.gram.turns import Turns
 from nystream.features.adaptive_nystrom import AdaptiveNystrom
 from nystream.kernels.base import Kernel
+from nystream.learners.base import Learner
 from nystream.learners.families.landmark import LandmarkLearner
 from nystream.losses import Loss
 from nystream.params import one_of
@@ -155,6 +158,9 @@ class NOLANA(LandmarkLearner):
         if self.count == "all":
             self.features_.motion_.stay(q)
         return self.solver_.step(z, y, weight)
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        return Learner._step_one(self, x, y)  # the row may move a landmark
 
     def _learn(self, X: Array, Y: Array, weights: Array | None) -> Array:
         if self.features_.settled:

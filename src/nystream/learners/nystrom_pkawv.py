@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from nystream._core.inputs import is_clean_row
 from nystream.dictionary.growing import BLOCK, DistantAtoms, GivenAtoms, Growing, Indices
 from nystream.dictionary.history import History
 from nystream.dictionary.kors import KORS
@@ -277,8 +278,8 @@ class NystromPKAWV(LeastSquares, Learner):
             return super()._step(x, y, weight)
         return self.solver_.step(self._admit_row(x), y, weight)
 
-    def _step_one(self, x: Array, y: Any) -> float | None:
-        if type(y) is not float or y - y != 0.0 or self.memory == "exact":
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        if type(y) is not float or y - y != 0.0 or self.memory == "exact" or not is_clean_row(x, self.d_):
             return super()._step_one(x, y)
         return self.solver_.step_one(self._admit_row(x), y)  # straight to the compiled pass
 

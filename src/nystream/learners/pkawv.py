@@ -160,14 +160,6 @@ class PKAWV(LeastSquares, FeatureLearner):
         self.features_.note(x)
         return p
 
-    def _step_one(self, x: Array, y: Any) -> float | None:
-        if type(y) is not float or y - y != 0.0:
-            return super()._step_one(x, y)
-        features = self.features_
-        p = self.solver_.step_one(features.row(x), y)  # straight to the compiled pass
-        features.note(x)
-        return p
-
     def _leverage(self, X: Array) -> Array:
         parts = [self.solver_.leverage(self.features_.transform(X[i : i + BLOCK])) for i in range(0, len(X), BLOCK)]
         return np.concatenate(parts) if parts else np.zeros(0)

@@ -177,6 +177,9 @@ class RRF(LossLearner, Averaging):
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         return self._rounds.step(x, y, weight, self.n_seen_ + 1)
 
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        return self._rounds.one_row(x, y, self.n_seen_ + 1)
+
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         return self._rounds.run(X, Y, weights, self.n_seen_ + 1)
 

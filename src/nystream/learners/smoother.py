@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream._core.auto.smoother import NEIGHBOURS, smooth
+from nystream._core.auto.smoother import NEIGHBOURS, smooth, smooth_one
 from nystream._core.linalg.ldl import aligned_zeros
 from nystream.learners.base import Learner
 from nystream.losses import Loss, Squared
@@ -100,6 +100,12 @@ class KernelSmoother(Learner):
         T[:, -1] = 1.0 if weights is None else weights
         P, self.kept_ = smooth(self.points_, self.targets_, self.kept_, self.neighbours, X, T)
         return P
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        p = smooth_one(self.points_, self.targets_, self.kept_, self.neighbours, x, y)
+        if p is not None:
+            self.kept_ += 1
+        return p
 
     def _widen(self, d: int) -> None:
         points = aligned_zeros(self.window, d)

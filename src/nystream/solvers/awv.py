@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream._core.linalg.ldl import LDL, aligned_zeros
+from nystream._core.one_row import RowMap
 from nystream.params import positive
 from nystream.solvers.base import Solver
 from nystream.solvers.factored import Factored, padded
@@ -112,6 +113,13 @@ class AWV(Factored, Solver):
     def step_one(self, z: Array, y: float) -> float:
         """`step` for one output and weight 1, in plain numbers: the shortest way in for one row at a time."""
         return self._ldl.step_one(z, y)
+
+    def one(self, features: RowMap, x: Any, y: Any) -> float | None:
+        return self._ldl.one_mapped(features, x, y, 0)
+
+    def one_kept(self, features: RowMap, x: Any, y: Any, weight: float, rows: Array, at: int) -> float | None:
+        """`one` of that weight; its features, label and the weight 1 go to row `at` of `rows`."""
+        return self._ldl.one_kept(features, x, y, weight, rows, at)
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
         return self._ldl.run(Z, Y, weights)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from nystream._core.one_row import RowMap
 from nystream.params import Params
 from nystream.types import Array, Change, LabelKind
 
@@ -22,6 +23,8 @@ class Solver(Params):
 
     weighted: ClassVar[bool] = False
     """Whether `weight` other than 1 is understood."""
+    dtype: str = "float64"
+    """Of the features; a parameter where there is a choice."""
 
     @property
     def labels(self) -> LabelKind:
@@ -45,6 +48,11 @@ class Solver(Params):
         """Prediction (K,) for z (dim,) made before y is read; then learn."""
         weights = None if weight == 1.0 else np.array([weight])
         return self.run(z[None], y[None], weights)[0]
+
+    def one(self, features: RowMap, x: Any, y: Any) -> float | None:
+        """`step` of one output on the features of a row x that nobody has checked; None, and nothing done, where x is
+        not a clean row or y not a plain number, or where the solver has no such short way."""
+        return None
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
         """Predictions (n, K) of n rounds, each made before its label was read."""

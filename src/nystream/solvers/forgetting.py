@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nystream._core.linalg.refactor import fade
+from nystream._core.one_row import RowMap
 from nystream.params import at_least, positive
 from nystream.solvers.awv import AWV
 from nystream.solvers.base import Solver
@@ -124,6 +125,14 @@ class Forgetting(Solver):
         row = self.rows_[self.filled_]
         row[: len(z)], row[len(z) : -1], row[-1] = z, y, weight
         self._count(1)
+        return p
+
+    def one(self, features: RowMap, x: Any, y: Any) -> float | None:
+        if not len(self.rows_):
+            return self.ridge_.one(features, x, y)
+        p = self.ridge_.one_kept(features, x, y, self.decay ** -(self.filled_ + 1.0), self.rows_, self.filled_)
+        if p is not None:
+            self._count(1)
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:

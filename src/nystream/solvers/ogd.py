@@ -8,6 +8,7 @@ import numpy as np
 
 from nystream._core.gram.turns import Turns
 from nystream._core.linear.ogd import Descent
+from nystream._core.one_row import RowMap
 from nystream.losses import Loss, as_loss
 from nystream.params import one_of, positive
 from nystream.solvers.base import Solver
@@ -16,6 +17,7 @@ from nystream.types import Array, Change, LabelKind
 __all__ = ["OGD"]
 
 SCHEDULES = ("constant", "sqrt")
+DTYPES = ("float64", "float32")
 MOMENTS = {"sgd": (), "adagrad": ("second_",), "adam": ("first_", "second_"), "implicit": ()}
 """Running moments of the gradient that each method keeps, each shaped like the weights."""
 
@@ -56,6 +58,9 @@ class OGD(Solver):
         The step.
     average : bool, default False
         Also keep the mean of the iterates w_1..w_t (those that predicted), see `averaged`.
+    dtype : {"float64", "float32"}
+        Of weights, moments and features. In single precision a step is rounded to some seven digits of the weights;
+        losses, predictions and the sum of the iterates stay float64.
 
     Deviations: the ridge enters adagrad and adam through the gradient (G above), not as a separate decay.
 
@@ -88,6 +93,7 @@ class OGD(Solver):
         lam: float = 0.0,
         method: str = "sgd",
         average: bool = False,
+        dtype: str = "float64",
     ) -> None:
         self.loss = loss
         self.eta = positive("eta", eta)
@@ -95,6 +101,7 @@ class OGD(Solver):
         self.lam = positive("lam", lam, zero=True)
         self.method = one_of("method", method, tuple(MOMENTS))
         self.average = average
+        self.dtype = one_of("dtype", dtype, DTYPES)
         self._loss = as_loss(loss)
         if self._loss.label_similarity is not None and method not in ("sgd", "implicit"):
             raise ValueError(
@@ -126,9 +133,8 @@ class OGD(Solver):
 
     def start(self, dim: int, outputs: int) -> None:
         self.t_ = 0
-        self.W_ = np.zeros((outputs, dim))
-        for name in self._companions():
-            setattr(self, name, np.zeros((outputs, dim)))
+        for name in ("W_", *self._companions()):
+            setattr(self, name, np.zeros((outputs, dim), dtype=self._type_of(name)))
         self._bind()
 
     def predict(self, Z: Array) -> Array:
@@ -137,6 +143,12 @@ class OGD(Solver):
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
         p = self._descent.step(z, y, weight, self.t_ + 1)
         self.t_ += 1
+        return p
+
+    def one(self, features: RowMap, x: Any, y: Any) -> float | None:
+        p = self._descent.one_mapped(features, x, y, self.t_ + 1)
+        if p is not None:
+            self.t_ += 1
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
@@ -168,29 +180,36 @@ class OGD(Solver):
             return
         for name in ("W_", *self._companions()):
             transport = np.square(change.transport) if name == "second_" else change.transport
-            setattr(self, name, Descent.carried(getattr(self, name), np.ascontiguousarray(transport)))
+            setattr(self, name, self._carried(name, np.ascontiguousarray(transport)))
         self._bind()
 
     def turn(self, turns: Turns) -> None:
-        """`rebase` for a move of a map that is a few reflections: in place, O(dim) for each output."""
+        """`rebase` for a move of a map that is a few reflections: in place, O(dim) for each output. float64 alone."""
         for name in ("W_", "total_") if self.average else ("W_",):
             turns.carry(getattr(self, name))
         if MOMENTS[self.method]:
             T = turns.matrix
             for name in MOMENTS[self.method]:
-                moment = getattr(self, name)
-                moment[:] = Descent.carried(moment, np.square(T) if name == "second_" else T)
+                getattr(self, name)[:] = self._carried(name, np.square(T) if name == "second_" else T)
 
     def grow(self, outputs: int) -> None:
         """New columns start at zero, as if their gradients had been zero so far."""
         for name in ("W_", *self._companions()):
             old = getattr(self, name)
-            setattr(self, name, np.vstack([old, np.zeros((outputs - len(old), old.shape[1]))]))
+            setattr(self, name, np.pad(old, ((0, outputs - len(old)), (0, 0))))
         self._bind()
 
     def _companions(self) -> tuple[str, ...]:
         """The arrays besides W_ that this method keeps."""
         return MOMENTS[self.method] + (("total_",) if self.average else ())
+
+    def _type_of(self, name: str) -> str:
+        return "float64" if name == "total_" else self.dtype  # a sum over all rounds needs the digits
+
+    def _carried(self, name: str, T: Array) -> Array:
+        """An array of the state times T', as float64 on the way."""
+        old = getattr(self, name).astype(np.float64, copy=False)
+        return Descent.carried(old, T).astype(self._type_of(name), copy=False)
 
     def _bind(self) -> None:
         """Let the compiled loop work on the arrays of the state."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nystream._core.linear.ons import Newton
+from nystream._core.one_row import RowMap
 from nystream.deferred import linalg
 from nystream.solvers.factored import Factored
 from nystream.solvers.newton import NewtonSolver
@@ -93,6 +96,15 @@ class ONS(NewtonSolver):
         p = self._newton.step(z, y, self.t_ + 1)
         self.t_ += 1
         self._weights = None
+        return p
+
+    def one(self, features: RowMap, x: Any, y: Any) -> float | None:
+        if type(y) is not float or abs(y) > self._limit:
+            return None
+        p = self._newton.one_mapped(features, x, y, self.t_ + 1)
+        if p is not None:
+            self.t_ += 1
+            self._weights = None
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nystream._core.linear.sketched_ons import Sketch
+from nystream._core.one_row import RowMap
 from nystream.losses import Loss
 from nystream.params import at_least
 from nystream.solvers.newton import NewtonSolver
@@ -100,6 +103,14 @@ class SketchedONS(NewtonSolver):
 
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
         return self.run(z[None], y[None])[0]
+
+    def one(self, features: RowMap, x: Any, y: Any) -> float | None:
+        if type(y) is not float or abs(y) > self._limit:
+            return None
+        p = self._sketch.one_mapped(features, x, y, self.t_ + 1)
+        if p is not None:
+            self.t_ += 1
+        return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
         self._check_labels(Y)

@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Whether losses rank as they did: bets against it, row by row; and shares of members whose share of change fades."""
+"""Whether losses rank as they did: bets against it; shares of members whose share of change fades; few rows."""
 import numpy as np
 
 cimport numpy as cnp
-from libc.math cimport exp, log
+from libc.math cimport exp, log, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memmove
 
@@ -51,13 +51,14 @@ def see(const double[::1] losses, int64_t first, int64_t falls_from, int64_t ale
         int64_t alert_to, bint alike, double[::1] kept, double[::1] order, double[::1] ranks, double[::1] logs,
         int64_t[::1] began, int64_t[::1] marks, double[::1] sums,
         const double[::1] bets, Py_ssize_t ups, double bar, double fall, double low_bar, Py_ssize_t least,
-        double floor):
+        double floor, double[::1] heat, int64_t[::1] left):
     """Rows `first`, `first` + 1, ... with these losses, up to the one where an alarm sounds.
 
     (rows seen, the bet that won), -1: none did, -2: one of the rows of an alert is over `low_bar`.
     kept (W,) the last losses in a circle, order (W,) the same sorted; ranks (R,) p-values by row number in a circle;
     logs and began: of each bet, and where it left 0; of them the first `ups` are on losses that rise.
-    `alike`: small losses are alike for bets on falls too.
+    `alike`: small losses are alike for bets on falls too. heat and left (n,): for every row seen the log of what the
+    bets on rises have won on average, and where the one that won most left 0.
     """
     cdef Py_ssize_t n = losses.shape[0], W = kept.shape[0], R = ranks.shape[0], B = bets.shape[0], t, k, a, b, low, used
     cdef Py_ssize_t count = marks[COUNT], oldest = marks[OLDEST], won = -1, best
@@ -67,10 +68,13 @@ def see(const double[::1] losses, int64_t first, int64_t falls_from, int64_t ale
         raise ValueError("the arrays of the alarm do not fit together")
     if marks.shape[0] != 2 or sums.shape[0] != 1 or not 0 <= count <= W or not 0 <= oldest < W or first < 0 or R < 1:
         raise ValueError("the marks of the alarm are out of range")
+    if heat.shape[0] != n or left.shape[0] != n:
+        raise ValueError(f"heat and left must have {n} places")
     t = 0
     with nogil:
         while t < n and won == -1:
             x, row = losses[t], first + t
+            heat[t], left[t] = 0, row
             if x != x:
                 x = 1e300
             low = _below(&order[0], 0, count, x)
@@ -94,7 +98,8 @@ def see(const double[::1] losses, int64_t first, int64_t falls_from, int64_t ale
                     logs[k] += log(bets[k]) + (bets[k] - 1)*(logp if k < ups else logq)
                     if k < ups and logs[k] > most:
                         best, most = k, logs[k]
-                if most >= bar and _mean_log(&logs[0], ups, most) >= bar:
+                heat[t], left[t] = _mean_log(&logs[0], ups, most), began[best]
+                if heat[t] >= bar:
                     won = best
                 elif alert_from <= row < alert_to and most >= low_bar:
                     won = -2
@@ -196,3 +201,60 @@ def fading_shares(const double[:, :, ::1] losses, double[:, ::1] shares, double[
                 for i in range(M):
                     shares[g, i] = (1 - a)*shares[g, i]/total + a/M
     return out
+
+
+def few_rounds(const double[:, ::1] Z, const double[:, ::1] T, double[:, ::1] kept, double[:, ::1] inverse,
+               double[:, ::1] whitened, Py_ssize_t count, double width, double ridge, const double[::1] given=None,
+               bint learn=True):
+    """(n, K) predictions of kernel ridge regression on the rows before each, as many as there is room for; and the
+    count. The kernel is the mean of two Gaussians, exp(-2 |x - z|^2/width) and exp(-|x - z|^2/(2 width)).
+
+    kept (N, d) rows, inverse (N, N) that of the lower factor L of K + ridge/weight, whitened (N, K) = L^-1 T. A row
+    costs O(count^2). With `learn` False, T (n, K) is not read and nothing changes.
+    """
+    cdef Py_ssize_t n = Z.shape[0], d = Z.shape[1], N = kept.shape[0], K = whitened.shape[1], t, i, j, k
+    cdef double total, z, pivot, gone
+    if kept.shape[1] != d or inverse.shape[0] != N or inverse.shape[1] != N or whitened.shape[0] != N:
+        raise ValueError("the arrays of the few rows do not fit together")
+    if not 0 <= count <= N or (learn and (T.shape[0] != n or T.shape[1] != K)):
+        raise ValueError(f"T must be ({n}, {K}) and count at most {N}")
+    if given is not None and given.shape[0] != n:
+        raise ValueError(f"there are {given.shape[0]} weights for {n} rows")
+    out, row, white = np.zeros((n, K)), np.empty(N), np.empty(N)
+    cdef double[:, ::1] said = out
+    cdef double[::1] near = row, part = white
+    with nogil:
+        for t in range(n):
+            for i in range(count):
+                total = 0
+                for j in range(d):
+                    z = Z[t, j] - kept[i, j]
+                    total += z*z
+                near[i] = 0.5*(exp(-2*total/width) + exp(-0.5*total/width))
+            pivot = 0
+            for i in range(count):
+                total = 0
+                for j in range(i + 1):
+                    total += inverse[i, j]*near[j]
+                part[i] = total
+                pivot += total*total
+                for k in range(K):
+                    said[t, k] += total*whitened[i, k]
+            if not learn or count == N:
+                continue
+            gone = ridge if given is None else ridge/given[t]
+            pivot = sqrt(1 + gone - pivot if 1 - pivot > 0 else gone)
+            for j in range(count):
+                near[j] = 0
+            for i in range(count):
+                for j in range(i + 1):
+                    near[j] += part[i]*inverse[i, j]
+            for j in range(count):
+                inverse[count, j] = -near[j]/pivot
+            inverse[count, count] = 1/pivot
+            for k in range(K):
+                whitened[count, k] = (T[t, k] - said[t, k])/pivot
+            for j in range(d):
+                kept[count, j] = Z[t, j]
+            count += 1
+    return out, count

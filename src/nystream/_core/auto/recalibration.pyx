@@ -16,7 +16,7 @@ cdef enum:
 
 cdef double[2] KEEP = [0.995, 0.9995]
 cdef double RIDGE = 1
-cdef double SHARE = 0.001       # of the mixture: about one change in a thousand rows
+cdef double SHARE = 0.0001      # of the mixture: about one change in ten thousand rows
 cdef double LEAST = 1e-12       # no probability counts less in a loss
 cdef double FLOOR = 2e-6        # nor, over the number of classes, in a map
 cdef double STEEP = 0.05        # a map's slope in log p is at least this

@@ -1,3 +1,5 @@
+from typing import Any
+
 from nystream.types import Array
 
 NEIGHBOURS: int
@@ -5,3 +7,4 @@ NEIGHBOURS: int
 def smooth(
     points: Array, targets: Array, kept: int, neighbours: int, X: Array, T: Array | None = None
 ) -> tuple[Array, int]: ...
+def smooth_one(points: Array, targets: Array, kept: int, neighbours: int, x: Any, y: Any) -> float | None: ...

@@ -9,12 +9,14 @@ from libc.string cimport memcpy
 
 from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linalg.linear_kernel cimport clean
+from nystream._core.one_row cimport clean_number, clean_row
 
 cnp.import_array()
 
 cdef enum:
     TOGETHER = 32     # queries whose distances are computed at once
     MOST = 64         # neighbours, at most
+    WORTH_RELEASING = 1 << 14   # numbers in the ring from which on it pays to give up the GIL
 
 NEIGHBOURS = MOST
 
@@ -64,6 +66,36 @@ def smooth(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbo
             t += size
     free(D)
     return P, ring.kept
+
+
+def smooth_one(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbours, object x, object y):
+    """The prediction for one row from the ring of one output, which then takes it in with weight 1; None, and nothing
+    done, unless x is a clean row and y a plain number."""
+    cdef Ring ring
+    cdef double label = 0, p = 0
+    cdef double[2] target
+    cdef const double* row
+    ring.window, ring.d = cnp.PyArray_DIM(points, 0), cnp.PyArray_DIM(points, 1)
+    ring.K, ring.kept = 1, kept
+    if kept < 0 or not 1 <= neighbours <= MOST or cnp.PyArray_DIM(targets, 1) != 2 \
+            or not clean_number(y, False, &label):
+        return None
+    row = clean_row(x, ring.d)
+    if row == NULL:
+        return None
+    ring.points = <double*> clean(points, ring.window, ring.d)
+    ring.targets = <double*> clean(targets, ring.window, 2)
+    cdef double* D = <double*> malloc((ring.window + 1)*sizeof(double))
+    if D == NULL:
+        raise MemoryError
+    target[0], target[1] = label, 1.0
+    if ring.window*ring.d < WORTH_RELEASING:
+        block(&ring, neighbours, row, target, 1, D, &p)
+    else:
+        with nogil:
+            block(&ring, neighbours, row, target, 1, D, &p)
+    free(D)
+    return p
 
 
 cdef void block(Ring* ring, int neighbours, const double* X, const double* new, Py_ssize_t n, double* D,

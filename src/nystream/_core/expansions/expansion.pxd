@@ -23,7 +23,7 @@ cdef class Terms:
     cdef object _points, _coef, _past, _own, _birth
     # the open block: rows[j*ld + i] = k(block row j, x_i) for the rows from `at` on
     cdef readonly Py_ssize_t b
-    cdef Py_ssize_t at, ld
+    cdef Py_ssize_t at, ld, held, tall      # numbers that `rows` and `column` have room for
     cdef const double* block
     cdef double* rows
     cdef const double* gram             # b x b, Python kernels only
@@ -32,6 +32,8 @@ cdef class Terms:
 
     cdef int reserve(self, Py_ssize_t n) except -1
     cdef int open(self, cnp.ndarray X, Py_ssize_t start, Py_ssize_t b, Py_ssize_t limit) except -1
+    cdef int open_rows(self, const double* x, Py_ssize_t b, Py_ssize_t limit) except -1
+    cdef int make_room(self, Py_ssize_t b, Py_ssize_t limit) except -1
     cdef void close(self) noexcept
     cdef void begin(self, Py_ssize_t j) noexcept nogil
     cdef const double* row(self) noexcept nogil

@@ -13,6 +13,7 @@ cdef linear_ops OPS = linear_pick()
 cdef enum:
     FIRST = 16      # points reserved at the start
     PIECE = 64      # rows of a prediction computed together
+    WORTH_RELEASING = 1 << 14   # multiplications from which on it pays to give up the GIL
 cdef double TINY = 1e-100       # a scale below this is multiplied into the coefficients
 cdef double LONG = 1e4          # cum / scale above which the sums are settled: they lose 4 of 16 digits at most
 
@@ -28,8 +29,6 @@ cdef class Terms:
     def __init__(self, kernel, Py_ssize_t d, Py_ssize_t K):
         self.kernel, self.form = kernel, kernel.compiled
         self.d, self.K, self.scale = d, K, 1.0
-        self._column = np.empty(0)
-        self._rows = np.empty(0)
         self.reserve(FIRST)
 
     # -- state ---------------------------------------------------------------------------------------------------------
@@ -149,26 +148,42 @@ cdef class Terms:
 
         At most b points enter before `close`, and never are more than `limit` stored.
         """
-        cdef Py_ssize_t n = self.n, most = n + b
         cdef bint one = cnp.PyArray_NDIM(X) == 1
         cdef const double* x = clean(X, -1 if one else cnp.PyArray_DIM(X, 0), self.d)
+        if self.form is not None:
+            self.open_rows(x + start * self.d, b, limit)
+        else:
+            self.make_room(b, limit)
+            self.ask_kernel(X[None] if one else X[start:start + b])
+            self.block, self.b, self.at = x + start * self.d, b, 0
+        self._block = X
+        return 0
+
+    cdef int open_rows(self, const double* x, Py_ssize_t b, Py_ssize_t limit) except -1:
+        """The same for b rows of a compiled kernel, which stay where they are until `close`."""
+        self.make_room(b, limit)
+        if b * self.n * self.d < WORTH_RELEASING:
+            self.form.fill(x, b, self.xs, self.n, self.d, self.rows, self.ld)
+        else:
+            with nogil:
+                self.form.fill(x, b, self.xs, self.n, self.d, self.rows, self.ld)
+        self.block, self.b, self.at = x, b, 0
+        return 0
+
+    cdef int make_room(self, Py_ssize_t b, Py_ssize_t limit) except -1:
+        cdef Py_ssize_t n = self.n, most = n + b
         self.close()
         if most > limit:
             most = limit if limit > n else n
         self.reserve(most)
         self.ld = ((most + 7) // 8 | 1) * 8     # an odd number of cache lines: columns do not fall into one set
-        if len(self._rows) < b * self.ld:
-            self._rows = np.empty(max(b * self.ld, 2 * len(self._rows)))    # an unbounded expansion needs more soon
+        if self.held < b * self.ld:
+            self.held = max(b * self.ld, 2 * self.held)     # an unbounded expansion needs more soon
+            self._rows = np.empty(self.held)
             self.rows = <double*> cnp.PyArray_DATA(self._rows)
-        if len(self._column) < b:
-            self._column = np.empty(b)
+        if self.tall < b:
+            self._column, self.tall = np.empty(b), b
             self.column = <double*> cnp.PyArray_DATA(self._column)
-        if self.form is not None:
-            with nogil:
-                self.form.fill(x + start * self.d, b, self.xs, n, self.d, self.rows, self.ld)
-        else:
-            self.ask_kernel(X[None] if one else X[start:start + b])
-        self._block, self.block, self.b, self.at = X, x + start * self.d, b, 0
         return 0
 
     cdef int ask_kernel(self, cnp.ndarray X) except -1:

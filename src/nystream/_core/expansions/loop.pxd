@@ -1,8 +1,7 @@
 # What the compiled rounds of mistake-driven and stochastic-gradient learners share.
-cimport numpy as cnp
-
 from nystream._core.expansions.expansion cimport Terms
 from nystream._core.losses cimport OutputLoss
+from nystream._core.one_row cimport OneRow
 
 
 cdef class Correction:
@@ -17,13 +16,13 @@ cdef class Correction:
     cdef void soft(self, const double* y, const double* p, double s, double slack, double* alpha) noexcept nogil
 
 
-cdef class Blocks:
+cdef class Blocks(OneRow):
     cdef Terms f
     cdef Py_ssize_t K                   # scores of a row
     cdef OutputLoss loss
 
     cdef Py_ssize_t room(self) noexcept
-    cdef int prepare(self, cnp.ndarray X, Py_ssize_t start, Py_ssize_t b) except -1
+    cdef int prepare(self, const double* X, Py_ssize_t b) except -1
     cdef int round(self, Py_ssize_t j, const double* y, double weight, long long t, double* p) except -1 nogil
 
 

@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from nystream._core.expansions.expansion import Terms
 from nystream._core.losses import OutputLoss
+from nystream._core.one_row import OneRow
 
 _Array = npt.NDArray[np.float64]
 
@@ -17,7 +18,7 @@ class Correction:
     @property
     def loss(self) -> OutputLoss: ...
 
-class Blocks:
+class Blocks(OneRow):
     def step(self, x: _Array, y: _Array, weight: float, t: int) -> _Array: ...
     def run(self, X: _Array, Y: _Array, weights: _Array | None, t: int) -> _Array: ...
 

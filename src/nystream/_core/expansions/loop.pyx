@@ -13,7 +13,7 @@ from nystream._core.scalar_losses cimport LOSS_EPSILON, MULTI_RUNNER_UP, multi_p
 cnp.import_array()
 
 cdef enum: GRADIENT, PERCEPTRON, CAPPED, SOFT
-cdef enum: BLOCK = 32   # rows whose kernel rows are computed together: 16 to 64 cost the same, more is slower
+cdef enum: BLOCK = 64   # rows whose kernel rows are computed together: 16 to 64 cost the same, more is slower
 RULES = {"gradient": GRADIENT, "perceptron": PERCEPTRON, "capped": CAPPED, "soft": SOFT}
 
 
@@ -135,7 +135,7 @@ cdef void soft_classes(const double* D, Py_ssize_t K, Py_ssize_t y, const double
     alpha[y] = total
 
 
-cdef class Blocks:
+cdef class Blocks(OneRow):
     """Rounds on the terms of an expansion, a block after the other, whose kernel rows come from one product.
 
     Subclasses set f, K and loss, and write `round`; `room` and `prepare` where blocks need more. A round begins
@@ -146,11 +146,22 @@ cdef class Blocks:
         """Points that are stored at most, within a round too."""
         return (<size_t> -1) >> 1
 
-    cdef int prepare(self, cnp.ndarray X, Py_ssize_t start, Py_ssize_t b) except -1:
-        """The b rows of X from `start` on are about to be learnt; their kernel rows are there."""
+    cdef int prepare(self, const double* X, Py_ssize_t b) except -1:
+        """The b rows of X are about to be learnt; their kernel rows are there."""
         return 0
 
     cdef int round(self, Py_ssize_t j, const double* y, double weight, long long t, double* p) except -1 nogil:
+        return 0
+
+    cdef Py_ssize_t accepts(self) noexcept:
+        self.signs = self.loss.signs
+        return self.f.d if self.K == 1 and not self.loss.multiclass and self.f.form is not None else -1
+
+    cdef int one(self, const void* x, double y, long long t, double* p) except -1:
+        self.f.open_rows(<const double*> x, 1, self.room())
+        self.prepare(<const double*> x, 1)
+        self.round(0, &y, 1.0, t, p)
+        self.f.close()
         return 0
 
     def step(self, cnp.ndarray x, cnp.ndarray y, double weight, long long t):
@@ -160,7 +171,7 @@ cdef class Blocks:
         cdef const double* label = clean(y, -1, self.loss.columns)
         self.loss.check(label, 1)
         self.f.open(x, 0, 1, self.room())
-        self.prepare(x, 0, 1)
+        self.prepare(self.f.block, 1)
         self.round(0, label, weight, t, <double*> cnp.PyArray_DATA(p))
         self.f.close()
         return p
@@ -176,7 +187,7 @@ cdef class Blocks:
         for i in range(0, n, BLOCK):
             b = min(<Py_ssize_t> BLOCK, n - i)
             self.f.open(X, i, b, self.room())
-            self.prepare(X, i, b)
+            self.prepare(self.f.block, b)
             with nogil:
                 for j in range(b):
                     self.round(j, y + (i + j) * columns, weight[i + j] if weight else 1.0, t + i + j,

@@ -8,6 +8,7 @@ from nystream._core.expansions.eviction cimport Eviction
 from nystream._core.expansions.expansion cimport Terms
 from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
 from nystream._core.expansions.loop cimport Correction, Loop
+from nystream._core.one_row cimport RowMap
 
 cnp.import_array()
 
@@ -56,7 +57,8 @@ cdef class DualPegasos(Pegasos):
     the sum of the weights over the rounds is W cum + past, as for the coefficients.
     """
     cdef object features, _Z
-    cdef Py_ssize_t budget, evict, dim
+    cdef RowMap map
+    cdef Py_ssize_t budget, evict, dim, tall      # rows that Z has room for
     cdef double* W
     cdef double* past
     cdef double* Z
@@ -69,14 +71,15 @@ cdef class DualPegasos(Pegasos):
         self.limit = self.budget = budget
         self.arrays = (W, past)
         self.W, self.past = <double*> clean(W, self.K, self.dim), <double*> clean(past, self.K, self.dim)
-        self._Z = np.empty((0, self.dim))
+        self.map = features.engine
+        if self.map.features() != self.dim or self.map.d != terms.d or self.map.bytes() != 8:
+            raise ValueError(f"{self.map.features()} features of {self.map.d} columns do not fit the arrays")
 
-    cdef int prepare(self, cnp.ndarray X, Py_ssize_t start, Py_ssize_t b) except -1:
-        if len(self._Z) < b:
-            self._Z = np.empty((b, self.dim))
+    cdef int prepare(self, const double* X, Py_ssize_t b) except -1:
+        if self.tall < b:
+            self._Z, self.tall = np.empty((b, self.dim)), b
             self.Z = <double*> cnp.PyArray_DATA(<cnp.ndarray> self._Z)
-        self.features._map(X[None] if cnp.PyArray_NDIM(X) == 1 else X[start:start + b], self._Z[:b])
-        return 0
+        return self.map.fill(b, X, self.Z)
 
     cdef void begin(self, Py_ssize_t j) noexcept nogil:
         cdef double before = self.f.cum

@@ -24,7 +24,7 @@ cdef class Projections(Loop):
         self.span, self.tol, self.plus = span, tol, plus
         self.square = 1
 
-    cdef int prepare(self, cnp.ndarray X, Py_ssize_t start, Py_ssize_t b) except -1:
+    cdef int prepare(self, const double* X, Py_ssize_t b) except -1:
         self.span.reserve(min(self.f.n + b, self.limit))
         return 0
 

@@ -3,14 +3,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.one_row import RowMap
+
 _Array = npt.NDArray[np.float64]
 
-class LandmarkMap:
+class LandmarkMap(RowMap):
     kernel: Any
     points: _Array
     rotation: _Array
     m: int
-    d: int
     r: int
     def __init__(self, kernel: Any, points: _Array, rotation: _Array, rank: int | None = None) -> None: ...
     def row(self, x: _Array) -> _Array: ...

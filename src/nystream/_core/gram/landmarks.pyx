@@ -9,6 +9,7 @@ from libc.string cimport memset
 
 from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linalg.linear_kernel cimport clean
+from nystream._core.one_row cimport RowMap
 
 cnp.import_array()
 
@@ -39,7 +40,7 @@ cdef inline Py_ssize_t _wide(Py_ssize_t columns) noexcept nogil:
     return (columns + LINE - 1)//LINE*LINE
 
 
-cdef class LandmarkMap:
+cdef class LandmarkMap(RowMap):
     """Works on the points (m, d) of the feature map, and on a copy of the rotation R (r, m), `rotation`.
 
     Both may be written to in between. A row alone and in a block gives the same bits. A kernel whose `compiled` is None
@@ -51,7 +52,7 @@ cdef class LandmarkMap:
     cdef const double* R
     cdef double* k
     cdef object _k
-    cdef readonly Py_ssize_t m, d, r
+    cdef readonly Py_ssize_t m, r
     cdef Py_ssize_t wide
 
     def __init__(self, kernel, cnp.ndarray points, rotation, rank=None):
@@ -63,6 +64,16 @@ cdef class LandmarkMap:
         self.rotation, self._k = _lines(len(rotation), self.m), _lines(1, self.m)[0]
         self.rotation[:] = rotation
         self.R, self.k = <const double*> cnp.PyArray_DATA(self.rotation), <double*> cnp.PyArray_DATA(self._k)
+
+    cdef Py_ssize_t features(self) noexcept:
+        return -1 if self.form is None else self.r
+
+    cdef int fill(self, Py_ssize_t n, const double* x, void* z) except -1:
+        cdef Py_ssize_t i
+        for i in range(n):
+            self.form.fill(x + i*self.d, 1, self.at, self.m, self.d, self.k, self.m)
+            PRODUCT.fill(self.k, 1, self.R, self.r, self.wide, <double*> z + i*self.r, self.r)
+        return 0
 
     def row(self, cnp.ndarray x):
         """Features of one row, (r,)."""

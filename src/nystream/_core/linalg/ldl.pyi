@@ -1,6 +1,9 @@
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.one_row import OneRow, RowMap
 from nystream.types import Array
 
 ISA: str
@@ -8,7 +11,7 @@ ISA: str
 def aligned_zeros(*shape: int) -> Array: ...
 def record(totals: Array, columns: Array, Y: Array, R: Array, P: Array, s: Array, weights: Array) -> None: ...
 
-class LDL:
+class LDL(OneRow):
     dim: int
     outputs: int
     samples: int
@@ -25,6 +28,7 @@ class LDL:
         clip: float | None,
     ) -> None: ...
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array: ...
+    def one_kept(self, map: RowMap, x: Any, y: Any, weight: float, kept: Array, at: int) -> float | None: ...
     def step_one(self, z: Array, y: float) -> float: ...
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array: ...
     def query(self, Z: Array, emit: bool = False) -> tuple[Array, Array]: ...

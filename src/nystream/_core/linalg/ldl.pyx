@@ -9,6 +9,7 @@ from libc.string cimport memcpy
 from nystream._core.linalg.ldl_kernel cimport (
     LDL_SAMPLES, Scratch, ldl_choose, ldl_flush, ldl_fn, ldl_gather, ldl_isa,
     ldl_norm2, ldl_plain_sample, ldl_together, ldl_unflush, reserve)
+from nystream._core.one_row cimport OneRow, RowMap, clean_number
 
 cnp.import_array()
 
@@ -78,7 +79,7 @@ cdef void _record(double* totals, double* columns, Py_ssize_t K, const double* y
             columns[MISS*K + k] = miss
 
 
-cdef class LDL:
+cdef class LDL(OneRow):
     """Works on the arrays of a model, which it neither owns nor replaces; checks shapes once, here.
 
     tiles (blocks (blocks + 1)/2, 8, 8), dinv (8 blocks,), q (8 blocks, outputs rounded up to 8), and a meter's totals
@@ -135,6 +136,36 @@ cdef class LDL:
         self._rows(1, <const double*> cnp.PyArray_DATA(z), <const double*> cnp.PyArray_DATA(y), &weight,
                    <double*> cnp.PyArray_DATA(p), self.dim >= RELEASE)
         return p
+
+    cdef Py_ssize_t accepts(self) noexcept:
+        return self.dim if self.outputs == 1 else -1
+
+    cdef int one(self, const void* x, double y, long long t, double* p) except -1:
+        return self._rows(1, <const double*> x, &y, NULL, p, self.dim >= RELEASE)
+
+    def one_kept(self, RowMap map, object x, object y, double weight, cnp.ndarray kept, Py_ssize_t at):
+        """`one_mapped` of a row of that weight, whose features, label and the weight 1 go to row `at` of kept."""
+        cdef double label = 0, p = 0
+        cdef const double* z
+        cdef double* row
+        if not clean_number(y, False, &label):
+            return None
+        z = <const double*> self.mapped(map, x)
+        if z == NULL:
+            return None
+        self._check_kept(kept, at)
+        self._rows(1, z, &label, &weight, &p, self.dim >= RELEASE)
+        row = <double*> cnp.PyArray_DATA(kept) + at*(self.dim + 2)
+        memcpy(row, z, self.dim*sizeof(double))
+        row[self.dim], row[self.dim + 1] = label, 1.0
+        return p
+
+    cdef int _check_kept(self, cnp.ndarray kept, Py_ssize_t at) except -1:
+        if (cnp.PyArray_TYPE(kept) != cnp.NPY_FLOAT64 or cnp.PyArray_NDIM(kept) != 2 or not 0 <= at < kept.shape[0]
+                or kept.shape[1] != self.dim + 2 or not cnp.PyArray_IS_C_CONTIGUOUS(kept)
+                or not cnp.PyArray_ISWRITEABLE(kept)):
+            raise ValueError(f"kept must have a row {at} of {self.dim + 2} numbers, contiguous")
+        return 0
 
     def step_one(self, cnp.ndarray z, double y):
         """`step` for one output and weight 1, in plain numbers."""

@@ -18,11 +18,16 @@ cdef extern from "linear_kernel.h" nogil:
 
 cdef inline const double* clean(cnp.ndarray a, Py_ssize_t rows, Py_ssize_t columns) except NULL:
     """Data of a C-ordered float64 array of shape (rows, columns), or (columns,) when rows is -1."""
+    return <const double*> clean_numbers(a, rows, columns, 8)
+
+
+cdef inline const void* clean_numbers(cnp.ndarray a, Py_ssize_t rows, Py_ssize_t columns, int size) except NULL:
+    """The same for float64 or, where a number has 4 bytes, float32."""
     cdef int last = 0 if rows < 0 else 1
-    if (cnp.PyArray_TYPE(a) != cnp.NPY_FLOAT64 or cnp.PyArray_NDIM(a) != last + 1
+    if (cnp.PyArray_TYPE(a) != (cnp.NPY_FLOAT64 if size == 8 else cnp.NPY_FLOAT32) or cnp.PyArray_NDIM(a) != last + 1
             or not cnp.PyArray_IS_C_CONTIGUOUS(a) or cnp.PyArray_DIM(a, last) != columns
             or (last and cnp.PyArray_DIM(a, 0) != rows)):
         wanted = f"({rows}, {columns})" if last else f"({columns},)"
-        raise ValueError(f"a C-ordered float64 array of shape {wanted} is needed, got {a.dtype} of shape "
+        raise ValueError(f"a C-ordered float{8 * size} array of shape {wanted} is needed, got {a.dtype} of shape "
                          f"{(<object> a).shape} and strides {(<object> a).strides}")
-    return <const double*> cnp.PyArray_DATA(a)
+    return cnp.PyArray_DATA(a)

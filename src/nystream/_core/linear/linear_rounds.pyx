@@ -33,9 +33,10 @@ cdef class LinearRounds(RowLoop):
         self.W, self.past = <double*> clean(W, self.K, self.width), <double*> clean(past, self.K, self.width)
         self.alpha = <double*> clean(alpha, -1, self.K)
 
-    cdef int round(self, const double* x, const double* y, double weight, long long t, double* p) except -1 nogil:
+    cdef int round(self, const void* row, const double* y, double weight, long long t, double* p) except -1 nogil:
         cdef Py_ssize_t c
         cdef double own
+        cdef const double* x = <const double*> row
         for c in range(self.K):
             p[c] = OPS.dot(self.width, self.W + c * self.width, x)
         own = OPS.dot(self.width, x, x)

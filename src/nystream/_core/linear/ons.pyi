@@ -1,8 +1,9 @@
 from typing import Any
 
+from nystream._core.one_row import OneRow
 from nystream.types import Array
 
-class Newton:
+class Newton(OneRow):
     def __init__(
         self,
         loss: Any,

@@ -12,6 +12,7 @@ from nystream._core.linalg.ldl_kernel cimport (
     LDL_SAMPLES, Scratch, ldl_choose, ldl_flush, ldl_fn, ldl_gather, ldl_together, ldl_unflush, reserve)
 from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
 from nystream._core.losses cimport OutputLoss
+from nystream._core.one_row cimport OneRow
 
 cnp.import_array()
 
@@ -47,7 +48,7 @@ cdef struct Meter:
     double excess       # sum of (eta_t - sigma)_+ dl^2 (|p| + clip)^2
 
 
-cdef class Newton:
+cdef class Newton(OneRow):
     """Works on the arrays of a `Factored` metric, of dim features and one output, and on the solver's meter (3,).
 
     With b = A u a round is one of weighted least squares: A += w z z', b += w target z, where w = eta dl^2 and
@@ -78,6 +79,7 @@ cdef class Newton:
         self.dinv, self.Q = <double*> clean(dinv, -1, 8*blocks), <double*> clean(q, 8*blocks, LD)
         self.meter, self.rows = <double*> clean(meter, -1, 3), <double*> cnp.PyArray_DATA(rows)
         self.loss = OutputLoss(loss, 1)
+        self.signs = self.loss.signs
         self.clip, self.eta, self.scale, self.sigma = clip, eta, scale, sigma
         if not reserve(&self.own, blocks, LD):
             raise MemoryError
@@ -85,15 +87,21 @@ cdef class Newton:
     def __dealloc__(self):
         free(self.own.memory)
 
+    cdef Py_ssize_t accepts(self) noexcept:
+        return self.r
+
+    cdef int one(self, const void* x, double y, long long t, double* p) except -1:
+        cdef Meter meter = Meter(0, 0, 0)
+        self._row(<double*> x, y, t, &meter)
+        self._count(&meter)
+        p[0] = self.rounds[0].p
+        return 0
+
     def step(self, cnp.ndarray z, cnp.ndarray y, long long t):
         """Round t (the first is 1), label y (1,) -> prediction (1,) made before."""
-        cdef double* row = <double*> clean(z, -1, self.r)
-        cdef Meter meter = Meter(0, 0, 0)
         cdef cnp.npy_intp one = 1
         cdef cnp.ndarray p = cnp.PyArray_EMPTY(1, &one, cnp.NPY_FLOAT64, 0)
-        self._row(row, clean(y, -1, 1)[0], t, &meter)
-        self._count(&meter)
-        (<double*> cnp.PyArray_DATA(p))[0] = self.rounds[0].p
+        self.one(clean(z, -1, self.r), clean(y, -1, 1)[0], t, <double*> cnp.PyArray_DATA(p))
         return p
 
     def run(self, cnp.ndarray Z, cnp.ndarray Y, long long t):

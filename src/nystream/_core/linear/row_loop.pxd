@@ -1,10 +1,11 @@
 # Rounds on rows of numbers, one after the other, for compiled learners whose model has a fixed size.
 from nystream._core.losses cimport OutputLoss
+from nystream._core.one_row cimport OneRow
 
 
-cdef class RowLoop:
+cdef class RowLoop(OneRow):
     cdef OutputLoss loss
     cdef Py_ssize_t K                   # outputs
     cdef Py_ssize_t width               # numbers in a row
 
-    cdef int round(self, const double* x, const double* y, double weight, long long t, double* p) except -1 nogil
+    cdef int round(self, const void* x, const double* y, double weight, long long t, double* p) except -1 nogil

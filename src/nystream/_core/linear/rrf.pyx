@@ -12,13 +12,12 @@ from nystream._core.linear.row_loop cimport RowLoop
 cnp.import_array()
 
 cdef extern from "fourier_kernel.h" nogil:
-    enum:
-        FOURIER_SLACK
+    Py_ssize_t FOURIER_SLACK(Py_ssize_t size) noexcept
     const double FOURIER_FAR
     ctypedef struct fourier_ops:
         void (*project)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
-                        const double*, const double*, double*) noexcept nogil
-        void (*sincos)(Py_ssize_t, const double*, double, double*, double*) noexcept nogil
+                        const void*, const void*, void*) noexcept nogil
+        void (*sincos)(Py_ssize_t, const void*, double, void*, void*) noexcept nogil
     fourier_ops fourier_pick() noexcept
     void fourier_far(Py_ssize_t, const double*, double, double*, double*) noexcept
 
@@ -50,7 +49,7 @@ cdef class Rescaled(RowLoop):
     def __init__(self, object loss, cnp.ndarray E, cnp.ndarray a, cnp.ndarray W, object total, double gain, double eta,
                  double eta_scale, double lam, double limit):
         self.width, self.D, self.K = E.shape[0], E.shape[1], W.shape[0]
-        cdef Py_ssize_t wide = self.D + FOURIER_SLACK
+        cdef Py_ssize_t wide = self.D + FOURIER_SLACK(sizeof(double))
         scratch = np.zeros(2 * self.width + 3 * wide + self.K)
         self.rule = Correction(loss, "gradient", self.K)
         self.loss = self.rule.loss
@@ -69,11 +68,11 @@ cdef class Rescaled(RowLoop):
         for n in range(self.width):
             self.scale[n] = exp(self.a[n])
 
-    cdef int round(self, const double* x, const double* y, double weight, long long t, double* p) except -1 nogil:
+    cdef int round(self, const void* row, const double* y, double weight, long long t, double* p) except -1 nogil:
         cdef Py_ssize_t k, D = self.D
         cdef double decay = 1 - self.eta * self.lam
         cdef bint active
-        self._features(x)
+        self._features(<const double*> row)
         for k in range(self.K):
             p[k] = OPS.dot(D, self.W + 2 * k * D, self.c) + OPS.dot(D, self.W + (2 * k + 1) * D, self.s)
         if self.total:

@@ -3,7 +3,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-class Sketch:
+from nystream._core.one_row import OneRow
+
+class Sketch(OneRow):
     def __init__(
         self,
         loss: Any,

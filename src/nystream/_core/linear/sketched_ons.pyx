@@ -16,6 +16,7 @@ from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
 from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
 from nystream._core.linalg.rank_one cimport rank_one
 from nystream._core.losses cimport OutputLoss
+from nystream._core.one_row cimport OneRow
 
 cnp.import_array()
 
@@ -30,7 +31,7 @@ cdef enum: GRADIENTS, EXCESS, LOST, METER   # entries of the meter: sketched_ons
 cdef enum: WIDTH, RANK, ROUNDS, COUNTS      # entries of counts: m, k, rounds since E was turned
 
 
-cdef class Sketch:
+cdef class Sketch(OneRow):
     """Works on the solver's own arrays: u (d,), E (cap, d), U (ell, cap), values (ell,), a (cap,), meter, counts.
 
     cap = min(2 ell, d) is enough for E. eta > 0 is the step size; eta = 0 asks for scale / sqrt(t). If a
@@ -78,7 +79,15 @@ cdef class Sketch:
         self.work = self.W + self.ell*self.ell
         self.mark = <int*> cnp.PyArray_DATA(marks)
         self.loss = OutputLoss(loss, 1)
+        self.signs = self.loss.signs
         self.clip, self.lam, self.eta, self.scale, self.sigma = clip, lam, eta, scale, sigma
+
+    cdef Py_ssize_t accepts(self) noexcept:
+        return self.d
+
+    cdef int one(self, const void* x, double y, long long t, double* p) except -1:
+        p[0] = self._round(<double*> x, y, t)
+        return 0
 
     def run(self, cnp.ndarray Z, cnp.ndarray Y, long long t):
         """Rounds t, t + 1, ... (the first is 1) on the rows of Z, labels Y (n, 1) -> predictions (n, 1)."""

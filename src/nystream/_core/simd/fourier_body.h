@@ -1,22 +1,30 @@
 /* The vector work of random Fourier features, for one instruction set.  Included by fourier_kernel.h with FOURIER(x)
-   naming the functions, V the number of doubles in a vector (1: plain C), FUSED telling whether a fused multiply-add is
-   one instruction, and FUSED_VECTOR(x, w, s) that instruction, of a number x and vectors w, s; no include guard.
+   naming the functions, SINGLE telling float from double, V how many of them are in a vector (1: plain C), FUSED whether
+   a fused multiply-add is one instruction, and FUSED_VECTOR(x, w, s) that instruction, of a number x and vectors w, s;
+   no include guard.
 
    Every element sees the same operations in the same order wherever it stands: equal rows give equal bits.  Sums of
    products are fused by name, in rows alone and in blocks, or there is no instruction that could: nothing is left to
    the compiler, which contracts a * b + c in one place and not in another. */
+#if SINGLE
+#define REAL float
+#else
+#define REAL double
+#endif
 #if V > 1
-typedef double FOURIER(loose) __attribute__((vector_size(8 * V), aligned(8), may_alias));
-typedef double FOURIER(vec) __attribute__((vector_size(8 * V)));
+typedef REAL FOURIER(loose) __attribute__((vector_size(sizeof(REAL) * V), aligned(sizeof(REAL)), may_alias));
+typedef REAL FOURIER(vec) __attribute__((vector_size(sizeof(REAL) * V)));
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #else
-typedef double FOURIER(loose);
-typedef double FOURIER(vec);
+typedef REAL FOURIER(loose);
+typedef REAL FOURIER(vec);
 #define ALWAYS_INLINE static inline
 #endif
 #define LOAD(p) (*(const FOURIER(loose) *)(p))
 #define STORE(p, v) (*(FOURIER(loose) *)(p) = (v))
-#if FUSED
+#if FUSED && SINGLE
+#define FMA(a, b, c) fmaf(a, b, c)
+#elif FUSED
 #define FMA(a, b, c) fma(a, b, c)
 #else
 #define FMA(a, b, c) ((a) * (b) + (c))
@@ -24,8 +32,8 @@ typedef double FOURIER(vec);
 #endif
 
 /* U[t, j] = sum_i X[t, i] W[i, j] for FOURIER_ROWS rows and the columns of `vectors` vectors, in the order of i */
-ALWAYS_INLINE void FOURIER(tile)(const int vectors, ptrdiff_t d, ptrdiff_t ldw, ptrdiff_t ldu, const double *X,
-                                 const double *W, double *U) {
+ALWAYS_INLINE void FOURIER(tile)(const int vectors, ptrdiff_t d, ptrdiff_t ldw, ptrdiff_t ldu, const REAL *X,
+                                 const REAL *W, REAL *U) {
   FOURIER(vec) sum[FOURIER_ROWS][3];
   for (int t = 0; t < FOURIER_ROWS; t++)
     for (int v = 0; v < vectors; v++) sum[t][v] = (FOURIER(vec)){0};
@@ -39,12 +47,12 @@ ALWAYS_INLINE void FOURIER(tile)(const int vectors, ptrdiff_t d, ptrdiff_t ldw, 
 }
 
 /* u = x W for one row, in the same order */
-static void FOURIER(single)(ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const double *x, const double *restrict W,
-                            double *restrict u) {
+static void FOURIER(single)(ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const REAL *x, const REAL *restrict W,
+                            REAL *restrict u) {
   ptrdiff_t i = 0;
-  memset(u, 0, m * sizeof(double));
+  memset(u, 0, m * sizeof(REAL));
   for (; i + 4 <= d; i += 4, W += 4 * ldw) {
-    const double a = x[i], b = x[i + 1], c = x[i + 2], e = x[i + 3];
+    const REAL a = x[i], b = x[i + 1], c = x[i + 2], e = x[i + 3];
     for (ptrdiff_t j = 0; j < m; j++)
       u[j] = FMA(e, W[3 * ldw + j], FMA(c, W[2 * ldw + j], FMA(b, W[ldw + j], FMA(a, W[j], u[j]))));
   }
@@ -54,9 +62,11 @@ static void FOURIER(single)(ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const doubl
 
 /* U = X W for X (n, d) and m columns of W; rows of W are ldw, rows of U m + FOURIER_SLACK apart, and the last
    vector of a row may reach over m. */
-static void FOURIER(project)(ptrdiff_t n, ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const double *X, const double *W,
-                             double *U) {
-  const ptrdiff_t ldu = m + FOURIER_SLACK, together = n - n % FOURIER_ROWS;
+static void FOURIER(project)(ptrdiff_t n, ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const void *rows,
+                             const void *directions, void *angles) {
+  const REAL *X = rows, *W = directions;
+  REAL *U = angles;
+  const ptrdiff_t ldu = m + FOURIER_SLACK(sizeof(REAL)), together = n - n % FOURIER_ROWS;
   ptrdiff_t j = 0;
   for (; j + 3 * V <= m; j += 3 * V)
     for (ptrdiff_t t = 0; t < together; t += FOURIER_ROWS)
@@ -67,6 +77,32 @@ static void FOURIER(project)(ptrdiff_t n, ptrdiff_t d, ptrdiff_t m, ptrdiff_t ld
   for (ptrdiff_t t = together; t < n; t++) FOURIER(single)(d, m, ldw, X + t * d, W, U + t * ldu);
 }
 
+#if SINGLE
+/* The same for |u| <= FOURIER_NEAR in float: pi/2 in three numbers of which the first two have 8 and 11 bits, and the
+   polynomials of Moshier's Cephes library (sinf, cosf), error of the results about 1e-7. */
+static void FOURIER(sincos)(ptrdiff_t n, const void *angles, double amplitude, void *cosines, void *sines) {
+  const float *restrict u = angles, gain = (float)amplitude;
+  float *restrict c = cosines, *restrict s = sines;
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const float t = FMA(u[i], 0.636619747f, 12582912.0f), k = t - 12582912.0f; /* 1.5 * 2^23 */
+    float r = FMA(k, -1.5703125f, u[i]);
+    r = FMA(k, -4.83751296997e-4f, r);
+    r = FMA(k, -7.54978995489e-8f, r);
+    const float q = r * r;
+    float a = -1.9515295891e-4f, b = 2.443315711809948e-5f;
+    a = FMA(a, q, 8.3321608736e-3f), b = FMA(b, q, -1.388731625493765e-3f);
+    a = FMA(a, q, -1.6666654611e-1f), b = FMA(b, q, 4.166664568298827e-2f);
+    a = FMA(a * q, r, r), b = FMA(b * q, q, FMA(q, -0.5f, 1.0f));
+    uint32_t bits, sine, cosine;
+    memcpy(&bits, &t, 4), memcpy(&sine, &a, 4), memcpy(&cosine, &b, 4);
+    const uint32_t swap = (0 - (bits & 1)) & (sine ^ cosine);
+    sine = sine ^ swap ^ (bits & 2) << 30;
+    cosine = cosine ^ swap ^ ((bits + 1) & 2) << 30;
+    memcpy(&a, &sine, 4), memcpy(&b, &cosine, 4);
+    c[i] = gain * b, s[i] = gain * a;
+  }
+}
+#else
 /* c = gain cos(u), s = gain sin(u) for |u| <= FOURIER_FAR.
 
    u = k pi/2 + r, k = round(2 u / pi), |r| <= pi/4: adding FOURIER_ROUND rounds and leaves k in the low bits.  pi/2 is
@@ -74,8 +110,9 @@ static void FOURIER(project)(ptrdiff_t n, ptrdiff_t d, ptrdiff_t m, ptrdiff_t ld
    sin r = r + r^3 S(r^2) and cos r = 1 - r^2/2 + r^4 C(r^2); S and C interpolate at 6 Chebyshev nodes of [0, (pi/4)^2],
    error of the polynomials below 1e-17, of the results about 2e-16.  Odd k swaps the two, bit 1 of k and of k + 1 is
    the sign of the sine and of the cosine. */
-static void FOURIER(sincos)(ptrdiff_t n, const double *restrict u, double gain, double *restrict c,
-                            double *restrict s) {
+static void FOURIER(sincos)(ptrdiff_t n, const void *angles, double gain, void *cosines, void *sines) {
+  const double *restrict u = angles;
+  double *restrict c = cosines, *restrict s = sines;
   for (ptrdiff_t i = 0; i < n; i++) {
     const double t = FMA(u[i], 0.6366197723675814, FOURIER_ROUND), k = t - FOURIER_ROUND;
     double r = FMA(k, -1.5707963267341256, u[i]);
@@ -120,8 +157,10 @@ static void FOURIER(gather)(ptrdiff_t size, const int32_t *from, const double *g
     for (int l = 0; l < FOURIER_LANES; l += V) STORE(b + l, LOAD(a + l) * gain[i]);
   }
 }
+#endif
 #undef LOAD
 #undef STORE
 #undef FMA
 #undef FUSED_VECTOR
 #undef ALWAYS_INLINE
+#undef REAL

@@ -24,6 +24,7 @@ typedef struct {
 #define LINEAR_OPS(isa) {linear_dot_##isa, linear_add_##isa, linear_mix_##isa, linear_adagrad_##isa, \
                          linear_adam_##isa, linear_downdate_##isa}
 
+#define SINGLE 0
 #define LINEAR(x) linear_##x##_base
 #define V 2
 #include "linear_body.h"
@@ -39,6 +40,7 @@ ISA_BEGIN_AVX2
 #undef LINEAR
 ISA_END
 #endif
+#undef SINGLE
 
 static inline linear_ops linear_pick(void) {
   const linear_ops base = LINEAR_OPS(base);

@@ -12,7 +12,7 @@ from nystream._core.auto.changes import see
 from nystream.params import Params, at_least, positive
 from nystream.types import Array
 
-__all__ = ["Found", "RankAlarm"]
+__all__ = ["Found", "Heat", "RankAlarm"]
 
 WINDOW, LEAST = 2000, 50
 """Numbers that the next one is ranked among, at most, and before it is ranked at all."""
@@ -39,6 +39,19 @@ class Found(NamedTuple):
     """Mean of the numbers that were ranked among, but those since then."""
     after: float
     """Mean since then."""
+
+
+class Heat(NamedTuple):
+    """How near an alarm is, after each row."""
+
+    level: Array
+    """(n,) logarithms of what the bets on rises have won on average."""
+    left: NDArray[np.int64]
+    """(n,) the row at which the one that has won most left 1."""
+
+    def of(self, part: slice) -> Heat:
+        """A view of some rows."""
+        return Heat(self.level[part], self.left[part])
 
 
 class RankAlarm(Params):
@@ -90,30 +103,42 @@ class RankAlarm(Params):
         self.logs_[:] = 0.0
 
     def see(
-        self, x: Array, row: int, *, falls_from: int = NEVER, alert: tuple[int, int] = (0, 0)
+        self,
+        x: Array,
+        row: int,
+        *,
+        falls_from: int = NEVER,
+        alert: tuple[int, int] = (0, 0),
+        heat: Heat | None = None,
     ) -> tuple[int, Found | None]:
         """Rows `row`, `row` + 1, ... up to the first alarm: how many were seen, and the alarm.
 
-        Falls count from a row on; within the rows of an alert suspicion suffices.
+        Falls count from a row on; within the rows of an alert suspicion suffices. `heat` is filled for the rows seen.
         """
+        level, left = heat or Heat(np.empty(len(x)), np.empty(len(x), dtype=np.int64))
         used, won = see(
             x, row, falls_from, *alert, self.alike, self.kept_, self.order_, self.ranks_, self.logs_, self.began_,
             self.marks_, self.sums_, BETS, len(RISES), math.log(self.bar), FALL_BAR, SUSPICION, LEAST, FLOOR,
+            level, left,
         )  # fmt: skip
         return used, None if won == -1 else self._found(row + used, won)
 
     def _found(self, end: int, won: int) -> Found:
         cause = "alert" if won == -2 else "fall" if won >= len(RISES) else "rise"
         best = int(self.logs_[: len(RISES)].argmax()) if won == -2 else won
-        first = min(max(int(self.began_[best]), end - self.reach, 0), end - 1)
-        p = self.ranks_[np.arange(first, end) % self.reach]
-        p = 1 - p if cause == "fall" else p
-        since = first + int(np.argmax(p <= np.sort(p)[(len(p) - 1) // 2]))
+        since = self.put(end, int(self.began_[best]), falls=cause == "fall")
         count, oldest = self.marks_.tolist()
         losses = np.roll(self.kept_, -oldest)[:count]
         new = min(end - since, count)
         before = losses[: count - new]
         return Found(since, cause, float(before.mean()) if len(before) else math.nan, float(losses[-new:].mean()))
+
+    def put(self, end: int, left: int, *, falls: bool = False) -> int:
+        """The row that a change is put at, as of row `end`, by a bet that left 1 at row `left`."""
+        first = min(max(left, end - self.reach, 0), end - 1)
+        p = self.ranks_[np.arange(first, end) % self.reach]
+        p = 1 - p if falls else p
+        return first + int(np.argmax(p <= np.sort(p)[(len(p) - 1) // 2]))
 
     @property
     def nbytes(self) -> int:

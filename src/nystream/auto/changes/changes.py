@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from nystream.auto.changes.alarm import NEVER, Found, RankAlarm
-from nystream.auto.changes.inputs import QUIET, InputAlarm, moved
+from nystream.auto.changes.alarm import NEVER, Found, Heat, RankAlarm
+from nystream.auto.changes.inputs import PLACES, QUIET, InputAlarm, location, moved
 from nystream.auto.changes.memory import Afforded
-from nystream.auto.changes.mixture import LEAST, Handover
-from nystream.auto.changes.past import Past
-from nystream.auto.changes.record import Alarm
-from nystream.auto.changes.replay import Side, end_of, joined, learnt, part_of, replayed, rest_of, spread_of
+from nystream.auto.changes.mixture import LEAST, Handover, Heard
+from nystream.auto.changes.past import Past, padded_classes, padded_scores
+from nystream.auto.changes.record import Alarm, Records
+from nystream.auto.changes.replay import Side, end_of, joined, learnt, part_of, replayed, rest_of, said, spread_of
+from nystream.auto.changes.suspicion import Suspicion
 from nystream.auto.changes.verdict import CHECK, LOOK_BACK, SURE, advantage, verdict
-from nystream.auto.generation import Generation, Learnt, Rows
+from nystream.auto.generation import Answer, Generation, Learnt, Rows
 from nystream.auto.recipe import Recipe
 from nystream.params import Params, at_least
 from nystream.types import Array
@@ -37,13 +38,10 @@ SETTLED = 4200
 """Rows of an old one's age from which on falling losses are news: before, it is still learning."""
 COMPARED, AGE = 1000, 200
 """Rows before a change that columns are compared with, and rows since that there have to be."""
-ONCE_IN = 500
-"""Rows in which an alarm that is only reported is not reported again."""
-REMEMBERED = 256
-"""Alarms that are remembered, the last ones."""
-SURE_SCORE = 10.0
-"""Scores of sparse experts for a class that they did not know count as minus this."""
 CAUSES = {"rise": "loss", "steady": "experts", "fall": "gain", "alert": "inputs"}
+
+
+Last: TypeAlias = Callable[[int], Rows]
 
 
 class Block(NamedTuple):
@@ -59,7 +57,7 @@ class Block(NamedTuple):
 class Surroundings(NamedTuple):
     """What lies with the learner around it."""
 
-    last: Callable[[int], Rows]
+    last: Last
     """The last rows that are kept, up to the end of the block."""
     afford: Callable[[Generation], Afforded | None]
     """The young generation that there can be beside this one; None: memory does not suffice."""
@@ -78,6 +76,8 @@ class Changes(Params):
         Rows back that a young generation can begin.
     ahead : int
         Rows of a block, at most.
+    few : int, default 300
+        Rows that the novice of a mixture learns.
     """
 
     alarm_: RankAlarm
@@ -86,10 +86,11 @@ class Changes(Params):
     inputs_: InputAlarm
     young_: Generation | None
     handover_: Handover | None
+    suspicion_: Suspicion
     losses_: Past
     """Of the old generation, the young one, and what was predicted."""
     predicted_: list[Past]
-    """Predictions of the old generation and of the young one."""
+    """Predictions of the old generation and of the young one; for targets, then what their steady experts say."""
     answers_: Past | None
     count_: int
     begun_: int
@@ -102,13 +103,13 @@ class Changes(Params):
     """Rows that young ones have run."""
     refreshes_: bool
     """Whether the old generation can be refreshed: memory may not suffice for that while both live."""
-    records_: list[tuple[object, ...]]
-    """Alarms."""
+    records_: Records
 
-    def __init__(self, classes: bool, reach: int, ahead: int) -> None:
+    def __init__(self, classes: bool, reach: int, ahead: int, few: int = 300) -> None:
         self.classes = classes
         self.reach = at_least("reach", reach, 1)
         self.ahead = at_least("ahead", ahead, 1)
+        self.few = at_least("few", few, 1)
 
     def start(self, outputs: int, answers: tuple[int, int] | None) -> None:
         """For so many targets or classes, and answers of this shape for each row."""
@@ -118,17 +119,18 @@ class Changes(Params):
         for alarm in (self.alarm_, self.steady_, self.inputs_):
             alarm.start()
         self.young_ = self.handover_ = None
+        self.suspicion_ = Suspicion()
         self.losses_ = Past(max(size, LOOK_BACK + self.ahead), 3)
-        self.predicted_ = [Past(size, outputs), Past(size, outputs)]
+        self.predicted_ = [Past(size, outputs * (1 if self.classes else 2)) for _ in range(2)]
         self.answers_ = None if answers is None else Past(size, answers[0] * answers[1])
         self.outputs_ = outputs
         self.reach_ = self.reach
         self.count_ = self.begun_ = self.since_ = self.born_ = self.used_ = 0
         self.columns_known_ = self.refreshes_ = True
-        self.records_ = []
+        self.records_ = Records()
 
     def alarms(self) -> list[Alarm]:
-        return [Alarm(*record) for record in self.records_]  # type: ignore[arg-type]
+        return self.records_.alarms
 
     # -- a block -----------------------------------------------------------------------------------------------------
     def follow(self, old: Generation, block: Block, around: Surroundings) -> tuple[Generation, Array, Array | None]:
@@ -138,18 +140,19 @@ class Changes(Params):
         sides = [block.learnt]
         shown: Side = rest_of(block.learnt, 0)
         L[:, 0] = L[:, 2] = self._losses(old, shown[0], block.admitted)
-        self.predicted_[0].put(t0, shown[0])
+        self.predicted_[0].put(t0, said(block.learnt))
         if self.answers_ is not None and block.answers is not None:
             self.answers_.put(t0, block.answers.reshape(n, -1))
         if self.young_ is not None:
             sides.append(learnt(self.young_, block.rows, block.answers)[0])
-            self.predicted_[1].put(t0, sides[1].P)
+            self.predicted_[1].put(t0, said(sides[1]))
             shown = self._mixed(old, sides, block, L, 0)
         self.losses_.put(t0, L)
         alerts = self.inputs_.alerts(block.rows.X, t0, around.last, self.reach_)
         row = watched = min(n, max(0, FIRST - t0))  # and rows that the alarm on steady experts has seen
         self.count_ = t0 + row
         sounded: Found | None = None  # by that alarm, at the last row that it has seen
+        heats = [Heat(np.zeros(n), np.zeros(n, dtype=np.int64)) for _ in range(2)]
         while row < n:
             while len(alerts) > 1 and alerts[1][1] <= t0 + row:
                 alerts.pop(0)
@@ -157,13 +160,16 @@ class Changes(Params):
             if self.young_ is not None:
                 stop, falls = min(n, self._next_check(t0 + row) - t0), NEVER
             elif sounded is None and watched < n:
-                seen, sounded = self.steady_.see(sides[0].steady[watched:], t0 + watched)
+                heat = heats[1].of(slice(watched, n))
+                seen, sounded = self.steady_.see(sides[0].steady[watched:], t0 + watched, heat=heat)
                 watched += seen
             if len(alerts) > 1:
                 stop = min(stop, alerts[1][1] - t0)
             stop = min(stop, watched) if sounded is not None else stop
-            losses = np.ascontiguousarray(L[row:stop, 2])
-            seen, found = self.alarm_.see(losses, t0 + row, falls_from=falls, alert=alerts[0][1:])
+            losses, heat = np.ascontiguousarray(L[row:stop, 2]), heats[0].of(slice(row, stop))
+            seen, found = self.alarm_.see(losses, t0 + row, falls_from=falls, alert=alerts[0][1:], heat=heat)
+            if self.young_ is None:
+                shown = self._covered(slice(row, row + seen), heats, shown, old, sides[0], block, around.last)
             row += seen
             t = self.count_ = t0 + row
             self.used_ += seen if self.young_ is not None else 0
@@ -206,10 +212,41 @@ class Changes(Params):
         """What both predict together from a row of the block on; losses are put in their places."""
         assert self.handover_ is not None
         (A, a), (B, b) = (rest_of(side, row) for side in sides)
-        Y, w = block.admitted[row:], None if block.rows.w is None else block.rows.w[row:]
-        P, share = self.handover_.run(A, B, Y, w)
+        rows, Y = part_of(block.rows, slice(row, None)), block.admitted[row:]
+        core = None if sides[0].core is None else sides[0].core[row:]
+        P, share = self.handover_.run(Heard(rows.X, A, core, B), Y, rows.w)
         L[row:, 1], L[row:, 2] = self._losses(old, B, Y), self._losses(old, P, Y)
         return P, spread_of(P, share, (A, a), (B, b))
+
+    def _covered(
+        self, part: slice, heats: list[Heat], shown: Side, old: Generation, side: Learnt, block: Block, last: Last
+    ) -> Side:
+        """What is predicted for a part of the block with one generation, suspicious rows otherwise."""
+        t0, n = self.count_ - part.start, len(block.admitted)
+
+        def begin(since: int, end: int) -> Handover:
+            first = max(0, end - self.reach_)
+            rows = part_of(last(t0 + n - first), slice(0, end - first))
+            return self._handed(old, rows, max(since, first), end, None)
+
+        def mixed(mixture: Handover, part: slice) -> Side:
+            rows, core = part_of(block.rows, part), None if side.core is None else side.core[part]
+            own: Side = side.P[part], None if side.spread is None else side.spread[part]
+            P, share = mixture.run(Heard(rows.X, own[0], core, None), block.admitted[part], rows.w)
+            return P, spread_of(P, share, own, own)
+
+        return self.suspicion_.cover(part, t0, heats, [self.alarm_, self.steady_], begin, mixed, shown)
+
+    def _handed(self, old: Generation, rows: Rows, since: int, end: int, young: Array | None) -> Handover:
+        """A mixture that has learnt rows `since` to `end`; `rows`, the last ones up to there, tell the scales."""
+        mixture = Handover(self.classes, self.few, young is not None)
+        labels = rows.Y if old.targets_ is None else old.targets_.fenced(rows.Y)
+        mixture.start(labels, old.outputs_, location(rows.X[-PLACES:]))
+        part = slice(len(labels) - (end - since), None)
+        past, own = part_of(rows, part), self.predicted_[0].get(since, end)
+        core = None if self.classes else own[:, old.outputs_ :]
+        mixture.run(Heard(past.X, own[:, : old.outputs_], core, young), labels[part], past.w)
+        return mixture
 
     def _compared(self, t: int) -> tuple[Array, Array, Array]:
         """Losses of the last rows up to t: of the old one, the young one, the mixture."""
@@ -231,16 +268,8 @@ class Changes(Params):
             (self.steady_ if found.cause == "steady" else self.alarm_).quieten()
         since = max(found.since, t - self.reach_, 0)
         alarm = Alarm(t, since, CAUSES[found.cause], outcome, t, found.before, found.after, ())
-        if outcome == "watched" or not self._repeats(alarm):
-            self.records_ = [*self.records_[1 - REMEMBERED :], tuple(alarm)]
+        self.records_.add(alarm)
         return begins
-
-    def _repeats(self, alarm: Alarm) -> bool:
-        """Whether the same was noted not long ago: losses that stay high sound the alarm again and again."""
-        if not self.records_:
-            return False
-        last = Alarm(*self.records_[-1])  # type: ignore[arg-type]
-        return last.outcome == alarm.outcome and alarm.row - last.row < ONCE_IN
 
     def _begun(
         self, old: Generation, found: Found, recipe: Recipe, block: Block, L: Array, row: int, around: Surroundings
@@ -249,21 +278,19 @@ class Changes(Params):
         t, n = self.count_, len(block.admitted)
         t0, end = t - row, t - row + n
         since = max(found.since, t - self.reach_, 0)
-        rows = around.last(end - max(0, t - self.reach_))
-        labels = rows.Y[: t - max(0, t - self.reach_)]
-        rows = part_of(rows, slice(since - max(0, t - self.reach_), None))
+        first = max(0, t - self.reach_)
+        rows = around.last(end - first)
         young = Generation(recipe, self.classes, old.lags, old.seed)
         young.start(old.d_, old.outputs_, old.stack_.more_)
         answers = None
         if self.answers_ is not None and block.answers is not None:
             answers = self.answers_.get(since, end).reshape(end - since, *block.answers.shape[1:])
-        side, Y = replayed(young, rows, answers)
-        P = side.P
-        self.predicted_[1].put(since, P)
-        handover = Handover(self.classes)
-        handover.start(labels if old.targets_ is None else old.targets_.fenced(labels), old.outputs_)
-        past = slice(0, t - since)
-        handover.run(self.predicted_[0].get(since, t), P[past], Y[past], None if rows.w is None else rows.w[past])
+        side, Y = replayed(young, part_of(rows, slice(since - first, None)), answers)
+        P, past = side.P, slice(0, t - since)
+        self.predicted_[1].put(since, said(side))
+        rows = part_of(rows, slice(0, t - first))
+        handover = self._handed(old, rows, since, t, P[past])
+        self.suspicion_.end()
         losses = self.losses_.get(since, t)
         losses[:, 1] = self._losses(old, P[past], Y[past])
         self.losses_.put(since, losses)
@@ -295,18 +322,12 @@ class Changes(Params):
         if n < AGE // 2:
             return
         X = around.last(end - self.since_ + n).X[: n + t - self.since_]
-        self._note(columns=moved(X[:n], X[n:], around.names()))
-
-    def _note(self, **news: object) -> None:
-        """More about the alarm that began the young generation."""
-        k = max(i for i, record in enumerate(self.records_) if record[3] == "watched")
-        record = tuple(Alarm(*self.records_[k])._replace(**news))  # type: ignore[arg-type]
-        self.records_ = [*self.records_[:k], record, *self.records_[k + 1 :]]
+        self.records_.note(columns=moved(X[:n], X[n:], around.names()))
 
     def _ended(self, old: Generation, sides: list[Learnt], L: Array, outcome: str) -> tuple[Generation, list[Learnt]]:
         """One generation goes on alone."""
         assert self.young_ is not None
-        self._note(outcome=outcome, until=self.count_)
+        self.records_.note(outcome=outcome, until=self.count_)
         if outcome == "promoted":
             old, sides = self.young_, sides[::-1]
             self.begun_ = self.since_
@@ -321,13 +342,14 @@ class Changes(Params):
         return old, sides[:1]
 
     # -- asked -------------------------------------------------------------------------------------------------------
-    def predict(self, old: Side, X: Array, answers: Array | None) -> Side:
-        """What is predicted with the young generation, where there is one. Pure."""
-        if self.young_ is None or self.handover_ is None:
-            return old
-        young = self.young_.predict(X, answers)
-        P, share = self.handover_.predict(old[0], young[0])
-        return P, spread_of(P, share, old, young)
+    def predict(self, old: Answer, X: Array, answers: Array | None) -> Side:
+        """What is predicted with all that is mixed in. Pure."""
+        mixture = self.suspicion_.mixture_ if self.handover_ is None else self.handover_
+        if mixture is None:
+            return old[:2]
+        young: Side = old[:2] if self.young_ is None else self.young_.predict(X, answers)[:2]
+        P, share = mixture.predict(Heard(X, old.P, old.core, None if self.young_ is None else young[0]))
+        return P, spread_of(P, share, old[:2], young)
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def grow(self, outputs: int, reach: int, ahead: int, *, fits: bool) -> None:
@@ -337,40 +359,29 @@ class Changes(Params):
         self.reach_ = min(self.reach_, reach)
         size = self.reach_ + ahead
         for k, past in enumerate(self.predicted_):
-            self.predicted_[k] = past.remade(
-                size, self.count_, lambda rows: _padded_classes(rows, new, math.log(LEAST))
-            )
+            self.predicted_[k] = past.remade(size, self.count_, lambda rows: padded_classes(rows, new, math.log(LEAST)))
         if self.answers_ is not None:
-            self.answers_ = self.answers_.remade(size, self.count_, lambda rows: _more_scores(rows, C, new))
+            self.answers_ = self.answers_.remade(size, self.count_, lambda rows: padded_scores(rows, C, new))
+        if self.suspicion_.mixture_ is not None:
+            self.suspicion_.mixture_.grow(outputs)
         if self.young_ is not None and self.handover_ is not None:
             if fits:
                 self.refreshes_ = False  # it was reckoned with fewer classes
                 self.young_.grow(outputs)
                 self.handover_.grow(outputs)
             else:
-                self._note(outcome="no memory", until=self.count_)
+                self.records_.note(outcome="no memory", until=self.count_)
                 self.young_ = self.handover_ = None
                 self.refreshes_ = True
 
     def widen(self, d: int) -> None:
         """More columns that the experts see."""
-        if self.young_ is not None:
-            self.young_.widen(d)
-        self.inputs_.widen(d)
+        for part in (self.young_, self.handover_, self.suspicion_.mixture_, self.inputs_):
+            if part is not None:
+                part.widen(d)
 
     @property
     def nbytes(self) -> int:
-        own = self.alarm_.nbytes + self.steady_.nbytes + self.inputs_.nbytes + self.losses_.nbytes
-        own += sum(past.nbytes for past in self.predicted_)
+        own = self.alarm_.nbytes + self.steady_.nbytes + self.inputs_.nbytes + self.suspicion_.nbytes
+        own += self.losses_.nbytes + sum(past.nbytes for past in self.predicted_)
         return own + sum(part.nbytes for part in (self.answers_, self.young_, self.handover_) if part is not None)
-
-
-def _padded_classes(rows: Array, new: int, value: float) -> Array:
-    return np.pad(rows, ((0, 0), (0, new)), constant_values=value)
-
-
-def _more_scores(rows: Array, C: int, new: int) -> Array:
-    """Scores (n, experts times C) of classes, C = 1 where there were two, with those that nobody knew."""
-    known = rows.reshape(len(rows), -1, C)
-    known = np.concatenate([-known, known], axis=2) if C == 1 else known
-    return np.pad(known, ((0, 0), (0, 0), (0, new)), constant_values=-SURE_SCORE).reshape(len(rows), -1)

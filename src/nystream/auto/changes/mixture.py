@@ -1,24 +1,27 @@
-"""Two generations predict as one: a mixture of the old one, the young one and a stack of both."""
+"""What is predicted around a change: a mixture of the old generation, of the young one, and of what learns faster."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from nystream._core.auto.changes import fading_shares
+from nystream.auto.changes.novice import Novice
 from nystream.params import Params
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 from nystream.types import Array
 
-__all__ = ["Correction", "Handover"]
+__all__ = ["Correction", "Handover", "Heard"]
 
 KEEP, RIDGE = 0.998, 1.0
 """Of the stack: what a row keeps of its weight from row to row, and what draws it to the young one."""
-FIRST_AGE = 10
-"""Shares begin as if so many rows had been mixed."""
-RATE = 0.02
+FIRST_AGE = (100, 10)
+"""Shares begin as if so many rows had been mixed, without and with a young one: the more, the less they move."""
+RATE = 0.1
 """Of the running means of squared losses."""
+DOUBT = 0.7
+"""Share of the old generation where a suspicion begins."""
 TINY = 1e-300
 LEAST = 1e-6
 """Probabilities below count as this in losses and in the stack."""
@@ -30,8 +33,23 @@ class Correction(RidgeStacker):
     total: ClassVar[float] = 0.0
 
 
+class Heard(NamedTuple):
+    """What is known of rows before their labels."""
+
+    X: Array
+    """(n, D)"""
+    old: Array
+    """(n, K) predictions of the old generation."""
+    core: Array | None
+    """(n, K) for targets, what its experts that do not forget say."""
+    young: Array | None
+    """(n, K) predictions of the young one, where there is one."""
+
+
 class Handover(Params):
-    """Members are the old generation, the young one, and a stack of both whose weights move every 10 rows.
+    """Members are the old generation; where there is a young one, that and a stack of both whose weights move every 10
+    rows; for targets a line, what the experts of the old one that do not forget say times a slope plus a constant,
+    which begin at 0 and move every row (a sensor that is replaced, a sign that turns); and a `Novice`.
 
     Shares follow the members' losses (`nystream._core.auto.changes.fading_shares`), of every target by itself, of
     classes together. Predictions are those of `Auto`: targets, or logarithms of probabilities.
@@ -39,94 +57,141 @@ class Handover(Params):
     Parameters
     ----------
     classes : bool
+    rows : int
+        Of the novice.
+    young : bool, default True
+        Whether there is a young generation.
     """
 
-    stack_: Correction | SoftmaxStacker
+    stack_: Correction | SoftmaxStacker | None
+    line_: Correction | None
+    novice_: Novice
     shares_: Array
-    """(G, 3)"""
+    """(G, M)"""
     powers_: Array
-    """(G, 3) running means of squared losses."""
+    """(G, M) running means of squared losses."""
     shift_: Array
     scale_: Array
 
-    def __init__(self, classes: bool) -> None:
+    def __init__(self, classes: bool, rows: int, young: bool = True) -> None:
         self.classes = classes
+        self.rows = rows
+        self.young = young
 
-    def start(self, labels: Array, outputs: int) -> None:
-        """The last labels (n, K) tell the scale of targets; of classes they are not looked at."""
-        groups = 1 if self.classes else outputs
-        self.stack_ = SoftmaxStacker([(KEEP, RIDGE)]) if self.classes else Correction([(KEEP, RIDGE)])
-        self.stack_.start(2, outputs)
-        self.shares_ = np.full((groups, 3), 1 / 3)
-        self.powers_ = np.full((groups, 3), np.nan)
+    def start(self, labels: Array, outputs: int, where: Array) -> None:
+        """The last labels (n, K) tell the scale of targets; of classes they are not looked at. `where` inputs lie."""
+        groups, members = 1 if self.classes else outputs, 2 + 2 * self.young + (not self.classes)
+        self.stack_ = self.line_ = None
+        if self.young:
+            self.stack_ = SoftmaxStacker([(KEEP, RIDGE)]) if self.classes else Correction([(KEEP, RIDGE)])
+            self.stack_.start(2, outputs)
+        if not self.classes:
+            self.line_ = Correction([(KEEP, RIDGE)], block=1)
+            self.line_.start(2, outputs)
+        self.novice_ = Novice(self.classes, self.rows)
+        self.novice_.start(outputs, where)
+        self.shares_ = np.full((groups, members), 1 / members)
+        self.powers_ = np.full((groups, members), np.nan)
         self.shift_, self.scale_ = np.zeros(outputs), np.ones(outputs)
         if not self.classes:
             self.shift_, deviation = labels.mean(axis=0), labels.std(axis=0)
             self.scale_ = np.where(deviation > 0, deviation, 1.0)
-        self.age_ = FIRST_AGE
+        self.age_ = FIRST_AGE[self.young]
 
-    def run(self, old: Array, young: Array, Y: Array, weights: Array | None) -> tuple[Array, Array]:
+    def doubt(self) -> None:
+        """Most for the old generation: rows that led to a suspicion were chosen for its losses, and prove nothing."""
+        self.shares_[:, 0], self.shares_[:, 1:] = DOUBT, (1 - DOUBT) / (self.shares_.shape[1] - 1)
+
+    def run(self, heard: Heard, Y: Array, weights: Array | None) -> tuple[Array, Array]:
         """Predictions (n, K) before each label in Y (n, K) or (n, 1), and what the old one carried of them (n, G)."""
         if not len(Y):
-            return old, np.empty((0, len(self.shares_)))
+            return heard.old, np.empty((0, len(self.shares_)))
         if self.classes:
             labels = np.ascontiguousarray(Y[:, 0])
-            members = self._classes(old, young, self.stack_.run(self._scores(old, young), labels, weights))
-            right = np.take_along_axis(members, labels.astype(np.intp)[:, None, None], axis=2)
+            members = [np.exp(heard.old)]
+            if heard.young is not None and self.stack_ is not None:
+                stacked = self.stack_.run(_scores(heard.old, heard.young), labels, weights)[:, 0]
+                members += [np.exp(heard.young), stacked]
+            said = np.stack([*members, self.novice_.run(heard.X, Y, weights)], axis=1)
+            right = np.take_along_axis(said, labels.astype(np.intp)[:, None, None], axis=2)
             losses, rate = -np.log(np.maximum(right, LEAST)).transpose(0, 2, 1), 0.0
         else:
-            A, B, T = ((V - self.shift_) / self.scale_ for V in (old, young, Y))
-            inputs = np.stack([A, B], axis=1)
-            members = np.stack([A, B, B + self.stack_.run(inputs, T - B, weights)[:, 0]], axis=1)
-            losses, rate = ((members - T[:, None]) ** 2).transpose(0, 2, 1), RATE
+            A, B, C = (self._standardised(V) for V in (heard.old, heard.young, heard.core))
+            T = (Y - self.shift_) / self.scale_
+            assert A is not None and C is not None and self.line_ is not None  # noqa: PT018
+            members = [A]
+            if B is not None and self.stack_ is not None:
+                members += [B, B + self.stack_.run(np.stack([A, B], axis=1), T - B, weights)[:, 0]]
+            line = self.line_.run(np.stack([np.ones_like(C), C], axis=1), T, weights)[:, 0]
+            said = np.stack([*members, line, self.novice_.run(heard.X, T, weights)], axis=1)
+            losses, rate = ((said - T[:, None]) ** 2).transpose(0, 2, 1), RATE
         shares = fading_shares(np.ascontiguousarray(losses), self.shares_, self.powers_, self.age_, rate, weights)
         self.age_ += len(Y)
-        return self._mixed(members, shares), _of_old(shares)
+        return self._mixed(said, shares), self._of_old(shares)
 
-    def predict(self, old: Array, young: Array) -> tuple[Array, Array]:
+    def predict(self, heard: Heard) -> tuple[Array, Array]:
         """The same for rows whose labels are not known. Pure."""
+        novice = self.novice_.predict(heard.X)
         if self.classes:
-            members = self._classes(old, young, self.stack_.predict(self._scores(old, young)))
+            members = [np.exp(heard.old)]
+            if heard.young is not None and self.stack_ is not None:
+                members += [np.exp(heard.young), self.stack_.predict(_scores(heard.old, heard.young))[:, 0]]
+            said = np.stack([*members, novice], axis=1)
         else:
-            A, B = ((V - self.shift_) / self.scale_ for V in (old, young))
-            members = np.stack([A, B, B + self.stack_.predict(np.stack([A, B], axis=1))[:, 0]], axis=1)
-        shares = np.broadcast_to(self.shares_, (len(old), *self.shares_.shape))
-        return self._mixed(members, shares), _of_old(shares)
+            A, B, C = (self._standardised(V) for V in (heard.old, heard.young, heard.core))
+            assert A is not None and C is not None and self.line_ is not None  # noqa: PT018
+            members = [A]
+            if B is not None and self.stack_ is not None:
+                members += [B, B + self.stack_.predict(np.stack([A, B], axis=1))[:, 0]]
+            line = self.line_.predict(np.stack([np.ones_like(C), C], axis=1))[:, 0]
+            said = np.stack([*members, line, novice], axis=1)
+        shares = np.broadcast_to(self.shares_, (len(heard.old), *self.shares_.shape))
+        return self._mixed(said, shares), self._of_old(shares)
 
     def carried(self) -> float:
         """The part of the next prediction that is the old generation's, the mean over targets.
 
-        Its own share, and its part of the stack's by the sizes of the stack's weights.
+        Its own share and the line's, and its part of the stack's by the sizes of the stack's weights.
         """
+        assert self.stack_ is not None
         weights = self.stack_.weights_[:, :2] if self.classes else self.stack_.weights_[0] + (0.0, 1.0)
         sizes = np.abs(weights)
         part = sizes[:, 0] / np.maximum(sizes.sum(axis=1), TINY)
-        return float((self.shares_[:, 0] + part * self.shares_[:, 2]).mean())
+        shares = self.shares_
+        line = 0.0 if self.line_ is None else shares[:, 3]
+        return float((shares[:, 0] + part * shares[:, 2] + line).mean())
 
     def grow(self, outputs: int) -> None:
         """More classes."""
-        assert isinstance(self.stack_, SoftmaxStacker)
-        self.stack_.grow(outputs)
+        if isinstance(self.stack_, SoftmaxStacker):
+            self.stack_.grow(outputs)
+        self.novice_.grow(outputs)
         self.shift_, self.scale_ = np.zeros(outputs), np.ones(outputs)
 
+    def widen(self, d: int) -> None:
+        """More columns."""
+        self.novice_.widen(d)
+
+    def _standardised(self, V: Array | None) -> Array | None:
+        return None if V is None else np.asarray((V - self.shift_) / self.scale_)
+
     def _mixed(self, members: Array, shares: Array) -> Array:
-        """Members (n, 3, K) by shares (n, G, 3)."""
+        """Members (n, M, K) by shares (n, G, M)."""
         if self.classes:
             return np.log((shares[:, 0, :, None] * members).sum(axis=1))
         return (shares.transpose(0, 2, 1) * members).sum(axis=1) * self.scale_ + self.shift_
 
-    def _scores(self, old: Array, young: Array) -> Array:
-        F = 0.5 * np.maximum(np.stack([old, young], axis=1), np.log(LEAST))
-        return F[..., 1:] - F[..., :1] if F.shape[2] == 2 else F - F.mean(axis=2, keepdims=True)
-
-    def _classes(self, old: Array, young: Array, stacked: Array) -> Array:
-        return np.concatenate([np.exp(old)[:, None], np.exp(young)[:, None], stacked], axis=1)
+    def _of_old(self, shares: Array) -> Array:
+        """(n, G): what the old one carries of a row, half of the stack and all of the line for it."""
+        own = shares[..., 0] + (0.5 * shares[..., 2] if self.young else 0.0)
+        return np.asarray(own if self.line_ is None else own + shares[..., -2])
 
     @property
     def nbytes(self) -> int:
-        return self.stack_.nbytes + 2 * self.shares_.nbytes + 2 * self.shift_.nbytes
+        parts = (self.stack_, self.line_, self.novice_)
+        return sum(part.nbytes for part in parts if part is not None) + 2 * self.shares_.nbytes + 2 * self.shift_.nbytes
 
 
-def _of_old(shares: Array) -> Array:
-    """(n, G): what the old one carries of a row, half of the stack for it."""
-    return shares[..., 0] + 0.5 * shares[..., 2]
+def _scores(old: Array, young: Array) -> Array:
+    F = 0.5 * np.maximum(np.stack([old, young], axis=1), np.log(LEAST))
+    return F[..., 1:] - F[..., :1] if F.shape[2] == 2 else F - F.mean(axis=2, keepdims=True)

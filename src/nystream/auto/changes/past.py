@@ -9,7 +9,10 @@ import numpy as np
 from nystream.params import Params, at_least
 from nystream.types import Array
 
-__all__ = ["Past"]
+__all__ = ["Past", "padded_classes", "padded_scores"]
+
+SURE_SCORE = 10.0
+"""Scores of sparse experts for a class that they did not know count as minus this."""
 
 
 class Past(Params):
@@ -53,3 +56,15 @@ class Past(Params):
     @property
     def nbytes(self) -> int:
         return self.store_.nbytes
+
+
+def padded_classes(rows: Array, new: int, value: float) -> Array:
+    """Logarithms of probabilities, with classes that nobody knew."""
+    return np.pad(rows, ((0, 0), (0, new)), constant_values=value)
+
+
+def padded_scores(rows: Array, C: int, new: int) -> Array:
+    """Scores (n, experts times C) of classes, C = 1 where there were two, with those that nobody knew."""
+    known = rows.reshape(len(rows), -1, C)
+    known = np.concatenate([-known, known], axis=2) if C == 1 else known
+    return np.pad(known, ((0, 0), (0, 0), (0, new)), constant_values=-SURE_SCORE).reshape(len(rows), -1)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Alarm"]
+from nystream.params import Params
+
+__all__ = ["Alarm", "Records"]
+
+ONCE_IN = 500
+"""Rows in which an alarm that is only reported is not reported again."""
+REMEMBERED = 256
+"""Alarms that are remembered, the last ones."""
 
 OUTCOMES = {
     "watched": "a fresh model learns beside the old one",
@@ -23,7 +30,7 @@ class Alarm(NamedTuple):
 
     row: int
     """Rows learnt when the alarm sounded."""
-    since: int
+    change: int
     """The row, counted from 0, that the change is put at."""
     cause: str
     """"loss": losses rank higher than before; "experts": those of experts that do not forget do; "inputs": inputs moved
@@ -42,6 +49,32 @@ class Alarm(NamedTuple):
     def __str__(self) -> str:
         verb = "fell" if self.cause == "gain" else "rose"
         what = "loss of experts that do not forget" if self.cause == "experts" else "loss"
-        text = f"around row {self.since:,} (noticed at {self.row:,}) the {what} {verb} from {self.before:.4g} to "
+        text = f"around row {self.change:,} (noticed at {self.row:,}) the {what} {verb} from {self.before:.4g} to "
         text += f"{self.after:.4g}; {OUTCOMES[self.outcome]}"
         return text + (f"; moved: {', '.join(self.columns)}" if self.columns else "")
+
+
+class Records(Params):
+    """Alarms, and what became of them."""
+
+    rows_: list[tuple[object, ...]]
+
+    def __init__(self) -> None:
+        self.rows_ = []
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        return [Alarm(*row) for row in self.rows_]  # type: ignore[arg-type]
+
+    def add(self, alarm: Alarm) -> None:
+        """Unless the same was noted not long ago: losses that stay high sound the alarm again and again."""
+        last = self.alarms[-1] if self.rows_ else None
+        repeats = last is not None and last.outcome == alarm.outcome and alarm.row - last.row < ONCE_IN
+        if alarm.outcome == "watched" or not repeats:
+            self.rows_ = [*self.rows_[1 - REMEMBERED :], tuple(alarm)]
+
+    def note(self, **news: object) -> None:
+        """More about the alarm that began the young generation."""
+        k = max(i for i, row in enumerate(self.rows_) if row[3] == "watched")
+        row = tuple(Alarm(*self.rows_[k])._replace(**news))  # type: ignore[arg-type]
+        self.rows_ = [*self.rows_[:k], row, *self.rows_[k + 1 :]]

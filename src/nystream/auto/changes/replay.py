@@ -10,7 +10,7 @@ import numpy as np
 from nystream.auto.generation import Generation, Learnt, Rows
 from nystream.types import Array
 
-__all__ = ["Side", "end_of", "joined", "learnt", "part_of", "replayed", "rest_of", "spread_of"]
+__all__ = ["Side", "end_of", "joined", "learnt", "part_of", "replayed", "rest_of", "said", "spread_of"]
 
 Side: TypeAlias = tuple[Array, Array | None]
 """Predictions (n, K), and for targets the experts' disagreement."""
@@ -38,9 +38,13 @@ def replayed(young: Generation, rows: Rows, answers: Array | None) -> tuple[Lear
         found.append(learnt(young, part_of(rows, part), None if answers is None else answers[part]))
         row = part.stop
         young.attend(_before(rows, row))
-    spreads = [one.spread for one, _ in found if one.spread is not None]
-    P, steady = np.concatenate([one.P for one, _ in found]), np.concatenate([one.steady for one, _ in found])
-    return Learnt(P, np.concatenate(spreads) if spreads else None, steady), np.concatenate([Y for _, Y in found])
+    whole = Learnt(*(_whole(parts) for parts in zip(*(one for one, _ in found), strict=True)))  # type: ignore[arg-type]
+    return whole, np.concatenate([Y for _, Y in found])
+
+
+def _whole(parts: tuple[Array | None, ...]) -> Array | None:
+    some = [part for part in parts if part is not None]
+    return np.concatenate(some) if some else None
 
 
 def _before(rows: Rows, row: int) -> Callable[[int], Rows]:
@@ -55,9 +59,8 @@ def part_of(rows: Rows, part: slice) -> Rows:
 def end_of(side: Learnt, n: int) -> Learnt:
     """The last n rows; 0 where there are fewer."""
     missing = max(0, n - len(side.P))
-    P, spread = (None if A is None else np.pad(A[-n:], ((missing, 0), (0, 0))) for A in side[:2])
-    assert P is not None
-    return Learnt(P, spread, np.pad(side.steady[-n:], (missing, 0)))
+    found = (None if A is None else np.pad(A[-n:], ((missing, 0), (0, 0))[: A.ndim]) for A in side)
+    return Learnt(*found)  # type: ignore[arg-type]
 
 
 def joined(first: Side, then: Side, row: int) -> Side:
@@ -69,3 +72,8 @@ def joined(first: Side, then: Side, row: int) -> Side:
 def rest_of(side: Learnt, row: int) -> Side:
     """Its predictions from a row on."""
     return side.P[row:], None if side.spread is None else side.spread[row:]
+
+
+def said(side: Learnt) -> Array:
+    """What is kept of it: predictions, and for targets what the steady experts say."""
+    return side.P if side.core is None else np.hstack([side.P, side.core])

@@ -22,6 +22,7 @@ class Loop(Protocol):
 
     def step(self, x: Array, y: Array, weight: float, t: int) -> Array: ...
     def run(self, X: Array, Y: Array, weights: Array | None, t: int) -> Array: ...
+    def one_row(self, x: Any, y: Any, t: int) -> float | None: ...
 
 
 class PythonRounds:
@@ -40,6 +41,9 @@ class PythonRounds:
     def run(self, X: Array, Y: Array, weights: Array | None, t: int) -> Array:
         w = np.ones(len(X)) if weights is None else weights
         return np.array([self.step(X[i], Y[i], float(w[i]), t + i) for i in range(len(X))])
+
+    def one_row(self, x: Any, y: Any, t: int) -> float | None:
+        return None
 
 
 class ExpansionLearner(LossLearner, Averaging):
@@ -125,6 +129,9 @@ class ExpansionLearner(LossLearner, Averaging):
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         return self._rounds.step(x, y, weight, self.n_seen_ + 1)
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        return self._rounds.one_row(x, y, self.n_seen_ + 1)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         return self._rounds.run(X, Y, weights, self.n_seen_ + 1)

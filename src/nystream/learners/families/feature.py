@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from nystream.features.base import FeatureMap
+from nystream.features.base import FeatureMap, of_doubles
 from nystream.learners.base import Learner
 from nystream.solvers.base import Solver
 from nystream.types import Array, LabelKind
@@ -48,6 +50,8 @@ class FeatureLearner(Learner):
             features.start(d)
         elif features.d_ != d:
             raise ValueError(f"X has {d} columns, but the features were fitted on {features.d_}")
+        if solver.dtype == "float64":
+            of_doubles(features, type(self).__name__)
         self._check_features(features)
         solver.start(features.dim, outputs)
         self.features_, self.solver_ = features, solver
@@ -64,18 +68,7 @@ class FeatureLearner(Learner):
             P[i : i + BLOCK] = self.solver_.predict(self.features_.transform(X[i : i + BLOCK]))
         return P
 
-    @property
-    def _still(self) -> bool:
-        """Whether the map neither moves, nor counts, nor can overflow: then a round is its features and the solver."""
-        if "_is_still" not in self.__dict__:
-            kind = type(self.features_)
-            passive = kind.observe is FeatureMap.observe and kind.note is FeatureMap.note
-            self._is_still = passive and self.features_.bounded
-        return self._is_still
-
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        if self._still:
-            return self.solver_.step(self.features_.row(x), y, weight)
         if not self.features_.bounded:
             self.features_.check(x[None])
         change = self.features_.observe(x)  # x is known before y: the map may move now
@@ -83,6 +76,15 @@ class FeatureLearner(Learner):
             self.solver_.rebase(change, self.features_.dim)
         p = self.solver_.step(self.features_.row(x), y, weight)
         self.features_.note(x)
+        return p
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        features = self.features_
+        if features.engine is None:
+            return super()._step_one(x, y)
+        p = self.solver_.one(features.engine, x, y)
+        if p is not None:
+            features.note(x)
         return p
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
@@ -93,7 +95,7 @@ class FeatureLearner(Learner):
         while row < len(X) and not self.features_.settled:
             P[row] = self._step(X[row], Y[row], 1.0 if weights is None else float(weights[row]))
             row += 1
-        buffer = np.empty((min(BLOCK, len(X) - row), self.features_.dim))
+        buffer = np.empty((min(BLOCK, len(X) - row), self.features_.dim), dtype=self.features_.dtype)
         for i in range(row, len(X), BLOCK):
             part = slice(i, i + BLOCK)
             x = X[part]

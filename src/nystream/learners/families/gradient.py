@@ -26,6 +26,7 @@ class GradientLearner(LossLearner, FeatureLearner, Averaging):
     eta: float
     schedule: str
     lam: float
+    dtype: str = "float64"
 
     solver_: OGD
     _template: OGD
@@ -48,4 +49,4 @@ class GradientLearner(LossLearner, FeatureLearner, Averaging):
     def _descent(self, method: str = "sgd") -> OGD:
         """A fresh solver."""
         parameters: dict[str, Any] = {"eta": self.eta, "schedule": self.schedule, "lam": self.lam}
-        return OGD(self.loss, **parameters, method=method, average=self.average)
+        return OGD(self.loss, **parameters, method=method, average=self.average, dtype=self.dtype)

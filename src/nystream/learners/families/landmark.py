@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from nystream.dictionary.expansion import Expansion
 from nystream.features.adaptive_nystrom import AdaptiveNystrom
 from nystream.kernels.base import Kernel
+from nystream.learners.base import Learner
 from nystream.learners.families.gradient import GradientLearner
 from nystream.losses import Loss, as_loss
 from nystream.params import at_least, one_of
@@ -103,6 +105,11 @@ class LandmarkLearner(GradientLearner):
         if self.expansion_ is None:
             return self.solver_.step(self.features_.row(x), y, weight)
         return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        if self.expansion_ is None:
+            return self.solver_.one(self.features_.landmark_map, x, y)
+        return Learner._step_one(self, x, y)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         P = np.empty((len(X), self.outputs_))

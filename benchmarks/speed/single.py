@@ -1,0 +1,76 @@
+"""Single precision beside double: rows per second, bytes and mistakes of FOGD on ijcnn1; frames of Pixels.
+
+    python benchmarks/speed/single.py            (data: the folder NYSTREAM_DATA, default ../shared/data)
+
+Columns are standardised. Without the data, a synthetic stream of the same width is used. Times are those of one thread,
+of works that take turns. The mistakes are means over SEEDS draws of the directions; `apart` is the mean difference of
+the two precisions with equal draws, `noise` the standard deviation over the draws: what another seed would change.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
+
+import numpy as np
+from _results import note
+from _timing import by_rows, in_turn, rows_of_ijcnn1
+
+from nystream.kernels import Gaussian
+from nystream.learners import FOGD
+from nystream.video import Pixels
+
+ROWS, SIGMA, REPEATS, SEEDS = 6000, 3.3, 5, 10
+DTYPES = ("float64", "float32")
+
+
+def features(X: np.ndarray, y: np.ndarray) -> None:
+    print(f"{'':>12} {'whole stream':>21} {'row by row':>21} {'bytes':>16} {'mistakes':>15}")
+    print(f"{'FOGD dim':>12} {'f32, rows/s':>12} {'x f64':>8} {'f32, rows/s':>12} {'x f64':>8} ", end="")
+    print(f"{'f32':>8} {'of f64':>7} {'f64':>7} {'f32':>7} {'apart':>8} {'noise':>7}")
+    for dim in (100, 400, 1600):
+        models = {dtype: FOGD(Gaussian(SIGMA), dim=dim, seed=0, dtype=dtype) for dtype in DTYPES}
+        works = {(dtype, "run"): lambda model=model: model.run(X, y) for dtype, model in models.items()}
+        works |= {(dtype, "step"): lambda m=model: by_rows(m.step, X, y) for dtype, model in models.items()}
+        taken = in_turn(works, REPEATS)
+        wrong = {dtype: [mistakes(dim, seed, dtype, X, y) for seed in range(SEEDS)] for dtype in DTYPES}
+        apart, noise = np.mean(np.subtract(wrong["float32"], wrong["float64"])), np.std(wrong["float64"])
+        line = f"{dim:>12}"
+        for mode in ("run", "step"):
+            double, single = (taken[dtype, mode] for dtype in DTYPES)
+            line += f" {len(X) / single:>12,.0f} {double / single:>8.2f}"
+            note(f"FOGD, float32 {dim}", mode, len(X) / single, "rows/s", double / single, "float64")
+        share = models["float32"].nbytes / models["float64"].nbytes
+        line += f" {models['float32'].nbytes:>8,} {share:>7.2f}"
+        print(line + "".join(f" {np.mean(wrong[dtype]):>7.2%}" for dtype in DTYPES) + f" {apart:>+8.3%} {noise:>7.3%}")
+
+
+def mistakes(dim: int, seed: int, dtype: str, X: np.ndarray, y: np.ndarray) -> float:
+    return float(np.mean(FOGD(Gaussian(SIGMA), dim=dim, seed=seed, dtype=dtype).run(X, y) * y <= 0))
+
+
+def pixels() -> None:
+    rng = np.random.default_rng(0)
+    wall = rng.integers(60, 200, size=(120, 160, 3))
+    frames = [np.clip(wall + rng.normal(scale=6, size=wall.shape), 0, 255).astype(np.uint8) for _ in range(40)]
+    models = {dtype: Pixels(Gaussian(0.1), dtype=dtype, threads=1) for dtype in DTYPES}
+    works = {dtype: lambda model=model: model.run(frames) for dtype, model in models.items()}
+    taken = in_turn(works, REPEATS)
+    double, single = (model.score(frames[0]) for model in models.values())
+    share = models["float32"].nbytes / models["float64"].nbytes
+    print(f"Pixels, 120 x 160 x 3: float32 {len(frames) / taken['float32']:,.0f} frames/s, ", end="")
+    print(f"{taken['float64'] / taken['float32']:.2f} x float64; bytes {share:.2f} of it; ", end="")
+    print(f"scores differ by at most {np.abs(double - single).max():.1e}")
+
+
+def main() -> None:
+    name, X, y = rows_of_ijcnn1(ROWS)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    print(f"{name}, {len(X)} rows, {X.shape[1]} columns, {SEEDS} seeds")
+    features(X, y)
+    pixels()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""One row at a time against the same rows in blocks: what a call of `step` costs above its round.
+
+    python benchmarks/speed/step.py [NAME ...] [--before PYTHON]    (data: NYSTREAM_DATA, default ../shared/data)
+
+Every learner of the catalogue learns the first rows of ijcnn1; from that state on, the next rows are learnt by `step`,
+and, from the same state again, by `run` in blocks. Both end in the same state, to the bit, so that their difference is
+the call, its checks and what a block shares among its rows (one product for all its features or kernel rows). The limit
+is a call of a Python method that does nothing but return. `--before`: an interpreter with an earlier nystream, whose
+times are printed beside.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
+
+import copy
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from _before import measured
+from _results import note
+from _timing import by_rows, in_turn, rows_of_ijcnn1
+
+from nystream.catalogue import CATALOGUE, build
+
+WARM, ROWS, BLOCK, DIM, REPEATS = 1500, 512, 256, 100, 7
+TARGET = 1.5
+"""Microseconds that a `step` may cost above the same round inside a block."""
+ENOUGH = 2.0
+"""Seconds after which a slow learner is not measured again."""
+SETTINGS: dict[str, dict[str, Any]] = {"bsgd": {"lam": 1e-4}, "dual-sgd": {"lam": 1e-4}}
+BUDGET = {"budget": 100, "landmarks": 100}
+
+
+class Bare:
+    """The limit: a method that is called like `step`."""
+
+    def step(self, x: np.ndarray, y: float) -> float:
+        return 0.0
+
+
+def learner_of(name: str) -> Any:
+    """A learner of the catalogue, with budgets of 100 where it has one."""
+    has = CATALOGUE[name].cls._names()
+    settings = {key: value for key, value in BUDGET.items() if key in has}
+    return build(name, None, settings | SETTINGS.get(name, {}), sigma=0.7, dim=DIM, seed=0)
+
+
+def main() -> None:
+    only = [name for name in sys.argv[1:] if name in CATALOGUE]
+    sys.argv = [argument for argument in sys.argv if argument not in only]
+    here, before = measured(lambda: taken(only), __doc__)
+    print(f"{here['stream']}, {WARM} rows learnt before, {ROWS} measured, blocks of {BLOCK}, d = {here['d']}")
+    print(
+        f"bare call of a Python method: {here['bare']:.2f} us; target: at most {TARGET} us above the round in a block"
+    )
+    print(f"{'learner':>24} {'step, us':>9} {'run, us':>9} {'above':>7} {'':>6} {'before' if before else '':>7}")
+    for name, (step, run) in here["learners"].items():
+        verdict = "" if step - run <= TARGET else "missed"
+        earlier = f"{np.subtract(*before['learners'][name]):.2f}" if before else ""
+        note(name, "row by row", 1e6 / max(step, 1e-9), "rows/s", run / step, "the same rows in blocks")
+        print(f"{name:>24} {step:>9.2f} {run:>9.2f} {step - run:>7.2f} {verdict:>6} {earlier:>7}")
+
+
+def taken(only: list[str]) -> dict[str, Any]:
+    """Microseconds a row of every learner, by `step` and by `run`."""
+    stream, X, y = rows_of_ijcnn1(WARM + ROWS)
+    first, rest = slice(0, WARM), slice(WARM, None)
+    bare = in_turn({"": lambda: by_rows(Bare().step, X[rest], y[rest])}, REPEATS)[""]
+    found = {}
+    for name in only or CATALOGUE:
+        learner = learner_of(name)
+        learner.run(X[first], y[first])
+        found[name] = times(learner, X[rest], y[rest])
+    return {"stream": stream, "d": X.shape[1], "bare": bare / ROWS * 1e6, "learners": found}
+
+
+def times(learner: Any, X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """(by step, by run), each from a copy of this state."""
+    best = {"step": float("inf"), "run": float("inf")}
+    began = time.thread_time()
+    for _ in range(REPEATS):
+        if time.thread_time() - began > ENOUGH:
+            break
+        one, two = copy.deepcopy(learner), copy.deepcopy(learner)
+        works = {
+            "step": lambda one=one: by_rows(one.step, X, y),
+            "run": lambda two=two: [two.run(X[i : i + BLOCK], y[i : i + BLOCK]) for i in range(0, len(X), BLOCK)],
+        }
+        for key, value in in_turn(works, 1).items():
+            best[key] = min(best[key], value)
+    return best["step"] / len(X) * 1e6, best["run"] / len(X) * 1e6
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Who begins with the first row after a change and learns from very few: kernel ridge regression on all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nystream._core.auto.changes import few_rounds
+from nystream.auto.changes.inputs import FAR
+from nystream.params import Params, at_least
+from nystream.types import Array
+
+__all__ = ["Novice"]
+
+WIDTH = 1.7
+"""Squared width of the kernel for each column, standardised: about the median of squared distances."""
+RIDGES = (0.02, 0.3)
+"""Of targets and of codes of classes, in units of their variance."""
+SURELY = 0.02
+"""Probabilities are not below this before they are made to sum to 1."""
+
+
+class Novice(Params):
+    """Least squares with two Gaussian kernels, one wide, one narrow, on the first rows that it is shown.
+
+    A fresh `Auto` has to learn where inputs lie and how labels are scaled; here both are known from before the change,
+    so that in the first hundred rows it is ahead. Targets are standardised; of classes the codes 1 and 0 less 1/K.
+    O(rows^2) a row while it learns, see `nystream._core.auto.changes.few_rounds`.
+
+    Parameters
+    ----------
+    classes : bool
+    rows : int
+        That it learns, the first ones.
+    """
+
+    where_: Array
+    """(2, d) where inputs lie, and their units."""
+    kept_: Array
+    inverse_: Array
+    whitened_: Array
+    labels_: Array
+    """Of classes, those learnt."""
+
+    def __init__(self, classes: bool, rows: int) -> None:
+        self.classes = classes
+        self.rows = at_least("rows", rows, 1)
+
+    @staticmethod
+    def affordable(numbers: float, d: int, outputs: int) -> int:
+        """Rows that so many numbers suffice for."""
+        half = (d + outputs + 1) / 2
+        return int(np.sqrt(half * half + max(numbers, 0.0)) - half)
+
+    def start(self, outputs: int, where: Array) -> None:
+        self.outputs_, self.where_, self.count_ = outputs, where, 0
+        self.width_ = WIDTH * max(1, where.shape[1])
+        self.kept_, self.inverse_ = np.zeros((self.rows, where.shape[1])), np.zeros((self.rows, self.rows))
+        self.whitened_, self.labels_ = np.zeros((self.rows, outputs)), np.zeros(self.rows if self.classes else 0)
+
+    def run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        """(n, K) predictions before each of Y, standardised targets (n, K) or numbers of classes (n, 1)."""
+        T = self._coded(Y[:, 0]) if self.classes else np.ascontiguousarray(Y)
+        if self.classes:
+            new = Y[: self.rows - self.count_, 0]
+            self.labels_[self.count_ : self.count_ + len(new)] = new
+        P, self.count_ = self._rounds(X, T, weights, learn=True)
+        return self._said(P)
+
+    def predict(self, X: Array) -> Array:
+        """Pure."""
+        return self._said(self._rounds(X, np.empty((0, 0)), None, learn=False)[0])
+
+    def grow(self, outputs: int) -> None:
+        """More classes."""
+        self.outputs_ = outputs
+        n, T = self.count_, self._coded(self.labels_[: self.count_])
+        self.whitened_ = np.zeros((self.rows, outputs))
+        self.whitened_[:n] = np.einsum("ij,jk->ik", self.inverse_[:n, :n], T)
+
+    def _rounds(self, X: Array, T: Array, weights: Array | None, *, learn: bool) -> tuple[Array, int]:
+        with np.errstate(invalid="ignore", over="ignore"):
+            Z = np.nan_to_num(np.clip((X - self.where_[0]) / self.where_[1], -FAR, FAR), nan=0.0)
+        arrays = (self.kept_, self.inverse_, self.whitened_)
+        numbers = (self.count_, self.width_, RIDGES[self.classes])
+        return few_rounds(np.ascontiguousarray(Z), T, *arrays, *numbers, weights, learn)
+
+    def _coded(self, labels: Array) -> Array:
+        return (labels[:, None] == np.arange(self.outputs_)) - 1.0 / self.outputs_
+
+    def _said(self, P: Array) -> Array:
+        if not self.classes:
+            return P
+        P = np.maximum(P + 1.0 / self.outputs_, SURELY)
+        return np.asarray(P / P.sum(axis=1, keepdims=True))
+
+    def widen(self, d: int) -> None:
+        """More columns, which do not count."""
+        self.where_ = np.pad(self.where_, ((0, 0), (0, d - self.where_.shape[1])), constant_values=np.nan)
+        self.kept_ = np.pad(self.kept_, ((0, 0), (0, d - self.kept_.shape[1])))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(v.nbytes for v in self._state().values() if isinstance(v, np.ndarray))

@@ -1,0 +1,92 @@
+"""One row in one compiled call: what it refuses goes the long way, with the same answers and the same messages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from nystream._core.linear.ogd import Descent
+from nystream.features import AdaptiveNystrom, Fourier, Taylor
+from nystream.kernels import Gaussian
+from nystream.learners import FOGD, NOGD, ONS, PKAWV, SILK, Forgetting, KernelSmoother, NystromPKAWV
+from nystream.losses import as_loss
+
+G = Gaussian(0.7)
+LEARNERS = {
+    "FOGD": lambda: FOGD(G, dim=20, loss="squared", seed=0),
+    "SILK": lambda: SILK(G, loss="squared", budget=10),
+    "NOGD": lambda: NOGD(G, landmarks=5, loss="squared"),
+    "PKAWV": lambda: PKAWV(Taylor(G, degree=2)),
+    "NystromPKAWV": lambda: NystromPKAWV(G, lam=0.1, beta=100.0, seed=0),
+    "ONS": lambda: ONS(Fourier(G, 20, seed=0), clip=5.0),
+    "Forgetting": lambda: Forgetting(Fourier(G, 20, seed=0), decay=0.9),
+    "KernelSmoother": lambda: KernelSmoother(window=8),
+}
+
+
+def rows(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 3)), rng.normal(size=n)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_rows_and_labels_of_any_kind_give_what_clean_ones_give(name):
+    X, y = rows()
+    clean, steps = LEARNERS[name](), LEARNERS[name]()
+    kinds = [
+        lambda x, label: (x, label),
+        lambda x, label: (x.tolist(), label),
+        lambda x, label: (np.repeat(x, 2)[::2], np.float64(label)),
+        lambda x, label: (x, np.array(label)),
+        lambda x, label: (np.ma.array(x), label),
+    ]
+    expected = [clean.step(x, float(label)) for x, label in zip(X, y, strict=True)]
+    given = [steps.step(*kinds[t % len(kinds)](x, float(label))) for t, (x, label) in enumerate(zip(X, y, strict=True))]
+    assert_array_equal(given, expected)
+    assert steps.n_seen == clean.n_seen == len(X)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_is_refused_changes_nothing(name):
+    X, y = rows()
+    model = LEARNERS[name]()
+    model.run(X[:20], y[:20])
+    before = model.to_bytes()
+    for x, label in (
+        (np.array([0.0, np.nan, 0.0]), 1.0),
+        (np.array([0.0, np.inf, 0.0]), 1.0),
+        (X[20, :2], 1.0),
+        (X[20:22], 1.0),
+        (X[20], np.nan),
+        (X[20], "one"),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            model.step(x, label)
+    assert model.to_bytes() == before
+
+
+def test_a_label_that_is_no_sign_is_refused_where_signs_are_learnt():
+    X, _ = rows()
+    model = FOGD(G, dim=20, seed=0)
+    model.step(X[0], 1)
+    for label in (0.5, 0, 2):
+        with pytest.raises(ValueError, match="y"):
+            model.step(X[1], label)
+    assert model.n_seen == 1
+
+
+def test_a_map_that_moves_has_no_engine():
+    X, _ = rows()
+    assert Fourier(G, 20, seed=0).fit(X).engine is not None
+    assert AdaptiveNystrom(G, 5).fit(X).engine is None
+
+
+def test_maps_and_loops_of_other_widths_or_types_do_not_meet():
+    X, _ = rows()
+    descent = Descent(as_loss("squared"), np.zeros((1, 20)), None, None, None, "sgd", 0.1, False, 0.0)
+    assert descent.one_mapped(Fourier(G, 20, seed=0).fit(X).engine, X[0], 1.0, 1) == 0.0
+    for other in (Fourier(G, 22, seed=0), Fourier(G, 20, seed=0, dtype="float32")):
+        assert descent.one_mapped(other.fit(X).engine, X[0], 1.0, 1) is None
+    single = Descent(as_loss("squared"), np.zeros((1, 3), np.float32), None, None, None, "sgd", 0.1, False, 0.0)
+    assert single.one_row(X[0], 1.0, 1) is None  # a row of double is not one of float

@@ -1,11 +1,12 @@
 """What a row of the automatic learner costs: flat after the warm-up, pauses where it rebuilds, single steps.
 
-    python benchmarks/speed/auto.py [--rows 120000] [--deadlines-only]
+    python benchmarks/speed/auto.py [--rows 120000] [--deadlines-only | --pauses-only] [--columns 22]
 
 A generated stream of 22 columns, one thread: rows per second of processor time for every 10,000 rows from row 20,000
-on, in one call; the longest calls of 10 rows each in the first 12,000; microseconds a call of `step`. Then, for
-deadlines of 0.05 to 5 ms, what `step` and `run` take per row after the warm-up, a refresh included, by the processor's
-clock and by the one on the wall, and the error on rows 4,000 to 6,000 over the deviation of the labels.
+on, in one call; the longest calls of `step` in the first 12,000 rows, with their rows, by the processor's clock and by
+the one on the wall, and again where the function changes at row 6,000. Then, for deadlines of 0.05 to 5 ms, what
+`step` and `run` take per row after the warm-up, a refresh included, by both clocks, and the error on rows 4,000 to
+6,000 over the deviation of the labels.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from nystream import Auto
 from nystream.auto.clock import slowness
 
 
-def generated(rows: int) -> tuple[np.ndarray, np.ndarray]:
+def generated(rows: int, columns: int = 22) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(rows, 22))
+    X = rng.normal(size=(rows, columns))
     return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=rows)
 
 
@@ -41,15 +42,27 @@ def flat(X: np.ndarray, y: np.ndarray) -> None:
     print("rows/s by 10,000 rows:", " ".join(f"{s:,.0f}" for s in speeds), f"; {model.nbytes:,} bytes")
 
 
-def pauses(X: np.ndarray, y: np.ndarray) -> None:
-    model, seconds = Auto(), []
-    for i in range(0, 12_000, 10):
-        start = time.process_time()
-        model.run(X[i : i + 10], y[i : i + 10])
-        seconds.append(time.process_time() - start)
-    longest = sorted(range(len(seconds)), key=lambda i: -seconds[i])[:5]
-    note("Auto, 22 columns", "longest call of 10 rows", 1e3 * seconds[longest[0]], "ms")
-    print("longest calls of 10 rows:", ", ".join(f"{seconds[i]:.3f} s to row {10 * i + 10:,}" for i in longest))
+def pauses(X: np.ndarray, y: np.ndarray, what: str) -> None:
+    """The longest of single steps, and how many are over 20 ms."""
+    model, seconds = Auto(), np.zeros((len(y), 2))
+    for i, (x, label) in enumerate(zip(X, y, strict=True)):
+        begun = time.process_time(), time.perf_counter()
+        model.step(x, label)
+        seconds[i] = time.process_time() - begun[0], time.perf_counter() - begun[1]
+    for clock, taken in zip(("processor", "wall"), 1e3 * seconds.T, strict=True):
+        longest = np.argsort(-taken)[:6].tolist()
+        if clock == "processor":
+            note(f"Auto, {X.shape[1]} columns, {what}", "longest step", float(taken[longest[0]]), "ms")
+        shown = ", ".join(f"{taken[i]:.1f} ms at row {i + 1:,}" for i in longest)
+        print(f"longest steps, {what}, {clock}: {shown}; over 20 ms: {(taken > 20).sum()}", flush=True)
+    print("alarms:", ", ".join(f"{alarm.row:,} ({alarm.outcome})" for alarm in model.alarms()) or "none")
+
+
+def changed(X: np.ndarray, y: np.ndarray, at: int) -> np.ndarray:
+    """Labels of another function from this row on."""
+    y = y.copy()
+    y[at:] = 2 * np.cos(2 * X[at:, 3]) - X[at:, 0]
+    return y
 
 
 def timed(model: Auto, X: np.ndarray, y: np.ndarray, single: bool) -> tuple[float, float, np.ndarray]:
@@ -84,11 +97,18 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--rows", type=int, default=120_000)
     options.add_argument("--deadlines-only", action="store_true")
+    options.add_argument("--pauses-only", action="store_true")
+    options.add_argument("--columns", type=int, default=22)
     given = options.parse_args()
-    X, y = generated(given.rows)
-    if not given.deadlines_only:
+    X, y = generated(12_000 if given.pauses_only else given.rows, given.columns)
+    if not given.deadlines_only and not given.pauses_only:
         flat(X, y)
-        pauses(X, y)
+    if not given.deadlines_only:
+        X, y = X[:12_000], y[:12_000]
+        pauses(X, y, "one function")
+        pauses(X, changed(X, y, 6000), "another from row 6,000 on")
+    if given.pauses_only:
+        return
     deadlines(X, y, (0.05, 0.1, 0.2, 0.5, 1, 5, None))
 
 

@@ -126,9 +126,12 @@ class Bank(Footprint):
                 else:
                     F[:, e] = expert.run(rows, Y, w)
 
-        rough = [name for name in names if name in ("rough", "change")]
-        rest = [name for name in names if name not in rough]
-        side_by_side([partial(run, some) for some in ((rest, rough) if len(X) >= WORTH_A_THREAD else (names,))])
+        if len(X) < WORTH_A_THREAD:
+            run(names)
+        else:
+            rough = [name for name in names if name in ("rough", "change")]
+            rest = [name for name in names if name not in rough]
+            side_by_side([partial(run, some) for some in (rest, rough)])
         for name, other in self.others_.items():
             self._count(name, other.run_all(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
         return F
@@ -310,7 +313,8 @@ class Bank(Footprint):
 
     def _changing(self, A: Array, past: Array) -> Array:
         """Rows as `Change` wants them."""
-        past = np.nan_to_num(past, nan=0.0)
+        if np.isnan(past).any():
+            past = np.nan_to_num(past, nan=0.0)
         if "change" not in self.views_:
             return past[:, 0]
         return np.hstack([past[:, 0], self.views_["change"](np.hstack([past.reshape(len(A), -1), A]))])

@@ -86,6 +86,8 @@ class Recipe(Params):
         self.block = at_least("block", block, 1)
         self.full = at_least("full", full, 0)
         self.spread = boolean("spread", spread)
+        some = {"big": big, "rough": rough, "change": change}
+        self._living = tuple(name for name in EXPERTS if name in experts and some.get(name, 1))  # asked for every row
         if not experts or not set(experts) <= set(EXPERTS):
             raise ValueError(f"experts must be some of {', '.join(EXPERTS)}; got {experts!r}")
         if list(rebuilds[:2]) != [1, 2] or any(b <= a for a, b in pairwise(rebuilds)):
@@ -94,8 +96,7 @@ class Recipe(Params):
     @property
     def living(self) -> list[str]:
         """The experts, in the order of their outputs."""
-        some = {"big": self.big, "rough": self.rough, "change": self.change}
-        return [name for name in EXPERTS if name in self.experts and some.get(name, 1)]
+        return list(self._living)
 
     @property
     def warmup(self) -> int:

@@ -110,7 +110,10 @@ class Stack(Params):
 
     def disagreement(self, F: Array) -> Array:
         """(n, K) standard deviations over the experts."""
-        return F[:, : F.shape[1] - self.aside_].std(axis=1)
+        experts = F.shape[1] - self.aside_
+        some = F[:, :experts]
+        some = some - some.sum(axis=1, keepdims=True) / experts
+        return np.sqrt((some * some).sum(axis=1) / experts)
 
     @property
     def _last_is_member(self) -> bool:
@@ -177,4 +180,6 @@ class Stack(Params):
 
 def _with_member(stacked: Array, same: Array) -> Array:
     """(n, S + 1, K): one more member, which says the same as the last label; 0 before the first."""
-    return np.ascontiguousarray(np.concatenate([stacked, np.nan_to_num(same, nan=0.0)[:, None]], axis=1))
+    if np.isnan(same).any():
+        same = np.nan_to_num(same, nan=0.0)
+    return np.ascontiguousarray(np.concatenate([stacked, same[:, None]], axis=1))

@@ -69,7 +69,8 @@ cdef class KernelRows:
     """One kernel with its numbers filled in.
 
     `form` and its function of t = <x, y>, |x - y|^2 or |x - y|_1: linear t; polynomial (a t + b)^degree; gaussian and
-    laplacian exp(a t), a < 0; matern12, 32, 52 of u = a sqrt(t). No kernels but distances: squared |x - y|^2, absolute |x - y|_1.
+    laplacian exp(a t), a < 0; matern12, 32, 52 of u = a sqrt(t). No kernels but distances: squared |x - y|^2,
+    absolute |x - y|_1.
     The value of a pair does not depend on the rows that are computed with it: blocks, rows and transposed blocks agree
     bit for bit.
     """

@@ -214,7 +214,7 @@ cdef double quantile_of(const double* sorted, Py_ssize_t n, double q) noexcept n
 
 cdef double mixed_quantile(const double* order, Py_ssize_t n, const double* recent, Py_ssize_t v, double share,
                            double q) noexcept nogil:
-    """Of all n scores and the last v of them, the second weighed by `share`; beyond the last ones no nearer than they."""
+    """Of all n scores and the last v of them, the second weighed by `share`; beyond the last no nearer than they."""
     cdef double whole = quantile_of(order, n, q), last
     if v == n or whole == INFINITY or whole == -INFINITY:
         return whole
@@ -229,7 +229,7 @@ cdef double mixed_quantile(const double* order, Py_ssize_t n, const double* rece
 
 cdef void weigh(const double* order, Py_ssize_t n, const double* recent, Py_ssize_t v, double score, double* power,
                 double* shares, double u) noexcept nogil:
-    """Shares (2,) of all scores and of the last ones follow the mean pinball loss of their quantiles, in units of it."""
+    """Shares (2,) of all scores and of the last ones follow the mean pinball loss of their quantiles, in its units."""
     cdef double[2] losses
     cdef double q, away
     cdef Py_ssize_t i, j

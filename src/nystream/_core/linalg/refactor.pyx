@@ -32,7 +32,7 @@ def pivot_columns(double[:, ::1] A, int[::1] order, Py_ssize_t begin, Py_ssize_t
     columns that were found: `end`, or the first number of them at which nothing above `least` is left.
     """
     cdef int dim = <int> A.shape[0], width, rest, one = 1, before
-    cdef Py_ssize_t i, j, k, best
+    cdef Py_ssize_t i, j, best
     cdef double most, scale, plus = 1.0, less = -1.0
     cdef char lower = b"L", plain = b"N"
     if A.shape[1] != dim or order.shape[0] != dim or not 0 <= begin < end <= dim:
@@ -87,8 +87,8 @@ cdef void exchange(double[:, ::1] A, Py_ssize_t dim, Py_ssize_t j, Py_ssize_t p)
 
 
 def pack_columns(const double[:, ::1] C, Py_ssize_t begin, Py_ssize_t end, double[:, :, ::1] tiles, double[::1] dinv):
-    """Columns `begin` to `end`, multiples of 8 or the last, of the factor C: C_ij / C_jj below the diagonal into the 8 x 8
-    tiles of `LDL`, each column by column, the rest of which is 0 already, and 1/C_jj^2.
+    """Columns `begin` to `end`, multiples of 8 or the last, of the factor C: C_ij / C_jj below the diagonal into the
+    8 x 8 tiles of `LDL`, each column by column, the rest of which is 0 already, and 1/C_jj^2.
     """
     cdef Py_ssize_t dim = C.shape[0], blocks = (dim + 7)//8, i, j, k, tile, last
     cdef double scale[8]

@@ -16,7 +16,7 @@ from nystream.persist.format1 import NAMES
 from nystream.tags import TAGS, class_of, tag_of
 
 BASES = {
-    "auto": ["Expert", "Rounds", "_Landmarks"],
+    "auto": ["Expert", "Footprint", "Rounds", "_Landmarks"],
     "compose": ["Calibration", "ClassLearner", "Ensemble", "Wrapper"],
     "dictionary": ["FactoredPoints", "Growing"],
     "features": ["FeatureMap"],

@@ -42,6 +42,9 @@ HALF_LIFE = 1000
 """Rows after which a loss counts half in the tournament."""
 NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
 """The big expert's width: this part of the winner's, not under; the winner's own where half is so much worse."""
+TIED = 1.0 + 1e-12
+"""Losses so close are equal, and the first competitor wins: before a metric is learnt two are the same but for
+rounding, which depends on how the stream is cut."""
 ROUNDS = (1, 2)
 """Of the metric: in rebuilds, where the ridges do as well with one and images better, and in refreshes."""
 VIEW_TITLES = {"std": "standardised", "ag": "learnt metric", "glob": "one scale", "log": "logarithms, learnt metric"}
@@ -332,7 +335,8 @@ class Bank(Footprint):
         best = {name: min(losses) for name, losses in self.losses_.items()}
         if not any(best.values()):
             return "ag", 1.0
-        winner = min(best, key=lambda name: best[name])
+        least = min(best.values())
+        winner = next(name for name in best if best[name] <= TIED * least)
         factor, sibling = CANDIDATES[winner][1], f"{winner}/2"
         if sibling in best and best[sibling] > WORSE * best[winner]:
             return winner, factor

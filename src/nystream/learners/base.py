@@ -28,8 +28,7 @@ class Learner(Abilities, Params):
       `_predict(X) -> (n, K)`      pure
       `_run(X, Y, weights) -> (n, K)`  rounds in order; Y is (n, K) real targets or (n, 1) labels
       `_step(x, y, weight) -> (K,)`    only where one round can be cheaper than a block of one
-      `_step_one(x, y) -> float`       only where one number for a label and one for an answer can be cheaper still:
-                                   a compiled call that checks x and y itself, see `nystream._core.one_row`
+      `_step_one(x, y) -> float`       the same for one number each: a compiled call that checks x and y (`OneRow`)
 
     and the properties `size` and `nbytes`; and they override the abilities (`Abilities`) that they have.
 

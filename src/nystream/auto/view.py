@@ -89,7 +89,7 @@ class View(Params):
     @staticmethod
     def fit_nbytes(kept: int, d: int, rows: int, outputs: int, full: int = FULL) -> float:
         """Bytes that `fit` on `kept` rows takes for a moment: for the scale, then for the metric."""
-        return max(8.0 * 5 * min(kept * d, MOST), LearnedMetric.fit_nbytes(rows, _gradients(rows), d, outputs, full))
+        return max(8.0 * 3 * min(kept * d, MOST), LearnedMetric.fit_nbytes(rows, _gradients(rows), d, outputs, full))
 
     @property
     def nbytes(self) -> int:

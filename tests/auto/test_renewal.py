@@ -13,6 +13,7 @@ from changing_streams import AT, changing, in_cuts
 from nystream import Auto
 from nystream.auto import renewal
 from nystream.auto.recipe import Recipe
+from nystream.sklearn import OnlineKernelRegressor
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
@@ -110,6 +111,34 @@ def test_large_experts_give_up_their_factors_when_a_rebuild_begins():
     model.run(X[199:200], y[199:200])
     assert model.old_.begun_ == 200
     assert model.bank_.nbytes < 0.5 * before
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_where_no_row_follows_it_can_be_finished_and_nothing_but_that_is_different(task):
+    X, y = changing(at=10_000, task=task)
+    model, waits = auto(task), auto(task)
+    model.run(X[:200], y[:200])
+    waits.run(X[:200], y[:200])
+    model.settle()
+    assert (model.old_.begun_, waits.old_.begun_) == (0, 200)
+    assert not np.allclose(model.predict(X[300:340]), waits.predict(X[300:340]))
+    copy = nystream.from_bytes(model.to_bytes())
+    for one in (model, copy):
+        one.settle()  # nothing is under way
+        one.run(X[200:320], y[200:320])
+    same(copy, model, X)
+    waits.run(X[200:320], y[200:320])  # it has been taken up meanwhile, with the rows that were missed
+    for name in ("std", "ag", "glob"):
+        at = model.bank_.names.index(name)
+        found, expected = (one.bank_.predict(X[300:340], one.old_._inner)[:, at] for one in (model, waits))
+        assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+
+def test_a_facade_that_is_given_all_rows_at_once_waits_for_nothing():
+    X, y = changing(300, at=10_000)
+    fitted = OnlineKernelRegressor(auto()).fit(X[:200], y[:200])
+    assert fitted.learner_.old_.begun_ == 0
+    assert OnlineKernelRegressor(auto()).partial_fit(X[:200], y[:200]).learner_.old_.begun_ == 200
 
 
 # -- blocks, files, threads --------------------------------------------------------------------------------------------

@@ -226,6 +226,16 @@ class Auto(ByColumn, Rounds):
         with self._turns.asking():
             return [] if not self.d_ or self.changes_ is None else self.changes_.alarms()
 
+    def settle(self) -> None:
+        """Finish a rebuild or refresh that is under way: for rows that were all there is, after which none follows.
+
+        Along a stream it is taken up some rows later by itself; see docs/design/015-no-pauses.md.
+        """
+        if self.d_:
+            with self._whole.learning(), self._turns.learning():
+                self._settle()
+                self._keep()
+
     def _titles(self, generation: Generation) -> list[str]:
         sparse = [] if self.translator_ is None else self.translator_.titles
         return [*generation.bank_.titles(self._dense).values(), *sparse]

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream.auto.experts import Ridge, copied
+from nystream.auto.footprint import CANDIDATES
 from nystream.auto.intervals import symmetric
 from nystream.auto.recipe import WIDE
 from nystream.auto.rough import Rough, RoughView
@@ -24,15 +25,6 @@ from nystream.work import all_at_once
 
 __all__ = ["PooledAuto"]
 
-MEMBERS = {
-    "std": ("std", 1.0),
-    "std/2": ("std", 0.5),
-    "ag": ("ag", 1.0),
-    "ag/2": ("ag", 0.5),
-    "glob": ("glob", 0.7),
-    "log+ag": ("log", 1.0),
-}
-"""Ridges of the first round: view and width, as part of the median distance."""
 VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "log": LogScale()}
 LEARNT = ("ag", "log")
 """Views with a learnt metric."""
@@ -218,7 +210,7 @@ class PooledAuto(Learner):
             learnt = labels if name in LEARNT else None
             self.views_[name].fit(A, learnt, rows=min(self.metric, len(A)), rounds=2, seed=self.seed)
         self._sample = A
-        for name, (view, factor) in MEMBERS.items():
+        for name, (view, factor) in CANDIDATES.items():
             self._enter(name, view, Ridge(self.landmarks, factor), rng)
         if self.rough and self.d_ <= WIDE:
             self.views_["rough"] = RoughView(StandardScale())
@@ -247,8 +239,8 @@ class PooledAuto(Learner):
         losses = {name: self._pick(name, X, Y, sums[name]) for name in self.waiting}
         if not self.big or "big" in self.members_:
             return
-        winner = min(MEMBERS, key=lambda name: losses[name])
-        view, factor = MEMBERS[winner]
+        winner = min(CANDIDATES, key=lambda name: losses[name])
+        view, factor = CANDIDATES[winner]
         half = losses.get(f"{winner}/2")
         if half is None or half <= WORSE * losses[winner]:
             factor = max(NARROWER * factor, NARROWEST)

@@ -16,6 +16,8 @@ from nystream.cli.main import silence_stdout
 
 __all__ = ["COMMANDS", "call"]
 
+NO_COMMAND = 2
+"""The help was printed, and nothing was done; older versions of click would call that a success."""
 UsageError: Any = typer.BadParameter.__bases__[0]
 """Base of everything a command line can be wrong with; newer versions of typer bring their own click."""
 
@@ -120,12 +122,12 @@ def _called(arguments: list[str], loaded: Callable[[], None] | None) -> int:
             loaded()
         code = app(arguments, standalone_mode=False)
         sys.stdout.flush()
-        return int(code or 0)
+        return int(code or 0) if arguments else NO_COMMAND
     except typer.Exit as stop:
-        return stop.exit_code
+        return stop.exit_code if arguments else NO_COMMAND
     except UsageError as error:
         if not error.format_message():
-            return 2  # no command: the help was printed
+            return NO_COMMAND
         return _refuse(error.format_message(), hint=f"{error.ctx.command_path} --help" if error.ctx else None)
     except BrokenPipeError:
         silence_stdout()

@@ -217,16 +217,27 @@ def fitted(model: Model, X: Any, y: Any, weights: Array | None) -> Model:
     """The model after one pass over rows that are given all at once, whose order means nothing.
 
     Some learners use the whole of X before they learn. `Auto` follows the stream: of rows sorted by label, say, it
-    would believe that the last label comes again. So it gets them shuffled, always in the same way.
+    would believe that the last label comes again. So it gets them shuffled, always in the same way, and what it
+    would take up some rows later counts when the pass is over.
     """
     model.prepare(X, weights)
-    learner = model.inner
-    if not isinstance(learner.learner if isinstance(learner, Encoded) else learner, Auto):
+    if not isinstance(_innermost(model), Auto):
         model.run_scores(X, y, weights)
         return model
     order = np.random.default_rng(SEED).permutation(_count(X))
     model.run_scores(_picked(X, order), y[order], None if weights is None else weights[order])
+    learner = _innermost(model)
+    assert isinstance(learner, Auto)
+    learner.settle()
     return model
+
+
+def _innermost(model: Model) -> Learner:
+    """What learns the rows: of encoded ones the learner of the encoding's columns."""
+    inner = model.inner
+    if not isinstance(inner, Encoded):
+        return inner
+    return inner.learner_ if inner.d_ else inner.learner
 
 
 def _other_than_numbers(X: Any) -> Table | None:

@@ -82,6 +82,11 @@ class Targets:
         self.line = np.linalg.solve((B[:, :2].T * c) @ B[:, :2] + np.eye(2), (B[:, :2].T * c) @ B[:, 2])
         return predicted
 
+    def carried(self):
+        """The part of the next prediction that is the old one's: its own, the line's, and its part of the stack's."""
+        part = abs(self.w[0]) / np.abs(self.w).sum()
+        return self.shares[0] + self.shares[3] + part * self.shares[2]
+
 
 def few(Z, T, most, width, ridge):
     """Kernel ridge regression on the first rows, solved anew for every row."""

@@ -112,15 +112,18 @@ def test_the_mixture_of_targets_equals_its_definition_in_any_cuts(young):
     Z = np.clip((X - WHERE[0]) / WHERE[1], -5, 5)
     scale, shift = before.std(axis=0), before.mean(axis=0)
     novice = oracle.few(Z, (Y - shift) / scale, 60, 1.7 * 3, 0.02) * scale + shift
+    carried = []
     for k in range(2):
         slow = oracle.Targets(before[:, k], young)
         rows = zip(old[:, k], new[:, k], core[:, k], novice[:, k], Y[:, k], strict=True)
         assert_allclose(np.concatenate(P)[:, k], [slow.step(*row) for row in rows], rtol=1e-9, atol=1e-9)
         assert_allclose(mixture.shares_[k], slow.shares, atol=1e-9)
+        carried.append(slow.carried() if young else None)
     heard = Heard(X[:3], old[:3], core[:3], new[:3] if young else None)
     assert mixture.predict(heard)[0].shape == (3, 2)
     if young:
-        assert 0 <= mixture.carried() <= 1
+        assert 0 <= mixture.carried() < 0.3
+        assert_allclose(mixture.carried(), np.mean(carried), atol=1e-9)
 
 
 @pytest.mark.parametrize("K", [2, 4])

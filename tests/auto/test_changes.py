@@ -20,6 +20,16 @@ def auto(task="regression", **options):
     return Auto(**{"task": task, "recipe": SMALL, **options})
 
 
+def unsuspicious(model, X, y, task):
+    """Rows that nothing but the old generation predicts; of classes those before the first suspicion, which leaves a
+    trace in the calibration."""
+    quiet = []
+    for x, label in zip(X, y, strict=True):
+        quiet.append(not model.d_ or model.changes_.suspicion_.mixture_ is None)
+        model.step(x, label)
+    return np.array(quiet) if task == "regression" else np.logical_and.accumulate(quiet)
+
+
 # -- what happens ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_after_a_change_it_is_soon_as_good_as_a_fresh_copy_and_the_fresh_one_stays(task):
@@ -37,7 +47,9 @@ def test_after_a_change_it_is_soon_as_good_as_a_fresh_copy_and_the_fresh_one_sta
     assert alarm.outcome == "promoted"
     assert alarm.row < alarm.until
     assert alarm.after > alarm.before
-    assert_array_equal(P[: AT - 100], Q[: AT - 100])
+    quiet = unsuspicious(auto(task), X[: alarm.row], y[: alarm.row], task)
+    assert_array_equal(P[: alarm.row][quiet], Q[: alarm.row][quiet])
+    assert quiet[: AT - 100].all()
     after = slice(AT + 50, AT + 1000)
     assert loss(P[after], y[after]).sum() < 1.4 * loss(F[50:1000], y[after]).sum()
     assert loss(P[after], y[after]).sum() < 0.9 * loss(Q[after], y[after]).sum()

@@ -35,22 +35,24 @@ demo: install
 
 # Tests run side by side, one to a core: threads of the linear algebra beneath them would only wait for each other.
 test test-all test-numerical: export OPENBLAS_NUM_THREADS ?= 1
+# A test that hangs fails; before that it shows where its threads are (pyproject.toml).
+PYTEST := $(BIN)/python -m pytest --timeout 600 --timeout-method thread
 
 # One variant of each kind; what is marked exhaustive is left out. Spark is started once, by a process of its own.
 test: install
-	$(BIN)/python -m pytest tests --ignore tests/spark --numprocesses auto --dist worksteal
-	$(BIN)/python -m pytest tests/spark
-	$(BIN)/python -m pytest --doctest-modules --pyargs nystream -p no:cacheprovider
+	$(PYTEST) tests --ignore tests/spark --numprocesses auto --dist worksteal
+	$(PYTEST) tests/spark
+	$(PYTEST) --doctest-modules --pyargs nystream -p no:cacheprovider
 
 # Every test, the exhaustive ones too.
 test-all: install
-	$(BIN)/python -m pytest tests --ignore tests/spark -m '' --numprocesses auto --dist worksteal
-	$(BIN)/python -m pytest tests/spark -m ''
-	$(BIN)/python -m pytest --doctest-modules --pyargs nystream -p no:cacheprovider
+	$(PYTEST) tests --ignore tests/spark -m '' --numprocesses auto --dist worksteal
+	$(PYTEST) tests/spark -m ''
+	$(PYTEST) --doctest-modules --pyargs nystream -p no:cacheprovider
 
 # For other instruction sets: NYSTREAM_ISA=plain OPENBLAS_CORETYPE=Nehalem make test-numerical
 test-numerical: install
-	$(BIN)/python -m pytest $(NUMERICAL) --numprocesses auto --dist worksteal -p no:cacheprovider
+	$(PYTEST) $(NUMERICAL) --numprocesses auto --dist worksteal -p no:cacheprovider
 
 # The core built another way and its tests: make test-core WAY=clang (.ci/core lists the ways).
 WAY ?= clang

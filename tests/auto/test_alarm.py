@@ -275,7 +275,7 @@ EXCHANGEABLE = {
 @pytest.mark.parametrize("kind", EXCHANGEABLE)
 def test_inputs_that_are_exchangeable_hardly_ever_sound_the_alarm_and_shifted_ones_soon(kind):
     X = EXCHANGEABLE[kind](np.random.default_rng(3), 60_000)
-    assert len(all_alerts(X)[1]) <= 1  # with distances from where inputs lay before: 10 of three values, 6 of heavy tails
+    assert len(all_alerts(X)[1]) <= 1  # measured from several places: 10 of three values, 6 of heavy tails
     X[3700:6000] += 6.0
     row = next(row for _, row, _ in all_alerts(X[:6000])[1] if row >= 3700)
     assert row < 3720

@@ -108,7 +108,7 @@ class RankAlarm(Params):
         return int(self.marks_[0])
 
     def measured_anew(self, x: Array) -> None:
-        """The last numbers are these, at most WINDOW: by another measure, which the next ones are by too. Bets go on."""
+        """The last numbers are these, at most WINDOW: by another measure, as the next ones will be. Bets go on."""
         self.kept_[: len(x)], self.order_[: len(x)] = x, np.sort(x)
         self.marks_[:], self.sums_[0] = (len(x), 0), x.sum()
 

@@ -63,8 +63,19 @@ def test_as_many_work_at_once_as_were_asked_for(outside):
 
 def test_jobs_have_the_settings_of_who_asks(outside):
     outside.setenv(VARIABLE, "2")
-    with np.errstate(divide="raise"):
-        assert side_by_side([lambda: np.geterr()["divide"]] * 4) == ["raise"] * 4
+    before = np.geterr(), np.geterrcall()
+    told = []
+    with np.errstate(divide="raise", over="call", call=lambda kind, flag: told.append(kind)):
+        together = threading.Barrier(2)  # so that one of them is in another thread
+
+        def job():
+            together.wait(60)
+            np.float64(1e308) * np.float64(1e308)
+            return np.geterr()["divide"]
+
+        assert side_by_side([job] * 4) == ["raise"] * 4
+    assert told == ["overflow"] * 4
+    assert side_by_side([lambda: (np.geterr(), np.geterrcall())] * 4) == [before] * 4
 
 
 @pytest.mark.parametrize("count", ["1", "3"])

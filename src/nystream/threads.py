@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from nystream.blas import single_threaded
 from nystream.deferred import Deferred
 from nystream.params import at_least
@@ -65,7 +67,8 @@ def side_by_side(jobs: Sequence[Callable[[], T]], most: int | None = None) -> li
 
     Jobs must not share what they change; and of two or more jobs each has the linear algebra beneath it in one thread,
     however many threads there are for them: so the results do not depend on that number. Jobs of jobs stay in the
-    thread of theirs. `most`: threads that were asked for, in place of `threads()`.
+    thread of theirs, and all have the settings of who asks (`numpy.errstate`, the decimal context). `most`: threads
+    that were asked for, in place of `threads()`.
 
     The first failure, in the order of the jobs, is raised when all that had begun have ended; each thread has begun
     one, a Ctrl-C or not.
@@ -80,9 +83,10 @@ def _shared_out(jobs: Sequence[Callable[[], T]], count: int) -> list[T]:
     found: dict[int, T] = {}
     failed: dict[int, BaseException] = {}
     waiting, turn = iter(range(count, len(jobs))), threading.Lock()
+    settings: dict[str, Any] = {**np.geterr(), "call": np.geterrcall()}
 
     def work(i: int | None) -> None:
-        with _as_job():
+        with _as_job(), np.errstate(**settings):  # before NumPy 2 no part of the context that is copied below
             while i is not None:
                 try:
                     found[i] = jobs[i]()

@@ -18,8 +18,8 @@ from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.rounds import Rounds
 from nystream.auto.tables import seconds_to_translate, translator_for
-from nystream.auto.turns import Turns
 from nystream.encoding.columns import NUMERIC
+from nystream.gate import Gate
 from nystream.inputs import as_levels
 from nystream.learners.families.tabular import Opening
 from nystream.params import boolean, one_of, positive
@@ -117,7 +117,7 @@ class Auto(ByColumn, Rounds):
         self.recipe = recipe
         self.changes = boolean("changes", changes)
         bytes_of(memory), seconds_of(deadline)  # refuse what is neither
-        self._turns, self._whole = Turns(), Turns()
+        self._turns, self._whole = Gate(), Gate()
 
     @property
     def labels(self) -> LabelKind:
@@ -181,7 +181,7 @@ class Auto(ByColumn, Rounds):
 
     def explain(self) -> str:
         """What carries the prediction now, and why: a few lines of text."""
-        with self._turns.asking():
+        with self._turns.reading():
             return explanation(self)
 
     def weights(self) -> dict[str, float]:
@@ -193,7 +193,7 @@ class Auto(ByColumn, Rounds):
         """
         if not self.d_:
             return {}
-        with self._turns.asking():
+        with self._turns.reading():
             return self._shares()
 
     def _shares(self) -> dict[str, float]:
@@ -213,7 +213,7 @@ class Auto(ByColumn, Rounds):
 
         An expert that two generations have, after a change, is named once.
         """
-        with self._turns.asking():
+        with self._turns.reading():
             return list(dict.fromkeys(name for generation in self._generations for name in self._titles(generation)))
 
     def alarms(self) -> list[Alarm]:
@@ -223,7 +223,7 @@ class Auto(ByColumn, Rounds):
         done; see `nystream.auto.changes.Alarm`.
         """
         self._require("alarms")
-        with self._turns.asking():
+        with self._turns.reading():
             return [] if not self.d_ or self.changes_ is None else self.changes_.alarms()
 
     def settle(self) -> None:
@@ -232,7 +232,7 @@ class Auto(ByColumn, Rounds):
         Along a stream it is taken up some rows later by itself; see docs/design/015-no-pauses.md.
         """
         if self.d_:
-            with self._whole.learning(), self._turns.learning():
+            with self._whole.writing(), self._turns.writing():
                 self._settle()
                 self._keep()
 
@@ -272,7 +272,7 @@ class Auto(ByColumn, Rounds):
         Predictions for rows without them stay as they are, to the last bit: the dense experts, whose landmarks may be
         frozen, do not see them, the sparse experts learn them.
         """
-        with self._whole.learning(), self._turns.learning():
+        with self._whole.writing(), self._turns.writing():
             self._widen_columns(kinds)
 
     def _widen_columns(self, kinds: Mapping[str, str]) -> None:
@@ -336,13 +336,13 @@ class Auto(ByColumn, Rounds):
     @property
     def size(self) -> int:
         """Landmarks and window rows of all experts."""
-        with self._turns.asking():
+        with self._turns.reading():
             return sum(generation.bank_.size for generation in self._generations) if self.d_ else 0
 
     @property
     def nbytes(self) -> int:
         if not self.d_:
             return 0
-        with self._turns.asking():
+        with self._turns.reading():
             parts = (self.old_, *self.buffer_, self.changes_, self.intervals_, self.recalibration_, self.translator_)
             return sum(part.nbytes for part in parts if part is not None)

@@ -26,6 +26,7 @@ from nystream.params import boolean, one_of, positive
 from nystream.scaling.ring import Ring
 from nystream.seeds import checked_seed, generator
 from nystream.sparse_rows import NARROW
+from nystream.threads import at_most, checked_threads
 from nystream.types import Array, LabelKind, Seed
 
 __all__ = ["Auto"]
@@ -80,6 +81,9 @@ class Auto(ByColumn, Rounds):
         Whether the stream is watched for changes; see `nystream.auto.changes`. Where losses rank too high for too long,
         an alarm sounds, and a fresh copy learns beside the old one from the row where the change is put; both are mixed
         until one of them has to go. Without an alarm nothing is different.
+    threads : int, optional
+        Threads that `run` lets experts learn in; None: as `nystream.threads.threads` says. There is work for two, the
+        rough kernels and the others. It changes no bit.
 
     Examples
     --------
@@ -106,6 +110,7 @@ class Auto(ByColumn, Rounds):
         task: str = "regression",
         recipe: Recipe | None = None,
         changes: bool = True,
+        threads: int | None = None,
     ) -> None:
         self.memory = memory
         self.deadline = deadline
@@ -116,8 +121,13 @@ class Auto(ByColumn, Rounds):
             raise ValueError(f"recipe must be a Recipe or None, got {recipe!r}")
         self.recipe = recipe
         self.changes = boolean("changes", changes)
+        self.threads = checked_threads(threads)
         bytes_of(memory), seconds_of(deadline)  # refuse what is neither
         self._turns, self._whole = Gate(), Gate()
+
+    def run_clean(self, X: Any, Y: Array, weights: Array | None = None) -> Array:
+        with at_most(self.threads):
+            return super().run_clean(X, Y, weights)
 
     @property
     def labels(self) -> LabelKind:

@@ -36,7 +36,7 @@ demo: install
 # Tests run side by side, one to a core: threads of the linear algebra beneath them would only wait for each other.
 test test-all test-numerical: export OPENBLAS_NUM_THREADS ?= 1
 # A test that hangs fails; before that it shows where its threads are (pyproject.toml).
-PYTEST := $(BIN)/python -m pytest --timeout 600 --timeout-method thread
+PYTEST := $(BIN)/python -m pytest --timeout 1200 --timeout-method thread
 
 # One variant of each kind; what is marked exhaustive is left out. Spark is started once, by a process of its own.
 test: install

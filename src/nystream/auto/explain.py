@@ -73,7 +73,7 @@ def _held(auto: Auto) -> tuple[Columns, Array]:
     """The last rows that are held, by place, and their labels."""
     if not auto.d_:
         raise ValueError("Auto has seen no row yet, so there is nothing to explain")
-    with auto._turns.asking():
+    with auto._turns.reading():
         X, Y, _ = auto._last(HELD)
         X, Y = X.copy(), Y.copy()
     if len(X) < 2:

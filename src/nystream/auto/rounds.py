@@ -24,8 +24,8 @@ from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.auto.tables import SHARE
 from nystream.auto.targets import Targets, within
-from nystream.auto.turns import Turns
 from nystream.encoding import Columns
+from nystream.gate import Gate
 from nystream.learners.families.tabular import TabularLearner
 from nystream.learners.translator import Translator
 from nystream.scaling.ring import Ring
@@ -65,9 +65,9 @@ class Rounds(TabularLearner):
     """Inputs, labels or targets, and weights: all rows of a warm-up, or the last ones."""
     count_: int
     """Rows learnt; those of weight 0 are not."""
-    _turns: Turns
+    _turns: Gate
     """Predictions of other threads come between blocks and what falls on row counts after them."""
-    _whole: Turns
+    _whole: Gate
     """Copies that go on come between rows, when all that falls on them is done."""
     translator_: Translator | None = None
     """Of tables and sparse rows: what makes numbers of them. None: rows are numbers."""
@@ -152,7 +152,7 @@ class Rounds(TabularLearner):
 
     # -- one round ---------------------------------------------------------------------------------------------------
     def _predict(self, X: Any) -> Array:
-        with self._turns.asking():
+        with self._turns.reading():
             P = np.empty((len(X), self.outputs_))
             rows = self._rows
             for i in range(0, len(X), rows):
@@ -170,7 +170,7 @@ class Rounds(TabularLearner):
     def _quantiles(self, rows: Any, levels: Array) -> Array:
         """(n, K, Q)"""
         assert self.intervals_ is not None
-        with self._turns.asking():
+        with self._turns.reading():
             found, some = np.empty((len(rows), self.outputs_, len(levels))), self._rows
             for i in range(0, len(rows), some):
                 P, spread, X = self._answer(rows[i : i + some])
@@ -207,20 +207,20 @@ class Rounds(TabularLearner):
 
     def _rounds(self, rows: Any, Y: Array, w: Array | None) -> Array:
         """Predictions for rows within which no rebuild or refresh begins or is taken up."""
-        with self._whole.learning():
+        with self._whole.writing():
             return self._round(rows, Y, w)
 
     def _round(self, rows: Any, Y: Array, w: Array | None) -> Array:
         living = self._generations
-        with self._turns.learning():
+        with self._turns.writing():
             P = self._learnt(rows, Y, w)
         moved = self._generations != living
         for generation in living:
             if (generation.begun_ or generation.due) and generation in self._generations:
                 refreshes = generation is self._young or self._refreshes
-                moved = generation.attend(self._last, refreshes=refreshes, alone=self._turns.learning) or moved
+                moved = generation.attend(self._last, refreshes=refreshes, alone=self._turns.writing) or moved
         if moved:
-            with self._turns.learning():
+            with self._turns.writing():
                 self._keep()
         return P
 
@@ -288,21 +288,21 @@ class Rounds(TabularLearner):
         """Where another thread learns, a copy of one moment."""
         if self._whole.mine:
             return super()._state()
-        with self._whole.asking():
+        with self._whole.reading():
             state = copy.deepcopy(super()._state())
             return {**state, "n_seen_": state["count_"]} if self.d_ else state
 
     def reserve(self, d: int, outputs: int) -> None:
         if self.d_ and outputs <= self.outputs_:
             return
-        with self._whole.learning():
+        with self._whole.writing():
             for generation in self._generations if self.d_ else []:
                 generation.finish(self._last)
-            with self._turns.learning():
+            with self._turns.writing():
                 super().reserve(d, outputs)
 
     def widen(self, d: int) -> None:
-        with self._whole.learning(), self._turns.learning():
+        with self._whole.writing(), self._turns.writing():
             super().widen(d)
 
     # -- classes, columns ----------------------------------------------------------------------------------------------

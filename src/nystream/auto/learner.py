@@ -12,6 +12,7 @@ from nystream.auto.changes.changes import CREDIT
 from nystream.auto.clock import in_time
 from nystream.auto.explain import ByColumn, explanation
 from nystream.auto.generation import Generation
+from nystream.auto.guard import Guard
 from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of, seconds_of
 from nystream.auto.recalibration import Recalibration
@@ -208,7 +209,12 @@ class Auto(ByColumn, Rounds):
 
     def _shares(self) -> dict[str, float]:
         found = dict.fromkeys(self.titles(), 0.0) | ({LABELS: 0.0} if self.lags else {})
+        rest = 1.0
+        if self.guard_ is not None:
+            found[LABELS] = self.guard_.carried()
+            rest -= found[LABELS]
         for generation, carried in zip(self._generations, self._carried(), strict=True):
+            carried *= rest
             sizes = np.abs(generation.stack_.weights())
             shares = (sizes / np.maximum(sizes.sum(axis=0), TINY)).mean(axis=1).tolist()
             titles = self._titles(generation)
@@ -312,7 +318,10 @@ class Auto(ByColumn, Rounds):
         self.old_.start(d, outputs, self._more)
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
         self.changes_ = self._new_changes(outputs) if self.changes else None
-        self.intervals_ = self.recalibration_ = None
+        self.guard_ = self.intervals_ = self.recalibration_ = None
+        if self.lags:
+            self.guard_ = Guard(self._classes)
+            self.guard_.start(outputs)
         if self._classes:
             self.recalibration_ = Recalibration()
             self.recalibration_.start()
@@ -354,5 +363,6 @@ class Auto(ByColumn, Rounds):
         if not self.d_:
             return 0
         with self._turns.reading():
-            parts = (self.old_, *self.buffer_, self.changes_, self.intervals_, self.recalibration_, self.translator_)
-            return sum(part.nbytes for part in parts if part is not None)
+            parts = (self.old_, *self.buffer_, self.changes_, self.guard_, self.intervals_)
+            others = (self.recalibration_, self.translator_)
+            return sum(part.nbytes for part in (*parts, *others) if part is not None)

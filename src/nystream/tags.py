@@ -28,6 +28,7 @@ TAGS = {
     "auto/novice": "nystream.auto.changes.novice:Novice",
     "auto/records": "nystream.auto.changes.record:Records",
     "auto/suspicion": "nystream.auto.changes.suspicion:Suspicion",
+    "auto/guard": "nystream.auto.guard:Guard",
     "auto/input-alarm": "nystream.auto.changes.inputs:InputAlarm",
     "auto/intervals": "nystream.auto.intervals:Intervals",
     "auto/noise": "nystream.auto.noise:Noise",

@@ -20,7 +20,7 @@ from nystream.params import at_least
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["WORTH_A_THREAD", "checked_threads", "is_child", "side_by_side", "threads"]
+__all__ = ["WORTH_A_THREAD", "at_most", "checked_threads", "is_child", "side_by_side", "threads"]
 
 T = TypeVar("T")
 VARIABLE = "NYSTREAM_THREADS"
@@ -37,10 +37,13 @@ _inside = threading.local()
 
 
 def threads() -> int:
-    """Threads that work may be spread over: NYSTREAM_THREADS, or all cores of this process.
+    """Threads that work may be spread over: `at_most`, else NYSTREAM_THREADS, or all cores of this process.
 
     One inside a worker of joblib, Spark, pytest-xdist or multiprocessing, where the cores are shared out already.
     """
+    most: int | None = getattr(_inside, "most", None)
+    if most is not None:
+        return most
     given = os.environ.get(VARIABLE)
     if given is not None:
         if not given.isdecimal() or int(given) < 1:
@@ -60,6 +63,17 @@ def is_child() -> bool:
 def checked_threads(value: int | None) -> int | None:
     """The parameter `threads` of a learner: a whole number of at least 1, or None for `threads()`."""
     return None if value is None else int(at_least("threads", value, 1))
+
+
+@contextmanager
+def at_most(count: int | None) -> Iterator[None]:
+    """So many `threads` for what this thread does within; None: as many as without it."""
+    before = getattr(_inside, "most", None)
+    _inside.most = before if count is None else count
+    try:
+        yield
+    finally:
+        _inside.most = before
 
 
 def side_by_side(jobs: Sequence[Callable[[], T]], most: int | None = None) -> list[T]:
@@ -132,7 +146,7 @@ def _forget() -> None:
     """A child of this process has none of its threads."""
     global _pool, _room, _guard
     _pool, _room, _guard = None, 0, threading.Lock()
-    _inside.job = False
+    _inside.job, _inside.most = False, None
 
 
 if hasattr(os, "register_at_fork"):

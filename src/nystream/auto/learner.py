@@ -12,6 +12,7 @@ from nystream.auto.changes.changes import CREDIT
 from nystream.auto.clock import in_time
 from nystream.auto.explain import ByColumn, explanation
 from nystream.auto.generation import Generation
+from nystream.auto.guard import Guard
 from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of, seconds_of
 from nystream.auto.recalibration import Recalibration
@@ -26,6 +27,7 @@ from nystream.params import boolean, one_of, positive
 from nystream.scaling.ring import Ring
 from nystream.seeds import checked_seed, generator
 from nystream.sparse_rows import NARROW
+from nystream.threads import at_most, checked_threads
 from nystream.types import Array, LabelKind, Seed
 
 __all__ = ["Auto"]
@@ -80,6 +82,9 @@ class Auto(ByColumn, Rounds):
         Whether the stream is watched for changes; see `nystream.auto.changes`. Where losses rank too high for too long,
         an alarm sounds, and a fresh copy learns beside the old one from the row where the change is put; both are mixed
         until one of them has to go. Without an alarm nothing is different.
+    threads : int, optional
+        Threads that `run` lets experts learn in; None: as `nystream.threads.threads` says. There is work for two, the
+        rough kernels and the others. It changes no bit.
 
     Examples
     --------
@@ -106,6 +111,7 @@ class Auto(ByColumn, Rounds):
         task: str = "regression",
         recipe: Recipe | None = None,
         changes: bool = True,
+        threads: int | None = None,
     ) -> None:
         self.memory = memory
         self.deadline = deadline
@@ -116,8 +122,13 @@ class Auto(ByColumn, Rounds):
             raise ValueError(f"recipe must be a Recipe or None, got {recipe!r}")
         self.recipe = recipe
         self.changes = boolean("changes", changes)
+        self.threads = checked_threads(threads)
         bytes_of(memory), seconds_of(deadline)  # refuse what is neither
         self._turns, self._whole = Gate(), Gate()
+
+    def run_clean(self, X: Any, Y: Array, weights: Array | None = None) -> Array:
+        with at_most(self.threads):
+            return super().run_clean(X, Y, weights)
 
     @property
     def labels(self) -> LabelKind:
@@ -198,7 +209,12 @@ class Auto(ByColumn, Rounds):
 
     def _shares(self) -> dict[str, float]:
         found = dict.fromkeys(self.titles(), 0.0) | ({LABELS: 0.0} if self.lags else {})
+        rest = 1.0
+        if self.guard_ is not None:
+            found[LABELS] = self.guard_.carried()
+            rest -= found[LABELS]
         for generation, carried in zip(self._generations, self._carried(), strict=True):
+            carried *= rest
             sizes = np.abs(generation.stack_.weights())
             shares = (sizes / np.maximum(sizes.sum(axis=0), TINY)).mean(axis=1).tolist()
             titles = self._titles(generation)
@@ -302,7 +318,10 @@ class Auto(ByColumn, Rounds):
         self.old_.start(d, outputs, self._more)
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
         self.changes_ = self._new_changes(outputs) if self.changes else None
-        self.intervals_ = self.recalibration_ = None
+        self.guard_ = self.intervals_ = self.recalibration_ = None
+        if self.lags:
+            self.guard_ = Guard(self._classes)
+            self.guard_.start(outputs)
         if self._classes:
             self.recalibration_ = Recalibration()
             self.recalibration_.start()
@@ -344,5 +363,6 @@ class Auto(ByColumn, Rounds):
         if not self.d_:
             return 0
         with self._turns.reading():
-            parts = (self.old_, *self.buffer_, self.changes_, self.intervals_, self.recalibration_, self.translator_)
-            return sum(part.nbytes for part in parts if part is not None)
+            parts = (self.old_, *self.buffer_, self.changes_, self.guard_, self.intervals_)
+            others = (self.recalibration_, self.translator_)
+            return sum(part.nbytes for part in (*parts, *others) if part is not None)

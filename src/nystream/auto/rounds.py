@@ -14,6 +14,7 @@ from nystream.auto.changes.changes import REACH, Block, Surroundings
 from nystream.auto.changes.memory import Afforded, beside, fit_together
 from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation, Rows
+from nystream.auto.guard import Guard
 from nystream.auto.intervals import Intervals
 from nystream.auto.memory import in_memory, most_bytes
 from nystream.auto.noise import Noise
@@ -56,6 +57,8 @@ class Rounds(TabularLearner):
     """Alarms, and at times a young generation. None: the stream is not watched."""
     intervals_: Noise | Intervals | None
     """What labels will be beside predictions; of regression only. The second: of models saved before the first."""
+    guard_: Guard | None = None
+    """Of labels that hardly ever change; none without lags, nor in models saved before it."""
     recalibration_: Recalibration | None = None
     """Of classes only; none in models saved before it."""
     buffer_: list[Ring]
@@ -161,6 +164,7 @@ class Rounds(TabularLearner):
         X, answers = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
         own = self.old_.predict(X, answers)
         P, spread = own[:2] if self.changes_ is None else self.changes_.predict(own, X, answers)
+        P = P if self.guard_ is None else self.guard_.predict(P)
         return P if self.recalibration_ is None else self.recalibration_.predict(P), spread, X
 
     def _quantiles(self, rows: Any, levels: Array) -> Array:
@@ -234,6 +238,8 @@ class Rounds(TabularLearner):
             block = Block(Rows(X, Y, w), admitted, answers, learnt)
             around = Surroundings(self._last, self._beside, self._column_names)
             self.old_, P, spread = self.changes_.follow(old, block, around)
+        if self.guard_ is not None:
+            P = self.guard_.run(P, admitted[:, 0] if self._classes else admitted, w)
         if self.intervals_ is not None and spread is not None:
             self.intervals_.learn(X, P, admitted - P, spread, w)
         if self.recalibration_ is not None:

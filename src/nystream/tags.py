@@ -27,6 +27,8 @@ TAGS = {
     "auto/handover": "nystream.auto.changes.mixture:Handover",
     "auto/novice": "nystream.auto.changes.novice:Novice",
     "auto/records": "nystream.auto.changes.record:Records",
+    "auto/regime": "nystream.auto.changes.regimes:Regime",
+    "auto/regimes": "nystream.auto.changes.regimes:Regimes",
     "auto/suspicion": "nystream.auto.changes.suspicion:Suspicion",
     "auto/guard": "nystream.auto.guard:Guard",
     "auto/input-alarm": "nystream.auto.changes.inputs:InputAlarm",

@@ -82,7 +82,8 @@ class Auto(ByColumn, Rounds):
     changes : bool, default True
         Whether the stream is watched for changes; see `nystream.auto.changes`. Where losses rank too high for too long,
         an alarm sounds, and a fresh copy learns beside the old one from the row where the change is put; both are mixed
-        until one of them has to go. Without an alarm nothing is different.
+        until one of them has to go. What predicted in the last two regimes that were left is kept, and mixed in where
+        one of them returns. Without an alarm nothing is different.
     threads : int, optional
         Threads that `run` lets experts learn in; None: as `nystream.threads.threads` says. There is work for two, the
         rough kernels and the others. It changes no bit.
@@ -259,7 +260,7 @@ class Auto(ByColumn, Rounds):
 
     def _carried(self) -> list[float]:
         """What each generation carries of the next prediction."""
-        if self.changes_ is None or self.changes_.handover_ is None:
+        if self._young is None or self.changes_ is None or self.changes_.handover_ is None:
             return [1.0]
         old = self.changes_.handover_.carried()
         return [old, 1.0 - old]

@@ -10,7 +10,8 @@ import numpy as np
 
 from nystream.auto.bank import Bank
 from nystream.auto.changes import Changes
-from nystream.auto.changes.changes import REACH, Block, Surroundings
+from nystream.auto.changes.block import Block, Surroundings
+from nystream.auto.changes.changes import REACH
 from nystream.auto.changes.memory import Afforded, beside, fit_together
 from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation, Rows
@@ -37,6 +38,8 @@ PAST = 0.03
 """Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
 NOVICE, MOST = 0.015, 300
 """Of the memory: what the rows may take that a novice learns after a change; and how many they are at most."""
+REGIMES = 0.08
+"""Of the memory: what models of regimes that were left may take, and no more than the old generation leaves."""
 FEW = 32
 """Rows of a block while other threads ask: they wait for its end."""
 
@@ -131,7 +134,8 @@ class Rounds(TabularLearner):
         """Bytes that two generations may take."""
         assert self.changes_ is not None
         young = 0 if self._young is None else self._young.nbytes
-        return self._share * bytes_of(self.memory) - (self.changes_.nbytes - young)
+        regimes = 0 if self.changes_.regimes_ is None else self.changes_.regimes_.nbytes
+        return self._share * bytes_of(self.memory) - (self.changes_.nbytes - young - regimes)
 
     def _reach(self, outputs: int) -> int:
         """Rows back that are kept when a decision falls at the beginning of a block, of inputs and of predictions."""
@@ -146,7 +150,9 @@ class Rounds(TabularLearner):
         more, columns = self._more, 1 if self._classes and outputs == 2 else outputs
         few = Novice.affordable(NOVICE * bytes_of(self.memory) / 8, self.old_.d_, outputs)
         few = max(1, min(few, MOST))
-        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs), few)
+        most = most_bytes(self.sized_, self.old_.d_, outputs, codes=self._classes, more=more)
+        room = int(max(0.0, min(REGIMES * bytes_of(self.memory), self._share * bytes_of(self.memory) - most)))
+        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs), few, room)
         changes.start(outputs, (more, columns) if more else None)
         return changes
 
@@ -189,6 +195,8 @@ class Rounds(TabularLearner):
         row = 0
         while row < len(X):
             n = min(len(X) - row, self._rows, FEW if self._turns.asked else len(X))
+            if self.changes_ is not None:
+                n = min(n, self.changes_.until_cut())
             for generation in self._generations:
                 n = generation.ahead(n, self._last)
             part = slice(row, row + n)
@@ -222,6 +230,8 @@ class Rounds(TabularLearner):
         if moved:
             with self._turns.writing():
                 self._keep()
+        if self.changes_ is not None:
+            self.changes_.copy(self.old_)
         return P
 
     def _learnt(self, rows: Any, Y: Array, w: Array | None) -> Array:

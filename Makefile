@@ -36,7 +36,7 @@ demo: install
 # Tests run side by side, one to a core: threads of the linear algebra beneath them would only wait for each other.
 test test-all test-numerical: export OPENBLAS_NUM_THREADS ?= 1
 # A test that hangs fails; before that it shows where its threads are (pyproject.toml).
-PYTEST := $(BIN)/python -m pytest --timeout 600 --timeout-method thread
+PYTEST := $(BIN)/python -m pytest --timeout 1200 --timeout-method thread
 
 # One variant of each kind; what is marked exhaustive is left out. Spark is started once, by a process of its own.
 test: install
@@ -100,9 +100,9 @@ bench: install
 	$(BIN)/python benchmarks/run.py
 
 # What became slower by more than 10 percent since a commit, which is built beside: make bench-compare COMMIT=abc123
-# EXPECTED="auto ..." names what was changed on purpose.
+# EXPECTED="auto ..." names what was changed on purpose, NAMES="silk ..." what alone is measured.
 bench-compare: install
-	$(BIN)/python benchmarks/compare.py $(or $(COMMIT),$(error say which: make bench-compare COMMIT=abc123)) $(if $(EXPECTED),--expected $(EXPECTED))
+	$(BIN)/python benchmarks/compare.py $(or $(COMMIT),$(error say which: make bench-compare COMMIT=abc123)) $(if $(NAMES),--names $(NAMES)) $(if $(EXPECTED),--expected $(EXPECTED))
 
 clean:
 	rm -rf $(SITE) $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

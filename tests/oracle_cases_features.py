@@ -91,6 +91,8 @@ def random_feature_cases() -> Iterator[Case]:
     for loss in ("squared", "logistic", "softmax"):  # no kink, on whose two sides rounding may put a row
         trial = partial(random_features, {"dtype": "float32"}, loss, False)
         yield Case("first", "FOGD", "float32", loss, "repeats", SINGLE, trial)
+        trial = partial(random_features, {"dtype": "float32", "features": "fastfood"}, loss, False)
+        yield Case("first", "FOGD", "float32, fastfood", loss, "repeats", SINGLE, trial)
     trial = partial(random_features, {}, "squared", True)
     yield Case("first", "FOGD", "sgd", "squared", "repeats, weights and zeros", 1e-10, trial)
     for loss in UNMIXED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
 import subprocess
 import sys
@@ -354,7 +355,8 @@ def test_features_are_transformers(features):
 
 # -- facades and command line ---------------------------------------------------------------------------------------
 def test_the_scikit_learn_facade_needs_no_parameter():
-    facade = pytest.importorskip("nystream.sklearn", reason="scikit-learn is not installed")
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    facade = importlib.import_module("nystream.sklearn")
     labels = np.where(Y > 0, "up", "down")
     model = facade.OnlineKernelClassifier().fit(X, labels)
     assert set(model.predict_then_learn(X, labels)) <= {"up", "down"}
@@ -369,7 +371,8 @@ def test_the_scikit_learn_facade_needs_no_parameter():
 
 
 def test_the_river_facade_needs_no_parameter():
-    facade = pytest.importorskip("nystream.river", reason="river is not installed")
+    pytest.importorskip("river", reason="river is not installed")
+    facade = importlib.import_module("nystream.river")
     rows = [dict(zip("abc", x, strict=True)) for x in X.tolist()]
     regressor, classifier = facade.KernelRegressor(), facade.KernelClassifier()
     for x, y in zip(rows, Y.tolist(), strict=True):

@@ -17,9 +17,9 @@ from nystream.schema import Schema
 from nystream.sklearn import OnlineKernelRegressor
 
 ROWS, COLUMNS = 8000, 100
-NONE, ONE, RECENT = 0.11, 1.11, 0.15
-"""Most that may be held at once, in matrices: labels and predictions alone, not even a mask; or one conversion. A model
-keeps its recent rows besides."""
+NONE, PART, ONE, RECENT = 0.11, 0.19, 1.11, 0.15
+"""Most that may be held at once, in matrices: labels and predictions alone, not even a mask; some rows converted; or
+one conversion. A model keeps its recent rows besides."""
 OF_MODELS = ("model", "scikit-learn")
 NAMES = [f"c{j}" for j in range(COLUMNS)]
 
@@ -75,9 +75,47 @@ def test_a_matrix_of_doubles_is_not_copied(matrix, way):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", WAYS)
-def test_other_matrices_are_converted_once(matrix, way, kind):
+def test_other_matrices_are_converted_once_and_by_learners_a_part_at_a_time(matrix, way, kind):
     X = KINDS[kind](matrix)
-    assert held(lambda: WAYS[way](X, labels())) < ONE + RECENT * (way in OF_MODELS)
+    assert held(lambda: WAYS[way](X, labels())) < (ONE + RECENT if way in OF_MODELS else PART)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("started", [False, True])
+def test_a_matrix_converted_in_parts_gives_the_bits_of_a_clean_one(matrix, kind, weighted, started):
+    X, y = KINDS[kind](matrix), labels()
+    weights = np.random.default_rng(2).integers(0, 3, ROWS) * 1.0 if weighted else None
+    models = [ny.PKAWV(ny.Fourier(ny.Gaussian(4.0), 20, seed=0)) for _ in range(2)]
+    answers = []
+    for learner, rows in zip(models, (X, np.ascontiguousarray(X, dtype=np.float64)), strict=True):
+        if started:
+            learner.run(matrix[:10], y[:10])
+        answers.append(learner.run(rows, y, weights))
+    np.testing.assert_array_equal(*answers)
+    assert models[0].to_bytes() == models[1].to_bytes()
+
+
+def test_classes_that_appear_in_a_later_part_are_unknown_before_it(matrix):
+    X = matrix.astype(np.float32)
+    classes = np.arange(ROWS) * 4 // ROWS
+    models = [ny.FOGD(ny.Gaussian(4.0), dim=20, loss="multiclass_hinge", seed=0) for _ in range(2)]
+    P, Q = models[0].run(X, classes), models[1].run(X.astype(np.float64), classes)
+    np.testing.assert_array_equal(P, Q)
+    assert P.shape == (ROWS, 4)
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_a_matrix_that_is_refused_in_its_last_part_has_taught_nothing(matrix, started):
+    X = matrix.astype(np.float32)
+    X[-1, 7] = np.nan
+    learner = fogd()
+    if started:
+        learner.run(matrix[:10], labels()[:10])
+    before = learner.to_bytes()
+    with pytest.raises(ValueError, match=f"nan at row {ROWS - 1}, column 7"):
+        learner.run(X, labels())
+    assert learner.to_bytes() == before
 
 
 def test_a_frame_is_converted_once(matrix):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import nystream
+from releases import release
 
 SLOW = {
     *("concurrent.futures", "importlib.metadata", "matplotlib", "multiprocessing", "numpy", "pandas", "river"),
@@ -34,6 +35,12 @@ NOT_TO_START = {
     *("numpy.testing", "pandas", "polars", "pyarrow", "rich", "scipy.linalg", "scipy.optimize", "scipy.sparse"),
     *("scipy.special", "sklearn", "ssl", "unittest"),
 }
+if release("scipy") < (1, 16):  # of which scipy.linalg itself loads it
+    SLOWEST -= {"scipy.sparse.csgraph"}
+if release("typer") < (0, 19):  # which loads the package of rich
+    NOT_TO_START -= {"rich"}
+if release("typer") < (0, 17):  # which loads all that rich needs for the help
+    NOT_TO_START -= {"logging"}
 
 
 def loaded_after(code: str) -> set[str]:

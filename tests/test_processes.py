@@ -109,6 +109,21 @@ def test_a_child_has_one_thread_and_ignores_the_keyboard(monkeypatch):
     assert processes() == threads() >= 1
 
 
+def test_children_end_though_they_do_not_heed_what_asks_them_to():
+    """As one that has only begun, whose parent deals with SIGTERM in its own way."""
+
+    def deaf(line):
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        line.tell("ready")
+        time.sleep(60)
+
+    began = time.monotonic()
+    with Crew() as crew:
+        crew.start("deaf", deaf)
+        next(crew.messages())
+    assert time.monotonic() - began < 30
+
+
 def test_whoever_stops_listening_ends_the_children():
     for name, _ in in_processes({"a": returned(1), "b": lambda line: time.sleep(60)}, 2):
         assert name == "a"

@@ -6,6 +6,7 @@ import importlib
 import json
 import pkgutil
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -40,12 +41,23 @@ NEVER = {
     ("reproduce", "_Unheeded"): "of one experiment, which saves no model",
 }
 """Classes by folder and name that are in no file, and why."""
+EXTRAS = {
+    "cli": "typer",
+    "client": "httpx",
+    "plot": "matplotlib",
+    "river": "river",
+    "serve": "starlette",
+    "sklearn": "sklearn",
+    "spark": "pyspark",
+}
+"""Folder -> the package without which it cannot be imported."""
 
 
 def classes() -> list[type[Params]]:
     """Every class of the package that has parameters."""
     for module in pkgutil.walk_packages(nystream.__path__, "nystream."):
-        if not module.name.endswith("__main__"):
+        needed = EXTRAS.get(module.name.split(".")[1])
+        if not module.name.endswith("__main__") and (needed is None or find_spec(needed) is not None):
             importlib.import_module(module.name)
     found: list[type[Params]] = []
     waiting = [Params]

@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 from nystream import PKRR, Aggregate, Fourier, Gaussian, KernelRidge, blas
 from nystream.auto.learner import Auto
 from nystream.auto.recipe import Recipe
-from nystream.threads import VARIABLE, WORKERS, side_by_side, threads
+from nystream.threads import VARIABLE, WORKERS, at_most, side_by_side, threads
 
 SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
 
@@ -35,6 +35,41 @@ def test_there_are_as_many_as_asked_for_and_one_in_a_worker(outside):
         outside.setenv(VARIABLE, bad)
         with pytest.raises(ValueError, match="NYSTREAM_THREADS must be a whole number of at least 1"):
             threads()
+
+
+def test_a_limit_holds_for_what_is_done_within_it_and_in_this_thread(outside):
+    outside.setenv(VARIABLE, "4")
+    elsewhere = []
+    with at_most(2):
+        assert threads() == 2
+        with at_most(None):
+            assert threads() == 2
+        with pytest.raises(ZeroDivisionError), at_most(1):
+            1 // (threads() - 1)
+        assert threads() == 2
+        other = threading.Thread(target=lambda: elsewhere.append(threads()))
+        other.start()
+        other.join()
+    assert threads() == elsewhere[0] == 4
+
+
+def test_auto_has_as_many_as_its_parameter_says_with_the_same_bits(outside):
+    class Watched(Auto):
+        def _run(self, X, Y, weights):
+            found.append(threads())
+            return super()._run(X, Y, weights)
+
+    outside.setenv(VARIABLE, "3")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y, P = np.sin(X[:, 0]), []
+    for count in (1, 2, 4, None):
+        found: list[int] = []
+        P.append(Watched(recipe=SMALL, threads=count).run(X, y))
+        assert set(found) == {count or 3}
+        assert_array_equal(P[-1], P[0])
+    with pytest.raises(ValueError, match="threads must be"):
+        Auto(threads=0)
 
 
 def test_results_come_in_the_order_of_the_jobs_and_the_first_stays_here(outside):
@@ -63,8 +98,19 @@ def test_as_many_work_at_once_as_were_asked_for(outside):
 
 def test_jobs_have_the_settings_of_who_asks(outside):
     outside.setenv(VARIABLE, "2")
-    with np.errstate(divide="raise"):
-        assert side_by_side([lambda: np.geterr()["divide"]] * 4) == ["raise"] * 4
+    before = np.geterr(), np.geterrcall()
+    told = []
+    with np.errstate(divide="raise", over="call", call=lambda kind, flag: told.append(kind)):
+        together = threading.Barrier(2)  # so that one of them is in another thread
+
+        def job():
+            together.wait(60)
+            np.float64(1e308) * np.float64(1e308)
+            return np.geterr()["divide"]
+
+        assert side_by_side([job] * 4) == ["raise"] * 4
+    assert told == ["overflow"] * 4
+    assert side_by_side([lambda: (np.geterr(), np.geterrcall())] * 4) == [before] * 4
 
 
 @pytest.mark.parametrize("count", ["1", "3"])

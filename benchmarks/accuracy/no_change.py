@@ -1,22 +1,31 @@
 """The automatic learner where labels rarely change: its mistakes beside those of the last label.
 
-    python benchmarks/accuracy/no_change.py [--rows 8000]
+    python benchmarks/accuracy/no_change.py [--rows 8000] [--unguarded] [--touched]
 
 Labels that change once in 200, 600, 2,000 rows on average, two and four classes and the same as numbers, with five
-columns that tell nothing; and elec2 (files as in auto_streams.py), where columns tell something.
+columns that tell nothing; two classes, and numbers from 1 to 9, of which one row in 50 is not 0, so that changes do not
+last; and elec2 (files as in auto_streams.py), where columns tell something. With --unguarded the learner is without
+its guard (nystream.auto.guard). With --touched nothing is learnt: of the streams of boosters.py the rows, as many as
+there are or --rows, in which the guard may change a prediction, which labels alone decide.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from auto_streams import read
 
 from nystream import Auto
+from nystream.auto.guard import Guard
+from refitted.streams import STREAMS
+from refitted.streams import read as read_any
 
 
 def switching(rows: int, mean: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -25,30 +34,73 @@ def switching(rows: int, mean: int, classes: int) -> tuple[np.ndarray, np.ndarra
     return rng.normal(size=(rows, 5)), np.cumsum(steps) % classes
 
 
-def mistakes(X: np.ndarray, y: np.ndarray) -> tuple[int, int]:
+def single(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(50)
+    return rng.normal(size=(rows, 5)), np.where(rng.random(rows) < 1 / 50, rng.integers(1, 10, rows), 0)
+
+
+class Unguarded(Auto):
+    def _start(self, d: int, outputs: int) -> None:
+        super()._start(d, outputs)
+        self.guard_ = None
+
+
+def said(X: np.ndarray, y: np.ndarray, task: str, guarded: bool) -> np.ndarray:
+    """Predictions, each before its label."""
+    return (Auto if guarded else Unguarded)(task=task).run(X, y)
+
+
+def mistakes(X: np.ndarray, y: np.ndarray, guarded: bool) -> tuple[int, int]:
     """Of the last label, and of the learner; the first row counts for both."""
-    P = Auto(task="classification").run(X, y)
+    P = said(X, y, "classification", guarded)
     return 1 + int((y[1:] != y[:-1]).sum()), int((P.argmax(axis=1) != y).sum())
+
+
+def errors(X: np.ndarray, y: np.ndarray, guarded: bool) -> tuple[float, float]:
+    """Mean squared ones of the last label, and of the learner."""
+    p = said(X, y, "regression", guarded)
+    return float(np.mean(np.diff(y, prepend=0.0) ** 2)), float(np.mean((p - y) ** 2))
+
+
+def touched(y: np.ndarray, classes: int) -> int:
+    """Rows in which the guard may change a prediction."""
+    guard, count = Guard(classes > 0), 0
+    guard.start(1)
+    P = np.full((1, max(classes, 1)), -np.log(max(classes, 1)))
+    for label in y:
+        size, square = guard.steps_[:, 0]
+        count += int(20 * size**2 < square and guard.after_[0] >= (1 if classes else 0))
+        guard.run(P, np.full((1,) if classes else (1, 1), label), None)
+    return count
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--rows", type=int, default=8000)
-    rows = options.parse_args().rows
+    options.add_argument("--unguarded", action="store_true")
+    options.add_argument("--touched", action="store_true")
+    chosen = options.parse_args()
+    if chosen.touched:
+        for name in STREAMS:
+            stream = read_any(name, chosen.rows)
+            print(f"{name:>9} {len(stream.y):>6} rows, {touched(stream.y, stream.classes):>5} touched", flush=True)
+        return
+    rows, guarded = chosen.rows, not chosen.unguarded
     print("| labels | change once in | no change | Auto |\n|---|---|---|---|")
     for mean in (200, 600, 2000):
         for classes in (2, 4):
             X, y = switching(rows, mean, classes)
-            last, ours = mistakes(X, y)
+            last, ours = mistakes(X, y, guarded)
             print(f"| {classes} classes, mistakes | {mean} rows | {last} | {ours} |", flush=True)
-        numbers = 3.0 * y
-        last_mse, ours_mse = (
-            np.mean(np.diff(numbers, prepend=0.0) ** 2),
-            np.mean((Auto().run(X, numbers) - numbers) ** 2),
-        )
+        last_mse, ours_mse = errors(X, 3.0 * y, guarded)
         print(f"| numbers, mean squared error | {mean} rows | {last_mse:.5f} | {ours_mse:.5f} |", flush=True)
+    X, y = single(rows)
+    last, ours = mistakes(X, np.minimum(y, 1), guarded)
+    print(f"| 2 classes, mistakes | 50 rows, for one | {last} | {ours} |", flush=True)
+    last_mse, ours_mse = errors(X, y.astype(float), guarded)
+    print(f"| numbers, mean squared error | 50 rows, for one | {last_mse:.4f} | {ours_mse:.4f} |", flush=True)
     X, y = read("elec2", rows)
-    last, ours = mistakes(X, y)
+    last, ours = mistakes(X, y, guarded)
     print(f"| elec2, mistakes | | {last} | {ours} |")
 
 

@@ -26,28 +26,32 @@ DTYPES = ("float64", "float32")
 
 
 def features(X: np.ndarray, y: np.ndarray) -> None:
-    print(f"{'':>12} {'whole stream':>21} {'row by row':>21} {'bytes':>16} {'mistakes':>15}")
-    print(f"{'FOGD dim':>12} {'f32, rows/s':>12} {'x f64':>8} {'f32, rows/s':>12} {'x f64':>8} ", end="")
+    print(f"{'':>14} {'whole stream':>21} {'row by row':>21} {'bytes':>16} {'mistakes':>15}")
+    print(f"{'FOGD':>14} {'f32, rows/s':>12} {'x f64':>8} {'f32, rows/s':>12} {'x f64':>8} ", end="")
     print(f"{'f32':>8} {'of f64':>7} {'f64':>7} {'f32':>7} {'apart':>8} {'noise':>7}")
-    for dim in (100, 400, 1600):
-        models = {dtype: FOGD(Gaussian(SIGMA), dim=dim, seed=0, dtype=dtype) for dtype in DTYPES}
+    for kind, dim in ((kind, dim) for kind in ("fourier", "fastfood") for dim in (100, 400, 1600)):
+        models = {dtype: fogd(kind, dim, 0, dtype) for dtype in DTYPES}
         works = {(dtype, "run"): lambda model=model: model.run(X, y) for dtype, model in models.items()}
         works |= {(dtype, "step"): lambda m=model: by_rows(m.step, X, y) for dtype, model in models.items()}
         taken = in_turn(works, REPEATS)
-        wrong = {dtype: [mistakes(dim, seed, dtype, X, y) for seed in range(SEEDS)] for dtype in DTYPES}
+        wrong = {dtype: [mistakes(fogd(kind, dim, seed, dtype), X, y) for seed in range(SEEDS)] for dtype in DTYPES}
         apart, noise = np.mean(np.subtract(wrong["float32"], wrong["float64"])), np.std(wrong["float64"])
-        line = f"{dim:>12}"
+        line = f"{kind + f' {dim}':>14}"
         for mode in ("run", "step"):
             double, single = (taken[dtype, mode] for dtype in DTYPES)
             line += f" {len(X) / single:>12,.0f} {double / single:>8.2f}"
-            note(f"FOGD, float32 {dim}", mode, len(X) / single, "rows/s", double / single, "float64")
+            note(f"FOGD, float32 {kind} {dim}", mode, len(X) / single, "rows/s", double / single, "float64")
         share = models["float32"].nbytes / models["float64"].nbytes
         line += f" {models['float32'].nbytes:>8,} {share:>7.2f}"
         print(line + "".join(f" {np.mean(wrong[dtype]):>7.2%}" for dtype in DTYPES) + f" {apart:>+8.3%} {noise:>7.3%}")
 
 
-def mistakes(dim: int, seed: int, dtype: str, X: np.ndarray, y: np.ndarray) -> float:
-    return float(np.mean(FOGD(Gaussian(SIGMA), dim=dim, seed=seed, dtype=dtype).run(X, y) * y <= 0))
+def fogd(kind: str, dim: int, seed: int, dtype: str) -> FOGD:
+    return FOGD(Gaussian(SIGMA), dim=dim, features=kind, seed=seed, dtype=dtype)
+
+
+def mistakes(model: FOGD, X: np.ndarray, y: np.ndarray) -> float:
+    return float(np.mean(model.run(X, y) * y <= 0))
 
 
 def pixels() -> None:

@@ -80,7 +80,7 @@ def page(entry: Entry, text: str) -> str:
         ("time for a row", letters(note.cost)),
         ("memory", letters(note.memory) + (", grows with the stream" if note.grows else "")),
         ("guarantee", note.guarantee),
-        ("also", ", ".join(able) or "-"),
+        *([("also", ", ".join(able))] if able else []),
         ("take it for", note.advice),
         ("published", entry.paper),
     ]
@@ -125,8 +125,8 @@ def parameters(entry: Entry, doc: Any) -> list[str]:
         written = names if alone else [f"{name}={given[name]}" if name in given else name for name in names]
         kind = re.sub(r",? default .*", "", item.type)
         title = ", ".join(f"`{name}`" for name in written) + (f" : {prose(kind)}" if kind else "") + default
-        body = prose(" ".join(line.strip() for line in item.desc)) or "-"
-        lines += [title, f": {body}", ""]
+        body = prose(" ".join(line.strip() for line in item.desc))
+        lines += [title, f": {body}", ""] if body else [f"**{title}**", ""]
     if not doc["Parameters"]:
         lines += [", ".join(f"`{name}={value}`" for name, value in given.items()) + ".", ""]
     return lines
@@ -225,16 +225,21 @@ def draw_one(name: str, path: Path) -> None:
 
 
 def draw_all(path: Path) -> None:
-    """Error against rows per second of all learners, on every stream."""
+    """Error against rows per second on every stream; names stand at learners that no other one beats in both."""
     figure, row = plt.subplots(1, 3, figsize=(11, 4.2))
     for axes, stream in zip(row, MEASURED["streams"], strict=True):
-        for name, found in MEASURED["learners"].items():
-            if stream in found:
-                strong = name == "auto"
-                x, y = found[stream]["rows_per_second"], found[stream]["error"]
-                axes.plot(x, y, "o", ms=6 if strong else 4, color="#0b7285" if strong else "#adb5bd")
-                axes.annotate(name, (x, y), (3, 3), textcoords="offset points", size=5.5, color="#343a40")
+        found = {name: each[stream] for name, each in MEASURED["learners"].items() if stream in each}
+        places = {name: (each["rows_per_second"], each["error"]) for name, each in found.items()}
+        for name, (x, y) in places.items():
+            best = not any(speed >= x and error <= y and (speed, error) != (x, y) for speed, error in places.values())
+            axes.plot(x, y, "o", ms=6 if best else 4, color="#0b7285" if best else "#adb5bd", zorder=2 + best)
+            if best:
+                style = {"va": "center", "rotation": -45, "rotation_mode": "anchor", "size": 7.5}
+                axes.annotate(name, (x, y), (3, -3), textcoords="offset points", **style)
         axes.set_xscale("log")
+        (_, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+        axes.set_xlim(right=4 * right)  # room for names
+        axes.set_ylim(bottom=low - 0.25 * (high - low))
         axes.set_title(stream, size=10)
         axes.set_xlabel("rows per second")
         axes.spines[["top", "right"]].set_visible(False)

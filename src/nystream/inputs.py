@@ -10,14 +10,21 @@ import numpy as np
 from nystream._core.inputs import all_finite, is_clean_row
 from nystream.types import Array, LabelKind
 
-__all__ = ["as_block", "as_examples", "as_labels", "as_levels", "as_row", "as_weights", "is_masked"]
+__all__ = ["as_block", "as_examples", "as_labels", "as_levels", "as_row", "as_weights", "is_masked", "parts_to_convert"]
 
 MOST_CLASSES = 100_000
 """Class numbers beyond this are something else: a learner makes room for every class up to the largest."""
+ROWS_TO_CONVERT = 1024
+"""Rows converted at once are a multiple of this, and so of the blocks of every learner: no bit depends on it."""
+NUMBERS_TO_CONVERT = 1 << 17
+"""About as many of them at once: they stay in a cache until they are learnt."""
 
 
-def as_block(X: Any, d: int | None = None, name: str = "X", missing: bool = False) -> Array:
-    """(n, d) block, C-ordered float64 (a copy only where the input is not that already); `missing`: NaN may pass."""
+def as_block(X: Any, d: int | None = None, name: str = "X", missing: bool = False, first: int = 0) -> Array:
+    """(n, d) block, C-ordered float64 (a copy only where the input is not that already); `missing`: NaN may pass.
+
+    `first`: the number of its first row, for messages.
+    """
     block = _numbers(X, name)
     if block.ndim == 1:
         raise ValueError(
@@ -32,10 +39,20 @@ def as_block(X: Any, d: int | None = None, name: str = "X", missing: bool = Fals
     if not all_finite(block) and not (missing and not np.isinf(block).any()):
         row, column = np.argwhere(np.isinf(block) if missing else ~np.isfinite(block))[0]
         raise ValueError(
-            f"{name} has {block[row, column]} at row {row}, column {column}; remove or impute NaN and infinite values "
-            "first"
+            f"{name} has {block[row, column]} at row {first + row}, column {column}; "
+            "remove or impute NaN and infinite values first"
         )
     return block
+
+
+def parts_to_convert(X: Any) -> list[slice]:
+    """Parts of a matrix of numbers that `as_block` would have to copy; none where it is to be taken as a whole."""
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "biuf" or not X.size:
+        return []
+    if X.dtype == np.float64 and X.flags.c_contiguous and X.flags.aligned:
+        return []
+    rows = max(NUMBERS_TO_CONVERT // X.shape[1] // ROWS_TO_CONVERT, 1) * ROWS_TO_CONVERT
+    return [slice(i, i + rows) for i in range(0, len(X), rows)] if len(X) > rows else []
 
 
 def as_row(x: Any, d: int | None = None, name: str = "x", missing: bool = False) -> Array:

@@ -69,7 +69,7 @@ class Crew:
 
     def __exit__(self, *_: object) -> None:
         for child, _pipe in self._children.values():
-            child.terminate()
+            child.kill()  # one that has only begun would take SIGTERM as its parent does
         for child, pipe in self._children.values():
             child.join()
             child.close()

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from nystream.blas import single_threaded
 from nystream.deferred import Deferred
 from nystream.params import at_least
@@ -18,7 +20,7 @@ from nystream.params import at_least
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["WORTH_A_THREAD", "checked_threads", "is_child", "side_by_side", "threads"]
+__all__ = ["WORTH_A_THREAD", "at_most", "checked_threads", "is_child", "side_by_side", "threads"]
 
 T = TypeVar("T")
 VARIABLE = "NYSTREAM_THREADS"
@@ -35,10 +37,13 @@ _inside = threading.local()
 
 
 def threads() -> int:
-    """Threads that work may be spread over: NYSTREAM_THREADS, or all cores of this process.
+    """Threads that work may be spread over: `at_most`, else NYSTREAM_THREADS, or all cores of this process.
 
     One inside a worker of joblib, Spark, pytest-xdist or multiprocessing, where the cores are shared out already.
     """
+    most: int | None = getattr(_inside, "most", None)
+    if most is not None:
+        return most
     given = os.environ.get(VARIABLE)
     if given is not None:
         if not given.isdecimal() or int(given) < 1:
@@ -60,12 +65,24 @@ def checked_threads(value: int | None) -> int | None:
     return None if value is None else int(at_least("threads", value, 1))
 
 
+@contextmanager
+def at_most(count: int | None) -> Iterator[None]:
+    """So many `threads` for what this thread does within; None: as many as without it."""
+    before = getattr(_inside, "most", None)
+    _inside.most = before if count is None else count
+    try:
+        yield
+    finally:
+        _inside.most = before
+
+
 def side_by_side(jobs: Sequence[Callable[[], T]], most: int | None = None) -> list[T]:
     """What the jobs return, in their order. This thread does the first and helps with the others.
 
     Jobs must not share what they change; and of two or more jobs each has the linear algebra beneath it in one thread,
     however many threads there are for them: so the results do not depend on that number. Jobs of jobs stay in the
-    thread of theirs. `most`: threads that were asked for, in place of `threads()`.
+    thread of theirs, and all have the settings of who asks (`numpy.errstate`, the decimal context). `most`: threads
+    that were asked for, in place of `threads()`.
 
     The first failure, in the order of the jobs, is raised when all that had begun have ended; each thread has begun
     one, a Ctrl-C or not.
@@ -80,9 +97,10 @@ def _shared_out(jobs: Sequence[Callable[[], T]], count: int) -> list[T]:
     found: dict[int, T] = {}
     failed: dict[int, BaseException] = {}
     waiting, turn = iter(range(count, len(jobs))), threading.Lock()
+    settings: dict[str, Any] = {**np.geterr(), "call": np.geterrcall()}
 
     def work(i: int | None) -> None:
-        with _as_job():
+        with _as_job(), np.errstate(**settings):  # before NumPy 2 no part of the context that is copied below
             while i is not None:
                 try:
                     found[i] = jobs[i]()
@@ -128,7 +146,7 @@ def _forget() -> None:
     """A child of this process has none of its threads."""
     global _pool, _room, _guard
     _pool, _room, _guard = None, 0, threading.Lock()
-    _inside.job = False
+    _inside.job, _inside.most = False, None
 
 
 if hasattr(os, "register_at_fork"):

@@ -9,12 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 import oracles_changes as oracle
 from nystream.auto.changes.alarm import NEVER, RankAlarm
-from nystream.auto.changes.inputs import distances, location, moved
+from nystream.auto.changes.inputs import InputAlarm, distances, location, moved
 from nystream.auto.changes.mixture import Handover, Heard
 from nystream.auto.changes.novice import Novice
 from nystream.auto.changes.past import Past
 from nystream.auto.changes.record import OUTCOMES, Alarm
 from nystream.auto.changes.verdict import advantage, verdict
+from nystream.auto.generation import Rows
 from nystream.solvers.stacker import SoftmaxStacker
 
 
@@ -252,6 +253,45 @@ def test_distances_do_not_count_missing_values_and_survive_any_size():
     assert_allclose(distances(np.array([[2.0, np.nan, 5.0], [2.0, 1.0, 1e300]]), where), [0.0, 0.0])
     assert_allclose(distances(np.array([[1e300, 1.0, 0.0]]), where), [12.5])
     assert np.isfinite(distances(np.full((2, 1), 1e300), location(np.full((3, 1), -1e300)))).all()
+
+
+def all_alerts(X, cut=256, reach=1700):
+    alarm, found = InputAlarm(reach), []
+    alarm.start()
+    for i in range(0, len(X), cut):
+        past = X[: i + cut]
+        found += alarm.alerts(X[i : i + cut], i, lambda k, past=past: Rows(past[-k:], past, None), reach)[1:]
+    return alarm, found
+
+
+EXCHANGEABLE = {
+    "three values": lambda rng, n: rng.integers(3, size=(n, 4)).astype(float),
+    "heavy tails": lambda rng, n: rng.standard_t(2, size=(n, 5)),
+    "duplicated rows": lambda rng, n: rng.normal(size=(100, 3))[rng.integers(100, size=n)],
+    "constant columns": lambda rng, n: np.hstack([np.full((n, 2), [7.0, 1e9]), rng.normal(size=(n, 1))]),
+}
+
+
+@pytest.mark.parametrize("kind", EXCHANGEABLE)
+def test_inputs_that_are_exchangeable_hardly_ever_sound_the_alarm_and_shifted_ones_soon(kind):
+    X = EXCHANGEABLE[kind](np.random.default_rng(3), 60_000)
+    assert len(all_alerts(X)[1]) <= 1  # measured from several places: 10 of three values, 6 of heavy tails
+    X[3700:6000] += 6.0
+    row = next(row for _, row, _ in all_alerts(X[:6000])[1] if row >= 3700)
+    assert row < 3720
+
+
+def test_distances_that_are_ranked_among_are_measured_from_one_place_in_any_cuts():
+    X = np.random.default_rng(0).standard_t(2, size=(3600, 3))
+    alarm, found = all_alerts(X)
+    assert_array_equal(alarm.where_, location(X[2000:3500]))
+    kept = np.sort(distances(X[3500 - 1700 : 3600], alarm.where_))
+    assert_array_equal(alarm.alarm_.order_[: alarm.alarm_.count], kept)
+    for cut in (1, 97, 3600):
+        other, same = all_alerts(X, cut)
+        assert same == found
+        for name in ("order_", "kept_", "logs_", "ranks_", "sums_"):
+            assert_array_equal(getattr(other.alarm_, name), getattr(alarm.alarm_, name))
 
 
 # -- small things ------------------------------------------------------------------------------------------------------

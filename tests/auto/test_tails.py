@@ -45,7 +45,7 @@ def slowly(labels, predictions, outside, deviation):
             squares = [np.mean([min(size, k) ** 2 for size in sizes]) for k in cuts]
             variances = [square / q**2 for square, q in zip(squares, parts, strict=True)]
             least, k, q = min(zip(variances, cuts, parts, strict=True))
-            precise = np.mean([size**2 for size in [*sizes, y - p]]) > 4 * least
+            precise = np.mean([size**2 for size in [*sizes, y - p]]) > 3 * least
             if outside[t] and abs(y - p) > 8 * median and precise:
                 said = [predictions[i] for i in past]
                 middle = np.median(said)

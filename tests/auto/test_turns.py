@@ -15,7 +15,7 @@ from changing_streams import changing
 from nystream import Auto
 from nystream.auto import renewal
 from nystream.auto.recipe import Recipe
-from nystream.auto.turns import Turns
+from nystream.gate import Gate
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
@@ -52,10 +52,10 @@ def of_all_moments(model, X, y, ask):
     """Answers after every turn: when a row was learnt, and when what falls on it was done."""
     found = [ask(model)]
 
-    class Noted(Turns):
+    class Noted(Gate):
         @contextmanager
-        def learning(self):
-            with super().learning():
+        def writing(self):
+            with super().writing():
                 yield
             found.append(ask(model))
 
@@ -136,41 +136,3 @@ def test_classes_and_columns_that_come_meanwhile_are_no_error():
     found = asked(lambda: model.probabilities(X[:4]), lambda: model.run(X[3:], y[3:]))
     assert {P.shape for P in found} <= {(4, 2), (4, 3)}
     assert all(np.allclose(P.sum(axis=1), 1) for P in found)
-
-
-def test_who_asks_is_next_though_the_other_goes_on_at_once():
-    turns, order, inside = Turns(), [], threading.Event()
-
-    def ask():
-        with turns.asking():
-            order.append("asked")
-
-    thread = threading.Thread(target=ask)
-    with turns.learning():
-        thread.start()
-        while not turns._next.locked():  # it waits
-            inside.wait(0.001)
-    for _ in range(3):
-        with turns.learning():
-            order.append("learnt")
-    thread.join(STOP)
-    assert order[0] == "asked"
-
-
-def test_many_ask_at_a_time_and_one_may_ask_within():
-    turns, both = Turns(), threading.Barrier(2, timeout=STOP)
-
-    def ask():
-        with turns.asking(), turns.asking():
-            both.wait()
-
-    threads = [threading.Thread(target=ask) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(STOP)
-    assert not any(thread.is_alive() for thread in threads)
-    with turns.learning(), turns.learning(), turns.asking():
-        assert turns.mine
-    with turns.learning():
-        pass

@@ -169,6 +169,14 @@ def test_stopping_saves_what_was_learnt(tmp_path, stop):
     assert any(line.startswith(f"{model.n_seen} rows in ") for line in said.splitlines())
 
 
+def test_signals_mean_afterwards_what_they_did_before(tmp_path):
+    write_csv(tmp_path / "a.csv")
+    before = [signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)]
+    for arguments in (["-q"], ["-q", "-p", str(tmp_path / "absent" / "p")]):
+        call(["run", str(tmp_path / "a.csv"), "-l", "fogd", *arguments])
+        assert [signal.getsignal(kind) for kind in (signal.SIGINT, signal.SIGTERM)] == before
+
+
 def test_empty_cells_are_missing_values_to_the_default_learner(tmp_path):
     X, y = write_csv(tmp_path / "a.csv")
     X[::5, 1] = np.nan

@@ -64,6 +64,17 @@ def test_exp_at_the_ends_of_its_range():
     assert 0 < exp([-745.0])[0] < sys.float_info.min  # subnormal, not flushed
 
 
+@pytest.mark.parametrize("far", [-750.0, -705.0, 705.0, 800.0, -np.inf, np.nan])
+def test_exp_of_a_number_does_not_depend_on_its_neighbours(far):
+    x = np.random.default_rng(0).uniform(-699, 699, 301)
+    alone = exp(x)
+    assert_array_equal(alone, [exp([v])[0] for v in x])
+    for place in (0, 127, 128, 300):
+        mixed = x.copy()
+        mixed[place] = far
+        assert_array_equal(np.delete(exp(mixed), place), np.delete(alone, place))
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("d", WIDTHS)
 def test_a_block_has_the_values_of_the_definition(form, d):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream._core.linear.ogd import Descent
+from nystream.auto import Baseline
 from nystream.features import AdaptiveNystrom, Fourier, Taylor
 from nystream.kernels import Gaussian
-from nystream.learners import FOGD, NOGD, ONS, PKAWV, SILK, Forgetting, KernelSmoother, NystromPKAWV
+from nystream.learners import FOGD, KRLS, NOGD, ONS, PKAWV, SILK, Forgetting, KernelSmoother, NystromPKAWV
 from nystream.losses import as_loss
 
 G = Gaussian(0.7)
@@ -19,6 +22,12 @@ LEARNERS = {
     "NOGD": lambda: NOGD(G, landmarks=5, loss="squared"),
     "PKAWV": lambda: PKAWV(Taylor(G, degree=2)),
     "NystromPKAWV": lambda: NystromPKAWV(G, lam=0.1, beta=100.0, seed=0),
+    "NystromPKAWV, few": lambda: NystromPKAWV(G, lam=0.1, beta=1.0, seed=0),
+    "NystromPKAWV, at most": lambda: NystromPKAWV(G, lam=0.1, max_atoms=4, seed=0),
+    "NystromPKAWV, distant": lambda: NystromPKAWV(G, lam=0.1, dictionary="ald", nu=0.3),
+    "NystromPKAWV, given": lambda: NystromPKAWV(G, lam=0.1, dictionary=rows(8, seed=1)[0]),
+    "KRLS": lambda: KRLS(G, nu=0.3),
+    "Baseline": lambda: Baseline(dim=20, warmup=5, seed=0),
     "ONS": lambda: ONS(Fourier(G, 20, seed=0), clip=5.0),
     "Forgetting": lambda: Forgetting(Fourier(G, 20, seed=0), decay=0.9),
     "KernelSmoother": lambda: KernelSmoother(window=8),
@@ -74,6 +83,24 @@ def test_a_label_that_is_no_sign_is_refused_where_signs_are_learnt():
         with pytest.raises(ValueError, match="y"):
             model.step(X[1], label)
     assert model.n_seen == 1
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name.startswith("NystromPKAWV,") or name == "KRLS"])
+def test_rows_that_the_dictionary_may_want_go_the_long_way_and_the_others_the_short_one(name):
+    X, y = rows(200)
+    steps, blocks = LEARNERS[name](), LEARNERS[name]()
+    short, given = 0, []
+    for x, label in zip(X, y.tolist(), strict=True):
+        known = steps.atoms_.known(combined=name == "KRLS") if steps.d_ else None
+        quick = known is not None and copy.deepcopy(steps.solver_).one(known, x, label) is not None
+        size = steps.size
+        given.append(steps.step(x, label))
+        assert not (quick and steps.size > size > 0)
+        short += quick
+    assert short > 20
+    assert_allclose(given, blocks.run(X, y), rtol=0, atol=1e-13)
+    assert_array_equal(steps.atoms, blocks.atoms)
+    assert_allclose(steps.atoms_.missed, blocks.atoms_.missed, rtol=1e-12)
 
 
 def test_a_map_that_moves_has_no_engine():

@@ -67,6 +67,16 @@ def test_a_bounded_expansion_equals_the_list_of_terms(drop, outputs):
     assert_allclose(f.averaged(X), np.array([slow.averaged(x, len(X)) for x in X]), **loose)
 
 
+@pytest.mark.parametrize("size", [1, 15, 16, 17, 40])
+def test_the_oldest_of_equals_goes_wherever_it_stands(size):
+    rng = np.random.default_rng(size)
+    X, ages = rng.normal(size=(size + 1, 2)), rng.permutation(size) + 1
+    f, budget = bounded(Gaussian(1.0), size, "smallest")
+    for x, age in zip(X, [*ages.tolist(), size + 1], strict=True):
+        fed(f, budget, x[None], np.ones((1, 1)), start=age, decay=1.0)
+    assert sorted(f.birth.tolist()) == list(range(2, size + 2))
+
+
 def test_the_oldest_of_equals_goes_and_the_new_one_only_if_it_is_smaller():
     X = np.arange(8.0).reshape(4, 2)
     f, budget = bounded(Gaussian(1.0), 3, "smallest")

@@ -32,8 +32,8 @@ def predict_from_four_threads_equals_predict(variant: Variant) -> None:
 
 
 def learns_in_threads(variant: Variant) -> bool:
-    """Whether the learner, or one inside it, says so: by a parameter, or because it is `Auto`."""
-    return any({"threads", "recipe"} & set(learner.get_params(deep=False)) for learner in around(variant.pattern))
+    """Whether the learner, or one inside it, says so by its parameter."""
+    return any("threads" in learner.get_params(deep=False) for learner in around(variant.pattern))
 
 
 @law(learns_in_threads)

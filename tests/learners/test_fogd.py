@@ -77,16 +77,27 @@ def test_single_precision_saves_and_goes_on_bit_for_bit(method):
 def test_single_precision_knows_angles_of_any_size():
     X = np.random.default_rng(0).normal(size=(40, 3)) * 10.0 ** np.arange(-2, 38)[:, None]
     X[-1] = 1e300
-    Z = Fourier(Gaussian(0.7), 60, seed=3, dtype="float32").fit_transform(X)
+    for kind in (Fourier, Fastfood):
+        Z = kind(Gaussian(0.7), 60, seed=3, dtype="float32").fit_transform(X)
+        assert Z.dtype == np.float32
+        assert_allclose((Z.astype(float) ** 2).sum(axis=1), 1.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("d", [1, 5, 22])
+def test_fastfood_in_single_precision_is_that_in_double_precision_rounded(d):
+    X = np.random.default_rng(0).normal(size=(50, d))
+    double, single = (Fastfood(Gaussian(2.0), 70, seed=3, dtype=dtype).fit(X) for dtype in ("float64", "float32"))
+    Z = single.transform(X)
+    assert_allclose(Z, double.transform(X), atol=1e-6)
+    assert_array_equal(np.array([single.row(x) for x in X]), Z)
     assert Z.dtype == np.float32
-    assert_allclose((Z.astype(float) ** 2).sum(axis=1), 1.0, atol=1e-5)
 
 
 def test_single_precision_is_refused_where_it_is_not():
     with pytest.raises(ValueError, match="dtype"):
         FOGD(Gaussian(), dtype="float16")
-    with pytest.raises(ValueError, match="fastfood"):
-        FOGD(Gaussian(), features="fastfood", dtype="float32")
+    with pytest.raises(ValueError, match="dtype"):
+        FOGD(Gaussian(), features="fastfood", dtype="float16")
     short = Fourier(Gaussian(), 20, dtype="float32")
     with pytest.raises(ValueError, match="float64"):
         PKAWV(short).step(np.zeros(3), 1.0)

@@ -2,8 +2,10 @@
 
 import gzip
 import io
+import os
 import subprocess
 import sys
+import threading
 
 import pytest
 from numpy.testing import assert_array_equal
@@ -108,3 +110,34 @@ def test_of_an_endless_pipe_no_more_is_read_than_was_asked_for():
 def test_bad_input_is_said_to_come_from_standard_input(text, options, message):
     with pytest.raises(ValueError, match=message):
         piped(text, **options).load()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+@pytest.mark.parametrize("name", ["rows", "rows.csv"])
+@pytest.mark.parametrize("open_it", [streams.open_stream, streams.csv])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_named_pipe_gives_all_its_rows_once(tmp_path, name, open_it, pack):
+    path = tmp_path / name
+    os.mkfifo(path)
+    content = pack(b"a,y\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(3000)))
+    thread = threading.Thread(target=path.write_bytes, args=(content,), daemon=True)
+    thread.start()
+    stream = open_it(path)
+    X, y = stream.load()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert_array_equal(X[:, 0], range(3000))
+    assert_array_equal(y, X[:, 0] ** 2)
+    with pytest.raises(ValueError, match=r"rows.* can be read only once; save it to a file"):
+        stream.load()
+
+
+def test_an_arff_pipe_is_refused_by_its_name(tmp_path):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("there are no named pipes here")
+    os.mkfifo(tmp_path / "rows")
+    thread = threading.Thread(target=(tmp_path / "rows").write_text, args=("@relation a\n@data\n",), daemon=True)
+    thread.start()
+    with pytest.raises(ValueError, match="rows looks like ARFF, which is read from files only"):
+        streams.open_stream(tmp_path / "rows")
+    thread.join(60)

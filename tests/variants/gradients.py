@@ -14,6 +14,7 @@ VARIANTS = {
         "adam": FOGD(G, dim=40, method="adam", seed=0),
         "single precision": FOGD(G, dim=40, average=True, seed=0, dtype="float32"),
         "single precision, adam, softmax": FOGD(G, dim=40, loss="softmax", method="adam", seed=0, dtype="float32"),
+        "single precision, fastfood": FOGD(G, dim=40, features="fastfood", seed=0, dtype="float32"),
         "implicit, logistic": FOGD(G, dim=40, loss="logistic", method="implicit", lam=0.01, seed=0),
     },
     "nogd": {

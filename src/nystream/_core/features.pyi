@@ -31,7 +31,15 @@ class FourierFeatures(_Angles):
 
 class FastfoodFeatures(_Angles):
     def __init__(
-        self, d: int, m: int, gain: float, signs: _Array, order: npt.NDArray[np.int32], gauss: _Array, scale: _Array
+        self,
+        d: int,
+        m: int,
+        gain: float,
+        signs: _Array,
+        order: npt.NDArray[np.int32],
+        gauss: _Array,
+        scale: _Array,
+        short: bool = False,
     ) -> None: ...
 
 def hadamard(A: _Array) -> None: ...

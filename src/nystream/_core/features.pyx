@@ -36,18 +36,15 @@ cdef extern from "fourier_kernel.h" nogil:
         FOURIER_LANES
     Py_ssize_t FOURIER_SLACK(Py_ssize_t size) noexcept
     const double FOURIER_FAR, FOURIER_NEAR
-    ctypedef struct fourier_single_ops:
-        void (*project)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
-                        const void*, const void*, void*) noexcept nogil
-        void (*sincos)(Py_ssize_t, const void*, double, void*, void*) noexcept nogil
     ctypedef struct fourier_ops:
         void (*project)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
                         const void*, const void*, void*) noexcept nogil
         void (*sincos)(Py_ssize_t, const void*, double, void*, void*) noexcept nogil
-        void (*hadamard)(Py_ssize_t, Py_ssize_t, double*) noexcept nogil
-        void (*gather)(Py_ssize_t, const int32_t*, const double*, const double*, double*) noexcept nogil
+        void (*hadamard)(Py_ssize_t, Py_ssize_t, void*) noexcept nogil
+        void (*directions)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const void*, const int32_t*, const void*,
+                           const void*, const void*, void*, void*) noexcept nogil
     fourier_ops fourier_pick() noexcept
-    fourier_single_ops fourier_single_pick() noexcept
+    fourier_ops fourier_single_pick() noexcept
     void fourier_far(Py_ssize_t, const double*, double, double*, double*) noexcept
     void fourier_single_far(Py_ssize_t, const float*, double, float*, float*) noexcept
     double fourier_square(Py_ssize_t, const double*) noexcept
@@ -59,7 +56,7 @@ cdef enum:
 
 cdef taylor_isa taylor = taylor_pick()
 cdef fourier_ops fourier = fourier_pick()
-cdef fourier_single_ops single = fourier_single_pick()
+cdef fourier_ops single = fourier_single_pick()
 
 
 cdef double* _data(object array, Py_ssize_t columns, Py_ssize_t* rows, int size=8) except NULL:
@@ -203,10 +200,14 @@ cdef class _Angles(RowMap):
     """What Fourier and Fastfood share: angles u (m directions) -> gain [cos u, sin u]."""
     cdef readonly Py_ssize_t m
     cdef readonly double gain
+    cdef int size  # bytes of a feature
     cdef double far  # a row with |x|^2 above this may have an angle too large for the vector sine
 
     cdef void _limit(self, double longest):
-        self.far = ((FOURIER_FAR if self.bytes() == 8 else FOURIER_NEAR)/longest)**2 if longest > 0 else 0
+        self.far = ((FOURIER_FAR if self.size == 8 else FOURIER_NEAR)/longest)**2 if longest > 0 else 0
+
+    cdef int bytes(self) noexcept:
+        return self.size
 
     cdef void _wave(self, Py_ssize_t n, Py_ssize_t m, const double* square, const double* u, Py_ssize_t ld,
                     double* z) noexcept nogil:
@@ -218,6 +219,17 @@ cdef class _Angles(RowMap):
                 fourier.sincos(m, u + t*ld, self.gain, c, c + self.m)
             else:
                 fourier_far(m, u + t*ld, self.gain, c, c + self.m)
+            c += 2*self.m
+
+    cdef void _short_wave(self, Py_ssize_t n, Py_ssize_t m, const double* square, const float* u, Py_ssize_t ld,
+                          float* c) noexcept nogil:
+        """`_wave` in single precision."""
+        cdef Py_ssize_t t
+        for t in range(n):
+            if square[t] <= self.far:
+                single.sincos(m, u + t*ld, self.gain, c, c + self.m)
+            else:
+                fourier_single_far(m, u + t*ld, self.gain, c, c + self.m)
             c += 2*self.m
 
     cdef Py_ssize_t _need(self, Py_ssize_t n) noexcept nogil:
@@ -262,7 +274,6 @@ cdef class FourierFeatures(_Angles):
     """Angles u = x W for directions W (d, m), the columns of W; in single precision, features too, where W is."""
     cdef readonly object W
     cdef const char* w
-    cdef int size
     cdef Py_ssize_t ld  # rows of W are an odd number of cache lines apart: no two of them compete for one place
 
     def __init__(self, cnp.ndarray W, double gain):
@@ -275,9 +286,6 @@ cdef class FourierFeatures(_Angles):
         self.w = <const char*> cnp.PyArray_DATA(self.W)
         self.d, self.m, self.gain = d, m, gain
         self._limit(float(np.sqrt((self.W.astype(np.float64)**2).sum(axis=0).max())))
-
-    cdef int bytes(self) noexcept:
-        return self.size
 
     cdef Py_ssize_t _need(self, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t rows = min(n, <Py_ssize_t> ROWS)
@@ -306,69 +314,65 @@ cdef class FourierFeatures(_Angles):
                 j += columns
             t += rows
 
-    cdef void _short_wave(self, Py_ssize_t n, Py_ssize_t m, const double* square, const float* u, Py_ssize_t ld,
-                          float* c) noexcept nogil:
-        """`_wave` in single precision."""
-        cdef Py_ssize_t t
-        for t in range(n):
-            if square[t] <= self.far:
-                single.sincos(m, u + t*ld, self.gain, c, c + self.m)
-            else:
-                fourier_single_far(m, u + t*ld, self.gain, c, c + self.m)
-            c += 2*self.m
-
 
 cdef class FastfoodFeatures(_Angles):
-    """Angles u = scale * H (gauss * (H (signs * x))[order]) in blocks of `size` directions, the first m of them."""
-    cdef const double[:, ::1] signs, gauss, scale
-    cdef const int32_t[:, ::1] order
+    """Angles u = scale * H (gauss * (H (signs * x))[order]) in blocks of `width` directions, the first m of them.
 
-    def __init__(self, Py_ssize_t d, Py_ssize_t m, double gain, signs, order, gauss, scale):
-        blocks, size = signs.shape
-        if (order.shape != signs.shape or gauss.shape != signs.shape or scale.shape != signs.shape or d > size
-                or size & (size - 1) or not 0 < m <= blocks*size or order.min() < 0 or order.max() >= size):
+    `short`: all of this in single precision.
+    """
+    cdef tuple arrays
+    cdef const char* signs
+    cdef const char* gauss
+    cdef const char* scale
+    cdef const int32_t* order
+    cdef Py_ssize_t blocks, width
+
+    def __init__(self, Py_ssize_t d, Py_ssize_t m, double gain, signs, order, gauss, scale, bint short=False):
+        self.blocks, self.width = signs.shape
+        if (order.shape != signs.shape or gauss.shape != signs.shape or scale.shape != signs.shape or d > self.width
+                or self.width & (self.width - 1) or not 0 < m <= self.blocks*self.width or order.min() < 0
+                or order.max() >= self.width):
             raise ValueError("signs, order, gauss and scale must be blocks of one shape, a power of two wide")
-        self.d, self.m, self.gain = d, m, gain
-        self.signs, self.order, self.gauss, self.scale = signs, order, gauss, scale
-        # the direction of row i is as long as scale_i |gauss| sqrt(size)
-        self._limit(float((scale.max(axis=1)*np.linalg.norm(gauss, axis=1)).max())*size**0.5)
+        self.d, self.m, self.gain, self.size = d, m, gain, 4 if short else 8
+        dtype = np.float32 if short else np.float64
+        parts = [np.ascontiguousarray(part, dtype=dtype) for part in (signs, gauss, scale)]
+        self.arrays = (*parts, np.ascontiguousarray(order, dtype=np.int32))
+        self.signs, self.gauss, self.scale = (<const char*> cnp.PyArray_DATA(<cnp.ndarray> self.arrays[0]),
+                                              <const char*> cnp.PyArray_DATA(<cnp.ndarray> self.arrays[1]),
+                                              <const char*> cnp.PyArray_DATA(<cnp.ndarray> self.arrays[2]))
+        self.order = <const int32_t*> cnp.PyArray_DATA(<cnp.ndarray> self.arrays[3])
+        # the direction of row i is as long as scale_i |gauss| sqrt(width)
+        self._limit(float((scale.max(axis=1)*np.linalg.norm(gauss, axis=1)).max())*self.width**0.5)
 
     cdef Py_ssize_t _need(self, Py_ssize_t n) noexcept nogil:
-        return FOURIER_LANES*(3*self.signs.shape[1] + self.m)
+        return FOURIER_LANES*(3*self.width + self.m)
 
     cdef void _block(self, Py_ssize_t n, const double* x, double* scratch, void* z) noexcept nogil:
-        cdef Py_ssize_t size = self.signs.shape[1], t = 0, rows, lane, b, i
+        cdef Py_ssize_t whole = FOURIER_LANES*self.width, t = 0, rows, lane, b, i, at
         cdef double square[FOURIER_LANES]
-        cdef double* columns = scratch  # (size, lanes): the rows of x, side by side, filled up with zeros
-        cdef double* first = columns + size*FOURIER_LANES
-        cdef double* second = first + size*FOURIER_LANES
-        cdef double* u = second + size*FOURIER_LANES
-        for i in range(size*FOURIER_LANES):
-            columns[i] = 0
+        cdef char* u = <char*> (scratch + 3*whole)
+        cdef fourier_ops ops = single if self.size == 4 else fourier
+        for i in range(whole):      # (width, lanes): the rows of x, side by side, filled up with zeros
+            scratch[i] = 0
         while t < n:
             rows = min(n - t, <Py_ssize_t> FOURIER_LANES)
             for lane in range(rows):
                 square[lane] = fourier_square(self.d, x + (t + lane)*self.d)
                 for i in range(self.d):
-                    columns[i*FOURIER_LANES + lane] = x[(t + lane)*self.d + i]
-            for b in range(self.signs.shape[0]):
-                self._directions(b, rows, columns, first, second, u + b*size)
-            self._wave(rows, self.m, square, u, self.m, <double*> z + 2*t*self.m)
+                    if self.size == 4:
+                        (<float*> scratch)[i*FOURIER_LANES + lane] = <float> x[(t + lane)*self.d + i]
+                    else:
+                        scratch[i*FOURIER_LANES + lane] = x[(t + lane)*self.d + i]
+            for b in range(self.blocks):
+                at = self.size*b*self.width
+                ops.directions(self.width, min(self.width, self.m - b*self.width), rows, self.m, self.signs + at,
+                               self.order + b*self.width, self.gauss + at, self.scale + at, scratch, scratch + whole,
+                               u + at)
+            if self.size == 4:
+                self._short_wave(rows, self.m, square, <float*> u, self.m, <float*> z + 2*t*self.m)
+            else:
+                self._wave(rows, self.m, square, <double*> u, self.m, <double*> z + 2*t*self.m)
             t += rows
-
-    cdef void _directions(self, Py_ssize_t b, Py_ssize_t rows, const double* columns, double* first, double* second,
-                          double* u) noexcept nogil:
-        """Angles of block b for every lane; u holds rows m apart."""
-        cdef Py_ssize_t size = self.signs.shape[1], count = min(size, self.m - b*size), lane, i
-        for i in range(size):
-            for lane in range(FOURIER_LANES):
-                first[i*FOURIER_LANES + lane] = self.signs[b, i]*columns[i*FOURIER_LANES + lane]
-        fourier.hadamard(size, FOURIER_LANES, first)
-        fourier.gather(size, &self.order[b, 0], &self.gauss[b, 0], first, second)
-        fourier.hadamard(size, FOURIER_LANES, second)
-        for lane in range(rows):
-            for i in range(count):
-                u[lane*self.m + i] = second[i*FOURIER_LANES + lane]*self.scale[b, i]
 
 
 def hadamard(double[:, ::1] A):

@@ -19,7 +19,7 @@ cdef class RowMap:
         return 8
 
     cdef int fill(self, Py_ssize_t n, const double* x, void* z) except -1:
-        """Features of n rows."""
+        """Features of n rows; 1, and nothing done, where they need Python after all."""
         return 0
 
 
@@ -52,8 +52,7 @@ cdef class OneRow:
         if self._held_row is None or len(self._held_row) != wide:
             self._held_row = np.empty(wide)
             self._row_at = cnp.PyArray_DATA(self._held_row)
-        map.fill(1, row, self._row_at)
-        return self._row_at
+        return NULL if map.fill(1, row, self._row_at) else self._row_at
 
     def one_row(self, object x, object y, long long t):
         """Round t (the first is 1) on x with label y -> the prediction; None, and nothing done, where x or y is not a

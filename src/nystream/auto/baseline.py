@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nystream._core.standard_rows import StandardRows
 from nystream.dictionary.rows import Rows
 from nystream.features.base import FeatureMap
 from nystream.features.fourier import Fourier, even_dim
@@ -50,6 +51,7 @@ class ScaledFeatures(FeatureMap):
         self.mean_, self.scale_ = self.mean.copy(), self.scale.copy()
         self.features_ = self.features.clone()
         self.features_.start(d)
+        self._bind()
 
     @property
     def dim(self) -> int:
@@ -73,6 +75,16 @@ class ScaledFeatures(FeatureMap):
         self.mean_, self.scale_ = np.r_[self.mean_, np.zeros(new)], np.r_[self.scale_, np.ones(new)]
         self.features_.widen(d)
         self.d_ = d
+        self._bind()
+
+    def _bind(self) -> None:
+        inner = self.features_.engine
+        self.engine = None if inner is None else StandardRows(inner, self.mean_, self.scale_, CLIP)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if self.d_:
+            self._bind()
 
     @property
     def nbytes(self) -> int:

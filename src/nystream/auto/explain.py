@@ -73,7 +73,7 @@ def _held(auto: Auto) -> tuple[Columns, Array]:
     """The last rows that are held, by place, and their labels."""
     if not auto.d_:
         raise ValueError("Auto has seen no row yet, so there is nothing to explain")
-    with auto._turns.asking():
+    with auto._turns.reading():
         X, Y, _ = auto._last(HELD)
         X, Y = X.copy(), Y.copy()
     if len(X) < 2:
@@ -133,6 +133,8 @@ def explanation(model: Auto) -> str:
         return "Auto has seen no row yet."
     lines = [f"{model.task} on {model.d_} columns, {model.n_seen:,} rows, {model.nbytes / 1e6:.1f} MB"]
     lines += _changes(model)
+    if model.guard_ is not None and model.guard_.carried() > 0:
+        lines.append(f"labels hardly ever change: the last one is {model.guard_.carried():.0%} of the next prediction")
     for generation, carried in zip(model._generations, model._carried(), strict=True):
         if len(model._generations) > 1:
             began = model.count_ - generation.count_

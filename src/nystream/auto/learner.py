@@ -12,6 +12,7 @@ from nystream.auto.changes.changes import CREDIT
 from nystream.auto.clock import in_time
 from nystream.auto.explain import ByColumn, explanation
 from nystream.auto.generation import Generation
+from nystream.auto.guard import Guard
 from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of, seconds_of
 from nystream.auto.recalibration import Recalibration
@@ -19,14 +20,15 @@ from nystream.auto.recipe import Recipe
 from nystream.auto.rounds import Rounds
 from nystream.auto.tables import seconds_to_translate, translator_for
 from nystream.auto.tails import Tails
-from nystream.auto.turns import Turns
 from nystream.encoding.columns import NUMERIC
+from nystream.gate import Gate
 from nystream.inputs import as_levels
 from nystream.learners.families.tabular import Opening
 from nystream.params import boolean, one_of, positive
 from nystream.scaling.ring import Ring
 from nystream.seeds import checked_seed, generator
 from nystream.sparse_rows import NARROW
+from nystream.threads import at_most, checked_threads
 from nystream.types import Array, LabelKind, Seed
 
 __all__ = ["Auto"]
@@ -83,7 +85,11 @@ class Auto(ByColumn, Rounds):
     changes : bool, default True
         Whether the stream is watched for changes; see `nystream.auto.changes`. Where losses rank too high for too long,
         an alarm sounds, and a fresh copy learns beside the old one from the row where the change is put; both are mixed
-        until one of them has to go. Without an alarm nothing is different.
+        until one of them has to go. What predicted in the last two regimes that were left is kept, and mixed in where
+        one of them returns. Without an alarm nothing is different.
+    threads : int, optional
+        Threads that `run` lets experts learn in; None: as `nystream.threads.threads` says. There is work for two, the
+        rough kernels and the others. It changes no bit.
 
     Examples
     --------
@@ -110,6 +116,7 @@ class Auto(ByColumn, Rounds):
         task: str = "regression",
         recipe: Recipe | None = None,
         changes: bool = True,
+        threads: int | None = None,
     ) -> None:
         self.memory = memory
         self.deadline = deadline
@@ -120,8 +127,13 @@ class Auto(ByColumn, Rounds):
             raise ValueError(f"recipe must be a Recipe or None, got {recipe!r}")
         self.recipe = recipe
         self.changes = boolean("changes", changes)
+        self.threads = checked_threads(threads)
         bytes_of(memory), seconds_of(deadline)  # refuse what is neither
-        self._turns, self._whole = Turns(), Turns()
+        self._turns, self._whole = Gate(), Gate()
+
+    def run_clean(self, X: Any, Y: Array, weights: Array | None = None) -> Array:
+        with at_most(self.threads):
+            return super().run_clean(X, Y, weights)
 
     @property
     def labels(self) -> LabelKind:
@@ -185,7 +197,7 @@ class Auto(ByColumn, Rounds):
 
     def explain(self) -> str:
         """What carries the prediction now, and why: a few lines of text."""
-        with self._turns.asking():
+        with self._turns.reading():
             return explanation(self)
 
     def weights(self) -> dict[str, float]:
@@ -197,12 +209,17 @@ class Auto(ByColumn, Rounds):
         """
         if not self.d_:
             return {}
-        with self._turns.asking():
+        with self._turns.reading():
             return self._shares()
 
     def _shares(self) -> dict[str, float]:
         found = dict.fromkeys(self.titles(), 0.0) | ({LABELS: 0.0} if self.lags else {})
+        rest = 1.0
+        if self.guard_ is not None:
+            found[LABELS] = self.guard_.carried()
+            rest -= found[LABELS]
         for generation, carried in zip(self._generations, self._carried(), strict=True):
+            carried *= rest
             sizes = np.abs(generation.stack_.weights())
             shares = (sizes / np.maximum(sizes.sum(axis=0), TINY)).mean(axis=1).tolist()
             titles = self._titles(generation)
@@ -217,7 +234,7 @@ class Auto(ByColumn, Rounds):
 
         An expert that two generations have, after a change, is named once.
         """
-        with self._turns.asking():
+        with self._turns.reading():
             return list(dict.fromkeys(name for generation in self._generations for name in self._titles(generation)))
 
     def alarms(self) -> list[Alarm]:
@@ -227,7 +244,7 @@ class Auto(ByColumn, Rounds):
         done; see `nystream.auto.changes.Alarm`.
         """
         self._require("alarms")
-        with self._turns.asking():
+        with self._turns.reading():
             return [] if not self.d_ or self.changes_ is None else self.changes_.alarms()
 
     def settle(self) -> None:
@@ -236,7 +253,7 @@ class Auto(ByColumn, Rounds):
         Along a stream it is taken up some rows later by itself; see docs/design/015-no-pauses.md.
         """
         if self.d_:
-            with self._whole.learning(), self._turns.learning():
+            with self._whole.writing(), self._turns.writing():
                 self._settle()
                 self._keep()
 
@@ -246,7 +263,7 @@ class Auto(ByColumn, Rounds):
 
     def _carried(self) -> list[float]:
         """What each generation carries of the next prediction."""
-        if self.changes_ is None or self.changes_.handover_ is None:
+        if self._young is None or self.changes_ is None or self.changes_.handover_ is None:
             return [1.0]
         old = self.changes_.handover_.carried()
         return [old, 1.0 - old]
@@ -276,7 +293,7 @@ class Auto(ByColumn, Rounds):
         Predictions for rows without them stay as they are, to the last bit: the dense experts, whose landmarks may be
         frozen, do not see them, the sparse experts learn them.
         """
-        with self._whole.learning(), self._turns.learning():
+        with self._whole.writing(), self._turns.writing():
             self._widen_columns(kinds)
 
     def _widen_columns(self, kinds: Mapping[str, str]) -> None:
@@ -306,7 +323,10 @@ class Auto(ByColumn, Rounds):
         self.old_.start(d, outputs, self._more)
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
         self.changes_ = self._new_changes(outputs) if self.changes else None
-        self.intervals_ = self.recalibration_ = self.tails_ = None
+        self.guard_ = self.intervals_ = self.recalibration_ = self.tails_ = None
+        if self.lags:
+            self.guard_ = Guard(self._classes)
+            self.guard_.start(outputs)
         if self._classes:
             self.recalibration_ = Recalibration()
             self.recalibration_.start()
@@ -343,13 +363,14 @@ class Auto(ByColumn, Rounds):
     @property
     def size(self) -> int:
         """Landmarks and window rows of all experts."""
-        with self._turns.asking():
+        with self._turns.reading():
             return sum(generation.bank_.size for generation in self._generations) if self.d_ else 0
 
     @property
     def nbytes(self) -> int:
         if not self.d_:
             return 0
-        with self._turns.asking():
-            parts = (self.old_, *self.buffer_, self.changes_, self.intervals_, self.recalibration_)
-            return sum(part.nbytes for part in (*parts, self.translator_, self.tails_) if part is not None)
+        with self._turns.reading():
+            parts = (self.old_, *self.buffer_, self.changes_, self.guard_, self.intervals_)
+            others = (self.recalibration_, self.translator_, self.tails_)
+            return sum(part.nbytes for part in (*parts, *others) if part is not None)

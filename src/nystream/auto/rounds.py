@@ -10,10 +10,12 @@ import numpy as np
 
 from nystream.auto.bank import Bank
 from nystream.auto.changes import Changes
-from nystream.auto.changes.changes import REACH, Block, Surroundings
+from nystream.auto.changes.block import Block, Surroundings
+from nystream.auto.changes.changes import REACH
 from nystream.auto.changes.memory import Afforded, beside, fit_together
 from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation, Rows
+from nystream.auto.guard import Guard
 from nystream.auto.intervals import Intervals
 from nystream.auto.memory import in_memory, most_bytes
 from nystream.auto.noise import Noise
@@ -24,8 +26,8 @@ from nystream.auto.stack import Stack
 from nystream.auto.tables import SHARE
 from nystream.auto.tails import Tails
 from nystream.auto.targets import Targets, within
-from nystream.auto.turns import Turns
 from nystream.encoding import Columns
+from nystream.gate import Gate
 from nystream.learners.families.tabular import TabularLearner
 from nystream.learners.translator import Translator
 from nystream.scaling.ring import Ring
@@ -37,6 +39,8 @@ PAST = 0.03
 """Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
 NOVICE, MOST = 0.015, 300
 """Of the memory: what the rows may take that a novice learns after a change; and how many they are at most."""
+REGIMES = 0.08
+"""Of the memory: what models of regimes that were left may take, and no more than the old generation leaves."""
 FEW = 32
 """Rows of a block while other threads ask: they wait for its end."""
 
@@ -59,15 +63,17 @@ class Rounds(TabularLearner):
     """What labels will be beside predictions; of regression only. The second: of models saved before the first."""
     tails_: Tails | None = None
     """What labels with long tails are told as; of regression only, none in models saved before it."""
+    guard_: Guard | None = None
+    """Of labels that hardly ever change; none without lags, nor in models saved before it."""
     recalibration_: Recalibration | None = None
     """Of classes only; none in models saved before it."""
     buffer_: list[Ring]
     """Inputs, labels or targets, and weights: all rows of a warm-up, or the last ones."""
     count_: int
     """Rows learnt; those of weight 0 are not."""
-    _turns: Turns
+    _turns: Gate
     """Predictions of other threads come between blocks and what falls on row counts after them."""
-    _whole: Turns
+    _whole: Gate
     """Copies that go on come between rows, when all that falls on them is done."""
     translator_: Translator | None = None
     """Of tables and sparse rows: what makes numbers of them. None: rows are numbers."""
@@ -131,7 +137,8 @@ class Rounds(TabularLearner):
         """Bytes that two generations may take."""
         assert self.changes_ is not None
         young = 0 if self._young is None else self._young.nbytes
-        return self._share * bytes_of(self.memory) - (self.changes_.nbytes - young)
+        regimes = 0 if self.changes_.regimes_ is None else self.changes_.regimes_.nbytes
+        return self._share * bytes_of(self.memory) - (self.changes_.nbytes - young - regimes)
 
     def _reach(self, outputs: int) -> int:
         """Rows back that are kept when a decision falls at the beginning of a block, of inputs and of predictions."""
@@ -146,13 +153,15 @@ class Rounds(TabularLearner):
         more, columns = self._more, 1 if self._classes and outputs == 2 else outputs
         few = Novice.affordable(NOVICE * bytes_of(self.memory) / 8, self.old_.d_, outputs)
         few = max(1, min(few, MOST))
-        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs), few)
+        most = most_bytes(self.sized_, self.old_.d_, outputs, codes=self._classes, more=more)
+        room = int(max(0.0, min(REGIMES * bytes_of(self.memory), self._share * bytes_of(self.memory) - most)))
+        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs), few, room)
         changes.start(outputs, (more, columns) if more else None)
         return changes
 
     # -- one round ---------------------------------------------------------------------------------------------------
     def _predict(self, X: Any) -> Array:
-        with self._turns.asking():
+        with self._turns.reading():
             P = np.empty((len(X), self.outputs_))
             rows = self._rows
             for i in range(0, len(X), rows):
@@ -164,12 +173,13 @@ class Rounds(TabularLearner):
         X, answers = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
         own = self.old_.predict(X, answers)
         P, spread = own[:2] if self.changes_ is None else self.changes_.predict(own, X, answers)
+        P = P if self.guard_ is None else self.guard_.predict(P)
         return P if self.recalibration_ is None else self.recalibration_.predict(P), spread, X
 
     def _quantiles(self, rows: Any, levels: Array) -> Array:
         """(n, K, Q)"""
         assert self.intervals_ is not None
-        with self._turns.asking():
+        with self._turns.reading():
             found, some = np.empty((len(rows), self.outputs_, len(levels))), self._rows
             for i in range(0, len(rows), some):
                 P, spread, X = self._answer(rows[i : i + some])
@@ -189,6 +199,8 @@ class Rounds(TabularLearner):
         while row < len(X):
             n = min(len(X) - row, self._rows, FEW if self._turns.asked else len(X))
             n = max(1, self._ready(Y[row : row + n]))
+            if self.changes_ is not None:
+                n = min(n, self.changes_.until_cut())
             for generation in self._generations:
                 n = generation.ahead(n, self._last)
             part = slice(row, row + n)
@@ -207,7 +219,7 @@ class Rounds(TabularLearner):
 
     def _rounds(self, rows: Any, Y: Array, w: Array | None) -> Array:
         """Predictions for rows within which no rebuild or refresh begins or is taken up."""
-        with self._whole.learning():
+        with self._whole.writing():
             told = Y if self._ready(Y) else self._told(rows, Y)
             P = self._round(rows, Y, told, w)
             if self.tails_ is not None:
@@ -237,16 +249,18 @@ class Rounds(TabularLearner):
 
     def _round(self, rows: Any, Y: Array, told: Array, w: Array | None) -> Array:
         living = self._generations
-        with self._turns.learning():
+        with self._turns.writing():
             P = self._learnt(rows, Y, told, w)
         moved = self._generations != living
         for generation in living:
             if (generation.begun_ or generation.due) and generation in self._generations:
                 refreshes = generation is self._young or self._refreshes
-                moved = generation.attend(self._last, refreshes=refreshes, alone=self._turns.learning) or moved
+                moved = generation.attend(self._last, refreshes=refreshes, alone=self._turns.writing) or moved
         if moved:
-            with self._turns.learning():
+            with self._turns.writing():
                 self._keep()
+        if self.changes_ is not None:
+            self.changes_.copy(self.old_)
         return P
 
     def _learnt(self, rows: Any, Y: Array, told: Array, w: Array | None) -> Array:
@@ -263,6 +277,8 @@ class Rounds(TabularLearner):
             block = Block(Rows(X, told, w), admitted, answers, learnt)
             around = Surroundings(self._last, self._beside, self._column_names)
             self.old_, P, spread = self.changes_.follow(old, block, around)
+        if self.guard_ is not None:
+            P = self.guard_.run(P, admitted[:, 0] if self._classes else admitted, w)
         if self.intervals_ is not None and spread is not None:
             labels = admitted
             if told is not Y and old.targets_ is not None:
@@ -314,21 +330,21 @@ class Rounds(TabularLearner):
         """Where another thread learns, a copy of one moment."""
         if self._whole.mine:
             return super()._state()
-        with self._whole.asking():
+        with self._whole.reading():
             state = copy.deepcopy(super()._state())
             return {**state, "n_seen_": state["count_"]} if self.d_ else state
 
     def reserve(self, d: int, outputs: int) -> None:
         if self.d_ and outputs <= self.outputs_:
             return
-        with self._whole.learning():
+        with self._whole.writing():
             for generation in self._generations if self.d_ else []:
                 generation.finish(self._last)
-            with self._turns.learning():
+            with self._turns.writing():
                 super().reserve(d, outputs)
 
     def widen(self, d: int) -> None:
-        with self._whole.learning(), self._turns.learning():
+        with self._whole.writing(), self._turns.writing():
             super().widen(d)
 
     # -- classes, columns ----------------------------------------------------------------------------------------------

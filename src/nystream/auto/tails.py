@@ -13,7 +13,7 @@ __all__ = ["Tails"]
 
 FEWEST = 10
 """Residuals from which on there is a median to compare with."""
-FAR_OFF, GAIN = 8.0, 4.0
+FAR_OFF, GAIN = 8.0, 3.0
 """Medians of the residuals' sizes beyond which a label is far off, where Huber's estimate is so many times as precise
 as the mean."""
 EXTREME, RATE = 0.1, 0.2
@@ -40,7 +40,7 @@ class Tails(Params):
     whichever makes the estimate's variance mean(min(|r|, k)^2) / q^2 the least.
 
     A label is far off where it lies outside the usual range (`Targets.usual_`), more than 8 medians from p, and with it
-    the variance of the mean would be 4 times that. It may be noise, or come from a function with far values, for which
+    the variance of the mean would be 3 times that. It may be noise, or come from a function with far values, for which
     squares are right; then p, too, is within the outer tenth of the last predictions on that side, and a tenth of the
     way from their median to y. Where a running share of those that were so foreseen is under a half, the label is wild,
     and from it on tails are long for 1,000 rows; what is told of the last labels changes too, for the next rebuild.

@@ -17,7 +17,7 @@ from nystream.streams import Stream, open_stream
 from nystream.streams.columns import choose
 from nystream.streams.svmlight import SvmlightStream
 from nystream.streams.tabular import Tables, open_tables
-from nystream.streams.text import Pipe
+from nystream.streams.text import Pipe, pipe_at
 from nystream.tables.reading import Table
 
 __all__ = [
@@ -207,7 +207,7 @@ def open_rows(
     data: Path | None = None,
     dense: int = NARROW,
 ) -> Rows:
-    """A file, standard input ("-"), a dataset or a generator.
+    """A file, standard input ("-"), a named pipe, a dataset or a generator.
 
     `wanted` says whether there is a target to learn, `dense` up to how many columns rows of LIBSVM files become dense.
     """
@@ -229,7 +229,7 @@ def _opened(
             raise ValueError(f"{spec} knows its target; leave out --target")
         name, _, part = spec.removeprefix(DATASET).partition(":")
         return FromStream(datasets.stream(name, part or "all", data=data))
-    pipe = Pipe() if spec == "-" else None
+    pipe = Pipe() if spec == "-" else pipe_at(spec)
     tables = open_tables(pipe if pipe is not None else spec)
     if tables is not None:
         return FromTables(tables, target, wanted=wanted)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from nystream import persist
 from nystream.catalogue import build
@@ -86,26 +86,29 @@ def run(
         scales: dict[str, Any] = {"sigma": sigma, "seed": seed, "standardize": standardize}
         pattern = build(learner, examples.task, opt.settings_of(settings), kinds=examples.schema.kinds, **scales)
         model = Model(pattern, examples.schema, on_error=on_error)
-    finished = _learn(
-        model, examples, metrics, predictions, test=test, delay=delay, block=block, quiet=quiet, more=report is not None
-    )
-    if save is not None:
-        persist.save(model, save)
-        _say(f"saved {save}", quiet)
-    if finished is not None and result is not None:
-        finished.save(result)
-    if finished is not None and report is not None:
-        about = {"source": examples.name, "task": examples.task, "columns": f"{examples.d:,}", "seed": str(seed)}
-        about |= pages.explained({finished.name: model})
-        worth = pages.importance(finished.name, model)
-        noticed = [alarm.row for alarm in _alarms(model)]
-        pages.write(finished, report, f"{finished.name}: {examples.name}", about, worth, noticed)
-        _say(f"wrote {report}", quiet)
+    with _Stoppable(examples) as stream:
+        more = report is not None
+        finished = _learn(
+            model, examples, stream, metrics, predictions, test=test, delay=delay, block=block, quiet=quiet, more=more
+        )
+        if save is not None:
+            persist.save(model, save)
+            _say(f"saved {save}", quiet)
+        if finished is not None and result is not None:
+            finished.save(result)
+        if finished is not None and report is not None:
+            about = {"source": examples.name, "task": examples.task, "columns": f"{examples.d:,}", "seed": str(seed)}
+            about |= pages.explained({finished.name: model})
+            worth = pages.importance(finished.name, model)
+            noticed = [alarm.row for alarm in _alarms(model)]
+            pages.write(finished, report, f"{finished.name}: {examples.name}", about, worth, noticed)
+            _say(f"wrote {report}", quiet)
 
 
 def _learn(
     model: Model,
     data: Source,
+    stream: _Stoppable,
     metrics: list[str] | None,
     predictions: str | None,
     *,
@@ -126,7 +129,7 @@ def _learn(
     with _writing(predictions) as file:
         try:
             finished = prequential(
-                _Stoppable(data),
+                stream,
                 model,
                 list(dict.fromkeys([*(pages.metrics(names) if more else [*names, "size"]), *shares])),
                 every="logarithmic" if more else "doubling",
@@ -157,14 +160,20 @@ class _Stoppable:
     """A source that Ctrl-C (or SIGTERM: a service that is stopped) ends between blocks, while rows are waited for.
 
     So a model that is saved then has learnt whole blocks, and its counts are those of its rows. Asked for a second
-    time, it stops at once.
+    time, it stops at once. Within its block; after it the signals mean what they did before.
     """
 
     def __init__(self, data: Source) -> None:
         self._data = data
         self._asked = self._waiting = False
-        for kind in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(kind, self._stop)
+
+    def __enter__(self) -> Self:
+        self._before = {kind: signal.signal(kind, self._stop) for kind in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for kind, handler in self._before.items():
+            signal.signal(kind, signal.SIG_DFL if handler is None else handler)
 
     def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
         rows = self._data.blocks(size)

@@ -28,6 +28,11 @@ class FactoredPoints(Params, Generic[Factor]):
         return self._factor.n
 
     @property
+    def factor(self) -> Factor:
+        """The compiled factor itself."""
+        return self._factor
+
+    @property
     def points(self) -> Array:
         """(n, d)"""
         return self.points_.view

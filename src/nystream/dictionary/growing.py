@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import math
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.gram.known_atoms import KnownAtoms
+from nystream._core.kernel_rows import KernelRows
 from nystream.dictionary.nested import TOLERANCE, Nested
 from nystream.kernels.base import Kernel
 from nystream.params import Params, at_least, positive
@@ -46,6 +49,7 @@ class Growing(Params):
 
     nested_: Nested
     missed_: float
+    _known: KnownAtoms | None = None
 
     def __init__(self, kernel: Kernel, max_atoms: int | None = None) -> None:
         if not isinstance(kernel, Kernel):
@@ -58,6 +62,7 @@ class Growing(Params):
         self.nested_ = Nested(self.kernel)
         self.nested_.start(d)
         self.missed_ = 0.0
+        self._known = None
 
     @property
     def n(self) -> int:
@@ -135,6 +140,20 @@ class Growing(Params):
             self.missed_ += k - inside
         return z, False
 
+    def known(self, *, combined: bool = False) -> KnownAtoms | None:
+        """What makes the coordinates (`combined`: the combination of atoms) of one row, compiled, and leaves a row
+        that may become an atom to `admit_row`; whoever learns its row then calls `passed`. None without atoms, and
+        where only Python can evaluate the kernel."""
+        form = self.kernel.compiled if self._known is None and self.n else None
+        if form is not None:
+            self._known = self._compiled(form, combined)
+        return self._known
+
+    def passed(self, known: KnownAtoms) -> None:
+        """The row that `known` was asked for last has had its round."""
+        self.missed_ += known.outside
+        self._pass()
+
     def ask(self, X: Array, k: Array) -> tuple[Array, Mask]:
         """What `admit` would give each row if it came next, and whether it would become an atom. Changes nothing."""
         wanted, values = self._wanted(X, k)
@@ -156,6 +175,7 @@ class Growing(Params):
     def widen(self, d: int) -> None:
         """Rows have d columns from now on, the new ones 0 in all rows so far."""
         self.nested_.widen(d)
+        self._known = None
 
     # -- what the rules give ---------------------------------------------------------------------------------------
     @property
@@ -179,6 +199,10 @@ class Growing(Params):
     def _pass(self) -> None:
         """A round went by without a row that is wanted."""
 
+    def _compiled(self, form: KernelRows, combined: bool) -> KnownAtoms:
+        """`known`, made anew."""
+        return KnownAtoms(form, self.points, self.nested_.factor, LARGEST, math.inf, combined=combined)
+
     def _take(self, other: Growing) -> None:
         self._enter(other.points, np.arange(other.n), TOLERANCE)
 
@@ -195,7 +219,12 @@ class Growing(Params):
                 break
             if self.nested_.append(X[i], share=share):
                 entered.append(i)
+        self._known = None
         return np.array(entered, dtype=np.intp)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._known = None
 
 
 class GivenAtoms(Growing):
@@ -264,3 +293,7 @@ class DistantAtoms(Growing):
 
     def _wanted(self, X: Array, k: Array) -> tuple[Mask, Array]:
         return np.full(len(X), not self.settled), self.nested_.values(X)
+
+    def _compiled(self, form: KernelRows, combined: bool) -> KnownAtoms:
+        far = math.inf if self.settled else self._share
+        return KnownAtoms(form, self.points, self.nested_.factor, LARGEST, far, combined=combined)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from nystream._core.gram.known_atoms import KnownAtoms
 from nystream._core.gram.kors import toss
-from nystream.dictionary.growing import BLOCK, NONE, Growing, Indices, Mask
+from nystream._core.kernel_rows import KernelRows
+from nystream.dictionary.growing import BLOCK, LARGEST, NONE, Growing, Indices, Mask
 from nystream.dictionary.kors import KORS, RESOLVED, unseen
 from nystream.types import Array
 
@@ -93,8 +97,22 @@ class SampledAtoms(Growing):
         T, values = self._whitened(X)
         return self._likely(k, T, np.full(len(X), self.u_)), values
 
+    def known(self, *, combined: bool = False) -> KnownAtoms | None:
+        known = super().known(combined=combined)
+        if known is not None:
+            known.coin = self.u_
+        return known
+
     def _pass(self) -> None:
         self.u_ = self.rng_.random()
+
+    def _compiled(self, form: KernelRows, combined: bool) -> KnownAtoms:
+        if self.settled:
+            return super()._compiled(form, combined)
+        kors = self.kors_
+        weighed = kors.factor_.factor, kors.factor_.scale, kors.ridge, kors.beta * (1 + kors.eps), RESOLVED
+        places = None if self.n == kors.n else self.where_
+        return KnownAtoms(form, kors.points, self.nested_.factor, LARGEST, math.inf, places, weighed, combined)
 
     def _take(self, other: Growing) -> None:
         """The weighted atoms of either estimate its covariance: together they estimate that of both streams."""

@@ -54,8 +54,8 @@ class FOGD(GradientLearner):
     seed : int, Generator or None
         Of the directions.
     dtype : {"float64", "float32"}
-        Of directions, features and weights; "float32" with "fourier" and "orthogonal". Single precision takes half the
-        memory and less time the more features there are; predictions are float64 and agree to some five digits.
+        Of directions, features and weights. Single precision takes half the memory (structured directions stay as they
+        are) and less time the more features there are; predictions are float64 and agree to some five digits.
 
     Deviations from the paper: `method`, `schedule`, `lam`, `dtype` and the two other ways to draw directions are
     additions; the paper takes plain steps without ridge.
@@ -103,14 +103,12 @@ class FOGD(GradientLearner):
         self.average = average
         self.seed = seed
         self.dtype = dtype
-        if features == "fastfood" and dtype != "float64":
-            raise ValueError(f"features='fastfood' has dtype='float64' alone, got {dtype!r}; use features='fourier'")
         self._loss = as_loss(loss)
         self._template = self._parts()[1]  # the parts refuse bad values here, not at the first example
 
     def _parts(self) -> tuple[FeatureMap, OGD]:
         if self.features == "fastfood":
-            features: FeatureMap = Fastfood(self.kernel, self.dim, seed=self.seed)
+            features: FeatureMap = Fastfood(self.kernel, self.dim, seed=self.seed, dtype=self.dtype)
         else:
             orthogonal = self.features == "orthogonal"
             features = Fourier(self.kernel, self.dim, orthogonal=orthogonal, seed=self.seed, dtype=self.dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -122,6 +122,14 @@ class KRLS(Learner):
             P[part] = self._learn(self._combinations(Z), Y[part], entered.tolist(), first)
             row = part.stop
         return P
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        known = self.atoms_.known(combined=True)
+        p = None if known is None else self.solver_.one(known, x, y)
+        if known is None or p is None:
+            return super()._step_one(x, y)
+        self.atoms_.passed(known)
+        return p
 
     def _learn(self, A: Array, Y: Array, entered: list[int], first: int) -> Array:
         """Rounds on combinations A (n, width), of which the rows `entered` become atoms first, first + 1, ..."""

@@ -139,6 +139,8 @@ class Reader:
             part, name, last = _POSITIONS.get(kind, (None, None, 0))
             if name is not None and not 0 <= (state if part is None else state[part])[name] <= last:
                 raise ValueError(f"{name} is out of range")
+            if _negative(state):
+                raise ValueError("it has a negative number")
             bits.state = state
             if not _equal(bits.state, state):
                 raise ValueError("it is not what it would be")
@@ -146,6 +148,13 @@ class Reader:
             reason = f"{type(error).__name__}: {error}"
             raise Unreadable(f"the model file is corrupted: the state of its {kind} is none ({reason})") from None
         return np.random.Generator(bits)
+
+
+def _negative(state: Any) -> bool:
+    """Whether a number of it is below zero: no generator has one, and NumPy before 2 would take it for another."""
+    if isinstance(state, dict):
+        return any(map(_negative, state.values()))
+    return isinstance(state, int) and state < 0
 
 
 def _equal(a: Any, b: Any) -> bool:

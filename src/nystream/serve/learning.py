@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from nystream import catalogue, persist
+from nystream.gate import Gate
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.schema import Schema
 from nystream.serve.form import Form, one_line
-from nystream.serve.gate import Gate
 from nystream.serve.refusals import Refusal
 from nystream.serve.rows import PIECE, Batch
 from nystream.tables.reading import Table, read

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import orjson
 
+from nystream.gate import Gate
 from nystream.model import Model
 from nystream.serve import learning
 from nystream.serve.alarms import Alarm, Watch
 from nystream.serve.form import Form
-from nystream.serve.gate import Gate
 from nystream.serve.meters import Meter, Rate
 from nystream.serve.rows import PIECE, Batch
 

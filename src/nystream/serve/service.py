@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
+from nystream.gate import Gate
 from nystream.model import Model
 from nystream.serve import learning
 from nystream.serve.bus import Bus
 from nystream.serve.commands import Bring, Label, Learn, Remember, Unlearn
 from nystream.serve.form import Form, one_line
-from nystream.serve.gate import Gate
 from nystream.serve.metrics import Histogram
 from nystream.serve.models import Entry
 from nystream.serve.parts import Part, dumped, listed

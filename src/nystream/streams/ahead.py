@@ -20,7 +20,8 @@ def ahead(blocks: Iterator[T], depth: int = DEPTH) -> Iterator[T]:
     """The same blocks in the same order, fetched by another thread, at most `depth` of them before they are asked for.
 
     What the other iterator raises comes after the blocks before it. Whoever stops early, by closing this iterator or
-    dropping it, stops the thread, which closes the other one.
+    dropping it, stops the thread, which closes the other one, and waits for the block that it is fetching: so this is
+    for files, not for a pipe, where that may never come.
     """
     waiting: queue.Queue[tuple[str, Any]] = queue.Queue(depth)
     stop = threading.Event()

@@ -13,7 +13,7 @@ from nystream.streams.cutting import Block
 from nystream.streams.dialect import dialect
 from nystream.streams.labels import Labels, is_missing
 from nystream.streams.table import Table, is_number
-from nystream.streams.text import Pipe, TextFile
+from nystream.streams.text import Pipe, TextFile, text_at
 
 __all__ = ["DelimitedStream", "csv"]
 
@@ -65,7 +65,7 @@ def csv(
     (('hour', 'load'), ('mon', 'tue'))
     """
     return DelimitedStream(
-        TextFile(path), target, header=header, delimiter=delimiter, drop=drop, columns=columns, labels=labels,
+        text_at(path), target, header=header, delimiter=delimiter, drop=drop, columns=columns, labels=labels,
         missing=missing,
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from nystream.streams.drift import drifting_gaussians, friedman, switching
 from nystream.streams.pipe import line_format, stdin
 from nystream.streams.svmlight import libsvm
 from nystream.streams.synth import bumps, checkerboard, sine
-from nystream.streams.text import TextFile
+from nystream.streams.text import TextFile, pipe_at
 from nystream.streams.weka import arff
 
 __all__ = ["GENERATORS", "READERS", "open_stream"]
@@ -59,9 +59,10 @@ def open_stream(spec: str | os.PathLike[str], **options: Any) -> Stream:
     Parameters
     ----------
     spec : str or path
-        "-": standard input. A generator, ``"sine"`` or ``"friedman:n=5000,drift=abrupt"``, unless a file has that
-        name. Otherwise a file, by its extension (.csv .tsv .data, .libsvm .svmlight .svm, .arff, .npy .npz, .parquet
-        .pq, each also with .gz, .bz2 or .xz) or, where that says nothing, by its first lines.
+        "-": standard input; the path of a named pipe is read as that is. A generator, ``"sine"`` or
+        ``"friedman:n=5000,drift=abrupt"``, unless a file has that name. Otherwise a file, by its extension (.csv .tsv
+        .data, .libsvm .svmlight .svm, .arff, .npy .npz, .parquet .pq, each also with .gz, .bz2 or .xz) or, where that
+        says nothing, by its first lines.
     **options
         For the reader or the generator; an option that it does not have is an error that lists those it has.
         `missing` is for all: sources that cannot tell of missing values have no use for it.
@@ -82,6 +83,8 @@ def open_stream(spec: str | os.PathLike[str], **options: Any) -> Stream:
         close = difflib.get_close_matches(name, GENERATORS, 1)
         hint = f" (did you mean the generator {close[0]}?)" if close else ""
         raise FileNotFoundError(f"no file {text!r}{hint}; generators are {', '.join(GENERATORS)}")
+    if pipe_at(text) is not None:
+        return stdin(file=text, **options)
     return _called(_reader(text), os.path.basename(text), {**options}, text)
 
 

@@ -28,7 +28,7 @@ def stdin(
         "auto": LIBSVM if the first line is a number followed by index:value tokens.
     flush_lines : int or None
         Blocks of at most so many lines, whatever size is asked for: a slow pipe is then not waited for longer.
-    file : binary file object or None
+    file : binary file object, path of a named pipe, or None
         Another source than `sys.stdin`.
     **options
         As for `csv` or `libsvm`; LIBSVM needs `d`, since a pipe cannot be searched for it first.
@@ -38,7 +38,7 @@ def stdin(
     if format == "auto":
         format = line_format(source.head(2))
     if format == "arff":
-        raise ValueError("standard input looks like ARFF, which is read from files only; save it to a file")
+        raise ValueError(f"{source.name} looks like ARFF, which is read from files only; save it to a file")
     make: type[DelimitedStream | SvmlightStream] = SvmlightStream if format == "libsvm" else DelimitedStream
     known = [name for name in inspect.signature(make).parameters if name not in ("source", "flush_lines")]
     if "missing" not in known:

@@ -16,7 +16,7 @@ from nystream.streams.base import Stream
 from nystream.streams.cutting import Block
 from nystream.streams.labels import Labels
 from nystream.streams.lines import Lines
-from nystream.streams.text import Pipe, TextFile
+from nystream.streams.text import Pipe, TextFile, text_at
 from nystream.types import Array
 
 __all__ = ["SvmlightStream", "libsvm"]
@@ -60,7 +60,7 @@ def libsvm(
     >>> X.tolist(), y.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1.0, -1.0])
     """
-    return SvmlightStream(TextFile(path), d, zero_based=zero_based, labels=labels)
+    return SvmlightStream(text_at(path), d, zero_based=zero_based, labels=labels)
 
 
 class _Layout(NamedTuple):

@@ -1,4 +1,4 @@
-"""Lines of text from a file or from standard input, unpacked on the way where they are compressed."""
+"""Lines of text from a file, a pipe or standard input, unpacked on the way where they are compressed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import bz2
 import io
 import lzma
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from typing import IO, Any, cast
 
 from nystream.streams.lines import Lines
 
-__all__ = ["Pipe", "TextFile", "unpacked"]
+__all__ = ["Pipe", "TextFile", "pipe_at", "text_at", "unpacked"]
 
 _NOT_READ = {b"PK\x03\x04": "a zip archive", b"\x28\xb5\x2f\xfd": "compressed with zstandard"}
 
@@ -73,12 +74,7 @@ class TextFile:
 
     def lines(self) -> Lines:
         """A new pass over the lines."""
-        raw = open(self.path, "rb")  # noqa: SIM115 (the lines close it)
-        try:
-            return Lines(unpacked(raw, self.name), self.name, raw)
-        except BaseException:
-            raw.close()
-            raise
+        return _lines_of(self.path, self.name)
 
     def head(self, count: int = 2) -> list[str]:
         """The first lines, up to and including `count` that are not blank."""
@@ -86,12 +82,12 @@ class TextFile:
 
 
 class Pipe:
-    """Standard input, or another file object: read once, lines as they arrive."""
+    """Standard input, another file object, or the path of a pipe: read once, lines as they arrive."""
 
     live = True
 
     def __init__(self, file: Any = None) -> None:
-        self.name = "standard input"
+        self.name = os.fspath(file) if isinstance(file, (str, os.PathLike)) else "standard input"
         self._file: Any = sys.stdin.buffer if file is None else file
         self._head: list[str] = []
         self._rest: Lines | None = None
@@ -114,10 +110,38 @@ class Pipe:
         return list(self._head)
 
     def _opened(self) -> Lines:
-        if self._rest is None:
+        if self._rest is None and isinstance(self._file, (str, os.PathLike)):
+            self._rest = _lines_of(self._file, self.name)
+        elif self._rest is None:
             raw: Any = self._file if hasattr(self._file, "peek") else io.BufferedReader(self._file)
             self._rest = Lines(unpacked(raw, self.name), self.name)
         return self._rest
+
+
+def pipe_at(path: str | os.PathLike[str]) -> Pipe | None:
+    """The named pipe or device that has this path, as `<(command)` of a shell has; None: a file, a folder, nothing.
+
+    What is read from there is gone: who opened it a second time would lose the lines that were read before.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return None
+    return None if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else Pipe(path)
+
+
+def text_at(path: str | os.PathLike[str]) -> TextFile | Pipe:
+    """The text that has this path."""
+    return pipe_at(path) or TextFile(path)
+
+
+def _lines_of(path: str | os.PathLike[str], name: str) -> Lines:
+    raw = open(path, "rb")  # noqa: SIM115 (the lines close it)
+    try:
+        return Lines(unpacked(raw, name), name, raw)
+    except BaseException:
+        raw.close()
+        raise
 
 
 def _head(lines: Iterator[str], count: int) -> list[str]:

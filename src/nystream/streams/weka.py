@@ -15,7 +15,7 @@ from nystream.streams.columns import Choice, Column, Target, choose
 from nystream.streams.cutting import Block
 from nystream.streams.labels import Labels
 from nystream.streams.table import Fields, SplitError, Table, is_number
-from nystream.streams.text import Pipe, TextFile
+from nystream.streams.text import Pipe, TextFile, text_at
 from nystream.types import Array
 
 __all__ = ["ArffStream", "arff"]
@@ -66,7 +66,7 @@ def arff(
     >>> arff(path, nominal="onehot").columns
     ('a', 'w=wet', 'w=dry')
     """
-    return ArffStream(TextFile(path), target, nominal=nominal, drop=drop, columns=columns, missing=missing)
+    return ArffStream(text_at(path), target, nominal=nominal, drop=drop, columns=columns, missing=missing)
 
 
 class _Attribute(NamedTuple):

@@ -16,9 +16,6 @@ cdef class Triangle:
 
     A row-major lower triangle is a column-major upper one, U = L', so L^-1 b is a solve with U' and L^-T b one with U.
     """
-    cdef object _store
-    cdef double[:, ::1] _L
-    cdef int _n
 
     def __init__(self, L=None):
         self._n = 0
@@ -82,6 +79,12 @@ cdef class Triangle:
             else:
                 dtrsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, u, &ld, b, &n)
         return B
+
+    cdef void solve_one(self, double* b) noexcept nogil:
+        """L^-1 b in place, n >= 1 numbers."""
+        cdef int n = self._n, ld = <int> self._L.shape[0], one = 1
+        cdef char uplo = b"U", trans = b"T", diag = b"N"
+        dtrsv(&uplo, &trans, &diag, &n, &self._L[0, 0], &ld, b, &one)
 
     def append(self, const double[:, ::1] T, const double[:, ::1] C):
         """Border with m rows: [[L, 0], [T, C]], T (m, n), C (m, m) lower triangular."""

@@ -32,10 +32,6 @@ cdef class NestedFactor:
     Solves give as many columns as are asked for; beyond n they are 0. The result for a row does not depend on the rows
     that are solved with it, to the last bit.
     """
-    cdef object _store
-    cdef double* _R
-    cdef Py_ssize_t _held      # panels that fit
-    cdef readonly int n
 
     def __init__(self, matrix=None):
         self.n = 0
@@ -100,19 +96,29 @@ cdef class NestedFactor:
         """R^-1 k for one row k (n,): (z (width,), |z|^2)."""
         cdef cnp.npy_intp width = 8*(self.n//8 + 1)
         cdef int panels = self.n//8 + 1
-        cdef double[8] q
         if (cnp.PyArray_TYPE(k) != cnp.NPY_FLOAT64 or cnp.PyArray_NDIM(k) != 1 or cnp.PyArray_DIM(k, 0) != self.n
                 or not cnp.PyArray_IS_C_CONTIGUOUS(k)):
             raise ValueError(f"k must be {self.n} float64 numbers, contiguous")
         cdef cnp.ndarray z = cnp.PyArray_EMPTY(1, &width, cnp.NPY_FLOAT64, 0)
         cdef double* x = <double*> cnp.PyArray_DATA(z)
+        cdef double square
         nested_gather(1, 1, panels, self.n, <const double*> cnp.PyArray_DATA(k), self.n, x)
         if self.n < RELEASE:
-            OPS.forward_one(panels, self._R, x, q)
+            square = self.forward_one(x)
         else:
             with nogil:
-                OPS.forward_one(panels, self._R, x, q)
-        return z, nested_tree(q, 1)
+                square = self.forward_one(x)
+        return z, square
+
+    cdef double forward_one(self, double* z) noexcept nogil:
+        """R^-1 z in place, z (width,) with 0 from n on: |z|^2 of the result."""
+        cdef double[8] q
+        OPS.forward_one(self.n//8 + 1, self._R, z, q)
+        return nested_tree(q, 1)
+
+    cdef void backward_one(self, double* z) noexcept nogil:
+        """R^-T z in place, z (width,) with 0 from n on."""
+        OPS.backward_one(self.n//8 + 1, self._R, z)
 
     def backward(self, cnp.ndarray Z, cnp.ndarray out=None):
         """R^-T z for every row z (rows, at least n; what is beyond n is not read): (rows, `width`) or `out`."""

@@ -1,6 +1,7 @@
 /* Vector exp and the radial functions of the kernels, one copy per instruction set, chosen once (isa.h). */
 #ifndef NYSTREAM_EXP_KERNEL_H
 #define NYSTREAM_EXP_KERNEL_H
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 
 #define EXP_ROUND 6755399441055744.0 /* 1.5 * 2^52 */
 #define EXP_FAR 800.0
+#define EXP_NEAR 700.0 /* exp(-708) is the last normal number, exp(709) the last finite one */
 #define EXP_PIECE 128
 
 typedef struct {

@@ -136,28 +136,39 @@ static void FOURIER(sincos)(ptrdiff_t n, const void *angles, double gain, void *
   }
 }
 
+#endif
+
 /* A <- H A for A (size, lanes), H the Walsh-Hadamard matrix in natural order, entries +-1; size is a power of two */
-static void FOURIER(hadamard)(ptrdiff_t size, ptrdiff_t lanes, double *A) {
+static void FOURIER(hadamard)(ptrdiff_t size, ptrdiff_t lanes, void *numbers) {
+  REAL *A = numbers;
   for (ptrdiff_t half = lanes; half < size * lanes; half *= 2)
-    for (double *a = A; a < A + size * lanes; a += 2 * half) {
-      double *restrict low = a, *restrict high = a + half;
+    for (REAL *a = A; a < A + size * lanes; a += 2 * half) {
+      REAL *restrict low = a, *restrict high = a + half;
       for (ptrdiff_t i = 0; i < half; i++) {
-        const double x = low[i], y = high[i];
+        const REAL x = low[i], y = high[i];
         low[i] = x + y;
         high[i] = x - y;
       }
     }
 }
 
-/* B[i] = gain[i] A[from[i]] for rows of FOURIER_LANES */
-static void FOURIER(gather)(ptrdiff_t size, const int32_t *from, const double *gain, const double *A, double *B) {
-  for (ptrdiff_t i = 0; i < size; i++) {
-    const double *a = A + (ptrdiff_t)from[i] * FOURIER_LANES;
-    double *b = B + i * FOURIER_LANES;
-    for (int l = 0; l < FOURIER_LANES; l += V) STORE(b + l, LOAD(a + l) * gain[i]);
-  }
+/* The first `count` of u = scale * H (gauss * (H (signs * x))[order]), one block of directions, for rows x that lie side
+   by side in `columns` (size, FOURIER_LANES); the angles of the first n of them, ld apart.  scratch: 2 such blocks. */
+static void FOURIER(directions)(ptrdiff_t size, ptrdiff_t count, ptrdiff_t n, ptrdiff_t ld, const void *signs,
+                                const int32_t *order, const void *gauss, const void *scale, const void *columns,
+                                void *scratch, void *angles) {
+  const REAL *restrict B = signs, *restrict G = gauss, *restrict S = scale, *restrict x = columns;
+  REAL *first = scratch, *second = first + size * FOURIER_LANES, *u = angles;
+  for (ptrdiff_t i = 0; i < size; i++)
+    for (int l = 0; l < FOURIER_LANES; l++) first[i * FOURIER_LANES + l] = B[i] * x[i * FOURIER_LANES + l];
+  FOURIER(hadamard)(size, FOURIER_LANES, first);
+  for (ptrdiff_t i = 0; i < size; i++)
+    for (int l = 0; l < FOURIER_LANES; l++)
+      second[i * FOURIER_LANES + l] = first[(ptrdiff_t)order[i] * FOURIER_LANES + l] * G[i];
+  FOURIER(hadamard)(size, FOURIER_LANES, second);
+  for (ptrdiff_t t = 0; t < n; t++)
+    for (ptrdiff_t i = 0; i < count; i++) u[t * ld + i] = second[i * FOURIER_LANES + t] * S[i];
 }
-#endif
 #undef LOAD
 #undef STORE
 #undef FMA

@@ -21,22 +21,20 @@
 #define FOURIER_NEAR 8192.0 /* the same in float: k, of 13 bits, times 11 is exact */
 #define FOURIER_ROUND 6755399441055744.0 /* 1.5 * 2^52 */
 
-/* project and sincos of numbers of either type: double with `fourier_pick`, float with `fourier_single_pick` */
+typedef void (*fourier_directions_fn)(ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, const void *, const int32_t *,
+                                      const void *, const void *, const void *, void *, void *);
+/* Of numbers of either type: double with `fourier_pick`, float with `fourier_single_pick` */
 typedef struct {
   void (*project)(ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, const void *, const void *, void *);
   void (*sincos)(ptrdiff_t, const void *, double, void *, void *);
-} fourier_single_ops;
-
-typedef struct {
-  void (*project)(ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t, const void *, const void *, void *);
-  void (*sincos)(ptrdiff_t, const void *, double, void *, void *);
-  void (*hadamard)(ptrdiff_t, ptrdiff_t, double *);
-  void (*gather)(ptrdiff_t, const int32_t *, const double *, const double *, double *);
+  void (*hadamard)(ptrdiff_t, ptrdiff_t, void *);
+  fourier_directions_fn directions;
 } fourier_ops;
+typedef fourier_ops fourier_single_ops;
 
-#define FOURIER_OPS(isa) {fourier_project_##isa, fourier_sincos_##isa, fourier_hadamard_##isa, fourier_gather_##isa}
-
-#define FOURIER_SINGLE_OPS(isa) {fourier_project_single_##isa, fourier_sincos_single_##isa}
+#define FOURIER_OPS(isa) \
+  {fourier_project_##isa, fourier_sincos_##isa, fourier_hadamard_##isa, fourier_directions_##isa}
+#define FOURIER_SINGLE_OPS(isa) FOURIER_OPS(single_##isa)
 
 /* The baseline fuses where the compiler would: on arm64, or told of a newer processor (-march). */
 #if ISA_VECTORS && defined(__aarch64__)

@@ -29,8 +29,13 @@ static ptrdiff_t KEEP(smallest)(ptrdiff_t n, ptrdiff_t K, ptrdiff_t ld, const do
     for (int j = 0; j < 8; j++) lane[j] = v[i + j] < lane[j] ? v[i + j] : lane[j];
   for (; i < n; i++) least = v[i] < least ? v[i] : least;
   for (int j = 0; j < 8; j++) least = lane[j] < least ? lane[j] : least;
-  for (i = 0; i < n; i++)
-    if (v[i] == least && (who < 0 || born[i] < born[who])) who = i;
+  for (ptrdiff_t start = 0; start < n; start += KEEP_PIECE) { /* most pieces have none */
+    const ptrdiff_t end = n - start < KEEP_PIECE ? n : start + KEEP_PIECE;
+    uint64_t there = 0;
+    for (i = start; i < end; i++) there |= v[i] == least ? UINT64_MAX : 0;
+    for (i = start; there && i < end; i++)
+      if (v[i] == least && (who < 0 || born[i] < born[who])) who = i;
+  }
   return who < 0 ? 0 : who;
 }
 

@@ -4,11 +4,13 @@
 #define NYSTREAM_KEEP_KERNEL_H
 #include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include "exp_kernel.h"
 #include "isa.h"
 
 #define KEEP_GOLDEN 0.6180339887498949
+#define KEEP_PIECE 16 /* entries that are looked through together */
 #define KEEP_WIDTH 1e-6 /* of the interval that holds h when the search ends */
 
 typedef struct {

@@ -18,6 +18,7 @@ enum { PAIRS_DOT, PAIRS_SQUARED, PAIRS_ABSOLUTE };
 #define PAIRS_PANEL 512          /* points that share a pass, at most */
 #define PAIRS_FEW 32             /* columns up to which distances are summed from differences, blocks side by side */
 #define PAIRS_TURNED 64          /* points transposed at a time: 32 columns of them fill half of the first cache */
+#define PAIRS_SUMS 4             /* vectors of sums side by side: 2 rows, 2 vectors of points */
 #define PAIRS_WORTH 8            /* rows from which transposing pays */
 #define PAIRS_LOST (1.0 / 64.0)  /* a squared distance below this part of |x|^2 + |y|^2 has lost 6 bits */
 #define PAIRS_LARGE (256 * 1024) /* bytes of a panel that many rows pass over: half of a small second cache */

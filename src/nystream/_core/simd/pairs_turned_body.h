@@ -4,62 +4,91 @@
    each lane of a tile are still added apart, and these sums in the same tree, so that the result is that of a tile,
    bit for bit.  With fewer columns than lanes there are no tiles to agree with: the columns are added in turn. */
 
-/* Sums between ni (2 or 1) rows of X and V points */
-PAIRS_INLINE void PAIRS(beside)(const int op, const int ni, const double *X, const double *turned, ptrdiff_t d,
-                                PAIRS(vec) *sum) {
-  PAIRS(vec) a[V][2], y;
-  ptrdiff_t k = 0;
-  for (int l = 0; l < V; l++)
-    for (int i = 0; i < ni; i++) a[l][i] = (PAIRS(vec)){0};
+/* In everything below: ni rows of X, nv vectors of V points.  A sum of row i and vector v is a[i * nv + v]. */
+#define SUMS(i, v)                      \
+  _Pragma("GCC unroll 4")               \
+  for (int i = 0; i < ni; i++)          \
+    _Pragma("GCC unroll 4")             \
+    for (int v = 0; v < nv; v++)
+
+/* a += the terms of column k */
+PAIRS_INLINE void PAIRS(column)(const int op, const int ni, const int nv, const double *X, const double *turned,
+                                ptrdiff_t d, ptrdiff_t k, PAIRS(vec) *a) {
+  PAIRS(vec) y[2];
+#pragma GCC unroll 4
+  for (int v = 0; v < nv; v++) y[v] = LOAD(turned + k * PAIRS_TURNED + v * V);
+#pragma GCC unroll 4
+  for (int i = 0; i < ni; i++) {
+    const PAIRS(vec) x = SPLAT(X[i * d + k]);
+#pragma GCC unroll 4
+    for (int v = 0; v < nv; v++) a[i * nv + v] = PAIRS(add)(op, a[i * nv + v], y[v], x);
+  }
+}
+
+/* a = lane l of a tile plus lane m of it; the first `whole` columns fill its vectors */
+PAIRS_INLINE void PAIRS(lanes)(const int op, const int ni, const int nv, const double *X, const double *turned,
+                               ptrdiff_t d, ptrdiff_t whole, int l, int m, PAIRS(vec) *a) {
+  PAIRS(vec) b[PAIRS_SUMS];
+  SUMS(i, v) a[i * nv + v] = (PAIRS(vec)){0};
+  for (ptrdiff_t k = l; k < whole; k += V) PAIRS(column)(op, ni, nv, X, turned, d, k, a);
+  if (d - V + l >= whole) PAIRS(column)(op, ni, nv, X, turned, d, d - V + l, a);
+  SUMS(i, v) b[i * nv + v] = (PAIRS(vec)){0};
+  for (ptrdiff_t k = m; k < whole; k += V) PAIRS(column)(op, ni, nv, X, turned, d, k, b);
+  if (d - V + m >= whole) PAIRS(column)(op, ni, nv, X, turned, d, d - V + m, b);
+  SUMS(i, v) a[i * nv + v] += b[i * nv + v];
+}
+
+/* a = the sums over all columns.  Lane after lane, so that few of them are alive at once: what is read of X and of the
+   points serves all ni x nv sums. */
+PAIRS_INLINE void PAIRS(beside)(const int op, const int ni, const int nv, const double *X, const double *turned,
+                                ptrdiff_t d, PAIRS(vec) *a) {
+  const ptrdiff_t whole = d - d % V;
   if (d < V) {
-    for (; k < d; k++)
-      for (int i = 0; i < ni; i++)
-        a[0][i] = PAIRS(add)(op, a[0][i], LOAD(turned + k * PAIRS_TURNED), SPLAT(X[i * d + k]));
-    for (int i = 0; i < ni; i++) sum[i] = a[0][i];
+    SUMS(i, v) a[i * nv + v] = (PAIRS(vec)){0};
+    for (ptrdiff_t k = 0; k < d; k++) PAIRS(column)(op, ni, nv, X, turned, d, k, a);
     return;
   }
-  for (; k + V <= d; k += V)
-#pragma GCC unroll 8
-    for (int l = 0; l < V; l++) {
-      y = LOAD(turned + (k + l) * PAIRS_TURNED);
-#pragma GCC unroll 2
-      for (int i = 0; i < ni; i++) a[l][i] = PAIRS(add)(op, a[l][i], y, SPLAT(X[i * d + k + l]));
-    }
-#pragma GCC unroll 8
-  for (int l = 1; l < V; l++)
-    if (d - V + l >= k) {
-      y = LOAD(turned + (d - V + l) * PAIRS_TURNED);
-#pragma GCC unroll 2
-      for (int i = 0; i < ni; i++) a[l][i] = PAIRS(add)(op, a[l][i], y, SPLAT(X[i * d + d - V + l]));
-    }
-#pragma GCC unroll 2
-  for (int i = 0; i < ni; i++) {
 #if V == 8
-    sum[i] = ((a[0][i] + a[4][i]) + (a[1][i] + a[5][i])) + ((a[2][i] + a[6][i]) + (a[3][i] + a[7][i]));
+  PAIRS(vec) b[PAIRS_SUMS], c[PAIRS_SUMS];
+  PAIRS(lanes)(op, ni, nv, X, turned, d, whole, 0, 4, a);
+  PAIRS(lanes)(op, ni, nv, X, turned, d, whole, 1, 5, b);
+  SUMS(i, v) a[i * nv + v] += b[i * nv + v];
+  PAIRS(lanes)(op, ni, nv, X, turned, d, whole, 2, 6, b);
+  PAIRS(lanes)(op, ni, nv, X, turned, d, whole, 3, 7, c);
+  SUMS(i, v) b[i * nv + v] += c[i * nv + v];
+  SUMS(i, v) a[i * nv + v] += b[i * nv + v];
 #elif V == 4
-    sum[i] = (a[0][i] + a[1][i]) + (a[2][i] + a[3][i]);
+  PAIRS(vec) b[PAIRS_SUMS];
+  PAIRS(lanes)(op, ni, nv, X, turned, d, whole, 0, 1, a);
+  PAIRS(lanes)(op, ni, nv, X, turned, d, whole, 2, 3, b);
+  SUMS(i, v) a[i * nv + v] += b[i * nv + v];
 #else
-    sum[i] = a[0][i] + a[1][i];
+  PAIRS(lanes)(op, ni, nv, X, turned, d, whole, 0, 1, a);
 #endif
+}
+
+/* out = the sums of the first m points */
+PAIRS_INLINE void PAIRS(written)(const int op, const int ni, const int nv, const double *X, const double *turned,
+                                 ptrdiff_t m, ptrdiff_t d, double *out, ptrdiff_t ldo) {
+  PAIRS(vec) a[PAIRS_SUMS];
+  double rest[2 * V];
+  PAIRS(beside)(op, ni, nv, X, turned, d, a);
+  if (m >= nv * V) {
+    SUMS(i, v) STORE(out + i * ldo + v * V, a[i * nv + v]);
+    return;
+  }
+  for (int i = 0; i < ni; i++) {
+    for (int v = 0; v < nv; v++) STORE(rest + v * V, a[i * nv + v]);
+    for (ptrdiff_t l = 0; l < m; l++) out[i * ldo + l] = rest[l];
   }
 }
 
 /* ni rows of X against m points */
 PAIRS_INLINE void PAIRS(turned)(const int op, const int ni, const double *X, const double *turned, ptrdiff_t m,
                                 ptrdiff_t d, double *out, ptrdiff_t ldo) {
-  for (ptrdiff_t j = 0; j < m; j += V) {
-    PAIRS(vec) a[2];
-    PAIRS(beside)(op, ni, X, turned + j, d, a);
-    for (int i = 0; i < ni; i++) {
-      double *o = out + i * ldo + j, rest[V];
-      if (j + V <= m) {
-        STORE(o, a[i]);
-      } else {
-        STORE(rest, a[i]);
-        for (ptrdiff_t l = 0; l < m - j; l++) o[l] = rest[l];
-      }
-    }
-  }
+  ptrdiff_t j = 0;
+  for (; j + V < m; j += 2 * V) PAIRS(written)(op, ni, 2, X, turned + j, m - j, d, out + j, ldo);
+  if (j < m) PAIRS(written)(op, ni, 1, X, turned + j, m - j, d, out + j, ldo);
 }
 
 /* Transpose m points; the columns of the points that would fill the last vector are 0 */
@@ -85,3 +114,4 @@ PAIRS_INLINE void PAIRS(side_by_side)(const int op, const double *X, ptrdiff_t n
       for (i = 0; i < n; i++) finish(out + i * ldo + j, w, how);
   }
 }
+#undef SUMS

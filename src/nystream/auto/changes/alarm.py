@@ -102,6 +102,16 @@ class RankAlarm(Params):
         """All bets begin anew; numbers stay."""
         self.logs_[:] = 0.0
 
+    @property
+    def count(self) -> int:
+        """Numbers that the next one is ranked among."""
+        return int(self.marks_[0])
+
+    def measured_anew(self, x: Array) -> None:
+        """The last numbers are these, at most WINDOW: by another measure, as the next ones will be. Bets go on."""
+        self.kept_[: len(x)], self.order_[: len(x)] = x, np.sort(x)
+        self.marks_[:], self.sums_[0] = (len(x), 0), x.sum()
+
     def see(
         self,
         x: Array,

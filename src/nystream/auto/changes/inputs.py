@@ -72,9 +72,18 @@ class InputAlarm(Params):
                         self.alarm_.start()
             t = stop
             if t % PLACED == 0:
-                n = min(PLACES, reach, t)
-                self.where_ = location(last(end - t + n).X[:n])
+                n = min(reach, t)
+                self._place(last(end - t + n).X[:n])
         return found
+
+    def _place(self, X: Array) -> None:
+        """Where inputs lie, by the last rows. Those that are ranked among are measured from there too: ranks among
+        distances from elsewhere are no p-values.
+        """
+        self.where_ = location(X[-PLACES:])
+        kept = min(self.alarm_.count, len(X))
+        if kept:
+            self.alarm_.measured_anew(distances(X[-kept:], self.where_))
 
     def widen(self, d: int) -> None:
         """More columns, which do not count until it is known where they lie."""

@@ -1,0 +1,21 @@
+from nystream._core.kernel_rows import KernelRows
+from nystream._core.linalg.cholesky import Triangle
+from nystream._core.linalg.nested import NestedFactor
+from nystream._core.one_row import RowMap
+from nystream.types import Array
+
+class KnownAtoms(RowMap):
+    m: int
+    coin: float
+    outside: float
+    def __init__(
+        self,
+        form: KernelRows,
+        points: Array,
+        nested: NestedFactor,
+        largest: float,
+        far: float,
+        places: object = None,
+        sampled: tuple[Triangle, Array, float, float, float] | None = None,
+        combined: bool = False,
+    ) -> None: ...

@@ -1,0 +1,127 @@
+"""A lock that many readers hold together or one writer alone, in turns: neither waits for more than one of the other.
+
+A plain lock starves the readers: a thread that releases and takes it again at once, as the one that learns does, nearly
+always gets it back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["Gate"]
+
+
+class Gate:
+    """Phase-fair: a reader that comes during a write, or while one is waited for, enters when that write has ended.
+
+    Of several writers the one that waits is next, not the one that has just left. A thread that holds the gate may
+    enter again, and does not wait.
+
+    Examples
+    --------
+    >>> gate = Gate()
+    >>> with gate.writing():
+    ...     gate.busy
+    True
+    >>> with gate.reading(), gate.reading():
+    ...     gate.busy, gate.asked, gate.mine
+    (False, True, True)
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._next = threading.Lock()  # of the writer that waits: all others wait for him
+        self._own = threading.local()
+        self._readers = 0
+        self._blocked = 0
+        self._wanted = False
+        self._phase = 0
+        self._reads = 0
+        self._writer = 0  # the thread that wrote last
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Hold the gate with other readers."""
+        depth = getattr(self._own, "depth", 0)
+        if not depth:
+            with self._changed:
+                self._enter()
+        self._own.depth = depth + 1
+        try:
+            yield
+        finally:
+            self._own.depth = depth
+            if not depth:
+                with self._changed:
+                    self._leave()
+
+    def _enter(self) -> None:
+        self._reads += 1
+        if not self._wanted:
+            self._readers += 1
+            return
+        self._blocked += 1
+        phase = self._phase
+        try:
+            while self._phase == phase:  # the writer counts whoever is blocked among the readers as it leaves
+                self._changed.wait()
+        except BaseException:  # Ctrl-C: whoever does not wait any more is not counted
+            if self._phase == phase:
+                self._blocked -= 1
+            else:
+                self._leave()
+            raise
+
+    def _leave(self) -> None:
+        self._readers -= 1
+        if not self._readers:
+            self._changed.notify_all()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the gate alone."""
+        if getattr(self._own, "depth", 0):
+            yield
+            return
+        with self._next, self._changed:
+            while self._wanted:
+                self._changed.wait()
+            self._wanted = True
+            try:
+                while self._readers:
+                    self._changed.wait()
+            except BaseException:
+                self._open()
+                raise
+        self._own.depth, self._writer = 1, threading.get_ident()
+        try:
+            yield
+        finally:
+            self._own.depth = 0
+            with self._changed:
+                self._open()
+
+    def _open(self) -> None:
+        """Let in all who wait."""
+        self._wanted = False
+        self._readers, self._blocked = self._readers + self._blocked, 0
+        self._phase += 1
+        self._changed.notify_all()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a reader would have to wait now."""
+        return self._wanted
+
+    @property
+    def asked(self) -> bool:
+        """Whether anybody has begun to read since this was looked at before."""
+        reads, self._reads = self._reads, 0
+        return reads > 0
+
+    @property
+    def mine(self) -> bool:
+        """Whether no other thread has written: then nothing can change while this one looks."""
+        return self._writer in (0, threading.get_ident())

@@ -50,7 +50,8 @@ class Auto(ByColumn, Rounds):
 
     Experts are least squares on Nystrom features with several scalings, a learnt metric and forgetting, and two window
     smoothers. Stackers with several forgetting rates combine their outputs and the last labels; a mixture that
-    follows the best stacker predicts. During the warm-up everything is computed anew after 1, 2, 5, 10, 20, 50, ...,
+    follows the best stacker predicts; where labels hardly ever change, `nystream.auto.guard.Guard` keeps it from
+    falling behind the last label. During the warm-up everything is computed anew after 1, 2, 5, 10, 20, 50, ...,
     3200 rows from all rows so far; after it landmarks are frozen, and what follows the stream is refreshed from the
     last 2,000 rows every 1,000. All of this falls on row counts: cutting the stream into other blocks changes nothing.
 

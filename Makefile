@@ -100,9 +100,9 @@ bench: install
 	$(BIN)/python benchmarks/run.py
 
 # What became slower by more than 10 percent since a commit, which is built beside: make bench-compare COMMIT=abc123
-# EXPECTED="auto ..." names what was changed on purpose.
+# EXPECTED="auto ..." names what was changed on purpose, NAMES="silk ..." what alone is measured.
 bench-compare: install
-	$(BIN)/python benchmarks/compare.py $(or $(COMMIT),$(error say which: make bench-compare COMMIT=abc123)) $(if $(EXPECTED),--expected $(EXPECTED))
+	$(BIN)/python benchmarks/compare.py $(or $(COMMIT),$(error say which: make bench-compare COMMIT=abc123)) $(if $(NAMES),--names $(NAMES)) $(if $(EXPECTED),--expected $(EXPECTED))
 
 clean:
 	rm -rf $(SITE) $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

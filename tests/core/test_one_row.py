@@ -12,7 +12,19 @@ from nystream._core.linear.ogd import Descent
 from nystream.auto import Baseline
 from nystream.features import AdaptiveNystrom, Fourier, Taylor
 from nystream.kernels import Gaussian
-from nystream.learners import FOGD, KRLS, NOGD, ONS, PKAWV, SILK, Forgetting, KernelSmoother, NystromPKAWV
+from nystream.learners import (
+    FOGD,
+    KRLS,
+    NOGD,
+    ONS,
+    PKAWV,
+    SILK,
+    Forgetting,
+    GaussianFilter,
+    KernelSmoother,
+    NystromPKAWV,
+    SparseLinear,
+)
 from nystream.losses import as_loss
 
 G = Gaussian(0.7)
@@ -27,6 +39,9 @@ LEARNERS = {
     "NystromPKAWV, distant": lambda: NystromPKAWV(G, lam=0.1, dictionary="ald", nu=0.3),
     "NystromPKAWV, given": lambda: NystromPKAWV(G, lam=0.1, dictionary=rows(8, seed=1)[0]),
     "KRLS": lambda: KRLS(G, nu=0.3),
+    "SparseLinear": lambda: SparseLinear(bits=8),
+    "SparseLinear, pairs": lambda: SparseLinear(bits=8, pairs=True),
+    "GaussianFilter": lambda: GaussianFilter(bits=8),
     "Baseline": lambda: Baseline(dim=20, warmup=5, seed=0),
     "ONS": lambda: ONS(Fourier(G, 20, seed=0), clip=5.0),
     "Forgetting": lambda: Forgetting(Fourier(G, 20, seed=0), decay=0.9),
@@ -101,6 +116,19 @@ def test_rows_that_the_dictionary_may_want_go_the_long_way_and_the_others_the_sh
     assert_allclose(given, blocks.run(X, y), rtol=0, atol=1e-13)
     assert_array_equal(steps.atoms, blocks.atoms)
     assert_allclose(steps.atoms_.missed, blocks.atoms_.missed, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [SparseLinear, GaussianFilter])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_zeros_of_a_dense_row_are_no_entries_of_a_sparse_one(kind, loss):
+    X, y = rows(200)
+    X[np.random.default_rng(1).random(X.shape) < 0.4] = 0.0
+    y = np.sign(y) if loss == "logistic" else y
+    steps, blocks = kind(bits=8, loss=loss), kind(bits=8, loss=loss)
+    assert_array_equal([steps.step(x, label) for x, label in zip(X, y.tolist(), strict=True)], blocks.run(X, y))
+    assert steps.to_bytes() == blocks.to_bytes()
+    assert steps._step_one(X[0], 1.0) is not None
+    assert steps._compiled.one_dense(np.full(3, 1e80), 1.0, 3, 1e70) is None
 
 
 def test_a_map_that_moves_has_no_engine():

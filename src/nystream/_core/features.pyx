@@ -334,7 +334,8 @@ cdef class FastfoodFeatures(_Angles):
                 or order.max() >= self.width):
             raise ValueError("signs, order, gauss and scale must be blocks of one shape, a power of two wide")
         self.d, self.m, self.gain, self.size = d, m, gain, 4 if short else 8
-        parts = [np.ascontiguousarray(part, dtype=np.float32 if short else np.float64) for part in (signs, gauss, scale)]
+        dtype = np.float32 if short else np.float64
+        parts = [np.ascontiguousarray(part, dtype=dtype) for part in (signs, gauss, scale)]
         self.arrays = (*parts, np.ascontiguousarray(order, dtype=np.int32))
         self.signs, self.gauss, self.scale = (<const char*> cnp.PyArray_DATA(<cnp.ndarray> self.arrays[0]),
                                               <const char*> cnp.PyArray_DATA(<cnp.ndarray> self.arrays[1]),

@@ -10,7 +10,8 @@ import numpy as np
 
 from nystream.auto.bank import Bank
 from nystream.auto.changes import Changes
-from nystream.auto.changes.changes import REACH, Block, Surroundings
+from nystream.auto.changes.block import Block, Surroundings
+from nystream.auto.changes.changes import REACH
 from nystream.auto.changes.memory import Afforded, beside, fit_together
 from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation, Rows
@@ -23,6 +24,7 @@ from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.auto.tables import SHARE
+from nystream.auto.tails import Tails
 from nystream.auto.targets import Targets, within
 from nystream.encoding import Columns
 from nystream.gate import Gate
@@ -37,6 +39,8 @@ PAST = 0.03
 """Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
 NOVICE, MOST = 0.015, 300
 """Of the memory: what the rows may take that a novice learns after a change; and how many they are at most."""
+REGIMES = 0.08
+"""Of the memory: what models of regimes that were left may take, and no more than the old generation leaves."""
 FEW = 32
 """Rows of a block while other threads ask: they wait for its end."""
 
@@ -57,6 +61,8 @@ class Rounds(TabularLearner):
     """Alarms, and at times a young generation. None: the stream is not watched."""
     intervals_: Noise | Intervals | None
     """What labels will be beside predictions; of regression only. The second: of models saved before the first."""
+    tails_: Tails | None = None
+    """What labels with long tails are told as; of regression only, none in models saved before it."""
     guard_: Guard | None = None
     """Of labels that hardly ever change; none without lags, nor in models saved before it."""
     recalibration_: Recalibration | None = None
@@ -131,7 +137,8 @@ class Rounds(TabularLearner):
         """Bytes that two generations may take."""
         assert self.changes_ is not None
         young = 0 if self._young is None else self._young.nbytes
-        return self._share * bytes_of(self.memory) - (self.changes_.nbytes - young)
+        regimes = 0 if self.changes_.regimes_ is None else self.changes_.regimes_.nbytes
+        return self._share * bytes_of(self.memory) - (self.changes_.nbytes - young - regimes)
 
     def _reach(self, outputs: int) -> int:
         """Rows back that are kept when a decision falls at the beginning of a block, of inputs and of predictions."""
@@ -146,7 +153,9 @@ class Rounds(TabularLearner):
         more, columns = self._more, 1 if self._classes and outputs == 2 else outputs
         few = Novice.affordable(NOVICE * bytes_of(self.memory) / 8, self.old_.d_, outputs)
         few = max(1, min(few, MOST))
-        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs), few)
+        most = most_bytes(self.sized_, self.old_.d_, outputs, codes=self._classes, more=more)
+        room = int(max(0.0, min(REGIMES * bytes_of(self.memory), self._share * bytes_of(self.memory) - most)))
+        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs), few, room)
         changes.start(outputs, (more, columns) if more else None)
         return changes
 
@@ -189,6 +198,9 @@ class Rounds(TabularLearner):
         row = 0
         while row < len(X):
             n = min(len(X) - row, self._rows, FEW if self._turns.asked else len(X))
+            n = max(1, self._ready(Y[row : row + n]))
+            if self.changes_ is not None:
+                n = min(n, self.changes_.until_cut())
             for generation in self._generations:
                 n = generation.ahead(n, self._last)
             part = slice(row, row + n)
@@ -208,12 +220,37 @@ class Rounds(TabularLearner):
     def _rounds(self, rows: Any, Y: Array, w: Array | None) -> Array:
         """Predictions for rows within which no rebuild or refresh begins or is taken up."""
         with self._whole.writing():
-            return self._round(rows, Y, w)
+            told = Y if self._ready(Y) else self._told(rows, Y)
+            P = self._round(rows, Y, told, w)
+            if self.tails_ is not None:
+                self.tails_.see(P, Y)
+            return P
 
-    def _round(self, rows: Any, Y: Array, w: Array | None) -> Array:
+    def _ready(self, Y: Array) -> int:
+        """How many of the next labels can be learnt as they are, together; 0: the first has to be looked at."""
+        if self.tails_ is None or self.targets_ is None:
+            return len(Y)
+        return self.tails_.plain(Y, *self.targets_.usual_)
+
+    def _told(self, rows: Any, Y: Array) -> Array:
+        """What is learnt of one row's labels (1, K).
+
+        What is kept of those before may change for the next rebuild, unless one is under way: it looks at them.
+        """
+        assert self.tails_ is not None and self.targets_ is not None  # noqa: PT018
+        low, high = self.targets_.usual_
+        outside = ((low > Y) | (high < Y))[0]
+        told, before = self.tails_.told(Y[0], self._answer(rows)[0][0], outside, self.targets_.scale_)
+        if not np.isnan(before).all() and not any(generation.begun_ for generation in self._generations):
+            before = before[-len(self.buffer_[1]) :]
+            kept = self.buffer_[1].last(len(before))
+            self.buffer_[1].replace(np.where(np.isnan(before), kept, before))
+        return told[None]
+
+    def _round(self, rows: Any, Y: Array, told: Array, w: Array | None) -> Array:
         living = self._generations
         with self._turns.writing():
-            P = self._learnt(rows, Y, w)
+            P = self._learnt(rows, Y, told, w)
         moved = self._generations != living
         for generation in living:
             if (generation.begun_ or generation.due) and generation in self._generations:
@@ -222,26 +259,31 @@ class Rounds(TabularLearner):
         if moved:
             with self._turns.writing():
                 self._keep()
+        if self.changes_ is not None:
+            self.changes_.copy(self.old_)
         return P
 
-    def _learnt(self, rows: Any, Y: Array, w: Array | None) -> Array:
-        """Predictions for rows, which are learnt by all that lives."""
+    def _learnt(self, rows: Any, Y: Array, told: Array, w: Array | None) -> Array:
+        """Predictions for rows, which are learnt by all that lives: `told` is what it hears of the labels Y."""
         old = self.old_
-        admitted = old.admitted(Y)
+        admitted = old.admitted(told)
         X, answers = self.translator_.run(rows, admitted, w) if self.translator_ is not None else (_matrix(rows), None)
         learnt = old.learn(Rows(X, admitted, w), answers)
         P, spread = learnt.P, learnt.spread
-        for ring, new in zip(self.buffer_, (X, Y, np.ones((len(X), 1)) if w is None else w[:, None]), strict=True):
+        for ring, new in zip(self.buffer_, (X, told, np.ones((len(X), 1)) if w is None else w[:, None]), strict=True):
             ring.extend(new)
         self.count_ += len(X)
         if self.changes_ is not None:
-            block = Block(Rows(X, Y, w), admitted, answers, learnt)
+            block = Block(Rows(X, told, w), admitted, answers, learnt)
             around = Surroundings(self._last, self._beside, self._column_names)
             self.old_, P, spread = self.changes_.follow(old, block, around)
         if self.guard_ is not None:
             P = self.guard_.run(P, admitted[:, 0] if self._classes else admitted, w)
         if self.intervals_ is not None and spread is not None:
-            self.intervals_.learn(X, P, admitted - P, spread, w)
+            labels = admitted
+            if told is not Y and old.targets_ is not None:
+                labels = old.targets_.fenced(Y)  # intervals are to cover labels as they come
+            self.intervals_.learn(X, P, labels - P, spread, w)
         if self.recalibration_ is not None:
             P = self.recalibration_.run(P, np.ascontiguousarray(Y[:, 0]), w)
         return P

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from nystream._core.tables.filter import Filter
+from nystream._core.tables.sparse_rounds import SparseRounds
 from nystream.learners.families.sparse import SparseLearner
 from nystream.params import positive
 from nystream.sparse_rows import SparseRows
@@ -99,6 +100,10 @@ class GaussianFilter(SparseLearner):
     def _rounds(self, rows: SparseRows, Y: Array | None, weights: Array | None) -> Array:
         block = (rows.begin, rows.end, rows.indices, rows.values)
         return (self._filter.predict(*block) if Y is None else self._filter.run(*block, Y, weights))[0]
+
+    @property
+    def _compiled(self) -> SparseRounds:
+        return self._filter
 
     def _shape(self, outputs: int) -> tuple[int, ...]:
         return 1, 2 * outputs

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nystream._core.tables.adagrad import MOST_RATES, Descent
+from nystream._core.tables.sparse_rounds import SparseRounds
 from nystream.learners.families.sparse import SparseLearner
 from nystream.params import positive
 from nystream.sparse_rows import SparseRows
@@ -106,6 +107,10 @@ class SparseLinear(SparseLearner):
 
     def _rounds(self, rows: SparseRows, Y: Array | None, weights: Array | None) -> Array:
         return (self.predict_apart(rows) if Y is None else self.run_apart(rows, Y, weights))[0]
+
+    @property
+    def _compiled(self) -> SparseRounds:
+        return self._descent
 
     def _shape(self, outputs: int) -> tuple[int, ...]:
         return len(self.rates), 2 * outputs if self.loss == "squared" else outputs + 1

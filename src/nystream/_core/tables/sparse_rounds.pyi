@@ -8,6 +8,7 @@ from nystream.types import Array
 KINDS: Mapping[str, int]
 
 class SparseRounds:
+    def one_dense(self, x: object, y: object, d: int, largest: float) -> float | None: ...
     def predict(
         self,
         begin: npt.NDArray[np.int64],

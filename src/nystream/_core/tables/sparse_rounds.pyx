@@ -4,8 +4,10 @@ import numpy as np
 
 cimport numpy as cnp
 from libc.stdint cimport int64_t, uint32_t
-from libc.stdlib cimport calloc, free
+from libc.math cimport fabs
+from libc.stdlib cimport calloc, free, malloc
 
+from nystream._core.one_row cimport clean_number, clean_row
 from nystream._core.scalar_losses cimport LOSS_LOGISTIC, LOSS_SOFTMAX, loss_grad, multi_grad
 from nystream._core.tables.labels cimport MOMENTS
 from nystream._core.tables.tokens cimport Work, gather, prefetch
@@ -47,6 +49,42 @@ cdef class SparseRounds:
                 or (weights is not None and weights.shape[0] != Y.shape[0]):
             raise ValueError("labels or weights do not fit the rows")
         return self._rounds(begin, end, columns, values, Y, weights)
+
+    def one_dense(self, object x, object y, Py_ssize_t d, double largest):
+        """A round on a dense row x (d,) with label y -> the prediction; None, and nothing done, where x or y is not a
+        clean row or a plain number, x has values beyond `largest`, or there are several outputs."""
+        cdef double label = 0, p = 0
+        cdef const double* row = clean_row(x, d) if self.K == 1 and self.kind != SOFTMAX else NULL
+        if row == NULL or not clean_number(y, self.kind == LOGISTIC, &label):
+            return None
+        cdef Py_ssize_t i, count = 0, stride = self.table.shape[1]*self.table.shape[2]
+        cdef uint32_t buckets = <uint32_t> (self.table.shape[0] - 1)
+        for i in range(d):
+            if fabs(row[i]) > largest:
+                return None
+        cdef Work work
+        work.row.count, work.row.room, work.row.index, work.row.value = 0, 0, NULL, NULL
+        work.scratch = <double*> calloc(self.scratch, sizeof(double))
+        cdef double* values = <double*> malloc((d + self.M)*sizeof(double))    # and what the rule tells
+        cdef uint32_t* columns = <uint32_t*> malloc(d*sizeof(uint32_t))
+        try:
+            if work.scratch == NULL or values == NULL or columns == NULL:
+                raise MemoryError
+            for i in range(d):
+                if row[i] != 0:
+                    columns[count], values[count] = <uint32_t> i, row[i]
+                    count += 1
+            with nogil:
+                gather(&work.row, count, columns, values, self.direct, buckets, self.pairs)
+                prefetch(&work.row, &self.table[0, 0, 0], stride)
+                self._round(&work, &label, 1.0, &p, values + d)
+        finally:
+            free(work.row.index)
+            free(work.row.value)
+            free(work.scratch)
+            free(values)
+            free(columns)
+        return p
 
     cdef object _rounds(self, const int64_t[::1] begin, const int64_t[::1] end, const uint32_t[::1] columns,
                         const double[::1] values, const double[:, ::1] Y, const double[::1] weights):

@@ -44,12 +44,15 @@ class Heard(NamedTuple):
     """(n, K) for targets, what its experts that do not forget say."""
     young: Array | None
     """(n, K) predictions of the young one, where there is one."""
+    woken: Array | None = None
+    """(n, K) predictions of a generation of before, where its regime is back."""
 
 
 class Handover(Params):
     """Members are the old generation; where there is a young one, that and a stack of both whose weights move every 10
     rows; for targets a line, what the experts of the old one that do not forget say times a slope plus a constant,
-    which begin at 0 and move every row (a sensor that is replaced, a sign that turns); and a `Novice`.
+    which begin at 0 and move every row (a sensor that is replaced, a sign that turns); and a `Novice`. Where a regime
+    is back, what predicted in it is one more, and in the stack it is in the old generation's place.
 
     Shares follow the members' losses (`nystream._core.auto.changes.fading_shares`), of every target by itself, of
     classes together. Predictions are those of `Auto`: targets, or logarithms of probabilities.
@@ -61,6 +64,8 @@ class Handover(Params):
         Of the novice.
     young : bool, default True
         Whether there is a young generation.
+    woken : bool, default False
+        Whether there is one of before too.
     """
 
     stack_: Correction | SoftmaxStacker | None
@@ -73,14 +78,15 @@ class Handover(Params):
     shift_: Array
     scale_: Array
 
-    def __init__(self, classes: bool, rows: int, young: bool = True) -> None:
+    def __init__(self, classes: bool, rows: int, young: bool = True, woken: bool = False) -> None:
         self.classes = classes
         self.rows = rows
         self.young = young
+        self.woken = woken
 
     def start(self, labels: Array, outputs: int, where: Array) -> None:
         """The last labels (n, K) tell the scale of targets; of classes they are not looked at. `where` inputs lie."""
-        groups, members = 1 if self.classes else outputs, 2 + 2 * self.young + (not self.classes)
+        groups, members = 1 if self.classes else outputs, 2 + 2 * self.young + (not self.classes) + self.woken
         self.stack_ = self.line_ = None
         if self.young:
             self.stack_ = SoftmaxStacker([(KEEP, RIDGE)]) if self.classes else Correction([(KEEP, RIDGE)])
@@ -110,20 +116,23 @@ class Handover(Params):
             labels = np.ascontiguousarray(Y[:, 0])
             members = [np.exp(heard.old)]
             if heard.young is not None and self.stack_ is not None:
-                stacked = self.stack_.run(_scores(heard.old, heard.young), labels, weights)[:, 0]
+                stacked = self.stack_.run(_scores(_known(heard), heard.young), labels, weights)[:, 0]
                 members += [np.exp(heard.young), stacked]
-            said = np.stack([*members, self.novice_.run(heard.X, Y, weights)], axis=1)
+            members += [self.novice_.run(heard.X, Y, weights)]
+            said = np.stack(members if heard.woken is None else [*members, np.exp(heard.woken)], axis=1)
             right = np.take_along_axis(said, labels.astype(np.intp)[:, None, None], axis=2)
             losses, rate = -np.log(np.maximum(right, LEAST)).transpose(0, 2, 1), 0.0
         else:
-            A, B, C = (self._standardised(V) for V in (heard.old, heard.young, heard.core))
+            A, B, C, D = (self._standardised(V) for V in (heard.old, heard.young, heard.core, heard.woken))
             T = (Y - self.shift_) / self.scale_
             assert A is not None and C is not None and self.line_ is not None  # noqa: PT018
             members = [A]
             if B is not None and self.stack_ is not None:
-                members += [B, B + self.stack_.run(np.stack([A, B], axis=1), T - B, weights)[:, 0]]
+                both = np.stack([A if D is None else D, B], axis=1)
+                members += [B, B + self.stack_.run(both, T - B, weights)[:, 0]]
             line = self.line_.run(np.stack([np.ones_like(C), C], axis=1), T, weights)[:, 0]
-            said = np.stack([*members, line, self.novice_.run(heard.X, T, weights)], axis=1)
+            members += [line, self.novice_.run(heard.X, T, weights)]
+            said = np.stack(members if D is None else [*members, D], axis=1)
             losses, rate = ((said - T[:, None]) ** 2).transpose(0, 2, 1), RATE
         shares = fading_shares(np.ascontiguousarray(losses), self.shares_, self.powers_, self.age_, rate, weights)
         self.age_ += len(Y)
@@ -135,16 +144,18 @@ class Handover(Params):
         if self.classes:
             members = [np.exp(heard.old)]
             if heard.young is not None and self.stack_ is not None:
-                members += [np.exp(heard.young), self.stack_.predict(_scores(heard.old, heard.young))[:, 0]]
-            said = np.stack([*members, novice], axis=1)
+                members += [np.exp(heard.young), self.stack_.predict(_scores(_known(heard), heard.young))[:, 0]]
+            members += [novice]
+            said = np.stack(members if heard.woken is None else [*members, np.exp(heard.woken)], axis=1)
         else:
-            A, B, C = (self._standardised(V) for V in (heard.old, heard.young, heard.core))
+            A, B, C, D = (self._standardised(V) for V in (heard.old, heard.young, heard.core, heard.woken))
             assert A is not None and C is not None and self.line_ is not None  # noqa: PT018
             members = [A]
             if B is not None and self.stack_ is not None:
-                members += [B, B + self.stack_.predict(np.stack([A, B], axis=1))[:, 0]]
+                both = np.stack([A if D is None else D, B], axis=1)
+                members += [B, B + self.stack_.predict(both)[:, 0]]
             line = self.line_.predict(np.stack([np.ones_like(C), C], axis=1))[:, 0]
-            said = np.stack([*members, line, novice], axis=1)
+            said = np.stack([*members, line, novice] if D is None else [*members, line, novice, D], axis=1)
         shares = np.broadcast_to(self.shares_, (len(heard.old), *self.shares_.shape))
         return self._mixed(said, shares), self._of_old(shares)
 
@@ -159,7 +170,14 @@ class Handover(Params):
         part = sizes[:, 0] / np.maximum(sizes.sum(axis=1), TINY)
         shares = self.shares_
         line = 0.0 if self.line_ is None else shares[:, 3]
-        return float((shares[:, 0] + part * shares[:, 2] + line).mean())
+        stacked = 0.0 if self.woken else part * shares[:, 2]
+        return float((shares[:, 0] + stacked + line).mean())
+
+    def part(self) -> None:
+        """Go on without the one of before."""
+        self.woken = False
+        self.shares_ = self.shares_[:, :-1] / self.shares_[:, :-1].sum(axis=1, keepdims=True)
+        self.powers_ = self.powers_[:, :-1].copy()
 
     def grow(self, outputs: int) -> None:
         """More classes."""
@@ -183,13 +201,18 @@ class Handover(Params):
 
     def _of_old(self, shares: Array) -> Array:
         """(n, G): what the old one carries of a row, half of the stack and all of the line for it."""
-        own = shares[..., 0] + (0.5 * shares[..., 2] if self.young else 0.0)
-        return np.asarray(own if self.line_ is None else own + shares[..., -2])
+        own = shares[..., 0] + (0.5 * shares[..., 2] if self.young and not self.woken else 0.0)
+        return np.asarray(own if self.line_ is None else own + shares[..., 3 if self.young else 1])
 
     @property
     def nbytes(self) -> int:
         parts = (self.stack_, self.line_, self.novice_)
         return sum(part.nbytes for part in parts if part is not None) + 2 * self.shares_.nbytes + 2 * self.shift_.nbytes
+
+
+def _known(heard: Heard) -> Array:
+    """What the young generation is stacked with."""
+    return heard.old if heard.woken is None else heard.woken
 
 
 def _scores(old: Array, young: Array) -> Array:

@@ -45,12 +45,15 @@ class Alarm(NamedTuple):
     """The same from the change to the alarm."""
     columns: tuple[str, ...]
     """Columns, by name or place, whose distribution is another one since, the most moved first; five at most."""
+    regime: int = -1
+    """The row at which the model began that was woken, since its regime is back; -1: none was."""
 
     def __str__(self) -> str:
         verb = "fell" if self.cause == "gain" else "rose"
         what = "loss of experts that do not forget" if self.cause == "experts" else "loss"
         text = f"around row {self.change:,} (noticed at {self.row:,}) the {what} {verb} from {self.before:.4g} to "
         text += f"{self.after:.4g}; {OUTCOMES[self.outcome]}"
+        text += f"; a model of before, begun at row {self.regime:,}, was woken" if self.regime >= 0 else ""
         return text + (f"; moved: {', '.join(self.columns)}" if self.columns else "")
 
 

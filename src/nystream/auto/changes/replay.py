@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 
+from nystream.auto.changes.mixture import LEAST
 from nystream.auto.generation import Generation, Learnt, Rows
 from nystream.types import Array
 
-__all__ = ["Side", "end_of", "joined", "learnt", "part_of", "replayed", "rest_of", "said", "spread_of"]
+__all__ = [
+    *("Side", "end_of", "followed", "joined", "learnt", "losses_of", "part_of", "replayed", "rest_of", "said"),
+    *("spread_of", "whole"),
+]
 
 Side: TypeAlias = tuple[Array, Array | None]
 """Predictions (n, K), and for targets the experts' disagreement."""
@@ -22,6 +27,17 @@ def spread_of(P: Array, share: Array, old: Side, young: Side) -> Array | None:
     if a is None or b is None:
         return None
     return np.asarray(np.sqrt(share * (a**2 + (A - P) ** 2) + (1 - share) * (b**2 + (B - P) ** 2)))
+
+
+def losses_of(generation: Generation, P: Array, Y: Array) -> Array:
+    """(n,) log losses, or squared errors; of several targets the mean in units of their variances."""
+    if generation.targets_ is None:
+        right = P[np.arange(len(P)), Y[:, 0].astype(np.intp)]
+        return np.asarray(-np.maximum(right, math.log(LEAST)))
+    squares = (P - Y) ** 2
+    if squares.shape[1] == 1:
+        return squares[:, 0]
+    return np.asarray((squares / generation.targets_.scale_**2).mean(axis=1))
 
 
 def learnt(young: Generation, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
@@ -38,8 +54,20 @@ def replayed(young: Generation, rows: Rows, answers: Array | None) -> tuple[Lear
         found.append(learnt(young, part_of(rows, part), None if answers is None else answers[part]))
         row = part.stop
         young.attend(_before(rows, row))
-    whole = Learnt(*(_whole(parts) for parts in zip(*(one for one, _ in found), strict=True)))  # type: ignore[arg-type]
-    return whole, np.concatenate([Y for _, Y in found])
+    return whole([one for one, _ in found]), np.concatenate([Y for _, Y in found])
+
+
+def followed(frozen: Generation, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
+    """The same for one that is never rebuilt or refreshed."""
+    cuts = range(0, len(rows.X), frozen.rows_at_once)
+    parts = [slice(i, i + frozen.rows_at_once) for i in cuts]
+    found = [learnt(frozen, part_of(rows, p), None if answers is None else answers[p]) for p in parts]
+    return whole([one for one, _ in found]), np.concatenate([Y for _, Y in found])
+
+
+def whole(parts: list[Learnt]) -> Learnt:
+    """Parts that follow each other, as one."""
+    return Learnt(*(_whole(some) for some in zip(*parts, strict=True)))  # type: ignore[arg-type]
 
 
 def _whole(parts: tuple[Array | None, ...]) -> Array | None:

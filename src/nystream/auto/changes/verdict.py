@@ -9,7 +9,7 @@ import numpy as np
 
 from nystream.types import Array
 
-__all__ = ["CHECK", "LOOK_BACK", "advantage", "verdict"]
+__all__ = ["CHECK", "LOOK_BACK", "advantage", "of_use", "verdict"]
 
 CHECK = 100
 """A verdict is sought at these rows of the young one's age."""
@@ -51,3 +51,9 @@ def verdict(old: Array, young: Array, mixed: Array, age: int, both: int) -> Lite
     if age >= GROWN and z <= -SURE:
         return "dropped"
     return "dropped" if age >= SETTLED and z < SURE and c > BETTER * a else None
+
+
+def of_use(alone: Array, mixed: Array, age: int) -> bool:
+    """Whether a mixture with one that learns no more is still better than the one that learns; `age` of this one."""
+    n = min(GROWN, age)
+    return age < LIMIT and bool(np.mean(alone[-n:]) > AS_GOOD * np.mean(mixed[-n:]))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.tables.sparse_rounds import SparseRounds
 from nystream.learners.base import Learner
 from nystream.losses import Loss, as_loss
 from nystream.params import affordable, at_least, one_of
@@ -167,6 +168,15 @@ class SparseLearner(Learner):
 
     def _run(self, X: Array | SparseRows, Y: Array, weights: Array | None) -> Array:
         return self._rounds(self._sparse(X), np.ascontiguousarray(Y), weights)
+
+    @property
+    def _compiled(self) -> SparseRounds:
+        """The rounds on the table as it is now."""
+        raise NotImplementedError
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        p = self._compiled.one_dense(x, y, self.d_, LARGEST)
+        return super()._step_one(x, y) if p is None else p
 
     def _grow(self, outputs: int) -> None:
         """New classes start at 0; where there is no room for them, the table is folded first."""

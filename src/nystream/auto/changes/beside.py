@@ -1,0 +1,180 @@
+"""What there is beside the old generation: alarms, at times a young generation, and what is kept of regimes."""
+
+from __future__ import annotations
+
+import math
+
+from nystream.auto.changes.alarm import NEVER, RankAlarm
+from nystream.auto.changes.inputs import InputAlarm
+from nystream.auto.changes.mixture import LEAST, Handover, Heard
+from nystream.auto.changes.past import Past, padded_classes, padded_scores
+from nystream.auto.changes.record import Alarm, Records
+from nystream.auto.changes.regimes import EVERY, Regimes
+from nystream.auto.changes.replay import Side, spread_of
+from nystream.auto.changes.suspicion import Suspicion
+from nystream.auto.changes.verdict import CHECK, LOOK_BACK
+from nystream.auto.generation import Answer, Generation
+from nystream.params import Params, at_least
+from nystream.types import Array
+
+__all__ = ["REACH", "Beside"]
+
+REACH = 1700
+"""Rows back that a change is put, and a young generation begun, at most."""
+STEADY_BAR = 1e6
+"""Of the alarm on experts that do not forget. It is higher: slow drift, which others follow, raises their loss too."""
+
+
+class Beside(Params):
+    """The state of `Changes`, and what it is asked between blocks.
+
+    Parameters
+    ----------
+    classes : bool
+    reach : int
+        Rows back that a young generation can begin.
+    ahead : int
+        Rows of a block, at most.
+    few : int, default 300
+        Rows that the novice of a mixture learns.
+    room : int, default 0
+        Bytes for what predicted in regimes that were left.
+    """
+
+    alarm_: RankAlarm
+    steady_: RankAlarm
+    """On the loss of experts that do not forget; while there is one generation."""
+    inputs_: InputAlarm
+    young_: Generation | None
+    handover_: Handover | None
+    suspicion_: Suspicion
+    losses_: Past
+    """Of the old generation, the young one, and what was predicted."""
+    predicted_: list[Past]
+    """Predictions of the old generation and of the young one; for targets, then what their steady experts say."""
+    answers_: Past | None
+    count_: int
+    begun_: int
+    """The row at which the old generation begins."""
+    since_: int
+    """The row at which the young one begins."""
+    born_: int
+    """Rows that had been learnt when it was begun."""
+    used_: int
+    """Rows that young ones have run."""
+    refreshes_: bool
+    """Whether the old generation can be refreshed: memory may not suffice for that while both live."""
+    records_: Records
+    regimes_: Regimes | None = None
+    """None: of a model saved before there were any."""
+
+    def __init__(self, classes: bool, reach: int, ahead: int, few: int = 300, room: int = 0) -> None:
+        self.classes = classes
+        self.reach = at_least("reach", reach, 1)
+        self.ahead = at_least("ahead", ahead, 1)
+        self.few = at_least("few", few, 1)
+        self.room = at_least("room", room, 0)
+
+    def start(self, outputs: int, answers: tuple[int, int] | None) -> None:
+        """For so many targets or classes, and answers of this shape for each row."""
+        size = self.reach + self.ahead
+        self.alarm_, self.steady_ = RankAlarm(self.classes, REACH), RankAlarm(True, REACH, STEADY_BAR)
+        self.inputs_ = InputAlarm(REACH)
+        for alarm in (self.alarm_, self.steady_, self.inputs_):
+            alarm.start()
+        self.young_ = self.handover_ = None
+        self.suspicion_ = Suspicion()
+        self.losses_ = Past(max(size, LOOK_BACK + self.ahead), 3)
+        self.predicted_ = [Past(size, outputs * (1 if self.classes else 2)) for _ in range(2)]
+        self.answers_ = None if answers is None else Past(size, answers[0] * answers[1])
+        self.outputs_ = outputs
+        self.reach_ = self.reach
+        self.count_ = self.begun_ = self.since_ = self.born_ = self.used_ = 0
+        self.columns_known_ = self.refreshes_ = True
+        self.records_ = Records()
+        self.regimes_ = Regimes(self.room)
+        self.regimes_.start()
+
+    def alarms(self) -> list[Alarm]:
+        return self.records_.alarms
+
+    # -- regimes -----------------------------------------------------------------------------------------------------
+    @property
+    def woken(self) -> Generation | None:
+        """One of before, whose regime is back."""
+        regime = None if self.regimes_ is None else self.regimes_.woken_
+        return None if regime is None else regime.generation_
+
+    def _next_check(self, t: int) -> int:
+        """The first row after t at which a verdict is sought."""
+        if self.handover_ is None:
+            return NEVER
+        age = max(t + 1, self.born_ + CHECK) - self.since_
+        return self.since_ + -(-age // CHECK) * CHECK
+
+    @property
+    def _others(self) -> list[Generation | None]:
+        """What is mixed with the old generation; None: it stands for the young one, which it was."""
+        return [self.young_] if self.woken is None else [self.young_, self.woken]
+
+    def until_cut(self) -> int:
+        """Rows until `copy` has to be asked, or what is kept of a regime may have to go."""
+        rows = EVERY - self.count_ % EVERY
+        return rows if self.woken is None else min(rows, self._next_check(self.count_) - self.count_)
+
+    def copy(self, old: Generation) -> None:
+        """What predicts now may be kept."""
+        if self.regimes_ is not None and self.young_ is None and self.count_ % EVERY == 0:
+            self.regimes_.copy(old, self.count_, self.begun_)
+
+    # -- asked -------------------------------------------------------------------------------------------------------
+    def predict(self, old: Answer, X: Array, answers: Array | None) -> Side:
+        """What is predicted with all that is mixed in. Pure."""
+        mixture = self.suspicion_.mixture_ if self.handover_ is None else self.handover_
+        if mixture is None:
+            return old[:2]
+        young: Side = old[:2] if self.young_ is None else self.young_.predict(X, answers)[:2]  # which it was
+        woken = None if self.woken is None else self.woken.predict(X, answers).P
+        P, share = mixture.predict(Heard(X, old.P, old.core, None if self.handover_ is None else young[0], woken))
+        return P, spread_of(P, share, old[:2], young)
+
+    # -- classes, columns --------------------------------------------------------------------------------------------
+    def grow(self, outputs: int, reach: int, ahead: int, *, fits: bool) -> None:
+        """More classes, perhaps with fewer rows; unless memory suffices for both generations, the young one ends."""
+        new, C = outputs - self.outputs_, 1 if self.outputs_ == 2 else self.outputs_
+        self.outputs_ = outputs
+        self.reach_ = min(self.reach_, reach)
+        size = self.reach_ + ahead
+        for k, past in enumerate(self.predicted_):
+            self.predicted_[k] = past.remade(size, self.count_, lambda rows: padded_classes(rows, new, math.log(LEAST)))
+        if self.answers_ is not None:
+            self.answers_ = self.answers_.remade(size, self.count_, lambda rows: padded_scores(rows, C, new))
+        if self.suspicion_.mixture_ is not None:
+            self.suspicion_.mixture_.grow(outputs)
+        if self.regimes_ is not None:  # what is frozen knows no new classes
+            if self.woken is not None and self.handover_ is not None:
+                self.handover_.part()
+            self.handover_ = None if self.young_ is None else self.handover_
+            self.regimes_.start()
+        if self.young_ is not None and self.handover_ is not None:
+            if fits:
+                self.refreshes_ = False  # it was reckoned with fewer classes
+                self.young_.grow(outputs)
+                self.handover_.grow(outputs)
+            else:
+                self.records_.note(outcome="no memory", until=self.count_)
+                self.young_ = self.handover_ = None
+                self.refreshes_ = True
+
+    def widen(self, d: int) -> None:
+        """More columns that the experts see."""
+        for part in (self.young_, self.handover_, self.suspicion_.mixture_, self.inputs_, self.regimes_):
+            if part is not None:
+                part.widen(d)
+
+    @property
+    def nbytes(self) -> int:
+        own = self.alarm_.nbytes + self.steady_.nbytes + self.inputs_.nbytes + self.suspicion_.nbytes
+        own += self.losses_.nbytes + sum(past.nbytes for past in self.predicted_)
+        parts = (self.answers_, self.young_, self.handover_, self.regimes_)
+        return own + sum(part.nbytes for part in parts if part is not None)

@@ -1,0 +1,192 @@
+"""Regimes that were left: what predicted in them, kept small, and whether one of them is back."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import numpy as np
+
+from nystream.auto.bank import Bank
+from nystream.auto.changes.alarm import RISES
+from nystream.auto.changes.replay import followed, part_of, whole
+from nystream.auto.experts import Expert
+from nystream.auto.generation import Generation, Learnt, Rows
+from nystream.auto.rough import Change
+from nystream.params import Params, at_least
+from nystream.types import Array
+
+__all__ = ["EVERY", "Regime", "Regimes"]
+
+EVERY = 400
+"""Rows of the stream after which what predicts is copied; so old must it be, twice, before it is."""
+COPIES, RETIRED = 2, 2
+"""Copies of the old generation that there are at most, and regimes that were left."""
+KNOWN, USUAL = 50, 500
+"""Losses before a change that tell what was usual in a regime, at least and at most."""
+FEW, LATER = 3, 8
+"""Rows since a change, at least, that tell whether a regime is back; and of their later half alone."""
+AGAINST = 3.0
+"""What bets against it may have won on those rows; on the same rows those against the old generation have won 1e5."""
+BETTER = 0.5
+"""Of the old generation's loss on them, what its own is at most."""
+
+
+class Regime(Params):
+    """A copy of what predicts at some row, as little of it as predicts: see `frozen`."""
+
+    generation_: Generation
+    row_: int
+    """Rows that had been learnt."""
+    begun_: int
+    """The row at which the generation began."""
+    usual_: Array
+    """Its losses before the change that ended it, sorted; empty as long as it was not left."""
+
+    def __init__(self) -> None:
+        self.usual_ = np.empty(0)
+
+    def start(self, generation: Generation, row: int, begun: int) -> None:
+        """Of a generation that is `frozen`."""
+        self.generation_, self.row_, self.begun_ = copy.deepcopy(generation), row, begun
+
+    def is_back(self, own: Array, old: Array) -> bool:
+        """Whether losses since a change, its own and those of the old generation, say that its regime is back.
+
+        All of them, or those of the later half: the change may have been put too early.
+        """
+        half = len(own) // 2
+        return self._is_usual(own, old, FEW) or self._is_usual(own[half:], old[half:], LATER)
+
+    def _is_usual(self, own: Array, old: Array, least: int) -> bool:
+        n = len(self.usual_)
+        if len(own) < least or n < KNOWN or own.sum() > BETTER * old.sum():
+            return False
+        above = n - np.searchsorted(self.usual_, own, side="left")
+        p, e = (above + 0.5) / (n + 1), np.array(RISES)
+        won = len(own) * np.log(e) + (e - 1) * np.log(p).sum()
+        return bool(np.exp(np.minimum(won, 60.0)).mean() < AGAINST)
+
+    @property
+    def nbytes(self) -> int:
+        return self.generation_.nbytes + self.usual_.nbytes
+
+
+class Regimes(Params):
+    """Copies of the old generation at multiples of EVERY rows, the last ones; and those of regimes that were left.
+
+    A change is noticed some rows later, and a block of rows may have been learnt by then. So a copy from before the row
+    of the change is what is kept of a generation that has to go.
+
+    Parameters
+    ----------
+    room : int
+        Bytes that all of them may take; fewer are kept, or none, where it is small.
+    """
+
+    copies_: list[Regime]
+    leaving_: Regime | None
+    """Of the old generation, while there is a young one: it is retired if that stays."""
+    retired_: list[Regime]
+    """The one that was left last, or was woken last, is last."""
+    woken_: Regime | None
+    """A copy of the one that is back; what follows the stream in it goes on learning."""
+
+    def __init__(self, room: int) -> None:
+        self.room = at_least("room", room, 0)
+
+    def start(self) -> None:
+        self.copies_, self.retired_ = [], []
+        self.leaving_ = self.woken_ = None
+
+    def copy(self, old: Generation, row: int, begun: int) -> None:
+        """At a multiple of EVERY rows, while there is one generation."""
+        if row - begun < 2 * EVERY:
+            return
+        small = frozen(old)
+        self.copies_ = self.copies_[1 - COPIES :]
+        self._make_room(small.nbytes)
+        if self.nbytes + small.nbytes <= self.room:
+            regime = Regime()
+            regime.start(small, row, begun)
+            self.copies_ = [*self.copies_, regime]
+
+    def alarmed(self, since: int, usual: Array) -> None:
+        """A young generation begins at row `since`; `usual` are losses of the old one before it, the last of them."""
+        before = [one for one in self.copies_ if one.row_ <= since]
+        self.leaving_ = before[-1] if before else None
+        if self.leaving_ is not None:
+            self.leaving_.usual_ = np.sort(usual[-USUAL:])
+        self.copies_ = []
+
+    def ended(self, *, left: bool) -> None:
+        """One generation goes on: the young one, and the old regime is `left`, or the old one."""
+        if self.leaving_ is not None and left:
+            self.retired_ = [*self.retired_, self.leaving_][-RETIRED:]
+        elif self.leaving_ is not None:
+            self.copies_ = [self.leaving_]
+        self.leaving_ = None
+
+    def back(
+        self, rows: Rows, answers: Array | None, old: Array, losses: Callable[[Generation, Array, Array], Array]
+    ) -> tuple[int, Learnt] | None:
+        """Wake the retired one whose regime is back, the last of those that are: the row at which it began, and what it
+        makes of these rows, which begin at the change. The first of them had losses `old`.
+        """
+        n = len(old)
+        for k in reversed(range(len(self.retired_))):
+            one = copy.deepcopy(self.retired_[k])
+            said, Y = followed(one.generation_, part_of(rows, slice(0, n)), None if answers is None else answers[:n])
+            if not one.is_back(losses(one.generation_, said.P, Y), old):
+                continue
+            self.retired_ = [*self.retired_[:k], *self.retired_[k + 1 :], self.retired_[k]]
+            self.woken_ = one
+            if n == len(rows.X):
+                return one.begun_, said
+            late = None if answers is None else answers[n:]
+            rest, _ = followed(one.generation_, part_of(rows, slice(n, None)), late)
+            return one.begun_, whole([said, rest])
+        return None
+
+    def widen(self, d: int) -> None:
+        """More columns."""
+        for one in self._all():
+            one.generation_.widen(d)
+
+    def _all(self) -> list[Regime]:
+        some = (self.leaving_, self.woken_)
+        return [*self.retired_, *(one for one in some if one is not None), *self.copies_]
+
+    def _make_room(self, more: int) -> None:
+        """Let some go until so many bytes more fit: retired ones before the copies, the first of them first."""
+        while self.nbytes + more > self.room and self.retired_:
+            self.retired_ = self.retired_[1:]
+        while self.nbytes + more > self.room and self.copies_:
+            self.copies_ = self.copies_[1:]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(one.nbytes for one in self._all())
+
+
+def frozen(generation: Generation) -> Generation:
+    """What predicts as it does, of the same arrays: those that take much memory are left out."""
+    small = copy.copy(generation)
+    small.bank_ = _frozen(generation.bank_)
+    small.begun_, small._renewal = 0, None
+    return small
+
+
+def _frozen(bank: Bank) -> Bank:
+    small = copy.copy(bank)
+    small.experts_ = {name: _thin(expert) for name, expert in bank.experts_.items()}
+    small.others_ = {}
+    return small
+
+
+def _thin(expert: Expert) -> Expert:
+    small = copy.copy(expert)
+    if isinstance(small, Change) and small.kernel_ is not None:
+        small.kernel_ = copy.copy(small.kernel_)
+    small.freeze()
+    return small

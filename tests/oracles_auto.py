@@ -161,14 +161,16 @@ def guarded_numbers(P, y, weights=None):
 
 
 def guarded_classes(P, labels, weights=None):
-    """(n, K) logarithms of probabilities P and no change, mixed in rows after a change of class."""
+    """(n, K) logarithms of probabilities P and no change, mixed in the three rows after a change of class."""
     found, shares, lasted = [], np.array([0.1, 0.9]), []
     y = [int(label) for label in labels]
     for t in range(len(y)):
         changes = [float(a != b) for a, b in pairwise(y[:t])]
-        rare, kind = standing(np.cumsum([0.0, *changes]).tolist())
+        walk = np.cumsum([0.0, *changes]).tolist()
+        rare = standing(walk)[0]
+        kinds = [standing(walk[: t - age])[1] for age in range(min(t, 3))]
         found.append(P[t])
-        if kind != "change":
+        if next((kind for kind in kinds if kind != "none"), "none") != "change":
             continue
         w, last = 1.0 if weights is None else weights[t], y[t - 1]
         ages = 0.98 ** np.arange(len(lasted) - 1, -1, -1)

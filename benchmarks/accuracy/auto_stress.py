@@ -5,8 +5,10 @@
 Regression on cpusmall (files as in auto_streams.py) and on a generated stream of five columns: root mean squared error
 against the true labels, on rows whose label was left as it is, of a model that was given the true labels and of one
 that was given others: some labels multiplied, labels 2 and 8 of a million deviations, Cauchy noise of a fifth of the
-deviation. Then 2,000 classes of Zipf frequencies around centres in 8 columns: error, all rows and second half, of the
-model and of the most frequent class; peak of traced memory; processor time.
+deviation. Then labels that are far off by nature, skewed noise and functions with far values, on 1,200 rows: error
+against the labels without `nystream.auto.tails` and with it; and what a `step` takes, rows 3,801 to 4,300, where tails
+are long over what it takes where they are not. Then 2,000 classes of Zipf frequencies around centres in 8 columns:
+error, all rows and second half, of the model and of the most frequent class; peak of traced memory; processor time.
 """
 
 from __future__ import annotations
@@ -39,6 +41,48 @@ def accidents(name: str, X: np.ndarray, y: np.ndarray) -> None:
     compare("Cauchy noise", y + 0.2 * y.std() * rng.standard_cauchy(len(y)), np.ones(len(y), dtype=bool))
 
 
+def by_nature(rows: int = 1200) -> None:
+    for seed in (0, 1):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(rows, 5))
+        f, z = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2], rng.normal(size=rows)
+        streams = {
+            "f + lognormal noise": f + np.exp(z),
+            "f + exponential noise": f + rng.exponential(size=rows),
+            "f + Laplace noise": f + rng.laplace(size=rows),
+            "exp(f + normal noise)": np.exp(f + 0.5 * z),
+            "exp of a column": np.exp(1.5 * X[:, 0]),
+            "f": f,
+        }
+        for name, y in streams.items():
+            plain, told = Auto(), Auto()
+            for model in (plain, told):
+                model.run(X[:1], y[:1])
+            plain.tails_ = None
+            a, b = (_error(model, X[1:], y[1:]) for model in (plain, told))
+            print(f"{name:<24} seed {seed}: {a:8.4f} without, {b:8.4f} with", flush=True)
+
+
+def _error(model: Auto, X: np.ndarray, y: np.ndarray) -> float:
+    """Of all rows but the first few."""
+    return float(np.sqrt(np.mean((model.run(X, y) - y)[20:] ** 2)))
+
+
+def steps(rows: int = 4300, timed: int = 500) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 5))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=rows)
+    seconds = []
+    for labels in (y, y + 0.25 * rng.standard_cauchy(rows)):
+        model = Auto()
+        model.run(X[:-timed], labels[:-timed])
+        start = time.process_time()
+        for x, label in zip(X[-timed:], labels[-timed:], strict=True):
+            model.step(x, label)
+        seconds.append((time.process_time() - start) / timed)
+    print(f"a step: {1e6 * seconds[0]:.0f} us, with Cauchy noise {seconds[1] / seconds[0]:.2f} times that", flush=True)
+
+
 def classes(rows: int, memory: str) -> None:
     rng = np.random.default_rng(0)
     frequency = 1 / np.arange(1.0, 2001)
@@ -64,6 +108,8 @@ def main() -> None:
     X = rng.normal(size=(rows, 5))
     accidents("generated", X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=rows))
     accidents("cpusmall", *read("cpusmall", rows))
+    by_nature()
+    steps()
     for memory in ("64MB", "32MB"):
         classes(rows // 2, memory)
 

@@ -3,10 +3,11 @@
     python benchmarks/accuracy/no_change.py [--rows 8000] [--unguarded] [--touched]
 
 Labels that change once in 200, 600, 2,000 rows on average, two and four classes and the same as numbers, with five
-columns that tell nothing; two classes, and numbers from 1 to 9, of which one row in 50 is not 0, so that changes do not
-last; and elec2 (files as in auto_streams.py), where columns tell something. With --unguarded the learner is without
-its guard (nystream.auto.guard). With --touched nothing is learnt: of the streams of boosters.py the rows, as many as
-there are or --rows, in which the guard may change a prediction, which labels alone decide.
+columns that tell nothing; the first of them with one label in two, or in ten, known (weight 0 for the others, mistakes
+of all rows, beside the last known label); two classes, and numbers from 1 to 9, of which one row in 50 is not 0, so
+that changes do not last; and elec2 (files as in auto_streams.py), where columns tell something. With --unguarded the
+learner is without its guard (nystream.auto.guard). With --touched nothing is learnt: of the streams of boosters.py the
+rows, as many as there are or --rows, in which the guard may change a prediction, which labels alone decide.
 """
 
 from __future__ import annotations
@@ -45,15 +46,18 @@ class Unguarded(Auto):
         self.guard_ = None
 
 
-def said(X: np.ndarray, y: np.ndarray, task: str, guarded: bool) -> np.ndarray:
+def said(X: np.ndarray, y: np.ndarray, task: str, guarded: bool, w: np.ndarray | None = None) -> np.ndarray:
     """Predictions, each before its label."""
-    return (Auto if guarded else Unguarded)(task=task).run(X, y)
+    return (Auto if guarded else Unguarded)(task=task).run(X, y, w)
 
 
-def mistakes(X: np.ndarray, y: np.ndarray, guarded: bool) -> tuple[int, int]:
-    """Of the last label, and of the learner; the first row counts for both."""
-    P = said(X, y, "classification", guarded)
-    return 1 + int((y[1:] != y[:-1]).sum()), int((P.argmax(axis=1) != y).sum())
+def mistakes(X: np.ndarray, y: np.ndarray, guarded: bool, one_in: int = 1) -> tuple[int, int]:
+    """Of the last label that was known, one in so many, and of the learner; the first row counts for both."""
+    known = np.random.default_rng(9).random(len(y)) < 1 / one_in
+    known[0] = True
+    P = said(X, y, "classification", guarded, None if one_in == 1 else known.astype(float))
+    last = np.maximum.accumulate(np.where(known, np.arange(len(y)), 0))[:-1]
+    return 1 + int((y[1:] != y[last]).sum()), int((P.argmax(axis=1) != y).sum())
 
 
 def errors(X: np.ndarray, y: np.ndarray, guarded: bool) -> tuple[float, float]:
@@ -94,6 +98,10 @@ def main() -> None:
             print(f"| {classes} classes, mistakes | {mean} rows | {last} | {ours} |", flush=True)
         last_mse, ours_mse = errors(X, 3.0 * y, guarded)
         print(f"| numbers, mean squared error | {mean} rows | {last_mse:.5f} | {ours_mse:.5f} |", flush=True)
+    for one_in in (2, 10):
+        X, y = switching(rows, 200, 2)
+        last, ours = mistakes(X, y, guarded, one_in)
+        print(f"| 2 classes, mistakes, one label in {one_in} known | 200 rows | {last} | {ours} |", flush=True)
     X, y = single(rows)
     last, ours = mistakes(X, np.minimum(y, 1), guarded)
     print(f"| 2 classes, mistakes | 50 rows, for one | {last} | {ours} |", flush=True)

@@ -47,6 +47,7 @@ TAGS = {
     "auto/rough-view": "nystream.auto.rough:RoughView",
     "auto/scaled-features": "nystream.auto.baseline:ScaledFeatures",
     "auto/stack": "nystream.auto.stack:Stack",
+    "auto/tails": "nystream.auto.tails:Tails",
     "auto/targets": "nystream.auto.targets:Targets",
     "auto/view": "nystream.auto.view:View",
     "auto/window": "nystream.auto.experts:Window",

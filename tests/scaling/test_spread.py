@@ -50,6 +50,11 @@ def test_fences_hold_the_values_and_a_fortieth_of_wild_ones_does_not_move_them_f
     assert_allclose(fences(1e-9 * x), 1e-9 * plain)
 
 
+def test_fences_of_another_part_and_reach():
+    x = np.arange(1000.0)[:, None]
+    assert_allclose(fences(x, trimmed=0.1, reach=1.0)[:, 0], [100 - 1.02 * 799, 899 + 1.02 * 799])
+
+
 def test_columns_without_a_range_have_no_fences_and_rare_values_are_not_wild():
     X = np.zeros((300, 3))
     X[::150, 1] = 5.0  # two values of three hundred differ: the whole range counts

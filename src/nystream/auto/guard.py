@@ -26,10 +26,10 @@ class Guard(Params):
 
     Numbers, every target by itself: p + s (last - p) in rows after a change and, with another s, in rows whose last
     label was the one before; s between 0 and 1 by least squares over past rows of its kind, 1 before the first.
-    Classes: rows after a change alone, by a mixture with shares by log loss of what was said and of no change, for
-    which the last class comes with the probability of a change so far to last longer than a row, the others in
-    proportion to what was said. Both are learnt wherever labels change, forget slowly, and begin with no change: where
-    changes do not last that costs a mistake or two.
+    Classes: the three rows after a change alone, by a mixture with shares by log loss of what was said and of no
+    change, for which the last class comes as often as in such rows so far, the others in proportion to what was said.
+    Both are learnt wherever labels change, forget slowly, and begin with no change: where changes do not last that
+    costs a mistake or two.
 
     Parameters
     ----------
@@ -40,12 +40,13 @@ class Guard(Params):
     last_: Array
     """(K,) the last labels, of classes (1,) its number; nan before the first row."""
     after_: Array
-    """(K,) or (1,): 1 where the last step was a change, 0 where the last label was the one before, else -1."""
+    """(K,) or (1,): 1 where the last step was a change, 0 where the last label was the one before, else -1; of classes
+    2 and 3 where no step came after that change."""
     steps_: Array
     """(2, K) or (2, 1) means of sizes and of squares of steps; of classes they are 0 or 1."""
     sums_: Array
-    """(2, 2, K) sums of s, of rows after no step and after a change; of classes (2, 2): changes that lasted and that
-    did not, shares of what was said and of no change."""
+    """(2, 2, K) sums of s, of rows after no step and after a change; of classes (2, 2): rows after a change with the
+    last class and without, shares of what was said and of no change."""
     count_: NDArray[np.int64]
     """(1,) steps so far."""
 

@@ -19,6 +19,7 @@ from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.rounds import Rounds
 from nystream.auto.tables import seconds_to_translate, translator_for
+from nystream.auto.tails import Tails
 from nystream.encoding.columns import NUMERIC
 from nystream.gate import Gate
 from nystream.inputs import as_levels
@@ -38,6 +39,8 @@ WATCHED = 12e-6
 """Seconds of one `step`, on the machine of `nystream.auto.clock`, to look for changes."""
 SCORES = 0.01
 """Of the memory: what past residuals may take, which quantiles are made of."""
+SIZES = 0.005
+"""Of the memory: what past predictions and residuals may take, by which long tails are known."""
 TINY = 1e-300
 """In place of a sum that is 0."""
 
@@ -47,7 +50,8 @@ class Auto(ByColumn, Rounds):
 
     Experts are least squares on Nystrom features with several scalings, a learnt metric and forgetting, and two window
     smoothers. Stackers with several forgetting rates combine their outputs and the last labels; a mixture that
-    follows the best stacker predicts. During the warm-up everything is computed anew after 1, 2, 5, 10, 20, 50, ...,
+    follows the best stacker predicts; where labels hardly ever change, `nystream.auto.guard.Guard` keeps it from
+    falling behind the last label. During the warm-up everything is computed anew after 1, 2, 5, 10, 20, 50, ...,
     3200 rows from all rows so far; after it landmarks are frozen, and what follows the stream is refreshed from the
     last 2,000 rows every 1,000. All of this falls on row counts: cutting the stream into other blocks changes nothing.
 
@@ -56,8 +60,9 @@ class Auto(ByColumn, Rounds):
     of probabilities, recalibrated row by row. A class that appears late is learnt by the experts exactly as if it had
     been known; the stackers weigh them by the odds they gave, so with them it begins there. A row of weight w counts
     as w rows in every fit, scale, metric and mixture, and one of weight 0 leaves no trace. A label or an input so far
-    out that it can only be an accident does not spoil anything; see `Targets` and `nystream.scaling.spread`. Targets
-    beyond 1e75 count as 1e75, below 1e-75 as 0: rescale such ones.
+    out that it can only be an accident does not spoil anything; see `Targets` and `nystream.scaling.spread`. Where
+    noise has long tails, labels far from their predictions are cut; see `nystream.auto.tails.Tails`. Targets beyond
+    1e75 count as 1e75, below 1e-75 as 0: rescale such ones.
 
     Parameters
     ----------
@@ -319,7 +324,7 @@ class Auto(ByColumn, Rounds):
         self.old_.start(d, outputs, self._more)
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
         self.changes_ = self._new_changes(outputs) if self.changes else None
-        self.guard_ = self.intervals_ = self.recalibration_ = None
+        self.guard_ = self.intervals_ = self.recalibration_ = self.tails_ = None
         if self.lags:
             self.guard_ = Guard(self._classes)
             self.guard_.start(outputs)
@@ -329,6 +334,9 @@ class Auto(ByColumn, Rounds):
         else:
             self.intervals_ = Noise(Noise.window_for(SCORES * bytes_of(self.memory), outputs))
             self.intervals_.start(d, outputs)
+            window = Tails.window_for(SIZES * bytes_of(self.memory), outputs)
+            self.tails_ = Tails(outputs, window, 1000 if self.deadline is None else 1)
+            self.tails_.start()
         self.count_ = 0
 
     def _sized(self, d: int, outputs: int) -> Recipe:
@@ -365,5 +373,5 @@ class Auto(ByColumn, Rounds):
             return 0
         with self._turns.reading():
             parts = (self.old_, *self.buffer_, self.changes_, self.guard_, self.intervals_)
-            others = (self.recalibration_, self.translator_)
+            others = (self.recalibration_, self.translator_, self.tails_)
             return sum(part.nbytes for part in (*parts, *others) if part is not None)

@@ -24,6 +24,7 @@ from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.auto.tables import SHARE
+from nystream.auto.tails import Tails
 from nystream.auto.targets import Targets, within
 from nystream.encoding import Columns
 from nystream.gate import Gate
@@ -60,6 +61,8 @@ class Rounds(TabularLearner):
     """Alarms, and at times a young generation. None: the stream is not watched."""
     intervals_: Noise | Intervals | None
     """What labels will be beside predictions; of regression only. The second: of models saved before the first."""
+    tails_: Tails | None = None
+    """What labels with long tails are told as; of regression only, none in models saved before it."""
     guard_: Guard | None = None
     """Of labels that hardly ever change; none without lags, nor in models saved before it."""
     recalibration_: Recalibration | None = None
@@ -195,6 +198,7 @@ class Rounds(TabularLearner):
         row = 0
         while row < len(X):
             n = min(len(X) - row, self._rows, FEW if self._turns.asked else len(X))
+            n = max(1, self._ready(Y[row : row + n]))
             if self.changes_ is not None:
                 n = min(n, self.changes_.until_cut())
             for generation in self._generations:
@@ -216,12 +220,37 @@ class Rounds(TabularLearner):
     def _rounds(self, rows: Any, Y: Array, w: Array | None) -> Array:
         """Predictions for rows within which no rebuild or refresh begins or is taken up."""
         with self._whole.writing():
-            return self._round(rows, Y, w)
+            told = Y if self._ready(Y) else self._told(rows, Y)
+            P = self._round(rows, Y, told, w)
+            if self.tails_ is not None:
+                self.tails_.see(P, Y)
+            return P
 
-    def _round(self, rows: Any, Y: Array, w: Array | None) -> Array:
+    def _ready(self, Y: Array) -> int:
+        """How many of the next labels can be learnt as they are, together; 0: the first has to be looked at."""
+        if self.tails_ is None or self.targets_ is None:
+            return len(Y)
+        return self.tails_.plain(Y, *self.targets_.usual_)
+
+    def _told(self, rows: Any, Y: Array) -> Array:
+        """What is learnt of one row's labels (1, K).
+
+        What is kept of those before may change for the next rebuild, unless one is under way: it looks at them.
+        """
+        assert self.tails_ is not None and self.targets_ is not None  # noqa: PT018
+        low, high = self.targets_.usual_
+        outside = ((low > Y) | (high < Y))[0]
+        told, before = self.tails_.told(Y[0], self._answer(rows)[0][0], outside, self.targets_.scale_)
+        if not np.isnan(before).all() and not any(generation.begun_ for generation in self._generations):
+            before = before[-len(self.buffer_[1]) :]
+            kept = self.buffer_[1].last(len(before))
+            self.buffer_[1].replace(np.where(np.isnan(before), kept, before))
+        return told[None]
+
+    def _round(self, rows: Any, Y: Array, told: Array, w: Array | None) -> Array:
         living = self._generations
         with self._turns.writing():
-            P = self._learnt(rows, Y, w)
+            P = self._learnt(rows, Y, told, w)
         moved = self._generations != living
         for generation in living:
             if (generation.begun_ or generation.due) and generation in self._generations:
@@ -234,24 +263,27 @@ class Rounds(TabularLearner):
             self.changes_.copy(self.old_)
         return P
 
-    def _learnt(self, rows: Any, Y: Array, w: Array | None) -> Array:
-        """Predictions for rows, which are learnt by all that lives."""
+    def _learnt(self, rows: Any, Y: Array, told: Array, w: Array | None) -> Array:
+        """Predictions for rows, which are learnt by all that lives: `told` is what it hears of the labels Y."""
         old = self.old_
-        admitted = old.admitted(Y)
+        admitted = old.admitted(told)
         X, answers = self.translator_.run(rows, admitted, w) if self.translator_ is not None else (_matrix(rows), None)
         learnt = old.learn(Rows(X, admitted, w), answers)
         P, spread = learnt.P, learnt.spread
-        for ring, new in zip(self.buffer_, (X, Y, np.ones((len(X), 1)) if w is None else w[:, None]), strict=True):
+        for ring, new in zip(self.buffer_, (X, told, np.ones((len(X), 1)) if w is None else w[:, None]), strict=True):
             ring.extend(new)
         self.count_ += len(X)
         if self.changes_ is not None:
-            block = Block(Rows(X, Y, w), admitted, answers, learnt)
+            block = Block(Rows(X, told, w), admitted, answers, learnt)
             around = Surroundings(self._last, self._beside, self._column_names)
             self.old_, P, spread = self.changes_.follow(old, block, around)
         if self.guard_ is not None:
             P = self.guard_.run(P, admitted[:, 0] if self._classes else admitted, w)
         if self.intervals_ is not None and spread is not None:
-            self.intervals_.learn(X, P, admitted - P, spread, w)
+            labels = admitted
+            if told is not Y and old.targets_ is not None:
+                labels = old.targets_.fenced(Y)  # intervals are to cover labels as they come
+            self.intervals_.learn(X, P, labels - P, spread, w)
         if self.recalibration_ is not None:
             P = self.recalibration_.run(P, np.ascontiguousarray(Y[:, 0]), w)
         return P

@@ -19,6 +19,8 @@ OUTSIDE, SHIFTED = 0.05, 0.25
 """Rate of the running share of labels beyond the fences, and the share from which on they are no accident."""
 LOST = 10.0
 """A scale that falls by more than this factor was that of an accident."""
+USUAL = {"trimmed": 0.1, "reach": 1.0}
+"""Fences of the usual range: one range from tenth to tenth to both sides."""
 AROUND = 0.5
 """Predictions may lie outside the range of the labels so far by this part of it."""
 
@@ -42,6 +44,8 @@ class Targets(Params):
     high_: Array
     fences_: Array
     """(2, K)"""
+    usual_: Array
+    """(2, K) fences close by, for `Tails`; none in models saved before it."""
     outside_: Array
     """(1, K) running share of labels beyond the fences."""
 
@@ -54,6 +58,7 @@ class Targets(Params):
         self.known_ = np.zeros(K, dtype=bool)
         self.low_, self.high_ = np.full(K, np.inf), np.full(K, -np.inf)
         self.fences_ = np.array([[-np.inf], [np.inf]]) * np.ones(K)
+        self.usual_ = self.fences_.copy()
         self.outside_ = np.zeros((1, K))
 
     def standardised(self, Y: Array) -> Array:
@@ -114,8 +119,8 @@ class Targets(Params):
         return factor, np.flatnonzero(known & (factor > LOST))
 
     def enclose(self, Y: Array, w: Array | None) -> None:
-        """Fences anew from these labels."""
-        self.fences_ = fences(Y, w)
+        """Fences and the usual range anew from these labels."""
+        self.fences_, self.usual_ = fences(Y, w), fences(Y, w, **USUAL)
         self.outside_[:] = 0.0
 
     @property

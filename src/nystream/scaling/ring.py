@@ -69,6 +69,10 @@ class Ring(Params):
             return self.store_[self.seen_ - n : self.seen_]
         return self.store_[np.arange(self.seen_ - n, self.seen_) % self.capacity]
 
+    def replace(self, X: Array) -> None:
+        """Others in place of the last n rows, at most as many as there are."""
+        self.store_[np.arange(self.seen_ - len(X), self.seen_) % self.capacity] = X
+
     def resized(self, capacity: int) -> Ring:
         """A ring of another capacity with the last rows of this one."""
         ring = Ring(capacity, self.d)

@@ -49,13 +49,13 @@ def medians(X: Array, w: Array | None = None) -> Array:
     return np.array([_median(x, v) if len(x) else 0.0 for x, v in parts])
 
 
-def fences(X: Array, w: Array | None = None) -> Array:
+def fences(X: Array, w: Array | None = None, *, trimmed: float = TRIMMED, reach: float = REACH) -> Array:
     """(2, d) values beyond which a value of a column is wild: from its trimmed range, some ranges to both sides.
 
-    Of n values of a column the lowest and the highest fortieth, and at least one, do not count. Up to that many values
-    may thus be anything without moving the fences far. Where all others are equal the whole range takes the place of
-    the trimmed one; a constant column and one of fewer than 5 values have none (infinite fences). nan is not counted;
-    weights as in `moments`. O(n log n) a column.
+    Of n values of a column the lowest and the highest fortieth (`trimmed`), and at least one, do not count. Up to that
+    many values may thus be anything without moving the fences far. Where all others are equal the whole range takes the
+    place of the trimmed one; a constant column and one of fewer than 5 values have none (infinite fences). nan is not
+    counted; weights as in `moments`. O(n log n) a column.
 
     Examples
     --------
@@ -69,19 +69,19 @@ def fences(X: Array, w: Array | None = None) -> Array:
     order = X.argsort(axis=0) if w is not None else None
     S = np.sort(X, axis=0) if order is None else np.take_along_axis(X, order, axis=0)  # nan comes last
     if order is None or w is None:
-        first = np.maximum(np.floor(TRIMMED * n).astype(np.intp), 1)
+        first = np.maximum(np.floor(trimmed * n).astype(np.intp), 1)
         last = n - 1 - first
     else:
         below = np.cumsum(np.where(np.isfinite(S), w[order], 0.0), axis=0)
-        first = np.maximum((below <= TRIMMED * below[-1]).sum(axis=0), 1)
-        last = np.minimum((below < (1 - TRIMMED) * below[-1]).sum(axis=0), n - 2)
+        first = np.maximum((below <= trimmed * below[-1]).sum(axis=0), 1)
+        last = np.minimum((below < (1 - trimmed) * below[-1]).sum(axis=0), n - 2)
     columns = np.arange(X.shape[1])
     enough = n >= FEWEST
     low = S[np.where(enough, first, 0), columns]
     high = S[np.where(enough, last, 0), columns]
     flat = enough & ~(high > low)
     low[flat], high[flat] = S[0, flat], S[n[flat] - 1, flat]
-    more = (REACH + UNSURE / np.maximum(n, 1)) * np.minimum(high - low, np.finfo(np.float64).max / 100)
+    more = (reach + UNSURE / np.maximum(n, 1)) * np.minimum(high - low, np.finfo(np.float64).max / 100)
     return np.where(enough & (high > low), [low - more, high + more], [[-np.inf], [np.inf]])
 
 

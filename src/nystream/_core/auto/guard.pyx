@@ -14,8 +14,9 @@ cdef double PACE = 0.005            # rate of the means of steps, which are plai
 cdef double RARE = 0.05             # labels hardly ever change: the mean size of steps, squared, over the mean square
 cdef double LARGE = 9               # a step is a change: its square is so many times the mean square
 cdef double[2] KEEP = [0.9999, 0.98]        # of the sums, a row: after no step and after a change
+cdef double RECENT = 3              # rows after a change of class that are counted apart
 cdef double WILD = 1000             # an error counts at most so many times the distance of the last label
-cdef double STAYS = 1.5, LEAVES = 0.5       # changes that lasted and that did not, to begin with
+cdef double STAYS = 1.5, LEAVES = 0.5       # rows after a change with the last class and without, to begin with
 cdef double SHARE = 0.01            # of the mixture of classes
 cdef double LEAST = 1e-12           # no probability counts less in a loss
 
@@ -98,7 +99,8 @@ def guarded_classes(const double[:, ::1] P, labels, given, double[::1] last, dou
                     double[:, ::1] steps, double[::1] counts, double[::1] shares, int64_t[::1] count):
     """The same for logarithms of probabilities P (n, K) and labels (n,); steps are 0 or 1.
 
-    counts (2,) changes that lasted a row and that did not, shares (2,) of what was said and of no change.
+    after (1,) is 1, 2, 3 in the rows after a change. counts (2,) of those rows that had the last class and that had
+    not, shares (2,) of what was said and of no change.
     """
     cdef Py_ssize_t n = P.shape[0], K = P.shape[1], t, k, y, before
     cdef bint learn = labels is not None, weighted = given is not None
@@ -109,7 +111,7 @@ def guarded_classes(const double[:, ::1] P, labels, given, double[::1] last, dou
     check(not learn or (Y.shape[0] == n and (not weighted or w.shape[0] == n)))
     out = np.empty((n, K))
     cdef double[:, ::1] Q = out
-    cdef double stays, others, p, q, u
+    cdef double stays, others, p, q, u, kind
     cdef double[2] losses
     cdef bint fits = True
     with nogil:
@@ -142,7 +144,8 @@ def guarded_classes(const double[:, ::1] P, labels, given, double[::1] last, dou
                         counts[0] = KEEP[1]*counts[0] + (u if y == before else 0.0)
                         counts[1] = KEEP[1]*counts[1] + (0.0 if y == before else u)
                 if learn:
-                    after[0] = moved(0.0 if y == before else 1.0, rate_of(&count[0]), &steps[0, 0], &steps[1, 0])
+                    kind = moved(0.0 if y == before else 1.0, rate_of(&count[0]), &steps[0, 0], &steps[1, 0])
+                    after[0] = after[0] + 1 if kind == 0 and 0 < after[0] < RECENT else kind
             if learn:
                 last[0] = y
     check(fits)

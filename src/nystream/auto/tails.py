@@ -1,0 +1,145 @@
+"""Labels with long tails: what a learner of squares is told in place of one far from what was predicted for it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nystream.params import Params, at_least
+from nystream.scaling.ring import Ring
+from nystream.types import Array
+
+__all__ = ["Tails"]
+
+FEWEST = 10
+"""Residuals from which on there is a median to compare with."""
+FAR_OFF, GAIN = 8.0, 3.0
+"""Medians of the residuals' sizes beyond which a label is far off, where Huber's estimate is so many times as precise
+as the mean."""
+EXTREME, RATE = 0.1, 0.2
+"""Part of the predictions, at their end, where one foresees such a label if it is also so much of the way to it from
+their median; rate of the running share of those."""
+FAR, LAST, BELIEVED = 10.0, 10, 7
+"""Where so many of the last residuals are beyond FAR medians, labels have another level or scale: they are believed."""
+REACHES = (1.5, 3.0, 6.0, 12.0)
+"""Medians to which residuals may be cut."""
+LEAST = 0.1
+"""No residual is cut to less than this part of the labels' deviation: what is rare could not be learnt any more."""
+HALF = 0.5
+"""Residuals that are not cut count as this part of all at least; where fewer labels were foreseen, tails are noise."""
+
+
+class Tails(Params):
+    r"""Huber's estimate by pseudo-observations, for K targets, each by itself, where tails are long, and else nothing.
+
+    A label y far from its prediction p would, squared, outweigh all others. With r = y - p the learner is told::
+
+        p + min(max(r, -k), k) / q        q: the part of the last sizes |r| that is at most k
+
+    which is Newton's step for Huber's loss, taken by least squares. k is 1.5, 3, 6 or 12 medians of the last sizes,
+    whichever makes the estimate's variance mean(min(|r|, k)^2) / q^2 the least.
+
+    A label is far off where it lies outside the usual range (`Targets.usual_`), more than 8 medians from p, and with it
+    the variance of the mean would be 3 times that. It may be noise, or come from a function with far values, for which
+    squares are right; then p, too, is within the outer tenth of the last predictions on that side, and a tenth of the
+    way from their median to y. Where a running share of those that were so foreseen is under a half, the label is wild,
+    and from it on tails are long for 1,000 rows; what is told of the last labels changes too, for the next rebuild.
+    Before a wild label everything is told as it is. Where 7 of the last 10 residuals are beyond 10 medians, it is the
+    labels that have changed: they are believed, and tails are not long.
+
+    Parameters
+    ----------
+    outputs : int
+    window : int, default 500
+        Predictions and residuals that are kept.
+    lasting : int, default 1000
+        Rows from a wild label on for which tails are long. Each of them has to be predicted before it is learnt, which
+        more than doubles its cost; with 1 the wild ones alone.
+
+    References
+    ----------
+    Huber, Ronchetti. Robust Statistics, 2nd edition. Wiley 2009 (modified residuals).
+    """
+
+    past_: Ring
+    """(n, 2 K) the last predictions and residuals."""
+    wild_: NDArray[np.int64]
+    """(K,) rows that had been seen before the last wild label; long ago where there was none."""
+    foreseen_: Array
+    """(K,) running share of labels far off that were foreseen."""
+
+    def __init__(self, outputs: int, window: int = 500, lasting: int = 1000) -> None:
+        self.outputs = at_least("outputs", outputs, 1)
+        self.window = at_least("window", window, LAST)
+        self.lasting = at_least("lasting", lasting, 1)
+
+    def start(self) -> None:
+        self.past_ = Ring(self.window, 2 * self.outputs)
+        self.wild_ = np.full(self.outputs, -self.lasting)
+        self.foreseen_ = np.full(self.outputs, HALF)
+
+    @staticmethod
+    def window_for(budget: float, outputs: int, most: int = 500, least: int = 100) -> int:
+        """Rows that so many bytes suffice for."""
+        return int(max(least, min(most, budget / (16 * outputs))))
+
+    @property
+    def long(self) -> NDArray[np.bool_]:
+        """(K,) whether tails are long."""
+        return self.past_.seen_ - self.wild_ < self.lasting
+
+    def plain(self, Y: Array, low: Array, high: Array) -> int:
+        """How many of the next labels (n, K) can be told as they are: 0 where the first has to be looked at.
+
+        `low` and `high` (K,): the usual range.
+        """
+        if self.past_.seen_ < FEWEST:
+            return min(len(Y), FEWEST - self.past_.seen_)
+        if self.long.any():
+            return 0
+        outside = ((low > Y) | (high < Y)).any(axis=1)
+        return int(outside.argmax()) if outside.any() else len(Y)
+
+    def told(self, y: Array, p: Array, outside: NDArray[np.bool_], deviation: Array) -> tuple[Array, Array]:
+        """What is told of a label (K,) with this prediction; outside: of the usual range. Notes wild ones.
+
+        And what is told (n, K) of the last n labels before it: nan, but for targets whose tails are long from now on,
+        where some were far off already.
+        """
+        past, before = self.past_.last(self.window), self.long
+        P, R = np.split(past, 2, axis=1)
+        sizes = np.abs(R)
+        median = np.median(sizes, axis=0)
+        believed = (sizes[-LAST:] > FAR * median).sum(axis=0) >= BELIEVED
+        reach, kept, variance = _cut(sizes, median, LEAST * deviation)
+        mean = ((sizes**2).sum(axis=0) + (y - p) ** 2) / (len(sizes) + 1)
+        far = outside & (np.abs(y - p) > FAR_OFF * median) & (mean > GAIN * variance)
+        middle = np.median(P, axis=0)
+        beyond = np.where(y > middle, p < P, p > P).mean(axis=0)
+        foreseen = (beyond < EXTREME) & (np.abs(p - middle) > EXTREME * np.abs(y - middle))
+        self.foreseen_[far] += RATE * (foreseen[far] - self.foreseen_[far])
+        self.wild_[far] = np.where(self.foreseen_ < HALF, self.past_.seen_, -self.lasting)[far]
+        self.wild_[believed | ~(median > 0.0)] = -self.lasting
+        again = (self.long & ~before) & (sizes > reach)
+        told = np.where(self.long, p + np.clip(y - p, -reach, reach) / kept, y)
+        return told, np.where(again, P + np.clip(R, -reach, reach) / kept, np.nan)
+
+    def see(self, P: Array, Y: Array) -> None:
+        """The next predictions and labels, (n, K), in order."""
+        self.past_.extend(np.hstack([P, Y - P]))
+
+    @property
+    def nbytes(self) -> int:
+        return self.past_.nbytes + self.wild_.nbytes + self.foreseen_.nbytes
+
+
+def _cut(sizes: Array, median: Array, least: Array) -> tuple[Array, Array, Array]:
+    """(K,) what residuals are cut to, the part of them that is not cut, and the estimate's variance."""
+    lowest, reach, kept = np.full(len(median), np.inf), np.ones(len(median)), np.ones(len(median))
+    for medians in REACHES:
+        k = np.maximum(medians * median, least)
+        q = np.maximum((sizes <= k).mean(axis=0), HALF)
+        variance = ((np.minimum(sizes, k) / k) ** 2).mean(axis=0) * (k / q) ** 2
+        better = variance < lowest
+        lowest, reach, kept = (np.where(better, a, b) for a, b in ((variance, lowest), (k, reach), (q, kept)))
+    return reach, kept, lowest

@@ -1,0 +1,221 @@
+"""Labels with long tails: what is told of them, where nothing is, and that the laws of Auto hold there too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nystream import Auto, load
+from nystream.auto.recipe import Recipe
+from nystream.auto.tails import Tails
+from nystream.scaling.ring import Ring
+
+SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=200, refresh=100, windows=(60, 10), metric=100)
+
+
+def stream(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=n)
+
+
+def noisy(n, seed=0):
+    """Cauchy noise."""
+    X, y = stream(n, seed)
+    return X, y, y + 0.2 * np.random.default_rng(seed + 100).standard_cauchy(n)
+
+
+def error(p, y, since=20):
+    return np.sqrt(np.mean((p - y)[since:] ** 2))
+
+
+# -- what is told ----------------------------------------------------------------------------------------------------
+def slowly(labels, predictions, outside, deviation):
+    """What is told of every label, one target at a time, and of those before one from which on tails are long."""
+    wild, foreseen, all_told = None, 0.5, []
+    for t, (y, p) in enumerate(zip(labels, predictions, strict=True)):
+        told, rewritten = y, {}
+        if t >= 10:
+            past = list(range(max(0, t - 500), t))
+            sizes = [abs(labels[i] - predictions[i]) for i in past]
+            median = np.median(sizes)
+            was_long = wild is not None and t - wild < 1000
+            cuts = [max(c * median, 0.1 * deviation) for c in (1.5, 3, 6, 12)]
+            parts = [max(np.mean([size <= k for size in sizes]), 0.5) for k in cuts]
+            squares = [np.mean([min(size, k) ** 2 for size in sizes]) for k in cuts]
+            variances = [square / q**2 for square, q in zip(squares, parts, strict=True)]
+            least, k, q = min(zip(variances, cuts, parts, strict=True))
+            precise = np.mean([size**2 for size in [*sizes, y - p]]) > 3 * least
+            if outside[t] and abs(y - p) > 8 * median and precise:
+                said = [predictions[i] for i in past]
+                middle = np.median(said)
+                beyond = np.mean([(one > p) if y > middle else (one < p) for one in said])
+                seen = beyond < 0.1 and abs(p - middle) > 0.1 * abs(y - middle)
+                foreseen += 0.2 * (seen - foreseen)
+                wild = t if foreseen < 0.5 else None
+            if sum(size > 10 * median for size in sizes[-10:]) >= 7:
+                wild = None
+            if wild is not None and t - wild < 1000:
+                told = p + min(max(y - p, -k), k) / q
+                if not was_long:
+                    far = [i for i, size in zip(past, sizes, strict=True) if size > k]
+                    rewritten = {i: predictions[i] + np.sign(labels[i] - predictions[i]) * k / q for i in far}
+        all_told.append((told, rewritten))
+    return all_told
+
+
+def test_labels_are_told_as_by_the_definition_and_every_target_by_itself():
+    rng = np.random.default_rng(0)
+    P = rng.normal(size=(900, 2))
+    Y = P + 0.3 * np.column_stack([rng.standard_cauchy(900), rng.normal(size=900)])
+    Y[300, 1], Y[700:730, 0] = 50.0, 400.0
+    P[400, 1], Y[400, 1] = 5.0, 20.0  # foreseen
+    low, high, deviation = np.full(2, -6.0), np.full(2, 6.0), np.array([1.1, 1.2])
+    outside = (low > Y) | (high < Y)
+    wanted = [slowly(Y[:, k], P[:, k], outside[:, k], deviation[k]) for k in range(2)]
+    tails = Tails(2)
+    tails.start()
+    changed = np.zeros(2, dtype=int)
+    for t in range(900):
+        if tails.plain(Y[t : t + 1], low, high):
+            told, before = Y[t], np.full((min(t, 500), 2), np.nan)
+        else:
+            told, before = tails.told(Y[t], P[t], outside[t], deviation)
+        for k in range(2):
+            one, rewritten = wanted[k][t]
+            np.testing.assert_allclose(told[k], one, rtol=1e-12)
+            found = np.flatnonzero(~np.isnan(before[:, k]))
+            assert [t - len(before) + i for i in found] == list(rewritten)
+            np.testing.assert_allclose(before[found, k], list(rewritten.values()), rtol=1e-12)
+            changed[k] += told[k] != Y[t, k]
+        tails.see(P[t : t + 1], Y[t : t + 1])
+    assert changed[0] > 700
+    assert changed[1] == 100  # up to the one that was foreseen
+
+
+def test_labels_that_can_be_told_together_are_counted_up_to_the_first_outside():
+    tails = Tails(1)
+    tails.start()
+    Y, low, high = np.zeros((30, 1)), np.full(1, -1.0), np.full(1, 1.0)
+    Y[[3, 20]] = 5.0
+    assert tails.plain(Y, low, high) == 10  # too few so far to compare with
+    tails.see(np.zeros((10, 1)), Y[:10])
+    assert tails.plain(Y[10:], low, high) == 10
+    assert tails.plain(Y[20:], low, high) == 0
+
+
+@pytest.mark.parametrize("seen", [3, 5, 13])
+def test_the_last_rows_of_a_ring_can_be_replaced(seen):
+    ring = Ring(5, 1)
+    ring.extend(np.arange(float(seen))[:, None])
+    wanted = ring.rows.copy()
+    wanted[-2:, 0] = [-1.0, -2.0]
+    ring.replace(wanted[-2:])
+    np.testing.assert_array_equal(ring.rows, wanted)
+
+
+def test_with_a_deadline_only_wild_labels_are_looked_at():
+    X, _, y = noisy(300)
+    model = Auto(deadline="1s")
+    model.run(X, y)
+    assert model.tails_.wild_[0] > 0
+    assert not model.tails_.long.any()
+
+
+# -- streams ---------------------------------------------------------------------------------------------------------
+def test_cauchy_noise_costs_little_and_without_tails_much():
+    X, y, given = noisy(1000)
+    clean, told = Auto().run(X, y), Auto()
+    hurt, plain = told.run(X, given), without_tails(X, given)
+    assert told.tails_.long.all()
+    assert error(hurt, y, 100) < 1.7 * error(clean, y, 100) < 0.6 * error(plain, y, 100)
+
+
+def without_tails(X, y):
+    model = Auto()
+    first = model.run(X[:1], y[:1])
+    model.tails_ = None
+    return np.concatenate([first, model.run(X[1:], y[1:])])
+
+
+@pytest.mark.parametrize("share", [0.002, 0.01])
+def test_accidents_cost_nearly_nothing(share):
+    X, y = stream(1200)
+    bad = np.random.default_rng(1).random(1200) < share
+    clean, hurt = Auto().run(X, y), Auto().run(X, np.where(bad, 1e6 * y, y))
+    assert error(hurt[~bad], y[~bad]) < 1.15 * error(clean[~bad], y[~bad])
+
+
+@pytest.mark.parametrize("noise", ["normal", "laplace", "exponential"])
+def test_where_tails_are_not_long_nothing_is_different(noise):
+    X, y = stream(900)
+    y += 0.5 * getattr(np.random.default_rng(2), noise)(size=900)
+    model = Auto()
+    np.testing.assert_array_equal(model.run(X, y), without_tails(X, y))
+    assert not model.tails_.long.any()
+
+
+def test_far_values_of_a_function_are_no_accidents():
+    X, _ = stream(900)
+    y = np.exp(1.5 * X[:, 0])
+    np.testing.assert_array_equal(Auto().run(X, y), without_tails(X, y))
+
+
+@pytest.mark.parametrize("times", [1.0, 1000.0])
+def test_another_level_and_another_scale_are_believed_soon(times):
+    X, y, given = noisy(1400)
+    level = 0.0 if times > 1 else 500.0
+    y[1000:], given[1000:] = times * y[1000:] + level, times * given[1000:] + level
+    p = Auto().run(X, given)
+    size = np.abs(y[1000:]).mean()
+    assert np.abs(p - y)[1060:].mean() < 0.6 * size if times > 1 else np.abs(p - y)[1060:].mean() < 0.05 * size
+
+
+# -- laws ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("cut", [1, 7])
+def test_any_blocks_give_the_same(cut):
+    X, _, y = noisy(450)
+    whole, parts = Auto(recipe=SMALL), Auto(recipe=SMALL)
+    P = whole.run(X, y)
+    Q = np.concatenate([parts.run(X[i : i + cut], y[i : i + cut]) for i in range(0, 450, cut)])
+    np.testing.assert_allclose(Q, P, atol=1e-9)
+    assert whole.tails_.long.all()
+
+
+@pytest.mark.parametrize("at", [30, 61, 63, 66, 305])
+def test_a_saved_model_goes_on_bit_for_bit(at, tmp_path):
+    X, _, y = noisy(450)
+    y[62] = 1e4
+    model = Auto(recipe=SMALL)
+    P = model.run(X, y)
+    other = Auto(recipe=SMALL)
+    other.run(X[:at], y[:at])
+    other.save(tmp_path / "model.nys")
+    np.testing.assert_array_equal(load(tmp_path / "model.nys").run(X[at:], y[at:]), P[at:])
+
+
+def test_rows_of_weight_zero_leave_no_trace():
+    X, _, y = noisy(300)
+    some = np.random.default_rng(3).random(300) < 0.7
+    y[~some] *= 1e5
+    P = Auto(recipe=SMALL).run(X, y, weights=some.astype(float))
+    np.testing.assert_allclose(P[some], Auto(recipe=SMALL).run(X[some], y[some]), atol=1e-9)
+
+
+def test_a_target_with_long_tails_does_not_change_what_is_told_of_another():
+    X, y, given = noisy(400)
+    model = Auto(recipe=SMALL)
+    model.run(X, np.column_stack([given, y]))
+    assert model.tails_.long.tolist() == [True, False]
+    np.testing.assert_array_equal(model.buffer_[1].last(200)[:, 1], y[-200:])
+
+
+def test_intervals_cover_labels_with_long_tails_as_they_come():
+    X, _, y = noisy(2500)
+    model, inside = Auto(recipe=SMALL), []
+    for i in range(0, 2500, 50):
+        if i >= 500:
+            low, high = model.predict_interval(X[i : i + 50], 0.9)
+            inside.append((low <= y[i : i + 50]) & (y[i : i + 50] <= high))
+        model.run(X[i : i + 50], y[i : i + 50])
+    assert 0.86 < np.mean(inside) < 0.94

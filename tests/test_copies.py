@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import nystream as ny
+from nystream import inputs
+from nystream.catalogue import CATALOGUE
 from nystream.cli.app import call
 from nystream.model import Model
 from nystream.schema import Schema
@@ -94,6 +96,17 @@ def test_a_matrix_converted_in_parts_gives_the_bits_of_a_clean_one(matrix, kind,
         answers.append(learner.run(rows, y, weights))
     np.testing.assert_array_equal(*answers)
     assert models[0].to_bytes() == models[1].to_bytes()
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if not CATALOGUE[name].example.takes_sparse])
+def test_every_learner_gives_the_same_bits_for_a_matrix_converted_in_parts(name, monkeypatch):
+    monkeypatch.setattr(inputs, "NUMBERS_TO_CONVERT", 1)
+    X = np.random.default_rng(0).normal(size=(1100, 3)).astype(np.float32)
+    learners = [CATALOGUE[name].example.clone() for _ in range(2)]
+    y = np.sign(X[:, 0] * X[:, 1]) if learners[0].labels == "sign" else np.round(X[:, 0] > 0)
+    parts, whole = (learner.run(rows, y) for learner, rows in zip(learners, (X, X.astype(float)), strict=True))
+    np.testing.assert_array_equal(parts, whole)
+    assert learners[0].to_bytes() == learners[1].to_bytes()
 
 
 def test_classes_that_appear_in_a_later_part_are_unknown_before_it(matrix):

@@ -15,6 +15,7 @@ from nystream.kernels import Gaussian
 from nystream.learners import (
     FOGD,
     KRLS,
+    NAROW,
     NOGD,
     ONS,
     PKAWV,
@@ -23,6 +24,7 @@ from nystream.learners import (
     GaussianFilter,
     KernelSmoother,
     NystromPKAWV,
+    SecondOrderPerceptron,
     SparseLinear,
 )
 from nystream.losses import as_loss
@@ -129,6 +131,25 @@ def test_zeros_of_a_dense_row_are_no_entries_of_a_sparse_one(kind, loss):
     assert steps.to_bytes() == blocks.to_bytes()
     assert steps._step_one(X[0], 1.0) is not None
     assert steps._compiled.one_dense(np.full(3, 1e80), 1.0, 3, 1e70) is None
+
+
+@pytest.mark.parametrize("learner", [NAROW(G), SecondOrderPerceptron(G)])
+def test_rounds_that_learn_nothing_are_short_and_change_nothing(learner):
+    X, _ = rows(300)
+    y = np.where(X[:, 0] + 0.1 * X[:, 1] > 0, 1.0, -1.0)
+    steps, blocks, short, given = learner.clone(), learner.clone(), 0, []
+    for x, label in zip(X, y.tolist(), strict=True):
+        given.append(steps.step(x, label))
+        before = steps.to_bytes()
+        if steps._quiet is not None:
+            answers = [steps._quiet.one(x, sign) for sign in (-label, label)]
+            assert answers[0] == answers[1]
+            assert_allclose(answers[0], steps.predict(x[None])[0], atol=1e-12)
+            short += not steps._quiet.learns
+        assert steps.to_bytes() == before
+    assert short > 50
+    assert_allclose(given, blocks.run(X, y), rtol=0, atol=1e-11)
+    assert (steps.size, steps.mistakes, steps.n_seen) == (blocks.size, blocks.mistakes, blocks.n_seen)
 
 
 def test_a_map_that_moves_has_no_engine():

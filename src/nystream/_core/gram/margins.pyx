@@ -5,11 +5,16 @@ import numpy as np
 cimport numpy as cnp
 from libc.math cimport fmax, sqrt
 
-from nystream._core.linalg.linear_kernel cimport clean
+from nystream._core.kernel_rows cimport KernelRows
+from nystream._core.linalg.cholesky cimport Triangle
+from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
+from nystream._core.one_row cimport clean_number, clean_row
 from nystream._core.gram.residual cimport bounded, enter
 
 cnp.import_array()
 
+cdef linear_ops OPS = linear_pick()
+cdef enum: RELEASE = 64     # points from which a row is long enough to be worth giving up the GIL
 cdef enum: NOTHING, ENTERED, OUTSIDE   # what a round did; margin_learner.py counts on the order
 
 
@@ -66,3 +71,73 @@ def margin_rounds(cnp.ndarray margins, cnp.ndarray G, cnp.ndarray own, cnp.ndarr
                 for i in range(r):
                     entry[i] -= label[j] * e[i*m + j] / ridge
     return did, rest[0, :r].copy(), rest[1, :r].copy()
+
+
+cdef class QuietMargins:
+    """The margin of one row, and whether its round learns, in one call: then it is all there is to do, unless it does.
+
+    Works on the memory of the learner: to be made anew when a round has learnt. points (m, d), scale (m,), f (m,) and
+    `triangle` are of the rows that entered the factor, outside (r, d) and signs (r,) of those that did not.
+    """
+    cdef KernelRows form
+    cdef Triangle triangle
+    cdef Py_ssize_t d, m, r
+    cdef const double* at
+    cdef const double* scale
+    cdef const double* f
+    cdef const double* outside
+    cdef const double* signs
+    cdef double ridge, b, largest
+    cdef double* k
+    cdef tuple arrays
+    cdef readonly bint learns           # whether the last row is to be learnt
+
+    def __init__(self, KernelRows form, cnp.ndarray points, Triangle triangle, cnp.ndarray scale, cnp.ndarray f,
+                 cnp.ndarray outside, cnp.ndarray signs, double ridge, double b, double largest):
+        self.form, self.triangle, self.ridge, self.b, self.largest = form, triangle, ridge, b, largest
+        self.m, self.d, self.r = points.shape[0], points.shape[1], outside.shape[0]
+        if triangle.n != self.m:
+            raise ValueError(f"the factor has {triangle.n} rows, {self.m} points are given")
+        scratch = np.zeros(max(self.m, self.r, 1))
+        self.at, self.outside = clean(points, self.m, self.d), clean(outside, self.r, self.d)
+        self.scale, self.f, self.signs = clean(scale, -1, self.m), clean(f, -1, self.m), clean(signs, -1, self.r)
+        self.k = <double*> clean(scratch, -1, len(scratch))
+        self.arrays = (points, scale, f, outside, signs, scratch)
+
+    def one(self, object x, object y):
+        """The margin of x; None where x or y is not a clean row or sign. The margin does not depend on y."""
+        cdef double label = 0, own = 0, margin
+        cdef const double* row = clean_row(x, self.d)
+        if row == NULL or not clean_number(y, True, &label):
+            return None
+        self.form.fill(row, 1, row, 1, self.d, &own, 1)
+        if not 0 < own <= self.largest:
+            return None
+        if self.m + self.r < RELEASE:
+            margin = self.margin(row, self.k)
+        else:
+            with nogil:
+                margin = self.margin(row, self.k)
+        self.learns = gain(label, margin, 1.0, self.b) >= 0
+        return margin
+
+    def alone(self, cnp.ndarray x):
+        """(1,) the margin of a row (d,), the same bits; several threads may ask."""
+        cdef cnp.ndarray out = np.empty(1), scratch = np.empty(max(self.m, self.r, 1))
+        cdef const double* row = clean(x, -1, self.d)
+        (<double*> cnp.PyArray_DATA(out))[0] = self.margin(row, <double*> cnp.PyArray_DATA(scratch))
+        return out
+
+    cdef double margin(self, const double* x, double* k) noexcept nogil:
+        cdef double total = 0
+        cdef Py_ssize_t i
+        if self.m:
+            self.form.fill(x, 1, self.at, self.m, self.d, k, self.m)
+            for i in range(self.m):
+                k[i] *= self.scale[i]
+            self.triangle.solve_one(k)
+            total = OPS.dot(self.m, k, self.f)
+        if self.r:
+            self.form.fill(x, 1, self.outside, self.r, self.d, k, self.r)
+            total += OPS.dot(self.r, k, self.signs)/self.ridge
+        return total

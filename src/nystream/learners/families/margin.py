@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from nystream._core.gram.margins import margin_rounds
+from nystream._core.gram.margins import QuietMargins, margin_rounds
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
-from nystream.features.base import refuse_large
+from nystream.features.base import LARGEST, refuse_large
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.types import Array, LabelKind
@@ -40,6 +42,7 @@ class MarginLearner(Learner):
     outside_: Rows
     signs_: Rows
     mistakes_: int = 0
+    _quiet: QuietMargins | None = None
 
     @property
     def labels(self) -> LabelKind:
@@ -63,6 +66,7 @@ class MarginLearner(Learner):
         self.factor_ = GramFactor(self.kernel, self.lam)
         self.factor_.start(d)
         self.f_, self.outside_, self.signs_ = Rows(1), Rows(d), Rows(1)
+        self._quiet = None
 
     def _check(self, X: Array, learnt: int) -> None:
         refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
@@ -75,10 +79,30 @@ class MarginLearner(Learner):
         return P
 
     def _margins(self, X: Array, T: Array) -> Array:
+        alone = self._bound() if len(X) == 1 else None
+        if alone is not None:  # a row has the same bits on the long way as on the short one
+            return alone.alone(X[0])
         margins: Array = T @ self.f_.view[:, 0]
         if self.outside_.n:
             margins += self.kernel(X, self.outside_.view) @ self.signs_.view[:, 0] / self.lam
         return margins
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        quiet = self._quiet or self._bound()
+        p = None if quiet is None else quiet.one(x, y)
+        if quiet is not None and p is not None and not quiet.learns:
+            return p
+        return super()._step_one(x, y)
+
+    def _bound(self) -> QuietMargins | None:
+        """The model as it is now, compiled; None where only Python can evaluate the kernel."""
+        form = self.kernel.compiled if self._quiet is None else None
+        if form is not None:
+            factor, flat = self.factor_, np.ascontiguousarray
+            entered = factor.points, factor.factor, flat(factor.scale), flat(self.f_.view[:, 0])
+            beside = self.outside_.view, flat(self.signs_.view[:, 0])
+            self._quiet = QuietMargins(form, *entered, *beside, self.lam, self._b, LARGEST)
+        return self._quiet
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         self._check(x[None], 1)
@@ -97,6 +121,8 @@ class MarginLearner(Learner):
         G = np.ascontiguousarray(K - T @ T.T)
         did, scale, f = margin_rounds(margins, G, K.diagonal().copy(), Y, self.lam, self.factor_.trace_, self._b)
         outside, entered = did == OUTSIDE, did == ENTERED
+        if did.any():
+            self._quiet = None
         if outside.any():
             self.f_.view[:, 0] -= Y[outside, 0] @ T[outside] / self.lam
             self.outside_.extend(X[outside])
@@ -109,6 +135,11 @@ class MarginLearner(Learner):
     def _widen(self, d: int) -> None:
         self.factor_.widen(d)
         self.outside_ = self.outside_.widened(d)
+        self._quiet = None
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._quiet = None
 
     @property
     def size(self) -> int:

@@ -17,7 +17,7 @@ from nystream.persist.format1 import NAMES
 from nystream.tags import TAGS, class_of, tag_of
 
 BASES = {
-    "auto": ["Expert", "Footprint", "Rounds", "_Landmarks"],
+    "auto": ["Beside", "Expert", "Footprint", "Rounds", "_Landmarks"],
     "compose": ["Calibration", "ClassLearner", "Ensemble", "Wrapper"],
     "dictionary": ["FactoredPoints", "Growing"],
     "features": ["FeatureMap"],

@@ -357,8 +357,7 @@ def test_features_are_transformers(features):
 def test_the_scikit_learn_facade_needs_no_parameter():
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     facade = importlib.import_module("nystream.sklearn")
-    labels = np.where(Y > 0, "up", "down")
-    model = facade.OnlineKernelClassifier().fit(X, labels)
+    model = facade.OnlineKernelClassifier().fit(X, labels := np.where(Y > 0, "up", "down"))
     assert set(model.predict_then_learn(X, labels)) <= {"up", "down"}
     assert model.partial_fit(X, labels) is model
     assert model.predict_proba(NEW).shape == (7, 2)
@@ -381,8 +380,7 @@ def test_the_river_facade_needs_no_parameter():
     assert isinstance(regressor.predict_one(rows[0]), float)
     assert classifier.predict_one(rows[0]) in (True, False)
     assert_allclose(sum(classifier.predict_proba_one(rows[0]).values()), 1.0)
-    assert callable(regressor.learn_many)
-    assert callable(regressor.predict_many)
+    assert all(map(callable, (regressor.learn_many, regressor.predict_many)))
 
 
 def test_exit_codes_are_0_for_good_2_for_the_user_and_1_for_us(tmp_path, capsys):

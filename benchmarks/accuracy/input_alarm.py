@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nystream.auto.changes.changes import REACH
+from nystream.auto.changes.beside import REACH
 from nystream.auto.changes.inputs import InputAlarm
 from nystream.auto.generation import Rows
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from nystream.auto.bank import Bank
 from nystream.auto.changes import Changes
+from nystream.auto.changes.beside import REACH
 from nystream.auto.changes.block import Block, Surroundings
-from nystream.auto.changes.changes import REACH
 from nystream.auto.changes.memory import Afforded, beside, fit_together
 from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation, Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nystream.auto.changes.alarm import NEVER, Found, Heat
-from nystream.auto.changes.beside import REACH, Beside
+from nystream.auto.changes.beside import Beside
 from nystream.auto.changes.block import Block, Last, Surroundings
 from nystream.auto.changes.inputs import PLACES, QUIET, location, moved
 from nystream.auto.changes.memory import Afforded
@@ -29,7 +29,7 @@ from nystream.auto.generation import Generation, Learnt, Rows
 from nystream.auto.recipe import Recipe
 from nystream.types import Array
 
-__all__ = ["CREDIT", "REACH", "Changes"]
+__all__ = ["CREDIT", "Changes"]
 
 FIRST = 50
 """Rows whose losses are not looked at: before labels have a scale, they can be larger than all others by far."""

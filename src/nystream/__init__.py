@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 if TYPE_CHECKING:
-    from importlib.metadata import version as _version
-
     from nystream import (
         auto,
         compose,
@@ -102,9 +100,10 @@ if TYPE_CHECKING:
     from nystream.persist import from_bytes, load, save, to_bytes
     from nystream.scaling import GlobalScale, LogScale, StandardScale
     from nystream.schema import Schema
+    from nystream.version import installed
     from nystream.video import Pixels
 
-    __version__ = _version("nystream")
+    __version__ = installed()
 
 __all__ = [
     "auto",
@@ -246,7 +245,7 @@ if not TYPE_CHECKING:  # for which every name would be there
         elif name in _MODULES:
             found = _importlib.import_module(f"nystream.{name}")
         elif name == "__version__":
-            found = _importlib.import_module("importlib.metadata").version("nystream")
+            found = _importlib.import_module("nystream.version").installed()
         else:
             raise AttributeError(f"module 'nystream' has no attribute {name!r}")
         globals()[name] = found

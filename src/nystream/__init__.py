@@ -100,10 +100,9 @@ if TYPE_CHECKING:
     from nystream.persist import from_bytes, load, save, to_bytes
     from nystream.scaling import GlobalScale, LogScale, StandardScale
     from nystream.schema import Schema
-    from nystream.version import installed
     from nystream.video import Pixels
 
-    __version__ = installed()
+    __version__: str
 
 __all__ = [
     "auto",

@@ -4,7 +4,8 @@
 
 A generated stream of 22 columns, one thread: rows per second of processor time for every 10,000 rows from row 20,000
 on, in one call; the longest calls of `step` in the first 12,000 rows, with their rows, by the processor's clock and by
-the one on the wall, and again where the function changes at row 6,000. Then, for deadlines of 0.05 to 5 ms, what
+the one on the wall, again where the function changes at row 6,000, and where labels become a little noisier there, and
+alarms wait until bets have won 1e8, so that more than 1,000 rows since have to be learnt by a fresh copy. Then, for deadlines of 0.05 to 5 ms, what
 `step` and `run` take per row after the warm-up, a refresh included, by both clocks, and the error on rows 4,000 to
 6,000 over the deviation of the labels.
 """
@@ -42,9 +43,14 @@ def flat(X: np.ndarray, y: np.ndarray) -> None:
     print("rows/s by 10,000 rows:", " ".join(f"{s:,.0f}" for s in speeds), f"; {model.nbytes:,} bytes")
 
 
-def pauses(X: np.ndarray, y: np.ndarray, what: str) -> None:
-    """The longest of single steps, and how many are over 20 ms."""
+def pauses(X: np.ndarray, y: np.ndarray, what: str, bar: float | None = None) -> None:
+    """The longest of single steps, and how many are over 20 ms; `bar` of the alarms, if it is to be another one."""
     model, seconds = Auto(), np.zeros((len(y), 2))
+    if bar is not None:
+        model.step(X[0], y[0])
+        assert model.changes_ is not None
+        model.changes_.alarm_.bar = model.changes_.steady_.bar = bar
+        X, y = X[1:], y[1:]
     for i, (x, label) in enumerate(zip(X, y, strict=True)):
         begun = time.process_time(), time.perf_counter()
         model.step(x, label)
@@ -55,13 +61,21 @@ def pauses(X: np.ndarray, y: np.ndarray, what: str) -> None:
             note(f"Auto, {X.shape[1]} columns, {what}", "longest step", float(taken[longest[0]]), "ms")
         shown = ", ".join(f"{taken[i]:.1f} ms at row {i + 1:,}" for i in longest)
         print(f"longest steps, {what}, {clock}: {shown}; over 20 ms: {(taken > 20).sum()}", flush=True)
-    print("alarms:", ", ".join(f"{alarm.row:,} ({alarm.outcome})" for alarm in model.alarms()) or "none")
+    alarms = [f"{alarm.row:,} (change at {alarm.change:,}, {alarm.outcome})" for alarm in model.alarms()]
+    print("alarms:", ", ".join(alarms) or "none")
 
 
 def changed(X: np.ndarray, y: np.ndarray, at: int) -> np.ndarray:
     """Labels of another function from this row on."""
     y = y.copy()
     y[at:] = 2 * np.cos(2 * X[at:, 3]) - X[at:, 0]
+    return y
+
+
+def noisier(y: np.ndarray, at: int) -> np.ndarray:
+    """Labels with a little more noise from this row on."""
+    y = y.copy()
+    y[at:] += 0.09 * np.random.default_rng(1).normal(size=len(y))[at:]
     return y
 
 
@@ -107,6 +121,7 @@ def main() -> None:
         X, y = X[:12_000], y[:12_000]
         pauses(X, y, "one function")
         pauses(X, changed(X, y, 6000), "another from row 6,000 on")
+        pauses(X, noisier(y, 6000), "noisier from row 6,000 on", 1e8)
     if given.pauses_only:
         return
     deadlines(X, y, (0.05, 0.1, 0.2, 0.5, 1, 5, None))

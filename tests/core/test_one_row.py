@@ -140,23 +140,29 @@ def test_zeros_of_a_dense_row_are_no_entries_of_a_sparse_one(kind, loss):
     assert steps._compiled.one_dense(np.full(3, 1e80), 1.0, 3, 1e70) is None
 
 
-@pytest.mark.parametrize("learner", [NAROW(G), SecondOrderPerceptron(G)])
-def test_rounds_that_learn_nothing_are_short_and_change_nothing(learner):
+@pytest.mark.parametrize("learner", [NAROW(G), NAROW(G, b=1.2), SecondOrderPerceptron(G)])
+def test_margins_do_not_depend_on_the_label_and_rounds_are_those_of_a_block(learner):
     X, _ = rows(300)
     y = np.where(X[:, 0] + 0.1 * X[:, 1] > 0, 1.0, -1.0)
-    steps, blocks, short, given = learner.clone(), learner.clone(), 0, []
+    steps, long, blocks, given, did = learner.clone(), learner.clone(), learner.clone(), [], []
     for x, label in zip(X, y.tolist(), strict=True):
-        given.append(steps.step(x, label))
-        before = steps.to_bytes()
-        if steps._quiet is not None:
-            answers = [steps._quiet.one(x, sign) for sign in (-label, label)]
+        if steps._row is not None:
+            before = steps.to_bytes()
+            answers = [steps._row.one(x, sign, steps.factor_.trace_) for sign in (-label, label)]
             assert answers[0] == answers[1]
-            assert_allclose(answers[0], steps.predict(x[None])[0], atol=1e-12)
-            short += not steps._quiet.learns
-        assert steps.to_bytes() == before
-    assert short > 50
+            assert answers[0] == steps.predict(x[None])[0]
+            did.append(steps._row.did)
+            assert steps.to_bytes() == before
+        given.append(steps.step(x, label))
+        assert given[-1] == long.step(x.tolist(), label)
+    assert did.count(0) > 50
+    assert sum(map(bool, did)) > 10
+    assert learner.__class__ is SecondOrderPerceptron or {1, 2} <= set(did)
+    assert steps.to_bytes() == long.to_bytes()
     assert_allclose(given, blocks.run(X, y), rtol=0, atol=1e-11)
     assert (steps.size, steps.mistakes, steps.n_seen) == (blocks.size, blocks.mistakes, blocks.n_seen)
+    assert_allclose(steps.factor_.matrix, blocks.factor_.matrix, rtol=0, atol=1e-11)
+    assert_allclose(steps.f_.view, blocks.f_.view, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", [name for name in LEARNERS if name.startswith(("Aggregate", "Mixture"))])

@@ -28,7 +28,7 @@ class Known(NamedTuple):
     old: Callable[[int, int], tuple[Array, Array | None]]
     """What the old generation predicted, and for targets what its experts that do not forget said."""
     fenced: Callable[[Array], Array]
-    """Labels as the old generation would learn them."""
+    """Labels of before the alarm as the old generation would learn them now."""
 
 
 class CatchingUp(Params):
@@ -50,6 +50,8 @@ class CatchingUp(Params):
 
     generation_: Generation
     mixture_: Handover
+    admitted_: Past
+    """Labels since the alarm, as the old generation learnt them."""
     back_: Past | None
     """What one of before, whose regime is back, predicted."""
     mixed_: int
@@ -64,9 +66,10 @@ class CatchingUp(Params):
         self.asked = asked
         self.latest = latest
 
-    def start(self, generation: Generation, mixture: Handover, back: Past | None, mixed: int) -> None:
+    def start(self, generation: Generation, mixture: Handover, mixed: int, admitted: Past, back: Past | None) -> None:
         """With both as they are before the first row."""
-        self.generation_, self.mixture_, self.back_, self.mixed_ = generation, mixture, back, mixed
+        self.generation_, self.mixture_, self.mixed_ = generation, mixture, mixed
+        self.admitted_, self.back_ = admitted, back
         self.learnt_, self.seen_ = self.since, self.asked - 1
 
     def catch_up(self, until: int, known: Known, told: Told) -> bool:
@@ -92,7 +95,7 @@ class CatchingUp(Params):
             side, labels, events = self.learn(rows, known)
             done += len(labels)
             told(row, side, labels)
-            self._mix(row, side, labels, known)
+            self._mix(row, side, known)
             more = whole or not (events or done == CAUGHT_UP)
 
     def learn(self, most: int, known: Known) -> tuple[Learnt, Array, bool]:
@@ -109,14 +112,14 @@ class CatchingUp(Params):
         events = young.attend(lambda k: known.rows(end - k, end))
         return side, Y, events or underway
 
-    def _mix(self, row: int, side: Learnt, labels: Array, known: Known) -> None:
-        """Let the mixture learn these rows; from the alarm on, labels as the young one does."""
-        first, end = max(row, self.mixed_), row + len(labels)
+    def _mix(self, row: int, side: Learnt, known: Known) -> None:
+        """Let the mixture learn these rows; their labels as the old generation did."""
+        first, end = max(row, self.mixed_), row + len(side.P)
         if end <= first:
             return
         X, Y, w = known.rows(first, end)
         fenced = np.arange(first, end) < self.asked
-        Y = np.where(fenced[:, None], known.fenced(Y), labels[first - row :])
+        Y = np.where(fenced[:, None], known.fenced(Y), self.admitted_.get(first, end))
         own, core = known.old(first, end)
         back = None if self.back_ is None else self.back_.get(first, end)
         self.mixture_.run(Heard(X, own, core, side.P[first - row :], back), Y, w)
@@ -124,4 +127,4 @@ class CatchingUp(Params):
     @property
     def nbytes(self) -> int:
         back = 0 if self.back_ is None else self.back_.nbytes
-        return self.generation_.nbytes + self.mixture_.nbytes + back
+        return self.generation_.nbytes + self.mixture_.nbytes + self.admitted_.nbytes + back

@@ -149,6 +149,7 @@ class Changes(Beside):
         n, coming, t0 = len(block.admitted), self.coming_, self.count_ - row
         end = t0 + n
         self.losses_.put(t0, L)
+        coming.admitted_.put(t0 + row, block.admitted[row:])
         if coming.back_ is not None:
             coming.back_.put(t0 + row, sides[-1].P[row:])
         known, told = self._known(old, end, around.last), self._told(old)
@@ -297,7 +298,9 @@ class Changes(Beside):
         past = Past(self.predicted_[0].size, old.outputs_) if sides else None
         if past is not None:
             past.put(mixed, sides[0].P[: t - mixed])
-        self.coming_.start(young, self._mixture(old, rows, young=True, woken=bool(sides))[0], past, mixed)
+        admitted = Past(max(0, self.coming_.latest - t) + self.ahead, block.admitted.shape[1])
+        mixture, _ = self._mixture(old, rows, young=True, woken=bool(sides))
+        self.coming_.start(young, mixture, mixed, admitted, past)
         self.since_, self.born_ = since, NEVER
         self.used_ += t - since
         self.columns_known_ = False

@@ -1,8 +1,8 @@
 """One workload per learner, row by row and as a whole stream: what `compare.py` measures under two commits.
 
 Runs under either of them, so it uses only what both have. Reads requests from standard input, a line of JSON each, and
-answers each: {"name": ..., "mode": ..., "rows": ...} with {"seconds": ...} or {"error": ...}, {} with all names.
-Seconds are of the processor, of one thread.
+answers each: {"name": ..., "mode": ..., "rows": ...} with {"seconds": ...} or {"error": ...}, {} with all names;
+without a mode, stored points or features and bytes after the rows. Seconds are of the processor, of one thread.
 """
 
 from __future__ import annotations
@@ -72,6 +72,14 @@ def pixels(rows: int) -> Callable[[], object]:
     return lambda: model.run(frames)
 
 
+def sizes(name: str, rows: int) -> dict[str, int]:
+    """Of what a learner has stored after so many rows."""
+    X, f = stream()
+    learner = MAKERS[name]()
+    learner.run(X[:rows], labels(learner, f[:rows]))
+    return {"columns": COLUMNS, "size": learner.size, "bytes": learner.nbytes}
+
+
 def prepared(name: str, mode: str, rows: int) -> Callable[[], object]:
     return pixels(rows) if name == "pixels" else learning(name, mode, rows)
 
@@ -80,6 +88,8 @@ def answered(request: dict[str, Any]) -> dict[str, Any]:
     if not request:
         return {"names": [*MAKERS, "pixels"], "modes": MODES, "most": MOST, "home": nystream.__file__}
     try:
+        if "mode" not in request:
+            return sizes(request["name"], request["rows"])
         work = prepared(request["name"], request["mode"], request["rows"])
         began = time.process_time()
         work()

@@ -104,6 +104,9 @@ class DoublySGD(LossLearner, Averaging):
     cum_: float
     """The sum of the scale over the rounds since it was settled."""
     t_: int
+    _maps: dict[int, tuple[int, _Map]]  # of chunks of stored rounds: how many, and what `_map` gives
+    _last: dict[int, _Draw]  # of the last chunk, while it grows
+    _next: dict[int, _Draw]  # of the next rounds
 
     def __init__(
         self,
@@ -258,9 +261,7 @@ class DoublySGD(LossLearner, Averaging):
 
     def _forget(self) -> None:
         """Draw all directions again when they are asked for."""
-        self._maps: dict[int, tuple[int, _Map]] = {}
-        self._last: dict[int, _Draw] = {}  # of the last chunk, while it grows
-        self._next: dict[int, _Draw] = {}  # of the next rounds
+        self._maps, self._last, self._next = {}, {}, {}
         self._key = np.random.SeedSequence(self.seed_).generate_state(2, np.uint64)
 
     @property

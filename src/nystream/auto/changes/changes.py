@@ -24,6 +24,7 @@ from nystream.auto.changes.replay import (
     said,
     spread_of,
 )
+from nystream.auto.changes.suspicion import odds
 from nystream.auto.changes.verdict import LOOK_BACK, SURE, advantage, of_use, verdict
 from nystream.auto.generation import Generation, Learnt, Rows
 from nystream.auto.recipe import Recipe
@@ -140,7 +141,10 @@ class Changes(Beside):
         def begin(since: int, end: int) -> Handover:
             first = max(0, end - self.reach_)
             rows = part_of(last(t0 + n - first), slice(0, end - first))
-            return self._handed(old, rows, max(since, first), end, None)
+            since = max(since, first)
+            mixture = self._handed(old, rows, since, end, None)
+            mixture.doubt(odds(self.losses_.get(max(first, self.begun_), end)[:, 0], end - since))
+            return mixture
 
         def mixed(mixture: Handover, part: slice) -> Side:
             rows, core = part_of(block.rows, part), None if side.core is None else side.core[part]

@@ -20,8 +20,6 @@ FIRST_AGE = (100, 10)
 """Shares begin as if so many rows had been mixed, without and with a young one: the more, the less they move."""
 RATE = 0.1
 """Of the running means of squared losses."""
-DOUBT = 0.7
-"""Share of the old generation where a suspicion begins."""
 TINY = 1e-300
 LEAST = 1e-6
 """Probabilities below count as this in losses and in the stack."""
@@ -75,6 +73,8 @@ class Handover(Params):
     """(G, M)"""
     powers_: Array
     """(G, M) running means of squared losses."""
+    doubt_: float = 0.0
+    """The novice's share where a suspicion began."""
     shift_: Array
     scale_: Array
 
@@ -104,9 +104,18 @@ class Handover(Params):
             self.scale_ = np.where(deviation > 0, deviation, 1.0)
         self.age_ = FIRST_AGE[self.young]
 
-    def doubt(self) -> None:
-        """Most for the old generation: rows that led to a suspicion were chosen for its losses, and prove nothing."""
-        self.shares_[:, 0], self.shares_[:, 1:] = DOUBT, (1 - DOUBT) / (self.shares_.shape[1] - 1)
+    def doubt(self, odds: float) -> None:
+        """Shares where a suspicion begins, by the odds of a change alone: rows that led to it were chosen for the old
+        generation's losses, and prove nothing.
+        """
+        others = odds / (1 + odds)
+        self.doubt_ = others / (self.shares_.shape[1] - 1)
+        self.shares_[:, 0], self.shares_[:, 1:] = 1 - others, self.doubt_
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether the novice has lost of its share since `doubt`."""
+        return bool(self.shares_[:, -1].mean() < self.doubt_)
 
     def run(self, heard: Heard, Y: Array, weights: Array | None) -> tuple[Array, Array]:
         """Predictions (n, K) before each label in Y (n, K) or (n, 1), and what the old one carried of them (n, G)."""

@@ -7,11 +7,11 @@ import numpy as np
 from nystream.auto.changes.alarm import NEVER, Found, Heat
 from nystream.auto.changes.beside import Beside
 from nystream.auto.changes.block import Block, Last, Surroundings
-from nystream.auto.changes.inputs import PLACES, QUIET, location, moved
+from nystream.auto.changes.inputs import PLACES, QUIET, centred, location, moved
 from nystream.auto.changes.memory import Afforded
 from nystream.auto.changes.mixture import Handover, Heard
 from nystream.auto.changes.record import Alarm
-from nystream.auto.changes.regimes import USUAL
+from nystream.auto.changes.regimes import KNOWN, USUAL
 from nystream.auto.changes.replay import (
     Side,
     end_of,
@@ -160,12 +160,21 @@ class Changes(Beside):
         """A mixture that has learnt rows `since` to `end`; `rows`, the last ones up to there, tell the scales."""
         mixture = Handover(self.classes, self.few, young is not None, woken is not None)
         labels = rows.Y if old.targets_ is None else old.targets_.fenced(rows.Y)
-        mixture.start(labels, old.outputs_, location(rows.X[-PLACES:]))
         part = slice(len(labels) - (end - since), None)
         past, own = part_of(rows, part), self.predicted_[0].get(since, end)
+        where = centred(location(rows.X[-PLACES:]), past.X)
+        mixture.start(labels, old.outputs_, where, self._usual(old, labels[: part.start], since))
         core = None if self.classes else own[:, old.outputs_ :]
         mixture.run(Heard(past.X, own[:, : old.outputs_], core, young, woken), labels[part], past.w)
         return mixture
+
+    def _usual(self, old: Generation, labels: Array, since: int) -> Array | None:
+        """(K,) mean squared losses of the old generation before a row, the last of them, with these labels."""
+        n = min(len(labels), since - self.begun_, USUAL)
+        if self.classes or n < KNOWN:
+            return None
+        before = self.predicted_[0].get(since - n, since)[:, : old.outputs_]
+        return np.asarray(((before - labels[len(labels) - n :]) ** 2).mean(axis=0))
 
     def _compared(self, t: int) -> tuple[Array, Array, Array]:
         """Losses of the last rows up to t: of the old one, the young one, the mixture."""

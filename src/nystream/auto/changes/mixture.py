@@ -84,8 +84,12 @@ class Handover(Params):
         self.young = young
         self.woken = woken
 
-    def start(self, labels: Array, outputs: int, where: Array) -> None:
-        """The last labels (n, K) tell the scale of targets; of classes they are not looked at. `where` inputs lie."""
+    def start(self, labels: Array, outputs: int, where: Array, usual: Array | None = None) -> None:
+        """The last labels (n, K) tell the scale of targets; of classes they are not looked at. `where` inputs lie.
+
+        `usual`: (K,) mean squared losses of before, which running means begin with; None: with the first loss, which
+        after a change is far above what a member that is right will lose, so that shares would hardly move.
+        """
         groups, members = 1 if self.classes else outputs, 2 + 2 * self.young + (not self.classes) + self.woken
         self.stack_ = self.line_ = None
         if self.young:
@@ -102,6 +106,8 @@ class Handover(Params):
         if not self.classes:
             self.shift_, deviation = labels.mean(axis=0), labels.std(axis=0)
             self.scale_ = np.where(deviation > 0, deviation, 1.0)
+        if usual is not None:
+            self.powers_[:] = (usual / self.scale_**2)[:, None]
         self.age_ = FIRST_AGE[self.young]
 
     def doubt(self, odds: float) -> None:

@@ -44,7 +44,7 @@ class Calls:
         sent = {"Content-Type": kind} if content is not None else {}
         if self.token is not None:
             sent["Authorization"] = f"Bearer {self.token}"
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.request(method, path, content, {**sent, **(headers or {})})
             answer = connection.getresponse()
@@ -91,7 +91,7 @@ class Running(Calls):
 
     def __exit__(self, *_: object) -> None:
         self._stop()
-        self._thread.join(30)
+        self._thread.join(120)
         self._socket.close()
         assert not self._thread.is_alive()
 

@@ -57,7 +57,11 @@ def test_the_source_archive_builds_a_wheel_that_works_away_from_the_source_tree(
         [*build, "--outdir", str(tmp_path), str(ROOT)],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": ""},
+        env={
+            **os.environ,
+            "PYTHONPATH": "",
+            "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
+        },
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

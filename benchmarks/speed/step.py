@@ -5,8 +5,10 @@
 Every learner of the catalogue learns the first rows of ijcnn1; from that state on, the next rows are learnt by `step`,
 and, from the same state again, by `run` in blocks. Both end in the same state, to the bit, so that their difference is
 the call, its checks and what a block shares among its rows (one product for all its features or kernel rows). The limit
-is a call of a Python method that does nothing but return. `--before`: an interpreter with an earlier nystream, whose
-times are printed beside.
+is a call of a Python method that does nothing but return. Two more columns tell the call from the matrix that is read
+for every row: `alone`, `run` of one row after the other, with all that a block does once; and, for factors A = L D L',
+`apart`, the blocks again with a pass over the factor for every row: a `step` above that is the call alone. `--before`:
+an interpreter with an earlier nystream, whose times are printed beside.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import os
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
+os.environ["NYSTREAM_THREADS"] = "1"  # what another thread does for a block is not counted
 
 import copy
 import sys
@@ -58,12 +61,15 @@ def main() -> None:
     print(
         f"bare call of a Python method: {here['bare']:.2f} us; target: at most {TARGET} us above the round in a block"
     )
-    print(f"{'learner':>24} {'step, us':>9} {'run, us':>9} {'above':>7} {'':>6} {'before' if before else '':>7}")
-    for name, (step, run) in here["learners"].items():
+    head = f"{'learner':>24} {'step, us':>9} {'run, us':>9} {'above':>7} {'':>6} {'apart':>9} {'alone':>9}"
+    print(f"{head} {'before' if before else '':>7}")
+    for name, (step, run, alone, apart) in here["learners"].items():
         verdict = "" if step - run <= TARGET else "missed"
-        earlier = f"{np.subtract(*before['learners'][name]):.2f}" if before else ""
+        earlier = f"{np.subtract(*before['learners'][name][:2]):.2f}" if before else ""
+        passes = f"{apart:.2f}" if apart else ""
         note(name, "row by row", 1e6 / max(step, 1e-9), "rows/s", run / step, "the same rows in blocks")
-        print(f"{name:>24} {step:>9.2f} {run:>9.2f} {step - run:>7.2f} {verdict:>6} {earlier:>7}")
+        above = f"{name:>24} {step:>9.2f} {run:>9.2f} {step - run:>7.2f} {verdict:>6}"
+        print(f"{above} {passes:>9} {alone:>9.2f} {earlier:>7}")
 
 
 def taken(only: list[str]) -> dict[str, Any]:
@@ -79,21 +85,40 @@ def taken(only: list[str]) -> dict[str, Any]:
     return {"stream": stream, "d": X.shape[1], "bare": bare / ROWS * 1e6, "learners": found}
 
 
-def times(learner: Any, X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """(by step, by run), each from a copy of this state."""
-    best = {"step": float("inf"), "run": float("inf")}
+def times(learner: Any, X: np.ndarray, y: np.ndarray) -> tuple[float, ...]:
+    """(by step, by run, by run of single rows, by run without shared passes or 0), each from a copy of this state."""
+    best = dict.fromkeys(("step", "run", "alone", "apart"), float("inf"))
+    factors = bool(factors_of(learner))
     began = time.thread_time()
     for _ in range(REPEATS):
         if time.thread_time() - began > ENOUGH:
             break
-        one, two = copy.deepcopy(learner), copy.deepcopy(learner)
+        one, two, three, four = (copy.deepcopy(learner) for _ in range(4))
         works = {
             "step": lambda one=one: by_rows(one.step, X, y),
-            "run": lambda two=two: [two.run(X[i : i + BLOCK], y[i : i + BLOCK]) for i in range(0, len(X), BLOCK)],
+            "run": lambda two=two: in_blocks(two, X, y, BLOCK),
+            "alone": lambda three=three: in_blocks(three, X, y, 1),
         }
+        if factors:
+            for factor in factors_of(four):
+                factor.samples = 1
+            works["apart"] = lambda four=four: in_blocks(four, X, y, BLOCK)
         for key, value in in_turn(works, 1).items():
             best[key] = min(best[key], value)
-    return best["step"] / len(X) * 1e6, best["run"] / len(X) * 1e6
+    return tuple(best[key] / len(X) * 1e6 if np.isfinite(best[key]) else 0.0 for key in best)
+
+
+def in_blocks(learner: Any, X: np.ndarray, y: np.ndarray, size: int) -> None:
+    for i in range(0, len(X), size):
+        learner.run(X[i : i + size], y[i : i + size])
+
+
+def factors_of(learner: Any) -> list[Any]:
+    """The compiled rounds, of this learner or of those it holds, that can be told how many rows share a pass."""
+    parts = [learner, *getattr(learner, "experts", [])]
+    solvers = [getattr(part, "solver_", None) for part in parts]
+    engines = [getattr(solver, name, None) for solver in solvers for name in ("engine", "_newton")]
+    return [engine for engine in engines if hasattr(engine, "samples")]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import pytest
 
 from nystream import Auto
 from nystream.auto.recipe import Recipe
+from nystream.auto.targets import Targets
 
 SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=200, refresh=100, windows=(60, 10), metric=100)
 TASKS = ["regression", "classification"]
@@ -160,6 +161,31 @@ def test_accidents_in_the_first_rows_are_forgotten():
     bad = np.isin(np.arange(2000), [1, 7])
     (clean, poisoned), deviation = clean_and_poisoned(2000, bad, -1e6)
     assert poisoned < clean + 0.15 * deviation
+
+
+def test_accidents_in_the_first_rows_cost_little_from_the_twentieth_on():
+    X, y = stream(800)
+    z = y.copy()
+    z[[1, 7]] = 1e6, -1e6
+    P, Q = Auto().run(X, y), said(Auto(), X, z)
+    clean, poisoned = (np.sqrt(np.mean((p - y)[20:] ** 2)) for p in (P, Q))
+    assert poisoned < 1.2 * clean
+
+
+def test_labels_far_beyond_the_fences_count_as_the_middle_and_others_as_the_fence():
+    targets = Targets(2)
+    targets.start()
+    wild = np.array([[1e9, 0.0], [-1e9, 0.0]])
+    np.testing.assert_array_equal(targets.tamed(wild), wild)  # no fences so far
+    Y = np.column_stack([np.arange(101.0), np.full(101, 3.0)])
+    targets.enclose(Y, None)
+    low, high = targets.fences_[:, 0]
+    reach = 0.5 * (high - low)
+    x = np.array([50 + 9.9 * reach, 50 + 10.1 * reach, 50 - 9.9 * reach, 50 - 10.1 * reach, high - 1, low + 1])
+    told = targets.tamed(np.column_stack([x, 1e3 * x]))
+    np.testing.assert_allclose(told[:, 0], [high, 50.0, low, 50.0, high - 1, low + 1])
+    np.testing.assert_array_equal(told[:, 1], 1e3 * x)  # a constant target has no fences
+    np.testing.assert_array_equal(targets.admitted(Y), Y)
 
 
 def test_labels_whose_level_changes_for_good_are_no_accidents():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from nystream._core.auto.fixed_share import fixed_share
+from nystream._core.auto.fixed_share import mix
 from nystream._core.auto.lags import lagged
 
 RATES = np.array([1.0, 0.1])
@@ -26,21 +26,29 @@ def test_means_before_each_row_follow_the_recursion(size):
 
 
 @pytest.mark.parametrize("size", [1, 7, 50])
-def test_weights_before_each_row_follow_the_recursion(size):
-    losses = np.random.default_rng(0).exponential(size=(50, 2, 4)) * 1e3  # as large as outliers make them
-    weights = np.full((2, 4), 0.25)
-    got = np.concatenate([fixed_share(losses[i : i + size], weights, 0.5, 0.01) for i in range(0, 50, size)])
-    v = np.full((2, 4), 0.25)
+def test_mixed_by_weights_that_follow_the_recursion(size):
+    rng = np.random.default_rng(0)
+    Q, Y = 30 * rng.normal(size=(50, 2, 4)), rng.normal(size=(50, 2))  # losses as large as outliers make them
+    weights, losses = np.full((2, 4), 0.25), np.zeros((2, 4))
+    parts = [slice(i, i + size) for i in range(0, 50, size)]
+    got = np.concatenate([mix(Q[part].copy(), weights, losses, 40.0, 0.5, 0.01, Y[part]) for part in parts])
+    v, total = np.full((2, 4), 0.25), np.zeros((2, 4))
     for t in range(50):
-        assert_allclose(got[t], v, atol=1e-14)
-        u = np.log(v) - 0.5 * losses[t]
+        q = np.clip(Q[t], -40.0, 40.0)
+        assert_allclose(got[t], (v * q).sum(axis=1), rtol=1e-12)
+        total += (q - Y[t][:, None]) ** 2
+        u = np.log(v) - 0.5 * (q - Y[t][:, None]) ** 2
         u = np.exp(u - u.max(axis=1, keepdims=True))
         v = 0.99 * u / u.sum(axis=1, keepdims=True) + 0.01 / 4
     assert_allclose(weights, v, atol=1e-14)
+    assert_allclose(losses, total, rtol=1e-13)
+    before = weights.copy()
+    assert_allclose(mix(Q[:1].copy(), weights, losses, 40.0, 0.5, 0.01)[0], (v * np.clip(Q[0], -40, 40)).sum(axis=1))
+    assert np.array_equal(weights, before)
 
 
 def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=r"means must be \(2, 3\)"):
         lagged(np.zeros((1, 3)), np.zeros((2, 2)), RATES)
-    with pytest.raises(ValueError, match=r"weights must be \(2, 4\)"):
-        fixed_share(np.zeros((1, 2, 4)), np.zeros((2, 3)), 0.5, 0.01)
+    with pytest.raises(ValueError, match=r"shape \(2, 4\) is needed"):
+        mix(np.zeros((1, 2, 4)), np.zeros((2, 3)), np.zeros((2, 4)), 1.0, 0.5, 0.01)

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream._core.linear.ogd import Descent
 from nystream.auto import Baseline
+from nystream.compose import Aggregate, Mixture
 from nystream.features import AdaptiveNystrom, Fourier, Taylor
 from nystream.kernels import Gaussian
 from nystream.learners import (
@@ -24,6 +25,7 @@ from nystream.learners import (
     GaussianFilter,
     KernelSmoother,
     NystromPKAWV,
+    ProsNKons,
     SecondOrderPerceptron,
     SparseLinear,
 )
@@ -41,6 +43,8 @@ LEARNERS = {
     "NystromPKAWV, distant": lambda: NystromPKAWV(G, lam=0.1, dictionary="ald", nu=0.3),
     "NystromPKAWV, given": lambda: NystromPKAWV(G, lam=0.1, dictionary=rows(8, seed=1)[0]),
     "KRLS": lambda: KRLS(G, nu=0.3),
+    "ProsNKons": lambda: ProsNKons(G, mu=0.5, clip=5.0, seed=0),
+    "ProsNKons, warm": lambda: ProsNKons(G, mu=0.5, clip=5.0, warm=True, max_atoms=4, seed=0),
     "SparseLinear": lambda: SparseLinear(bits=8),
     "SparseLinear, pairs": lambda: SparseLinear(bits=8, pairs=True),
     "GaussianFilter": lambda: GaussianFilter(bits=8),
@@ -48,6 +52,12 @@ LEARNERS = {
     "ONS": lambda: ONS(Fourier(G, 20, seed=0), clip=5.0),
     "Forgetting": lambda: Forgetting(Fourier(G, 20, seed=0), decay=0.9),
     "KernelSmoother": lambda: KernelSmoother(window=8),
+    "Aggregate": lambda: Aggregate([PKAWV(Fourier(G, 20, seed=0), lam=lam) for lam in (0.1, 1.0)], bound=5.0),
+    "Aggregate, maps": lambda: Aggregate(
+        [PKAWV(Taylor(G, degree=2)), FOGD(G, dim=20, loss="squared", seed=0)], bound=5.0
+    ),
+    "Mixture": lambda: Mixture([PKAWV(Fourier(G, 20, seed=k)) for k in (0, 0, 1)], bound=5.0),
+    "Mixture, not compiled": lambda: Mixture([PKAWV(Taylor(G, degree=2)), SILK(G, loss="squared")], bound=5.0),
 }
 
 
@@ -102,14 +112,15 @@ def test_a_label_that_is_no_sign_is_refused_where_signs_are_learnt():
     assert model.n_seen == 1
 
 
-@pytest.mark.parametrize("name", [name for name in LEARNERS if name.startswith("NystromPKAWV,") or name == "KRLS"])
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name.startswith(("NystromPKAWV,", "KRLS", "ProsNKons"))])
 def test_rows_that_the_dictionary_may_want_go_the_long_way_and_the_others_the_short_one(name):
     X, y = rows(200)
     steps, blocks = LEARNERS[name](), LEARNERS[name]()
     short, given = 0, []
     for x, label in zip(X, y.tolist(), strict=True):
-        known = steps.atoms_.known(combined=name == "KRLS") if steps.d_ else None
-        quick = known is not None and copy.deepcopy(steps.solver_).one(known, x, label) is not None
+        twin = copy.deepcopy(steps)  # a row that goes through takes its coin along
+        known = twin.atoms_.known(combined=name == "KRLS") if steps.d_ else None
+        quick = known is not None and twin.solver_.one(known, x, label) is not None
         size = steps.size
         given.append(steps.step(x, label))
         assert not (quick and steps.size > size > 0)
@@ -133,23 +144,62 @@ def test_zeros_of_a_dense_row_are_no_entries_of_a_sparse_one(kind, loss):
     assert steps._compiled.one_dense(np.full(3, 1e80), 1.0, 3, 1e70) is None
 
 
-@pytest.mark.parametrize("learner", [NAROW(G), SecondOrderPerceptron(G)])
-def test_rounds_that_learn_nothing_are_short_and_change_nothing(learner):
+@pytest.mark.parametrize("learner", [NAROW(G), NAROW(G, b=1.2), SecondOrderPerceptron(G)])
+def test_margins_do_not_depend_on_the_label_and_rounds_are_those_of_a_block(learner):
     X, _ = rows(300)
     y = np.where(X[:, 0] + 0.1 * X[:, 1] > 0, 1.0, -1.0)
-    steps, blocks, short, given = learner.clone(), learner.clone(), 0, []
+    steps, long, blocks, given, did = learner.clone(), learner.clone(), learner.clone(), [], []
     for x, label in zip(X, y.tolist(), strict=True):
-        given.append(steps.step(x, label))
-        before = steps.to_bytes()
-        if steps._quiet is not None:
-            answers = [steps._quiet.one(x, sign) for sign in (-label, label)]
+        if steps._row is not None:
+            before = steps.to_bytes()
+            answers = [steps._row.one(x, sign, steps.factor_.trace_) for sign in (-label, label)]
             assert answers[0] == answers[1]
-            assert_allclose(answers[0], steps.predict(x[None])[0], atol=1e-12)
-            short += not steps._quiet.learns
-        assert steps.to_bytes() == before
-    assert short > 50
+            assert answers[0] == steps.predict(x[None])[0]
+            did.append(steps._row.did)
+            assert steps.to_bytes() == before
+        given.append(steps.step(x, label))
+        assert given[-1] == long.step(x.tolist(), label)
+    assert did.count(0) > 50
+    assert sum(map(bool, did)) > 10
+    assert learner.__class__ is SecondOrderPerceptron or {1, 2} <= set(did)
+    assert steps.to_bytes() == long.to_bytes()
     assert_allclose(given, blocks.run(X, y), rtol=0, atol=1e-11)
     assert (steps.size, steps.mistakes, steps.n_seen) == (blocks.size, blocks.mistakes, blocks.n_seen)
+    assert_allclose(steps.factor_.matrix, blocks.factor_.matrix, rtol=0, atol=1e-11)
+    assert_allclose(steps.f_.view, blocks.f_.view, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name.startswith(("Aggregate", "Mixture"))])
+def test_one_call_for_all_learners_of_an_ensemble_is_the_round_of_each(name):
+    X, y = rows(100)
+    y /= np.abs(y).max()
+    y[0] = 1.0  # no later label is larger
+    short, long, blocks = LEARNERS[name](), LEARNERS[name](), LEARNERS[name]()
+    taken = 0
+    for x, label in zip(X, y.tolist(), strict=True):
+        taken += short._row is not None
+        assert short.step(x, label) == long.step(x.tolist(), label)
+    assert taken == (0 if "not compiled" in name else 98)  # the first two build it
+    assert_array_equal(short.shares(), long.shares())
+    assert short.to_bytes() == long.to_bytes()
+    blocks.run(X, y)
+    assert [e.n_seen for e in short.experts] == [e.n_seen for e in blocks.experts] == [100] * len(short.experts)
+
+
+@pytest.mark.parametrize("name", ["Aggregate", "Mixture"])
+def test_an_ensemble_notices_that_a_learner_has_changed(name):
+    X, y = rows(60)
+    model = LEARNERS[name]()
+    for x, label in zip(X[:50], y[:50].tolist(), strict=True):
+        model.step(x, label)
+    held = model._row
+    assert held is not None
+    model.experts[0].unlearn(X[:5], y[:5])
+    twin = copy.deepcopy(model)
+    assert held.one_row(X[50], 0.0) is None
+    for x, label in zip(X[50:], y[50:].tolist(), strict=True):
+        assert model.step(x, label) == twin.step(x, label)
+    assert model.to_bytes() == twin.to_bytes()
 
 
 def test_a_map_that_moves_has_no_engine():

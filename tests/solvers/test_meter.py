@@ -97,7 +97,7 @@ def test_blocks_of_another_learner_are_counted_like_the_compiled_rounds():
     inside = Meter(2, clip=1.0)
     for part in (slice(0, 1), slice(1, 40), slice(40, 90)):
         for t in range(part.start, part.stop):
-            R, s = solver._ldl.query(Z[t : t + 1])
+            R, s = solver.engine.query(Z[t : t + 1])
             P = solver.run(Z[t : t + 1], Y[t : t + 1], w[t : t + 1])
             inside.add(Y[t : t + 1], R, P, w[t : t + 1] * s, w[t : t + 1])
     assert_array_equal(inside.columns_, solver.meter_.columns_)

@@ -270,7 +270,7 @@ class Generation(Params):
             rescaled = targets.locate(Y, w)
         elif targets is not None:
             targets.enclose(Y, w)
-        T = coded(Y, self.outputs_) if targets is None else targets.standardised(targets.fenced(Y))
+        T = coded(Y, self.outputs_) if targets is None else targets.standardised(targets.tamed(Y))
         rng = np.random.default_rng([self.seed, self.begun_])
         if self._rebuilds:
             fresh = self.bank_.successor()

@@ -17,6 +17,8 @@ FAR = 1e75
 
 OUTSIDE, SHIFTED = 0.05, 0.25
 """Rate of the running share of labels beyond the fences, and the share from which on they are no accident."""
+NOTHING = 10.0
+"""A label so many times as far from the middle between the fences as they are tells nothing: the middle is told."""
 LOST = 10.0
 """A scale that falls by more than this factor was that of an accident."""
 USUAL = {"trimmed": 0.1, "reach": 1.0}
@@ -30,9 +32,11 @@ class Targets(Params):
 
     A label so far out that it can only be an accident would, squared, outweigh all others: what the learner is told
     instead is the fence, see `scaling.spread.fences`, computed from the rows so far at every rebuild and from the
-    last rows at every refresh. Where labels beyond the fences are no longer rare, one in four or so of the last twenty,
-    the level has changed: they pass as they are until the next refresh has moved the fences. Of labels without
-    wild values nothing changes. All of it depends on labels and row counts alone, not on how blocks are cut.
+    last rows at every refresh. One ten times as far out as a fence does not even tell on which side it would have been:
+    in its place the middle between the fences is told. Where labels beyond the fences are no longer rare, one in four
+    or so of the last twenty, the level has changed: they pass as they are until the next refresh has moved the fences.
+    Of labels without wild values nothing changes. All of it depends on labels and row counts alone, not on how blocks
+    are cut.
     """
 
     shift_: Array
@@ -72,13 +76,20 @@ class Targets(Params):
         """Labels of the past (n, K), wild ones moved to the fences."""
         return np.clip(Y, self.fences_[0], self.fences_[1])
 
+    def tamed(self, Y: Array) -> Array:
+        """The same, but those that tell nothing are in the middle between the fences."""
+        low, high = np.where(np.isfinite(self.fences_), self.fences_, 0.0)
+        middle, reach = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
+        nothing = (np.abs(Y - middle) > NOTHING * reach) & (reach > 0.0)
+        return np.where(nothing, middle, self.fenced(Y))
+
     def admitted(self, Y: Array) -> Array:
-        """The next labels (n, K), in order, wild ones moved to the fences; counts them."""
+        """The next labels (n, K), in order, wild ones tamed; counts them."""
         outside = (self.fences_[0] > Y) | (self.fences_[1] < Y)
         if not outside.any() and not self.outside_.any():
             return Y
         before = lagged(outside.astype(np.float64), self.outside_, np.array([OUTSIDE]))[:, 0]
-        return np.where(before < SHIFTED, self.fenced(Y), Y)
+        return np.where(before < SHIFTED, self.tamed(Y), Y)
 
     def extended(self, Y: Array) -> tuple[Array, Array]:
         """Bounds (n, K) of predictions before each of the next, admitted labels; and bring the range up to date."""
@@ -110,7 +121,7 @@ class Targets(Params):
         was an accident.
         """
         self.enclose(Y, w)
-        Y, before, known = self.fenced(Y), self.scale_, self.known_
+        Y, before, known = self.tamed(Y), self.scale_, self.known_
         self.shift_, self.scale_ = moments(Y, w)
         self.known_ = self.scale_ > 0.0
         self.scale_[~self.known_] = 1.0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nystream._core.auto.mixing import mix
+from nystream._core.auto.mixing import Aggregated, mix
 from nystream.compose.ensemble import Ensemble, check_learners
 from nystream.deferred import special
 from nystream.learners.base import Learner
@@ -113,7 +114,14 @@ class Aggregate(Ensemble):
         self.regrets_ = np.zeros((outputs, len(self.learners)))
 
     def _mixed(self, Q: Array, Y: Array | None = None) -> Array:
-        return mix(Q, self._log_prior, self.regrets_, self.bound, self._eta, self.rule == "aa", Y)
+        return mix(Q, self._log_prior, self.regrets_, *self._how, Y)
+
+    def _compiled(self, learners: list[Any], groups: list[list[int]], told: list[Any]) -> Aggregated:
+        return Aggregated(learners, groups, told, self._log_prior, self.regrets_, *self._how)
+
+    @property
+    def _how(self) -> tuple[float, float, bool]:
+        return self.bound, self._eta, self.rule == "aa"
 
     @property
     def _regrets(self) -> Array:

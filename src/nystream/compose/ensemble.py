@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nystream._core.row_panel import RowPanel
 from nystream.compose.panel import Panel
 from nystream.learners.base import Learner
 from nystream.losses import Loss, Squared
@@ -18,13 +19,15 @@ __all__ = ["Ensemble", "check_learners"]
 
 BLOCK = 256
 """Rows that the learners get at a time: their predictions, and kernel values that they share, are held meanwhile."""
+NUMBERS = (float, int)
 
 
 class Ensemble(Learner):
     """Clones of the patterns `learners`, fed the same rows by a `Panel`; labels within [-bound, bound].
 
     Subclasses have the parameters `learners`, `bound` and `threads`, call `_begin` in `_start`, and combine (n, K, N)
-    predictions of the N learners in `_mixed`, by the weights that they tell in `shares`.
+    predictions of the N learners in `_mixed`, by the weights that they tell in `shares`; `_compiled` is the same for
+    one row of compiled learners.
     """
 
     learners: Sequence[Learner]
@@ -34,6 +37,7 @@ class Ensemble(Learner):
     largest_: float
     """The largest |label| so far."""
     _panel: Panel
+    _row: RowPanel | None = None  # one row through all learners and `_mixed`, compiled, where that can be
 
     @property
     def experts(self) -> list[Learner]:
@@ -44,8 +48,8 @@ class Ensemble(Learner):
         experts = [learner.clone() for learner in self.learners]
         for expert in experts:
             expert.reserve(d, outputs)
-        self.experts_, self._panel = experts, Panel(experts)
         self.largest_ = 0.0
+        self._hold(experts)
 
     @property
     def multi_output(self) -> bool:
@@ -80,6 +84,10 @@ class Ensemble(Learner):
         """Predictions (n, K) from those of the learners (n, K, N); with labels Y (n, K) of these rows, learn."""
         raise NotImplementedError
 
+    def _compiled(self, learners: list[Any], groups: list[list[int]], told: list[Any]) -> RowPanel:
+        """One row through these learners, see `RowPanel`, and `_mixed` with its label."""
+        raise NotImplementedError
+
     def _predict(self, X: Array) -> Array:
         P = np.empty((len(X), self.outputs_))
         for i in range(0, len(X), BLOCK):
@@ -95,6 +103,16 @@ class Ensemble(Learner):
         self._check(x[None], 1)
         self._note(float(np.abs(y).max()))
         return self._mixed(self._panel.step(x, y), y[None])[0]
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        if self._row is not None and type(y) in NUMBERS and abs(y) <= self.largest_:  # nothing to warn of
+            p = self._row.one_row(x, y)
+            if p is not None:
+                return p
+        p = super()._step_one(x, y)
+        parts = self._panel.compiled()  # learners may have been given new arrays
+        self._row = None if parts is None else self._compiled(*parts)
+        return p
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         self._note(float(np.abs(Y).max()))
@@ -126,12 +144,15 @@ class Ensemble(Learner):
         experts = copy.deepcopy(self.experts_)  # one that refuses must leave all as they are
         for expert in experts:
             expert.widen(d)
-        self.experts_, self._panel = experts, Panel(experts)
+        self._hold(experts)
+
+    def _hold(self, experts: list[Learner]) -> None:
+        self.experts_, self._panel, self._row = experts, Panel(experts), None
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         if "experts_" in state:
-            self._panel = Panel(self.experts_)
+            self._hold(self.experts_)
 
     @property
     def size(self) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from nystream._core.auto.fixed_share import fixed_share
+from nystream._core.auto.fixed_share import Shared, mix
 from nystream.compose.ensemble import Ensemble, check_learners
 from nystream.learners.base import Learner
 from nystream.params import positive
@@ -113,12 +114,10 @@ class Mixture(Ensemble):
         self.shares_, self.losses_ = np.full((outputs, N), 1 / N), np.zeros((outputs, N))
 
     def _mixed(self, Q: Array, Y: Array | None = None) -> Array:
-        Q = np.clip(Q, -self.bound, self.bound)
-        if Y is None:
-            return np.einsum("nki,ki->nk", Q, self.shares_)
-        losses = (Q - Y[:, :, None]) ** 2
-        self.losses_ += losses.sum(axis=0)
-        return np.einsum("nki,nki->nk", Q, fixed_share(losses, self.shares_, self._eta, self.share))
+        return mix(Q, self.shares_, self.losses_, self.bound, self._eta, self.share, Y)
+
+    def _compiled(self, learners: list[Any], groups: list[list[int]], told: list[Any]) -> Shared:
+        return Shared(learners, groups, told, self.shares_, self.losses_, self.bound, self._eta, self.share)
 
     @property
     def _eta(self) -> float:

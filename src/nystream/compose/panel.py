@@ -13,6 +13,7 @@ import numpy as np
 
 from nystream import persist
 from nystream._core.kernel_rows import KernelRows
+from nystream.features.base import FeatureMap
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.learners.families.feature import FeatureLearner
@@ -102,6 +103,18 @@ class Panel:
                 learner.features_.note(x)
                 learner.n_seen_ += 1
         return Q
+
+    def compiled(self) -> tuple[list[Any], list[list[int]], list[Any]] | None:
+        """What `RowPanel` takes, if maps and rounds of all learners are compiled: a row goes through all at once."""
+        told: list[Any] = []
+        for learner in self.learners:
+            plain = isinstance(learner, FeatureLearner) and type(learner)._step_one is FeatureLearner._step_one
+            if not isinstance(learner, FeatureLearner) or not plain or learner.outputs_ > 1:
+                return None
+            if learner.features_.engine is None or learner.solver_.engine is None:
+                return None
+            told.append(None if type(learner.features_).note is FeatureMap.note else learner.features_)
+        return list(self.learners), self._groups, told
 
     def _members(self, group: list[int]) -> list[FeatureLearner]:
         return [learner for learner in (self.learners[i] for i in group) if isinstance(learner, FeatureLearner)]

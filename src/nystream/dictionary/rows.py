@@ -73,8 +73,8 @@ class Rows(Params):
     def __len__(self) -> int:
         return self._n
 
-    def append(self, x: Array) -> None:
-        """Add one row (d,); amortised O(d)."""
+    def append(self, x: Array | float) -> None:
+        """Add one row (d,), or its only number; amortised O(d)."""
         n = self._n
         if n == len(self._store):
             self._reserve(n + 1)

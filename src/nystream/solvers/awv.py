@@ -69,6 +69,7 @@ class AWV(Factored, Solver):
 
     weighted: ClassVar[bool] = True
 
+    engine: LDL
     meter_: Meter
     ground_: Array | None = None
     """(dim,) D of the matrix that A started from, where that is not lam I."""
@@ -105,29 +106,29 @@ class AWV(Factored, Solver):
         self.meter_.columns_[:] = 0.0
 
     def predict(self, Z: Array) -> Array:
-        return self._ldl.query(Z, True)[0]
+        return self.engine.query(Z, True)[0]
 
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
-        return self._ldl.step(z, y, weight)
+        return self.engine.step(z, y, weight)
 
     def step_one(self, z: Array, y: float) -> float:
         """`step` for one output and weight 1, in plain numbers: the shortest way in for one row at a time."""
-        return self._ldl.step_one(z, y)
+        return self.engine.step_one(z, y)
 
     def one(self, features: RowMap, x: Any, y: Any) -> float | None:
-        return self._ldl.one_mapped(features, x, y, 0)
+        return self.engine.one_mapped(features, x, y, 0)
 
     def one_kept(self, features: RowMap, x: Any, y: Any, weight: float, rows: Array, at: int) -> float | None:
         """`one` of that weight; its features, label and the weight 1 go to row `at` of `rows`."""
-        return self._ldl.one_kept(features, x, y, weight, rows, at)
+        return self.engine.one_kept(features, x, y, weight, rows, at)
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
-        return self._ldl.run(Z, Y, weights)
+        return self.engine.run(Z, Y, weights)
 
     # -- what the model knows --------------------------------------------------------------------------------------
     def leverage(self, Z: Array) -> Array:
         """(n,) s = z'A^-1 z, exact; never below 0."""
-        return self._ldl.query(Z)[1]
+        return self.engine.query(Z)[1]
 
     def log_det(self) -> float:
         """log det(A / lam) = log det(I + K / lam) for the Gram matrix K of the rows learnt."""
@@ -193,7 +194,7 @@ class AWV(Factored, Solver):
         w = np.ones(len(Z)) if weights is None else weights
         trial = type(self)(self.lam, vovk=self.vovk, clip=self.clip)
         trial._restore(self._state())
-        done, R, s = trial._ldl.remove(Z, Y, w)
+        done, R, s = trial.engine.remove(Z, Y, w)
         if done < len(Z) or (trial.dinv_[: self.dim_] * self._ground).max() * BELOW > 1:
             raise ValueError(
                 f"unlearn: rows up to row {min(done, len(Z) - 1)} cannot all have been learnt, or not with these "
@@ -251,10 +252,10 @@ class AWV(Factored, Solver):
         """
         trial = type(self)(self.lam, vovk=self.vovk, clip=self.clip)
         trial._restore(copy.deepcopy(self._state()))
-        trial._ldl.run(np.ascontiguousarray(other.factor.T), np.ascontiguousarray(other._q), other.pivots)
+        trial.engine.run(np.ascontiguousarray(other.factor.T), np.ascontiguousarray(other._q), other.pivots)
         roots = np.ascontiguousarray(np.linalg.cholesky(ground).T)
         none = np.zeros((self.dim_, self.outputs_))
-        done, _, _ = trial._ldl.remove(roots, none, np.ones(self.dim_))
+        done, _, _ = trial.engine.remove(roots, none, np.ones(self.dim_))
         if done < self.dim_:
             raise ValueError(f"A is not positive definite, by rounding, at feature {done}; use a larger ridge")
         self.tiles_[:], self.dinv_[:], self.q_[:] = trial.tiles_, trial.dinv_, trial.q_
@@ -271,7 +272,7 @@ class AWV(Factored, Solver):
     def _bind(self) -> None:
         """Let the compiled pass work on the arrays of the state."""
         state = (self.tiles_, self.dinv_, self.q_, self.meter_.totals_, self.meter_.columns_)
-        self._ldl = LDL(self.dim_, self.outputs_, *state, self.vovk, self.clip)
+        self.engine = LDL(self.dim_, self.outputs_, *state, self.vovk, self.clip)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream._core.one_row import RowMap
+from nystream._core.one_row import OneRow, RowMap
 from nystream.params import Params
 from nystream.types import Array, Change, LabelKind
 
@@ -25,6 +25,9 @@ class Solver(Params):
     """Whether `weight` other than 1 is understood."""
     dtype: str = "float64"
     """Of the features; a parameter where there is a choice."""
+    engine: OneRow | None = None
+    """The compiled rounds, once started; only where a round of one output changes nothing but their arrays and, where
+    the solver has it, the count `t_`."""
 
     @property
     def labels(self) -> LabelKind:

@@ -83,6 +83,7 @@ class OGD(Solver):
     total_: Array
     """(K, dim): the sum of the iterates; only with `average`."""
     t_: int = 0
+    engine: Descent
 
     def __init__(
         self,
@@ -138,21 +139,21 @@ class OGD(Solver):
         self._bind()
 
     def predict(self, Z: Array) -> Array:
-        return self._descent.predict(Z)
+        return self.engine.predict(Z)
 
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
-        p = self._descent.step(z, y, weight, self.t_ + 1)
+        p = self.engine.step(z, y, weight, self.t_ + 1)
         self.t_ += 1
         return p
 
     def one(self, features: RowMap, x: Any, y: Any) -> float | None:
-        p = self._descent.one_mapped(features, x, y, self.t_ + 1)
+        p = self.engine.one_mapped(features, x, y, self.t_ + 1)
         if p is not None:
             self.t_ += 1
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
-        P = self._descent.run(Z, Y, weights, self.t_ + 1)
+        P = self.engine.run(Z, Y, weights, self.t_ + 1)
         self.t_ += len(Z)
         return P
 
@@ -214,7 +215,7 @@ class OGD(Solver):
     def _bind(self) -> None:
         """Let the compiled loop work on the arrays of the state."""
         state = self._state()
-        self._descent = Descent(
+        self.engine = Descent(
             self._loss,
             self.W_,
             state.get("first_"),

@@ -6,6 +6,7 @@ cimport numpy as cnp
 from libc.math cimport exp, fmax, fmin, log
 
 from nystream._core.linalg.linear_kernel cimport clean
+from nystream._core.row_panel cimport RowPanel
 
 cnp.import_array()
 
@@ -47,6 +48,24 @@ cdef inline double average(Py_ssize_t n, const double* q, const double* W) noexc
     return p / total
 
 
+cdef inline double one_round(Py_ssize_t n, double* q, const double* prior, double* regret, double bound, double eta,
+                             bint aggregating, const double* y, double* W) noexcept nogil:
+    """The prediction from those of n experts, q (clipped here); with a label, regret (n,) is brought up to date.
+
+    W is scratch of 2n numbers.
+    """
+    cdef Py_ssize_t i
+    cdef double p
+    for i in range(n):
+        q[i] = fmin(fmax(q[i], -bound), bound)
+        W[i] = prior[i] + eta*regret[i]
+    p = substitution(n, q, W, bound, eta, W + n) if aggregating else average(n, q, W)
+    if y:
+        for i in range(n):
+            regret[i] += (p - q[i]) * (p + q[i] - 2*y[0])   # (p - y)^2 - (q - y)^2
+    return p
+
+
 def mix(cnp.ndarray Q, cnp.ndarray log_prior, cnp.ndarray regrets, double bound, double eta, bint aggregating,
         object Y=None):
     """Predictions (n, K) from those of N experts, Q (n, K, N), clipped to [-bound, bound] here (in place).
@@ -54,7 +73,7 @@ def mix(cnp.ndarray Q, cnp.ndarray log_prior, cnp.ndarray regrets, double bound,
     regrets (K, N) are our squared loss so far minus that of each expert; with eta they are the log-weights, up to a
     constant. With labels Y (n, K) they are brought up to date after each row; without, nothing changes.
     """
-    cdef Py_ssize_t n = Q.shape[0], K = Q.shape[1], N = Q.shape[2], _t, k, i
+    cdef Py_ssize_t n = Q.shape[0], K = Q.shape[1], N = Q.shape[2], _t, k
     if cnp.PyArray_TYPE(Q) != cnp.NPY_FLOAT64 or not cnp.PyArray_IS_C_CONTIGUOUS(Q):
         raise ValueError("Q must be a C-ordered float64 array")
     cdef double* q = <double*> cnp.PyArray_DATA(Q)
@@ -64,19 +83,34 @@ def mix(cnp.ndarray Q, cnp.ndarray log_prior, cnp.ndarray regrets, double bound,
     cdef cnp.ndarray out = np.empty((n, K)), memory = np.empty(2*N)
     cdef double* p = <double*> cnp.PyArray_DATA(out)
     cdef double* W = <double*> cnp.PyArray_DATA(memory)
-    cdef double* mine
     with nogil:
         for _t in range(n):
             for k in range(K):
-                mine = regret + k*N
-                for i in range(N):
-                    q[i] = fmin(fmax(q[i], -bound), bound)
-                    W[i] = prior[i] + eta*mine[i]
-                p[0] = substitution(N, q, W, bound, eta, W + N) if aggregating else average(N, q, W)
+                p[0] = one_round(N, q, prior, regret + k*N, bound, eta, aggregating, y, W)
                 if y:
-                    for i in range(N):
-                        mine[i] += (p[0] - q[i]) * (p[0] + q[i] - 2*y[0])   # (p - y)^2 - (q - y)^2
                     y += 1
                 p += 1
                 q += N
     return out
+
+
+cdef class Aggregated(RowPanel):
+    """`mix` of one row and one output, whose answers come from compiled learners."""
+    cdef double bound, eta
+    cdef bint aggregating
+    cdef object arrays
+    cdef const double* prior
+    cdef double* regret
+    cdef double* W
+
+    def __init__(self, list learners, list groups, list told, cnp.ndarray log_prior, cnp.ndarray regrets, double bound,
+                 double eta, bint aggregating):
+        super().__init__(learners, groups, told)
+        memory = np.empty(2*self.n)
+        self.arrays = (log_prior, regrets, memory)
+        self.prior, self.regret = clean(log_prior, -1, self.n), <double*> clean(regrets, 1, self.n)
+        self.W = <double*> cnp.PyArray_DATA(<cnp.ndarray> memory)
+        self.bound, self.eta, self.aggregating = bound, eta, aggregating
+
+    cdef double mixed(self, double y) noexcept:
+        return one_round(self.n, self.q, self.prior, self.regret, self.bound, self.eta, self.aggregating, &y, self.W)

@@ -10,20 +10,13 @@ def margin_rounds(
     margins: _Array, G: _Array, own: _Array, y: _Array, ridge: float, trace: float, b: float
 ) -> tuple[npt.NDArray[np.int8], _Array, _Array]: ...
 
-class QuietMargins:
-    learns: bool
-    def __init__(
-        self,
-        form: KernelRows,
-        points: _Array,
-        triangle: Triangle,
-        scale: _Array,
-        f: _Array,
-        outside: _Array,
-        signs: _Array,
-        ridge: float,
-        b: float,
-        largest: float,
-    ) -> None: ...
-    def one(self, x: object, y: object) -> float | None: ...
+class MarginRow:
+    did: int
+    scale: float
+    entry: float
+    gained: float
+    def __init__(self, form: KernelRows, triangle: Triangle, ridge: float, b: float, largest: float) -> None: ...
+    def hold(self, points: _Array, scale: _Array, f: _Array, outside: _Array, signs: _Array) -> None: ...
+    def one(self, x: object, y: object, trace: float) -> float | None: ...
+    def learn(self, points: _Array, scale: _Array, f: _Array, outside: _Array, signs: _Array) -> None: ...
     def alone(self, x: _Array) -> _Array: ...

@@ -3,7 +3,7 @@
 import numpy as np
 
 cimport numpy as cnp
-from libc.math cimport fmax, sqrt
+from libc.math cimport fmax, isfinite, sqrt
 
 from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linalg.cholesky cimport Triangle
@@ -73,70 +73,114 @@ def margin_rounds(cnp.ndarray margins, cnp.ndarray G, cnp.ndarray own, cnp.ndarr
     return did, rest[0, :r].copy(), rest[1, :r].copy()
 
 
-cdef class QuietMargins:
-    """The margin of one row, and whether its round learns, in one call: then it is all there is to do, unless it does.
+cdef class MarginRow:
+    """The round of one row: its margin, and what it does, in one call; `learn` is the rest of a round that learns.
 
-    Works on the memory of the learner: to be made anew when a round has learnt. points (m, d), scale (m,), f (m,) and
-    `triangle` are of the rows that entered the factor, outside (r, d) and signs (r,) of those that did not.
+    Works on the memory of the learner, which is given anew (`hold`) where it may have moved: points (m, d), scale (m,),
+    f (m,) and `triangle` are of the rows that entered the factor, outside (r, d) and signs (r,) of those that did not.
     """
     cdef KernelRows form
     cdef Triangle triangle
     cdef Py_ssize_t d, m, r
     cdef const double* at
-    cdef const double* scale
-    cdef const double* f
+    cdef const double* factors
+    cdef double* f
     cdef const double* outside
     cdef const double* signs
-    cdef double ridge, b, largest
+    cdef double ridge, b, largest, label, pivot
     cdef double* k
+    cdef double* t                      # (m,) the whitened kernel row of the last row
     cdef tuple arrays
-    cdef readonly bint learns           # whether the last row is to be learnt
+    cdef object scratch
+    cdef readonly int did               # what the last round does: NOTHING, ENTERED, OUTSIDE
+    cdef readonly double scale          # of a row that enters,
+    cdef readonly double entry          # its part of f
+    cdef readonly double gained         # and what it adds to the trace
 
-    def __init__(self, KernelRows form, cnp.ndarray points, Triangle triangle, cnp.ndarray scale, cnp.ndarray f,
-                 cnp.ndarray outside, cnp.ndarray signs, double ridge, double b, double largest):
+    def __init__(self, KernelRows form, Triangle triangle, double ridge, double b, double largest):
         self.form, self.triangle, self.ridge, self.b, self.largest = form, triangle, ridge, b, largest
-        self.m, self.d, self.r = points.shape[0], points.shape[1], outside.shape[0]
-        if triangle.n != self.m:
-            raise ValueError(f"the factor has {triangle.n} rows, {self.m} points are given")
-        scratch = np.zeros(max(self.m, self.r, 1))
-        self.at, self.outside = clean(points, self.m, self.d), clean(outside, self.r, self.d)
-        self.scale, self.f, self.signs = clean(scale, -1, self.m), clean(f, -1, self.m), clean(signs, -1, self.r)
-        self.k = <double*> clean(scratch, -1, len(scratch))
-        self.arrays = (points, scale, f, outside, signs, scratch)
+        self.scratch = np.zeros(0)
 
-    def one(self, object x, object y):
-        """The margin of x; None where x or y is not a clean row or sign. The margin does not depend on y."""
-        cdef double label = 0, own = 0, margin
+    cpdef hold(self, cnp.ndarray points, cnp.ndarray scale, cnp.ndarray f, cnp.ndarray outside, cnp.ndarray signs):
+        """Where everything is; scale, f and signs are (m, 1), (m, 1) and (r, 1)."""
+        cdef Py_ssize_t m = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), r = cnp.PyArray_DIM(outside, 0)
+        if self.triangle.n != m:
+            raise ValueError(f"the factor has {self.triangle.n} rows, {m} points are given")
+        cdef const double* at = clean(points, m, d)
+        cdef const double* beside = clean(outside, r, d)
+        cdef const double* factors = clean(scale, m, 1)
+        cdef const double* mine = clean(f, m, 1)
+        cdef const double* theirs = clean(signs, r, 1)
+        cdef Py_ssize_t most = max(m, r, 1)
+        if len(self.scratch) < 2*most:
+            self.scratch = np.zeros(4*most)
+        self.k = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.scratch)
+        self.t = self.k + cnp.PyArray_DIM(self.scratch, 0)//2
+        self.at, self.outside, self.factors, self.f, self.signs = at, beside, factors, <double*> mine, theirs
+        self.m, self.d, self.r = m, d, r
+        self.arrays = (points, scale, f, outside, signs)
+
+    def one(self, object x, object y, double trace):
+        """The margin of x, which does not depend on y; None where x or y is not a clean row or sign. `trace`: that of
+        the factor's Gram matrix."""
+        cdef double own = 0, margin, chi, rise, square
         cdef const double* row = clean_row(x, self.d)
-        if row == NULL or not clean_number(y, True, &label):
+        self.did = NOTHING
+        if row == NULL or not clean_number(y, True, &self.label):
             return None
         self.form.fill(row, 1, row, 1, self.d, &own, 1)
         if not 0 < own <= self.largest:
             return None
         if self.m + self.r < RELEASE:
-            margin = self.margin(row, self.k)
+            margin = self.margin(row, self.k, self.t)
         else:
             with nogil:
-                margin = self.margin(row, self.k)
-        self.learns = gain(label, margin, 1.0, self.b) >= 0
+                margin = self.margin(row, self.k, self.t)
+        if gain(self.label, margin, 1.0, self.b) < 0:
+            return margin
+        square = own - OPS.dot(self.m, self.t, self.t)
+        chi = fmax(square/self.ridge, own/(self.ridge + trace))
+        rise = gain(self.label, margin, chi, self.b)
+        if not isfinite(margin) or not isfinite(chi):   # no positive definite kernel
+            return None
+        self.did = OUTSIDE
+        if rise > 0:
+            rise = bounded(rise, own, self.ridge)
+            self.did, self.scale, self.gained = ENTERED, sqrt(rise), rise*own
+            self.entry = (self.label/self.scale - self.scale*margin) / sqrt(self.ridge*(1 + rise*chi))
+            self.pivot = sqrt(self.ridge + fmax(rise*square, 0))
         return margin
+
+    def learn(self, cnp.ndarray points, cnp.ndarray scale, cnp.ndarray f, cnp.ndarray outside, cnp.ndarray signs):
+        """What the last row does to the factor and to f; its point, scale and entry, or point and sign, have been
+        appended to these arrays, as of `hold`."""
+        cdef Py_ssize_t i
+        if self.did == ENTERED:
+            for i in range(self.m):
+                self.t[i] *= self.scale
+            self.triangle.append_one(self.t, self.pivot)
+        elif self.did == OUTSIDE:
+            OPS.mix(self.m, 1.0, self.f, -self.label/self.ridge, self.t)
+        self.did = NOTHING
+        self.hold(points, scale, f, outside, signs)
 
     def alone(self, cnp.ndarray x):
         """(1,) the margin of a row (d,), the same bits; several threads may ask."""
-        cdef cnp.ndarray out = np.empty(1), scratch = np.empty(max(self.m, self.r, 1))
+        cdef cnp.ndarray out = np.empty(1), scratch = np.empty(max(self.m, self.r, 1) + self.m)
+        cdef double* k = <double*> cnp.PyArray_DATA(scratch)
         cdef const double* row = clean(x, -1, self.d)
-        (<double*> cnp.PyArray_DATA(out))[0] = self.margin(row, <double*> cnp.PyArray_DATA(scratch))
+        (<double*> cnp.PyArray_DATA(out))[0] = self.margin(row, k + self.m, k)
         return out
 
-    cdef double margin(self, const double* x, double* k) noexcept nogil:
+    cdef double margin(self, const double* x, double* k, double* t) noexcept nogil:
         cdef double total = 0
         cdef Py_ssize_t i
         if self.m:
-            self.form.fill(x, 1, self.at, self.m, self.d, k, self.m)
+            self.form.fill(x, 1, self.at, self.m, self.d, t, self.m)
             for i in range(self.m):
-                k[i] *= self.scale[i]
-            self.triangle.solve_one(k)
-            total = OPS.dot(self.m, k, self.f)
+                t[i] *= self.factors[i]
+            self.triangle.solve_one(t)
+            total = OPS.dot(self.m, t, self.f)
         if self.r:
             self.form.fill(x, 1, self.outside, self.r, self.d, k, self.r)
             total += OPS.dot(self.r, k, self.signs)/self.ridge

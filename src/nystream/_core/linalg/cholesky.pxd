@@ -8,3 +8,4 @@ cdef class Triangle:
 
     cdef void _reserve(self, int n) except *
     cdef void solve_one(self, double* b) noexcept nogil
+    cdef int append_one(self, const double* t, double pivot) except -1

@@ -100,6 +100,16 @@ cdef class Triangle:
                 memset(&self._L[n + i, n + i + 1], 0, (m - i - 1)*sizeof(double))
         self._n = n + m
 
+    cdef int append_one(self, const double* t, double pivot) except -1:
+        """Border with the row (t, pivot), t (n,)."""
+        cdef int n = self._n
+        self._reserve(n + 1)
+        if n:
+            memcpy(&self._L[n, 0], t, n*sizeof(double))
+        self._L[n, n] = pivot
+        self._n = n + 1
+        return 0
+
     def truncate(self, int n):
         """Forget all rows after the first n."""
         if not 0 <= n <= self._n:

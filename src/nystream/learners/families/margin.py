@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.gram.margins import QuietMargins, margin_rounds
+from nystream._core.gram.margins import MarginRow, margin_rounds
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
 from nystream.features.base import LARGEST, refuse_large
@@ -19,7 +19,7 @@ __all__ = ["MarginLearner"]
 BLOCK = 64
 """Rows that share one kernel block and one triangular solve."""
 ENTERED, OUTSIDE = 1, 2
-"""What a round did, as `margin_rounds` codes it."""
+"""What a round did, as `margin_rounds` and `MarginRow` code it."""
 
 
 class MarginLearner(Learner):
@@ -42,7 +42,7 @@ class MarginLearner(Learner):
     outside_: Rows
     signs_: Rows
     mistakes_: int = 0
-    _quiet: QuietMargins | None = None
+    _row: MarginRow | None = None
 
     @property
     def labels(self) -> LabelKind:
@@ -66,7 +66,7 @@ class MarginLearner(Learner):
         self.factor_ = GramFactor(self.kernel, self.lam)
         self.factor_.start(d)
         self.f_, self.outside_, self.signs_ = Rows(1), Rows(d), Rows(1)
-        self._quiet = None
+        self._row = None
 
     def _check(self, X: Array, learnt: int) -> None:
         refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
@@ -80,7 +80,7 @@ class MarginLearner(Learner):
 
     def _margins(self, X: Array, T: Array) -> Array:
         alone = self._bound() if len(X) == 1 else None
-        if alone is not None:  # a row has the same bits on the long way as on the short one
+        if alone is not None:  # as `step` would answer, to the bit
             return alone.alone(X[0])
         margins: Array = T @ self.f_.view[:, 0]
         if self.outside_.n:
@@ -88,21 +88,41 @@ class MarginLearner(Learner):
         return margins
 
     def _step_one(self, x: Any, y: Any) -> float | None:
-        quiet = self._quiet or self._bound()
-        p = None if quiet is None else quiet.one(x, y)
-        if quiet is not None and p is not None and not quiet.learns:
-            return p
-        return super()._step_one(x, y)
+        row = self._row or self._bound()
+        p = None if row is None else row.one(x, y, self.factor_.trace_)
+        if row is None or p is None:
+            return super()._step_one(x, y)
+        if row.did:
+            self._learn(row, x, y)
+            self.mistakes_ += (p >= 0) != (y > 0)
+        return p
 
-    def _bound(self) -> QuietMargins | None:
+    def _learn(self, row: MarginRow, x: Array, y: float) -> None:
+        """What the round of x, just asked for, does to the model."""
+        factor = self.factor_
+        if row.did == ENTERED:
+            factor.points_.append(x)
+            factor.scale_.append(row.scale)
+            factor.trace_ += row.gained
+            self.f_.append(row.entry)
+        else:
+            self.outside_.append(x)
+            self.signs_.append(y)
+        row.learn(*self._memory)
+
+    @property
+    def _memory(self) -> tuple[Array, ...]:
+        factor = self.factor_
+        return factor.points_.view, factor.scale_.view, self.f_.view, self.outside_.view, self.signs_.view
+
+    def _bound(self) -> MarginRow | None:
         """The model as it is now, compiled; None where only Python can evaluate the kernel."""
-        form = self.kernel.compiled if self._quiet is None else None
+        form = self.kernel.compiled if self._row is None else None
         if form is not None:
-            factor, flat = self.factor_, np.ascontiguousarray
-            entered = factor.points, factor.factor, flat(factor.scale), flat(self.f_.view[:, 0])
-            beside = self.outside_.view, flat(self.signs_.view[:, 0])
-            self._quiet = QuietMargins(form, *entered, *beside, self.lam, self._b, LARGEST)
-        return self._quiet
+            row = MarginRow(form, self.factor_.factor, self.lam, self._b, LARGEST)
+            row.hold(*self._memory)
+            self._row = row
+        return self._row
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         self._check(x[None], 1)
@@ -116,13 +136,19 @@ class MarginLearner(Learner):
         return P
 
     def _block(self, X: Array, Y: Array) -> Array:
+        row = self._bound() if len(X) == 1 else None
+        alone = None if row is None else row.one(X[0], float(Y[0, 0]), self.factor_.trace_)
+        if row is not None and alone is not None:  # a row has the same bits on the long way as on the short one
+            if row.did:
+                self._learn(row, X[0], float(Y[0, 0]))
+            return np.array([alone])
         T, K = self.factor_.whiten(X), self.kernel(X, X)
         margins = self._margins(X, T)
         G = np.ascontiguousarray(K - T @ T.T)
         did, scale, f = margin_rounds(margins, G, K.diagonal().copy(), Y, self.lam, self.factor_.trace_, self._b)
         outside, entered = did == OUTSIDE, did == ENTERED
         if did.any():
-            self._quiet = None
+            self._row = None
         if outside.any():
             self.f_.view[:, 0] -= Y[outside, 0] @ T[outside] / self.lam
             self.outside_.extend(X[outside])
@@ -135,11 +161,11 @@ class MarginLearner(Learner):
     def _widen(self, d: int) -> None:
         self.factor_.widen(d)
         self.outside_ = self.outside_.widened(d)
-        self._quiet = None
+        self._row = None
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        self._quiet = None
+        self._row = None
 
     @property
     def size(self) -> int:

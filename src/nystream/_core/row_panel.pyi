@@ -1,0 +1,5 @@
+from typing import Any
+
+class RowPanel:
+    n: int
+    def one_row(self, x: Any, y: Any) -> float | None: ...

@@ -57,6 +57,9 @@ class Suspicion(Params):
 
         begin(since, end) is a mixture that has learnt these rows, mixed(mixture, part) what it makes of a part.
         """
+        single = part.stop - part.start == 1  # the common round
+        if single and self.mixture_ is None and max(heats[0].level[part.start], heats[1].level[part.start]) < HINT:
+            return shown
         levels, row = np.maximum(heats[0].level, heats[1].level), part.start
         hotter = (heats[1].level > heats[0].level).astype(np.intp)
         left = np.where(hotter, heats[1].left, heats[0].left)

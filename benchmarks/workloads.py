@@ -2,7 +2,7 @@
 
 Runs under either of them, so it uses only what both have. Reads requests from standard input, a line of JSON each, and
 answers each: {"name": ..., "mode": ..., "rows": ...} with {"seconds": ...} or {"error": ...}, {} with all names;
-without a mode, stored points or features and bytes after the rows. Seconds are of the processor, of one thread.
+without a mode, stored points or features and bytes along the rows. Seconds are of the processor, of one thread.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nystream.catalogue import CATALOGUE, build
 
 MODES = ("row by row", "whole stream")
 COLUMNS, MOST = 22, 64_000
-CLASSES = 5
+CLASSES, PLACES = 5, 8
 
 
 @cache
@@ -72,12 +72,16 @@ def pixels(rows: int) -> Callable[[], object]:
     return lambda: model.run(frames)
 
 
-def sizes(name: str, rows: int) -> dict[str, int]:
-    """Of what a learner has stored after so many rows."""
+def sizes(name: str, rows: int) -> dict[str, Any]:
+    """Of what a learner has stored, at several places of so many rows."""
     X, f = stream()
-    learner = MAKERS[name]()
-    learner.run(X[:rows], labels(learner, f[:rows]))
-    return {"columns": COLUMNS, "size": learner.size, "bytes": learner.nbytes}
+    learner, found = MAKERS[name](), []
+    Y = labels(learner, f[:rows])
+    for part in np.array_split(np.arange(rows), 2 * PLACES):
+        learner.run(X[part], Y[part])
+        found.append((learner.size, learner.nbytes))
+    sizes, nbytes = zip(*found[::2], strict=True)  # in the middle of each eighth
+    return {"columns": COLUMNS, "sizes": sizes, "bytes": sum(nbytes) / PLACES}
 
 
 def prepared(name: str, mode: str, rows: int) -> Callable[[], object]:

@@ -15,13 +15,14 @@ from nystream import inputs
 from nystream.catalogue import CATALOGUE
 from nystream.cli.app import call
 from nystream.model import Model
+from nystream.river import KernelRegressor
 from nystream.schema import Schema
 from nystream.sklearn import OnlineKernelRegressor
 
 ROWS, COLUMNS = 8000, 100
 NONE, PART, ONE, RECENT = 0.11, 0.19, 1.11, 0.15
 """Most that may be held at once, in matrices: labels and predictions alone, not even a mask; some rows converted; or
-one conversion. A model keeps its recent rows besides."""
+one conversion. A model keeps its recent rows besides, and what it converts to keep them while nothing else is."""
 OF_MODELS = ("model", "scikit-learn")
 NAMES = [f"c{j}" for j in range(COLUMNS)]
 
@@ -77,9 +78,9 @@ def test_a_matrix_of_doubles_is_not_copied(matrix, way):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", WAYS)
-def test_other_matrices_are_converted_once_and_by_learners_a_part_at_a_time(matrix, way, kind):
+def test_other_matrices_are_converted_a_part_at_a_time(matrix, way, kind):
     X = KINDS[kind](matrix)
-    assert held(lambda: WAYS[way](X, labels())) < (ONE + RECENT if way in OF_MODELS else PART)
+    assert held(lambda: WAYS[way](X, labels())) < PART + RECENT * (way in OF_MODELS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -98,7 +99,7 @@ def test_a_matrix_converted_in_parts_gives_the_bits_of_a_clean_one(matrix, kind,
     assert models[0].to_bytes() == models[1].to_bytes()
 
 
-@pytest.mark.parametrize("name", [name for name in CATALOGUE if not CATALOGUE[name].example.takes_sparse])
+@pytest.mark.parametrize("name", CATALOGUE)
 def test_every_learner_gives_the_same_bits_for_a_matrix_converted_in_parts(name, monkeypatch):
     monkeypatch.setattr(inputs, "NUMBERS_TO_CONVERT", 1)
     X = np.random.default_rng(0).normal(size=(1100, 3)).astype(np.float32)
@@ -131,10 +132,90 @@ def test_a_matrix_that_is_refused_in_its_last_part_has_taught_nothing(matrix, st
     assert learner.to_bytes() == before
 
 
-def test_a_frame_is_converted_once(matrix):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(matrix, columns=NAMES)
-    assert held(lambda: model().run(frame, labels())) < ONE + RECENT
+def frame_of(library: str, X: np.ndarray) -> Any:
+    """A frame of columns of numbers, every second one of another type."""
+    module = pytest.importorskip("pandas" if library == "pandas, one type" else library)
+    if library == "pandas, one type":
+        return module.DataFrame(X.astype(np.float32), columns=NAMES)
+    columns = {name: X[:, j] if j % 2 else X[:, j].astype(np.float32) for j, name in enumerate(NAMES)}
+    return module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+
+
+LIBRARIES = ("pandas, one type", "pandas", "polars", "pyarrow")
+OF_FRAMES: dict[str, Callable[[Any, Any], Any]] = {
+    "model": lambda X, y: model().run(X, y),
+    "predictions": lambda X, y: asked().predict(X),
+    "scikit-learn": lambda X, y: OnlineKernelRegressor(fogd()).fit(X, y),
+    "river": lambda X, y: KernelRegressor(fogd()).learn_many(X, pandas_series(y)),
+}
+
+
+def asked() -> Model:
+    learner = model()
+    learner.run(np.ones((1, COLUMNS)), [1.0])
+    return learner
+
+
+def pandas_series(y: np.ndarray) -> Any:
+    return pytest.importorskip("pandas").Series(y)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("way", OF_FRAMES)
+def test_a_frame_is_converted_a_part_at_a_time(matrix, way, library):
+    frame, y = frame_of(library, np.vstack([matrix, matrix])), np.tile(labels(), 2)
+    assert held(lambda: OF_FRAMES[way](frame, y), 16 * ROWS * COLUMNS) < 0.25
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_frame_converted_in_parts_gives_the_bits_of_a_matrix(matrix, library):
+    frame, y = frame_of(library, matrix), labels()
+    clean = np.column_stack([np.asarray(frame[name], dtype=np.float64) for name in NAMES])
+    y[::3] = np.nan  # rows that are only predicted
+    models = [model() for _ in range(2)]
+    answers = [learner.run(X, y) for learner, X in zip(models, (frame, clean), strict=True)]
+    np.testing.assert_array_equal(*answers)
+    np.testing.assert_array_equal(models[0].predict(frame), models[1].predict(clean))
+    assert models[0].to_bytes() == models[1].to_bytes()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(
+    "learner", [fogd, lambda: ny.Standardized(fogd()), lambda: ny.Auto(memory="1MB", changes=False, seed=0)]
+)
+def test_facades_give_the_bits_of_a_matrix_for_a_frame(library, learner, monkeypatch):
+    monkeypatch.setattr(inputs, "NUMBERS_TO_CONVERT", 1)
+    frame, y = frame_of(library, np.random.default_rng(3).normal(size=(2500, COLUMNS))), labels()[:2500]
+    clean = np.column_stack([np.asarray(frame[name], dtype=np.float64) for name in NAMES])
+    models = [OnlineKernelRegressor(learner()).fit(rows, y) for rows in (frame, clean)]
+    assert models[0].learner_.to_bytes() == models[1].learner_.to_bytes()
+    np.testing.assert_array_equal(models[0].predict(frame), models[1].predict(clean))
+    monkeypatch.setattr(inputs, "NUMBERS_TO_CONVERT", 1 << 30)  # all at once
+    whole = OnlineKernelRegressor(learner()).fit(frame, y)
+    assert whole.learner_.to_bytes() == models[0].learner_.to_bytes()
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+@pytest.mark.parametrize("started", [False, True])
+@pytest.mark.parametrize("library", ["matrix", *LIBRARIES])
+def test_a_model_that_refuses_the_last_part_has_learnt_nothing(matrix, bad, started, library):
+    X = matrix.astype(np.float32)
+    X[-1, 7] = bad
+    learner = model()
+    if started:
+        learner.run(matrix[:10], labels()[:10])
+    before = learner.to_bytes()
+    with pytest.raises(ValueError, match=f"row {ROWS - 1}: column 'c7' is"):
+        learner.run(X if library == "matrix" else frame_of(library, X), labels())
+    assert learner.to_bytes() == before
+
+
+def test_what_does_not_fit_in_the_last_part_is_missing_where_that_was_said(matrix):
+    X = matrix.astype(np.float32)
+    X[-1, 7] = np.inf
+    learner = Model(ny.Auto(memory="1MB", seed=0), Schema(NAMES, task="regression"), on_error="missing")
+    learner.run(X, labels())
+    assert learner.n_misfits == 1
 
 
 @pytest.mark.parametrize("kind", ["double", *KINDS])

@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nystream.auto.changes.beside import REACH
 from nystream.auto.changes.inputs import InputAlarm
+from nystream.auto.changes.memory import REACH
 from nystream.auto.generation import Rows
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]

@@ -45,7 +45,7 @@ BOUNDED: dict[str, Bounded] = {
     "norma": Bounded(lambda m: ny.NORMA(NARROW, lam=1e-4, budget=m), 1.5),
     "silk": Bounded(lambda m: ny.SILK(NARROW, tau=1e-6, budget=m), 1.5),
     "svmd": Bounded(lambda m: ny.SVMD(NARROW, budget=m), 1.5),
-    "nogd": Bounded(lambda m: ny.NOGD(NARROW, landmarks=m), 1.5, 1000),
+    "nogd": Bounded(lambda m: ny.NOGD(NARROW, landmarks=m), 1.5),
     "nolana": Bounded(lambda m: ny.NOLANA(NARROW, landmarks=m, eps=0.1), 1.5, 1000),
     "rrf": Bounded(lambda m: ny.RRF(NARROW, dim=m, seed=0)),
     "random-budget-perceptron": Bounded(lambda m: ny.RandomBudgetPerceptron(NARROW, budget=m, seed=0), 3.0),

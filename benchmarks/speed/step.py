@@ -116,7 +116,8 @@ def in_blocks(learner: Any, X: np.ndarray, y: np.ndarray, size: int) -> None:
 def factors_of(learner: Any) -> list[Any]:
     """The compiled rounds, of this learner or of those it holds, that can be told how many rows share a pass."""
     parts = [learner, *getattr(learner, "experts", [])]
-    engines = [getattr(getattr(part, "solver_", None), "engine", None) for part in parts]
+    solvers = [getattr(part, "solver_", None) for part in parts]
+    engines = [getattr(solver, name, None) for solver in solvers for name in ("engine", "_newton")]
     return [engine for engine in engines if hasattr(engine, "samples")]
 
 

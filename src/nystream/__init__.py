@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 if TYPE_CHECKING:
-    from importlib.metadata import version as _version
-
     from nystream import (
         auto,
         compose,
@@ -104,7 +102,7 @@ if TYPE_CHECKING:
     from nystream.schema import Schema
     from nystream.video import Pixels
 
-    __version__ = _version("nystream")
+    __version__: str
 
 __all__ = [
     "auto",
@@ -246,7 +244,7 @@ if not TYPE_CHECKING:  # for which every name would be there
         elif name in _MODULES:
             found = _importlib.import_module(f"nystream.{name}")
         elif name == "__version__":
-            found = _importlib.import_module("importlib.metadata").version("nystream")
+            found = _importlib.import_module("nystream.version").installed()
         else:
             raise AttributeError(f"module 'nystream' has no attribute {name!r}")
         globals()[name] = found

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from nystream._core.inputs import all_finite, is_clean_row
 from nystream.types import Array, LabelKind
 
-__all__ = ["as_block", "as_examples", "as_labels", "as_levels", "as_row", "as_weights", "is_masked", "parts_to_convert"]
+__all__ = [
+    "Unconverted",
+    "as_block",
+    "as_examples",
+    "as_labels",
+    "as_levels",
+    "as_row",
+    "as_weights",
+    "is_masked",
+    "rows_at_once",
+    "rows_of",
+    "unconverted",
+]
 
 MOST_CLASSES = 100_000
 """Class numbers beyond this are something else: a learner makes room for every class up to the largest."""
@@ -18,6 +32,8 @@ ROWS_TO_CONVERT = 1024
 """Rows converted at once are a multiple of this, and so of the blocks of every learner: no bit depends on it."""
 NUMBERS_TO_CONVERT = 1 << 17
 """About as many of them at once: they stay in a cache until they are learnt."""
+Picked: TypeAlias = slice | npt.NDArray[np.intp]
+"""Some rows: from one to another, or these in this order."""
 
 
 def as_block(X: Any, d: int | None = None, name: str = "X", missing: bool = False, first: int = 0) -> Array:
@@ -45,14 +61,116 @@ def as_block(X: Any, d: int | None = None, name: str = "X", missing: bool = Fals
     return block
 
 
-def parts_to_convert(X: Any) -> list[slice]:
-    """Parts of a matrix of numbers that `as_block` would have to copy; none where it is to be taken as a whole."""
-    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "biuf" or not X.size:
-        return []
-    if X.dtype == np.float64 and X.flags.c_contiguous and X.flags.aligned:
-        return []
-    rows = max(NUMBERS_TO_CONVERT // X.shape[1] // ROWS_TO_CONVERT, 1) * ROWS_TO_CONVERT
-    return [slice(i, i + rows) for i in range(0, len(X), rows)] if len(X) > rows else []
+class Unconverted:
+    """(n, d) rows of numbers that are converted where they are taken, some at a time: no second matrix is held.
+
+    `rows[i:j]` are some of them, still unconverted.
+
+    Parameters
+    ----------
+    shape : rows and columns
+    take : callable
+        Some rows, of a slice or of an index, as clean numbers.
+    index : slice or array of int, optional
+        Which of the rows that `take` knows, in which order; None: all.
+    """
+
+    finite: bool = False
+    """Whether somebody has looked, and found them so."""
+
+    def __init__(self, shape: tuple[int, int], take: Callable[[Picked], Array], index: Picked | None = None) -> None:
+        self.shape = shape
+        self._take = take
+        self._index = slice(0, shape[0]) if index is None else index
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> Unconverted:
+        start, stop, _ = rows.indices(len(self))
+        known = self._index
+        some = slice(known.start + start, known.start + stop) if isinstance(known, slice) else known[start:stop]
+        return self._some(stop - start, some)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return self.numbers()
+
+    def numbers(self) -> Array:
+        """All of them, converted."""
+        return self._take(self._index)
+
+    def look(self) -> bool:
+        """Look at all rows, unless somebody has; whether none of their numbers is infinite."""
+        if self.finite:
+            return True
+        self.finite = True
+        for part in self.parts():
+            X = self[part].numbers()
+            if not all_finite(X):
+                self.finite = False
+                if np.isinf(X).any():
+                    return False
+        return True
+
+    def picked(self, index: npt.NDArray[np.intp]) -> Unconverted:
+        """The rows of an index, in its order."""
+        known = self._index
+        return self._some(len(index), index + known.start if isinstance(known, slice) else known[index])
+
+    def _some(self, n: int, index: Picked) -> Unconverted:
+        found = Unconverted((n, self.shape[1]), self._take, index)
+        found.finite = self.finite
+        return found
+
+    def parts(self) -> list[slice]:
+        """Rows that are converted at once."""
+        rows = rows_at_once(self.shape[1])
+        return [slice(i, min(i + rows, len(self))) for i in range(0, len(self), rows)]
+
+
+def rows_at_once(d: int) -> int:
+    """Rows of d columns that are converted at once."""
+    return max(NUMBERS_TO_CONVERT // max(d, 1) // ROWS_TO_CONVERT, 1) * ROWS_TO_CONVERT
+
+
+def rows_of(X: Any) -> tuple[tuple[int, int], Callable[[Picked], Any]] | None:
+    """The shape of a matrix or a frame, and what takes some of its rows as they are; None for all else: lists take
+    several times as much room as their numbers do."""
+    if isinstance(X, np.ndarray):
+        plain = type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and X.dtype.kind in "biuf"
+        return (X.shape, X.__getitem__) if plain else None
+    if not hasattr(X, "__array__") or len(getattr(X, "shape", ())) != 2 or hasattr(X, "toarray"):
+        return None
+    if hasattr(X, "iloc"):
+        return X.shape, X.iloc.__getitem__
+    if hasattr(X, "slice"):  # polars, Arrow
+        return X.shape, lambda rows: _sliced(X, rows)
+    return None
+
+
+def _sliced(X: Any, rows: Picked) -> Any:
+    if isinstance(rows, slice):
+        return X.slice(rows.start, rows.stop - rows.start)
+    return X.take(rows) if hasattr(X, "take") else X[rows]
+
+
+def unconverted(X: Any, d: int | None = None, missing: bool = False, *, infinite: bool = False) -> Unconverted | None:
+    """Rows that `as_block` would have to copy, for conversion a part at a time; None where there are few, or clean
+    ones, or what is no matrix: `as_block` takes them. `infinite`: those may pass too."""
+    found = rows_of(X)
+    if found is None or found[0][0] <= rows_at_once(found[0][1]):
+        return None
+    if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous and X.flags.aligned:
+        return None
+    shape, rows = found
+
+    def take(picked: Picked) -> Array:
+        if infinite:
+            return np.ascontiguousarray(rows(picked), dtype=np.float64)
+        first = picked.start if isinstance(picked, slice) else 0
+        return as_block(rows(picked), shape[1] if d is None else d, missing=missing, first=first)
+
+    return Unconverted(shape, take)
 
 
 def as_row(x: Any, d: int | None = None, name: str = "x", missing: bool = False) -> Array:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nystream._core.inputs import all_finite
-from nystream.inputs import as_block
+from nystream.inputs import Unconverted, as_block, rows_at_once, unconverted
 from nystream.params import Params, at_least, one_of
 from nystream.sparse_rows import NARROW, SparseRows, as_sparse_rows, is_sparse
 from nystream.tables.kinds import KINDS, looked
@@ -269,6 +269,36 @@ class Schema(Params):
             return None
         X = np.ascontiguousarray(rows, dtype=np.float64)
         return X if all_finite(X) or not np.isinf(X).any() else None
+
+    def unconverted(self, rows: Any) -> Unconverted | None:
+        """The same for many rows that are other numbers than `matrix` gives back as they are: a matrix of another type
+        or order, or columns of numbers. They are converted when they are taken; None where `matrix` is to be asked."""
+        if not self._plain or self.width is not None:
+            return None
+        found = rows if isinstance(rows, Unconverted) else self._beside(rows) if isinstance(rows, Table) else None
+        if isinstance(rows, np.ndarray) and rows.dtype.kind != "b":
+            found = unconverted(rows, missing=True, infinite=True)
+        if found is None or found.shape[1] != len(self._used):
+            return None
+        return found if found.look() else None
+
+    def _beside(self, table: Table) -> Unconverted | None:
+        """Columns of numbers side by side, where all of them are there and no others."""
+        known: list[Any] = [table.columns.get(name) for name in self._used]
+        known = known if table.named else list(table.columns.values())
+        few = table.n <= rows_at_once(len(known))
+        if few or (table.named and not table.columns.keys() <= self._known):
+            return None
+        if not all(isinstance(column, np.ndarray) and column.dtype.kind in "iuf" for column in known):
+            return None
+
+        def take(picked: Any) -> Array:
+            X = np.empty((len(known[0][picked]), len(known)))
+            for j, column in enumerate(known):
+                X[:, j] = column[picked]
+            return X
+
+        return Unconverted((table.n, len(known)), take)
 
     def row(self, row: Any) -> Array | None:
         """One dict as a row of numbers (d,), where all columns are numbers and nothing is doubtful; else None."""

@@ -20,6 +20,7 @@ TAGS = {
     "auto/bank": "nystream.auto.bank:Bank",
     "auto/baseline": "nystream.auto.baseline:Baseline",
     "auto/big": "nystream.auto.big:Big",
+    "auto/catching-up": "nystream.auto.changes.catching_up:CatchingUp",
     "auto/changes": "nystream.auto.changes.changes:Changes",
     "auto/correction": "nystream.auto.changes.mixture:Correction",
     "auto/decaying": "nystream.auto.experts:Decaying",

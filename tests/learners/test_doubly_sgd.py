@@ -179,3 +179,18 @@ def test_bad_arguments_are_refused_with_the_way_out():
     ]:
         with pytest.raises(ValueError, match=message):
             DoublySGD(Gaussian(), **{name: value})
+
+
+@pytest.mark.parametrize("room", [0, 30_000])
+def test_directions_at_hand_change_no_bit_and_stay_within_their_room(monkeypatch, room):
+    X, y = stream(n=400)
+    make = DoublySGD(Gaussian(0.6), lam=0.1, step=5.0, block=4, seed=0).clone
+    free, bound = make(), make()
+    expected = [free.step(x, label) for x, label in zip(X, y.tolist(), strict=True)]
+    monkeypatch.setattr("nystream.learners.doubly_sgd.KEPT", room)
+    assert_array_equal([bound.step(x, label) for x, label in zip(X, y.tolist(), strict=True)], expected)
+    assert bound.to_bytes() == free.to_bytes()
+    assert_array_equal(bound.predict(X[:9]), free.predict(X[:9]))
+    stored = bound.rounds_.nbytes + bound.coef_.nbytes
+    assert stored + room >= bound.nbytes
+    assert free.nbytes > stored + room

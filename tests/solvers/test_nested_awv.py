@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream.solvers.nested_awv import NestedAWV
 
@@ -63,6 +63,15 @@ def test_a_pivot_never_falls_below_the_ridge():
     solver.border(4, Z.T @ Z[:, 0], float(Z[:, 0] @ Z[:, 0]) - 1.0, Z[:, 0] @ Y)
     assert solver.pivots.min() >= LAM
     assert np.isfinite(solver.predict(np.ones((1, 5)))).all()
+
+
+def test_a_feature_without_products_is_bordered_without_a_solve():
+    Z, Y, w = data(r=9)
+    (solver, _), (expected, _) = learnt(Z, Y, w, dim=16), learnt(Z, Y, w, dim=16)
+    solver.border_alone(9, 1.7, Y[0])
+    expected.border(9, np.zeros(9), 1.7, Y[0])
+    for name in ("tiles_", "dinv_", "q_"):
+        assert_array_equal(getattr(solver, name), getattr(expected, name))
 
 
 def test_appended_features_are_features_that_were_zero():

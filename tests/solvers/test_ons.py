@@ -311,3 +311,11 @@ def test_bad_arguments_are_refused_where_they_are_given():
     with pytest.raises(ValueError, match="lipschitz"):
         ONS(Unknown())
     assert ONS(Unknown(), eta=0.5).eta == 0.5
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_rows_that_share_no_pass_are_those_of_a_block(loss):
+    Z, Y = stream(loss)
+    apart, blocks = started(loss, clip=2.0), started(loss, clip=2.0)
+    apart._newton.samples = 1
+    assert_allclose(apart.run(Z, Y), blocks.run(Z, Y), rtol=0, atol=1e-12)

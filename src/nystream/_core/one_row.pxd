@@ -8,6 +8,7 @@ cdef class RowMap:
     cdef Py_ssize_t features(self) noexcept
     cdef int bytes(self) noexcept
     cdef int fill(self, Py_ssize_t n, const double* x, void* z) except -1
+    cdef int passed(self) except -1
 
 
 cdef class OneRow:

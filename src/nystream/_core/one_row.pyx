@@ -22,6 +22,10 @@ cdef class RowMap:
         """Features of n rows; 1, and nothing done, where they need Python after all."""
         return 0
 
+    cdef int passed(self) except -1:
+        """The row that was filled in last has had its round."""
+        return 0
+
 
 cdef class OneRow:
     """Compiled rounds, of which one may be asked for with a row, a number for its label and a number for an answer.
@@ -71,4 +75,5 @@ cdef class OneRow:
         if z == NULL or not clean_number(y, self.signs, &label):   # in this order: `accepts` settles `signs`
             return None
         self.one(z, label, t, &p)
+        map.passed()
         return p

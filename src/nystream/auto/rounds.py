@@ -10,9 +10,9 @@ import numpy as np
 
 from nystream.auto.bank import Bank
 from nystream.auto.changes import Changes
-from nystream.auto.changes.beside import REACH
 from nystream.auto.changes.block import Block, Surroundings
-from nystream.auto.changes.memory import Afforded, beside, fit_together
+from nystream.auto.changes.catching_up import CatchingUp
+from nystream.auto.changes.memory import Afforded, beside, fit_together, reach_of
 from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation, Rows
 from nystream.auto.guard import Guard
@@ -36,8 +36,6 @@ from nystream.types import Array
 
 __all__ = ["Rounds"]
 
-PAST = 0.03
-"""Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
 NOVICE, MOST = 0.015, 300
 """Of the memory: what the rows may take that a novice learns after a change; and how many they are at most."""
 REGIMES = 0.08
@@ -105,6 +103,10 @@ class Rounds(TabularLearner):
         return None if self.changes_ is None else self.changes_.young_
 
     @property
+    def _coming(self) -> CatchingUp | None:
+        return None if self.changes_ is None else self.changes_.coming_
+
+    @property
     def _generations(self) -> list[Generation]:
         return [self.old_] if self._young is None else [self.old_, self._young]
 
@@ -141,14 +143,10 @@ class Rounds(TabularLearner):
         regimes = 0 if self.changes_.regimes_ is None else self.changes_.regimes_.nbytes
         return self._share * bytes_of(self.memory) - (self.changes_.nbytes - young - regimes)
 
-    def _reach(self, outputs: int) -> int:
-        """Rows back that are kept when a decision falls at the beginning of a block, of inputs and of predictions."""
-        recipe, more = self.old_.bank_.recipe, self._more
-        ahead = recipe.rows_at_once(outputs)
-        columns = 1 if self._classes and outputs == 2 else outputs
-        each = (2 if self._classes else 4) * outputs + more * columns
-        room = int(PAST * bytes_of(self.memory)) // (8 * each) - ahead
-        return max(1, min(REACH, recipe.ring - min(ahead, recipe.every(self.old_.d_, outputs)), room))
+    def _reach(self, outputs: int) -> tuple[int, int]:
+        """Rows back, and rows after an alarm: see `nystream.auto.changes.memory.reach_of`."""
+        recipe = self.old_.bank_.recipe
+        return reach_of(recipe, bytes_of(self.memory), self.old_.d_, outputs, codes=self._classes, more=self._more)
 
     def _new_changes(self, outputs: int) -> Changes:
         more, columns = self._more, 1 if self._classes and outputs == 2 else outputs
@@ -156,7 +154,8 @@ class Rounds(TabularLearner):
         few = max(1, min(few, MOST))
         most = most_bytes(self.sized_, self.old_.d_, outputs, codes=self._classes, more=more)
         room = int(max(0.0, min(REGIMES * bytes_of(self.memory), self._share * bytes_of(self.memory) - most)))
-        changes = Changes(self._classes, self._reach(outputs), self.sized_.rows_at_once(outputs), few, room)
+        reach, late = self._reach(outputs)
+        changes = Changes(self._classes, reach, self.sized_.rows_at_once(outputs), few, room, late)
         changes.start(outputs, (more, columns) if more else None)
         return changes
 
@@ -239,7 +238,8 @@ class Rounds(TabularLearner):
         low, high = self.targets_.usual_
         outside = ((low > Y) | (high < Y))[0]
         told, before = self.tails_.told(Y[0], self._answer(rows)[0][0], outside, self.targets_.scale_)
-        if not np.isnan(before).all() and not any(generation.begun_ for generation in self._generations):
+        underway = self._coming is not None or any(generation.begun_ for generation in self._generations)
+        if not np.isnan(before).all() and not underway:
             before = before[-len(self.buffer_[1]) :]
             kept = self.buffer_[1].last(len(before))
             self.buffer_[1].replace(np.where(np.isnan(before), kept, before))
@@ -258,7 +258,7 @@ class Rounds(TabularLearner):
             if (generation.begun_ or generation.due) and generation in self._generations:
                 refreshes = generation is self._young or self._refreshes
                 moved = generation.attend(self._last, refreshes=refreshes, alone=self._turns.writing) or moved
-        if moved:
+        if moved or self._coming is not None:
             with self._turns.writing():
                 self._keep()
         if self.changes_ is not None:
@@ -301,15 +301,13 @@ class Rounds(TabularLearner):
         """Rows that are handled at a time."""
         return min(generation.rows_at_once for generation in self._generations)
 
-    @property
-    def _every(self) -> int:
-        return self.old_.every
-
     def _keep(self) -> None:
         """As many rows as the generations may ask for, and one that begins."""
         capacity = max(generation.capacity for generation in self._generations)
         if self.changes_ is not None:
-            capacity = max(capacity, self.changes_.reach_ + min(self._rows, self._every))
+            capacity = max(capacity, self.changes_.reach_ + min(self._rows, self.old_.every))
+            if self._coming is not None:
+                capacity = max(capacity, self._coming.latest - self._coming.since + self.changes_.ahead)
         if capacity != self.buffer_[0].capacity:
             self.buffer_ = [ring.resized(capacity) for ring in self.buffer_]
 
@@ -374,11 +372,13 @@ class Rounds(TabularLearner):
         else:
             self.old_.shrink(smaller, outputs, self._last)
         if self.changes_ is not None:
-            self.changes_.grow(outputs, self._reach(outputs), self.old_.rows_at_once, fits=fit)
+            self.changes_.grow(outputs, *self._reach(outputs), self.old_.rows_at_once, fits=fit)
         self._keep()
 
     def _settle(self) -> None:
-        """Finish the rebuilds and refreshes that are under way."""
+        """Finish the rebuilds and refreshes that are under way, and let a young generation be level."""
+        if self.changes_ is not None:
+            self.changes_.settle(self.old_, self._last)
         for generation in self._generations:
             generation.settle(self._last)
 

@@ -90,6 +90,10 @@ class Encoded(TabularLearner, Wrapper):
         return self.experts
 
     @property
+    def takes_parts(self) -> bool:
+        return False
+
+    @property
     def separable(self) -> bool:
         return False  # every target's means are columns for all
 

@@ -25,6 +25,7 @@ BLOCK = 512
 LARGEST = 1e150
 """Of k(x, x): beyond, its square overflows."""
 NONE = np.zeros(0, dtype=np.intp)
+FIRST = np.zeros(1, dtype=np.intp)
 
 
 class Growing(Params):
@@ -133,8 +134,7 @@ class Growing(Params):
             self.squares(x[None])  # raises
         z, inside, wanted = self._look(x, k)
         if wanted:
-            Z, atoms = self.admit(x[None], np.array([k]))
-            return Z[0], len(atoms) > 0
+            return self._admit_wanted(x, k)
         self._pass()
         if k > inside:
             self.missed_ += k - inside
@@ -142,17 +142,12 @@ class Growing(Params):
 
     def known(self, *, combined: bool = False) -> KnownAtoms | None:
         """What makes the coordinates (`combined`: the combination of atoms) of one row, compiled, and leaves a row
-        that may become an atom to `admit_row`; whoever learns its row then calls `passed`. None without atoms, and
-        where only Python can evaluate the kernel."""
-        form = self.kernel.compiled if self._known is None and self.n else None
-        if form is not None:
-            self._known = self._compiled(form, combined)
+        that may become an atom to `admit_row`; a row that goes through it and is learnt has had its round. None without
+        atoms, and where only Python can evaluate the kernel."""
+        if self._known is None and self.n:
+            form = self.kernel.compiled
+            self._known = None if form is None else self._compiled(form, combined)
         return self._known
-
-    def passed(self, known: KnownAtoms) -> None:
-        """The row that `known` was asked for last has had its round."""
-        self.missed_ += known.outside
-        self._pass()
 
     def ask(self, X: Array, k: Array) -> tuple[Array, Mask]:
         """What `admit` would give each row if it came next, and whether it would become an atom. Changes nothing."""
@@ -192,6 +187,11 @@ class Growing(Params):
         z, inside = self.nested_.forward_row(self.nested_.values_row(x))
         return z, inside, False
 
+    def _admit_wanted(self, x: Array, k: float) -> tuple[Array, bool]:
+        """`admit_row` of a row that the rule may want."""
+        Z, atoms = self.admit(x[None], np.array([k]))
+        return Z[0], len(atoms) > 0
+
     def _wanted(self, X: Array, k: Array) -> tuple[Mask, Array]:
         """Which rows the rule wants, each as the next one; and `values` of X."""
         return np.zeros(len(X), dtype=bool), self.nested_.values(X)
@@ -201,7 +201,7 @@ class Growing(Params):
 
     def _compiled(self, form: KernelRows, combined: bool) -> KnownAtoms:
         """`known`, made anew."""
-        return KnownAtoms(form, self.points, self.nested_.factor, LARGEST, math.inf, combined=combined)
+        return KnownAtoms(form, self.points, self.nested_.factor, LARGEST, math.inf, self.__dict__, combined=combined)
 
     def _take(self, other: Growing) -> None:
         self._enter(other.points, np.arange(other.n), TOLERANCE)
@@ -291,9 +291,13 @@ class DistantAtoms(Growing):
         z, inside, _ = super()._look(x, k)
         return z, inside, not self.settled and k - inside > self._share * k
 
+    def _admit_wanted(self, x: Array, k: float) -> tuple[Array, bool]:
+        self._enter(x[None], FIRST, self._share)  # it does: `_look` has seen that it is far
+        return self.nested_.forward_row(self.nested_.values_row(x))[0], True
+
     def _wanted(self, X: Array, k: Array) -> tuple[Mask, Array]:
         return np.full(len(X), not self.settled), self.nested_.values(X)
 
     def _compiled(self, form: KernelRows, combined: bool) -> KnownAtoms:
         far = math.inf if self.settled else self._share
-        return KnownAtoms(form, self.points, self.nested_.factor, LARGEST, far, combined=combined)
+        return KnownAtoms(form, self.points, self.nested_.factor, LARGEST, far, self.__dict__, combined=combined)

@@ -97,12 +97,6 @@ class SampledAtoms(Growing):
         T, values = self._whitened(X)
         return self._likely(k, T, np.full(len(X), self.u_)), values
 
-    def known(self, *, combined: bool = False) -> KnownAtoms | None:
-        known = super().known(combined=combined)
-        if known is not None:
-            known.coin = self.u_
-        return known
-
     def _pass(self) -> None:
         self.u_ = self.rng_.random()
 
@@ -112,7 +106,8 @@ class SampledAtoms(Growing):
         kors = self.kors_
         weighed = kors.factor_.factor, kors.factor_.scale, kors.ridge, kors.beta * (1 + kors.eps), RESOLVED
         places = None if self.n == kors.n else self.where_
-        return KnownAtoms(form, kors.points, self.nested_.factor, LARGEST, math.inf, places, weighed, combined)
+        parts = form, kors.points, self.nested_.factor, LARGEST, math.inf, self.__dict__
+        return KnownAtoms(*parts, places, weighed, combined)
 
     def _take(self, other: Growing) -> None:
         """The weighted atoms of either estimate its covariance: together they estimate that of both streams."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from nystream.model import Model
 from nystream.sparse_rows import SparseRows
 from nystream.threads import is_child
 from nystream.types import Array, LabelKind
+from nystream.version import installed
 
 __all__ = ["Snapshot", "Trial"]
 
@@ -258,8 +258,4 @@ def _check(name: str, learner: Any, metrics: Sequence[Metric | Meter]) -> None:
 
 
 def _versions() -> dict[str, str]:
-    try:
-        own = importlib.metadata.version("nystream")
-    except importlib.metadata.PackageNotFoundError:
-        own = "unknown"
-    return {"nystream": own, "numpy": np.__version__, "python": platform.python_version()}
+    return {"nystream": installed(), "numpy": np.__version__, "python": platform.python_version()}

@@ -11,7 +11,7 @@ import numpy as np
 
 from nystream import persist
 from nystream._core.inputs import clean_label, is_clean_row
-from nystream.inputs import as_block, as_labels, as_row, as_weights, parts_to_convert
+from nystream.inputs import Unconverted, as_block, as_labels, as_row, as_weights, unconverted
 from nystream.learners.abilities import Abilities
 from nystream.losses import Loss
 from nystream.params import Params
@@ -72,11 +72,11 @@ class Learner(Abilities, Params):
         A row of weight 0 leaves no trace: it is answered as by `predict`, not learnt and not counted by `n_seen`, no
         time passes for what forgets, and a class that only such rows have stays unknown.
         """
-        parts = [] if self.takes_tables or self.takes_sparse else parts_to_convert(X)
-        X = X if parts else self._accepted(X)
+        rows = self._unconverted(X)
+        X = self._accepted(X) if rows is None else rows
         Y = as_labels(Y, self.labels, len(X), self.classes)
         w = as_weights(weights, len(X))
-        return self._outward(self._run_converting(X, Y, w, parts) if parts else self.run_clean(X, Y, w))
+        return self._outward(self.run_clean(X, Y, w) if rows is None else self.run_unconverted(rows, Y, w))
 
     # -- the same for rows that are clean: float64 in C order, finite where the learner wants that ------------------
     def predict_clean(self, X: Array) -> Array:
@@ -127,6 +127,25 @@ class Learner(Abilities, Params):
             self._unstart(fresh)
             raise
         return parts[0] if len(parts) == 1 else _stacked(parts)
+
+    def run_unconverted(self, X: Unconverted, Y: Array, weights: Array | None = None) -> Array:
+        """`run_clean` of rows that are still to be converted, a part of them at a time. All are looked at before the
+        first is learnt: all rows or none."""
+        self._check_weights(weights)
+        learnt = len(X) if weights is None else int(np.count_nonzero(weights))
+        fresh = None if self.d_ else dict(self.__dict__)
+        parts = X.parts()
+        try:
+            for part in parts:  # no name for what is converted: it would be held while the next part is
+                if fresh is None:
+                    self._check(X[part].numbers(), learnt)
+                elif not X.finite:
+                    X[part].numbers()  # refuses what cannot be converted
+            w = [None if weights is None else weights[part] for part in parts]
+            return _stacked([self.run_clean(X[p].numbers(), Y[p], v) for p, v in zip(parts, w, strict=True)])
+        except BaseException:
+            self._unstart(fresh)
+            raise
 
     @property
     def n_seen(self) -> int:
@@ -186,6 +205,11 @@ class Learner(Abilities, Params):
     def takes_sparse(self) -> bool:
         """Whether rows may be sparse, `nystream.sparse_rows.SparseRows`."""
         return False
+
+    @property
+    def takes_parts(self) -> bool:
+        """Whether clean rows may be learnt in parts; False where what is refused depends on all labels of a block."""
+        return True
 
     @property
     def objective(self) -> Loss | None:
@@ -248,27 +272,9 @@ class Learner(Abilities, Params):
         """Rows that users pass in, clean; a learner of other rows than dense ones overrides this."""
         return as_block(X, self.d_ or None, missing=self.missing)
 
-    def _run_converting(self, X: Any, Y: Array, weights: Array | None, parts: list[slice]) -> Array:
-        """`run_clean` of rows that are still to be converted, a part of them at a time. All are looked at before the
-        first is learnt: all rows or none."""
-        self._check_weights(weights)
-        learnt = len(X) if weights is None else int(np.count_nonzero(weights))
-        fresh = None if self.d_ else dict(self.__dict__)
-
-        def clean(part: slice) -> Array:
-            return as_block(X[part], self.d_ or None, missing=self.missing, first=part.start)
-
-        try:
-            for part in parts:  # no name for what is converted: it would be held while the next part is
-                if fresh is None:
-                    self._check(clean(part), learnt)
-                elif not np.isfinite(X[part]).all():
-                    clean(part)
-            w = [None if weights is None else weights[part] for part in parts]
-            return _stacked([self.run_clean(clean(p), Y[p], v) for p, v in zip(parts, w, strict=True)])
-        except BaseException:
-            self._unstart(fresh)
-            raise
+    def _unconverted(self, X: Any) -> Unconverted | None:
+        """Rows that users pass in, to be converted a part at a time; None where `_accepted` takes them."""
+        return unconverted(X, self.d_ or None, self.missing) if self.takes_parts else None
 
     def _in_parts(self, X: Array, Y: Array, weights: Array | None, *, checked: bool) -> list[Array]:
         """Rounds of clean rows with weights above 0; predictions in parts, each with as many outputs as it knew."""

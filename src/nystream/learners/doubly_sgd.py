@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -25,26 +25,32 @@ BLOCK = 128
 """Rows that share one regeneration of the directions so far."""
 CHUNK = 64
 """Rounds whose directions are held at once."""
+KEPT = 1 << 24
+"""Bytes of directions that are held from call to call; those beyond are drawn again every time."""
 TINY = 1e-100
 """A lazy scale below this is multiplied into the factors of the coefficients."""
 LONG = 1e4
 """Sum of the scale, in units of it, above which it is settled: the mean hypothesis loses 4 of 16 digits at most."""
+
+_Draw: TypeAlias = tuple[Array, Array]
+_Map: TypeAlias = tuple[FourierFeatures, Array, Array]
 
 
 class DoublySGD(LossLearner, Averaging):
     """Gradient descent in the kernel's space that replaces k(x_t, .) by a few random features in every round.
 
     Round t draws B directions omega_i from the kernel's spectral density and phases b_i from U[0, 2 pi], by a generator
-    that is a function of (seed, t) alone: they are never stored, and drawn again whenever they are needed. With
+    that is a function of (seed, t) alone: they are drawn again whenever they are needed, but for the first 16 MB of
+    them, which are kept at hand and are no part of the model. With
     phi_i(x) = sqrt(2) cos(omega_i'x + b_i) (times sqrt(k(x, x))) and s_t = step / (t0 + t)::
 
         p = sum_{s<t} sum_i a_si phi_si(x)        a *= 1 - s_t lam        a_ti = -s_t l'(y, p) phi_ti(x) / B
 
     so that f is an unbiased estimate of functional gradient descent, and converges to the kernel's own function at
     rate O(1/t), however large the data: memory is B numbers a round (and output), none for points or directions.
-    Time is O(t B d) a round; a block of rows draws the past directions once. In a single pass it is weak by
-    construction; fixed features (`FOGD`) learn faster from the same rows. With label similarities M the derivative l'
-    becomes M l'. The mean of the hypotheses (`averaged`) costs two more numbers for each stored round.
+    Time is O(t B d) a round; a block of rows draws the past directions that are not at hand once. In a single pass it
+    is weak by construction; fixed features (`FOGD`) learn faster from the same rows. With label similarities M the
+    derivative l' becomes M l'. The mean of the hypotheses (`averaged`) costs two more numbers for each stored round.
 
     Parameters
     ----------
@@ -98,6 +104,9 @@ class DoublySGD(LossLearner, Averaging):
     cum_: float
     """The sum of the scale over the rounds since it was settled."""
     t_: int
+    _maps: dict[int, tuple[int, _Map]]  # of chunks of stored rounds: how many, and what `_map` gives
+    _last: dict[int, _Draw]  # of the last chunk, while it grows
+    _next: dict[int, _Draw]  # of the next rounds
 
     def __init__(
         self,
@@ -140,7 +149,10 @@ class DoublySGD(LossLearner, Averaging):
 
     @property
     def nbytes(self) -> int:
-        return self.rounds_.nbytes + self.coef_.nbytes if self.d_ else 0
+        if not self.d_:
+            return 0
+        kept = sum(engine.W.nbytes + a.nbytes + b.nbytes for _, (engine, a, b) in self._maps.values())
+        return self.rounds_.nbytes + self.coef_.nbytes + kept
 
     def _start(self, d: int, outputs: int) -> None:
         if self.seed is None:
@@ -152,6 +164,7 @@ class DoublySGD(LossLearner, Averaging):
         self.widths_ = [d]
         self.rounds_, self.coef_ = Rows(3), Rows(self.block * outputs)
         self.scale_, self.cum_, self.t_ = 1.0, 0.0, 0
+        self._forget()
 
     def _predict(self, X: Array) -> Array:
         return self.scale_ * self._past(X, self.rounds_.view[:, 1])
@@ -215,7 +228,7 @@ class DoublySGD(LossLearner, Averaging):
         F = np.zeros((len(X), self.outputs_))
         rounds = self.rounds_.view[:, 0].astype(np.int64)
         for i in range(0, len(rounds), CHUNK):
-            engine, cosines, sines = self._directions(rounds[i : i + CHUNK].tolist())
+            engine, cosines, sines = self._stored(i, rounds[i : i + CHUNK].tolist())
             a = (factors[i : i + CHUNK, None] * self.coef_.view[i : i + CHUNK]).reshape(-1, self.outputs_)
             a = np.vstack([cosines[:, None] * a, sines[:, None] * a])
             for j in range(0, len(X), BLOCK):
@@ -225,30 +238,58 @@ class DoublySGD(LossLearner, Averaging):
         return F
 
     def _features(self, X: Array, rounds: Iterable[int]) -> Array:
-        """phi of all directions of these rounds, round by round, (n, rounds B)."""
-        engine, cosines, sines = self._directions(rounds)
+        """phi of all directions of these rounds, which are the next ones, round by round, (n, rounds B)."""
+        self._next = self._drawn(rounds)
+        engine, cosines, sines = self._map(list(self._next.values()))
         Z = np.empty((len(X), 2 * len(cosines)))
         engine.map(X, Z)
         return Z[:, : len(cosines)] * cosines + Z[:, len(cosines) :] * sines
 
-    def _directions(self, rounds: Iterable[int]) -> tuple[FourierFeatures, Array, Array]:
+    def _stored(self, first: int, rounds: list[int]) -> _Map:
+        """The map of a chunk of stored rounds, of which the first has this number; kept while there is room."""
+        kept = self._maps.get(first)
+        if kept is not None and kept[0] == len(rounds):
+            return kept[1]
+        known = self._last | self._next
+        draws = {t: known[t] for t in rounds if t in known}
+        draws |= self._drawn([t for t in rounds if t not in draws])
+        made = self._map([draws[t] for t in rounds])
+        if (first + CHUNK) * self.block * (self._columns + 4) * 8 <= KEPT:
+            self._maps[first] = len(rounds), made
+            self._last = draws if len(rounds) < CHUNK else {}
+        return made
+
+    def _forget(self) -> None:
+        """Draw all directions again when they are asked for."""
+        self._maps, self._last, self._next = {}, {}, {}
+        self._key = np.random.SeedSequence(self.seed_).generate_state(2, np.uint64)
+
+    @property
+    def _columns(self) -> int:
+        return self.widths_[-1]
+
+    def _drawn(self, rounds: Iterable[int]) -> dict[int, _Draw]:
+        """Directions and phases, by round."""
+        bits = np.random.Philox(key=self._key)
+        rng, fresh = np.random.Generator(bits), bits.state
+        drawn = {}
+        for t in rounds:
+            fresh["state"]["counter"][:] = 0, t, 0, 0  # a counter has 2^64 blocks for each round
+            bits.state = fresh
+            drawn[t] = self._draw(rng)
+        return drawn
+
+    def _map(self, drawn: list[_Draw]) -> _Map:
         """The map to (cos, sin) of the rounds' projections, and the factors that make phi of the two.
 
         cos(u + b) = cos u cos b - sin u sin b.
         """
-        bits = np.random.Philox(key=np.random.SeedSequence(self.seed_).generate_state(2, np.uint64))
-        rng, fresh = np.random.Generator(bits), bits.state
-        drawn = []
-        for t in rounds:
-            fresh["state"]["counter"][:] = 0, t, 0, 0  # a counter has 2^64 blocks for each round
-            bits.state = fresh
-            drawn.append(self._draw(rng))
         W = np.vstack([w for w, _ in drawn])
         b = np.concatenate([phase for _, phase in drawn])
         amplitude = float(self.kernel.diag(np.zeros((1, W.shape[1])))[0])  # k(x, x), the same everywhere
         return FourierFeatures(W.T, math.sqrt(2 * amplitude)), np.cos(b), -np.sin(b)
 
-    def _draw(self, rng: np.random.Generator) -> tuple[Array, Array]:
+    def _draw(self, rng: np.random.Generator) -> _Draw:
         """B directions (B, d) and phases (B,). Columns that came later are drawn last, so that the others stay."""
         W = sampler_of(self.kernel)(self.block, self.widths_[0], rng)
         b = rng.uniform(0.0, 2 * math.pi, self.block)
@@ -266,9 +307,15 @@ class DoublySGD(LossLearner, Averaging):
     def _widen(self, d: int) -> None:
         _ = self._extend
         self.widths_ = [*self.widths_, d]
+        self._forget()
 
     def _grow(self, outputs: int) -> None:
         coef = np.zeros((len(self.coef_), self.block, outputs))
         coef[:, :, : self.outputs_] = self.coef_.view.reshape(len(coef), self.block, self.outputs_)
         self.coef_ = Rows(self.block * outputs)
         self.coef_.extend(coef.reshape(len(coef), self.block * outputs))
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if "seed_" in state:
+            self._forget()

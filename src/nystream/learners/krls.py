@@ -123,13 +123,21 @@ class KRLS(Learner):
             row = part.stop
         return P
 
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        first = self.size
+        z, entered = self.atoms_.admit_row(x)
+        if not entered:
+            return self.solver_.step(self._combinations(z[None])[0], y)
+        self.solver_.widen(self.atoms_.width)
+        z[first] = 0.0  # an atom is predicted before it enters
+        p = self.solver_.predict(self._combinations(z[None]))[0]
+        self.solver_.border_alone(first, 1.0, y)
+        return p
+
     def _step_one(self, x: Any, y: Any) -> float | None:
         known = self.atoms_.known(combined=True)
         p = None if known is None else self.solver_.one(known, x, y)
-        if known is None or p is None:
-            return super()._step_one(x, y)
-        self.atoms_.passed(known)
-        return p
+        return super()._step_one(x, y) if p is None else p
 
     def _learn(self, A: Array, Y: Array, entered: list[int], first: int) -> Array:
         """Rounds on combinations A (n, width), of which the rows `entered` become atoms first, first + 1, ..."""
@@ -138,7 +146,7 @@ class KRLS(Learner):
             P[start:stop] = self.solver_.run(A[start:stop], Y[start:stop])
             if stop < len(A):
                 P[stop] = self.solver_.predict(A[stop : stop + 1])[0]
-                self.solver_.border(i, np.zeros(i), 1.0, Y[stop])
+                self.solver_.border_alone(i, 1.0, Y[stop])
             start = stop + 1
         return P
 

@@ -281,8 +281,7 @@ class NystromPKAWV(LeastSquares, Learner):
     def _step_one(self, x: Any, y: Any) -> float | None:
         known = self.atoms_.known() if self.memory == "frozen" else None
         p = None if known is None else self.solver_.one(known, x, y)
-        if known is not None and p is not None:
-            self.atoms_.passed(known)
+        if p is not None:
             return p
         if type(y) is not float or y - y != 0.0 or self.memory == "exact" or not is_clean_row(x, self.d_):
             return super()._step_one(x, y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -177,6 +177,11 @@ class ProsNKons(LossLearner):
             self._widen_solver()
             return self._learn(z[None], y[None], np.zeros(1, dtype=np.intp))[0]
         return self.solver_.step(z, y)
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        known = self.atoms_.known()
+        p = None if known is None else self.solver_.one(known, x, y)
+        return super()._step_one(x, y) if p is None else p
 
     def _learn(self, Z: Array, Y: Array, entered: Indices) -> Array:
         """Rounds on coordinates (n, width), of which the rows `entered` became atoms."""

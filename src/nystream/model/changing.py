@@ -51,7 +51,7 @@ class Changing(Explaining):
             raise ValueError("only a model with a schema that says its task is prepared, before its first row")
         self._open(self.schema)
         self._begin(None)
-        X = self.inputs(rows)
+        X = self._inputs(rows)
         learner = self.inner
         if isinstance(learner, Classifier):
             self._reserve_for(X)

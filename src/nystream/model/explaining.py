@@ -15,6 +15,7 @@ from nystream.explain import Importance, Reasons, contributions, permutation_imp
 from nystream.explain.errors import Error, error_rate, of_probabilities, of_score, squared_error
 from nystream.explain.importance import REPEATS, Columns
 from nystream.explain.shapley import EVALUATIONS
+from nystream.inputs import Unconverted
 from nystream.model.forwarded import Forwarded
 from nystream.model.labels import Labels, labels_in, labels_of
 from nystream.model.recent import KEPT, Recent, capacity_for
@@ -192,7 +193,9 @@ class Explaining(Forwarded):
         return (self.recent_ is not None and len(self.recent_) > 0) or (self.keep > 0 and self.n_seen == 0)
 
     # -- the rows that are kept --------------------------------------------------------------------------------------
-    def _remember(self, columns: Mapping[str, Any] | Array, labels: Labels, weights: Array | None) -> None:
+    def _remember(
+        self, columns: Mapping[str, Any] | Array | Unconverted, labels: Labels, weights: Array | None
+    ) -> None:
         """Keep the rows of a block that were learnt."""
         assert self.schema_ is not None
         there = labels.there if weights is None else labels.there & (weights > 0)
@@ -208,11 +211,12 @@ class Explaining(Forwarded):
         Y = labels.Y
         if not there.all():
             Y = Y[there]
-            columns = (
-                columns[there]
-                if isinstance(columns, np.ndarray)
-                else {name: values[there] for name, values in columns.items()}
-            )
+            if isinstance(columns, Unconverted):
+                columns = columns.picked(np.flatnonzero(there))
+            elif isinstance(columns, np.ndarray):
+                columns = columns[there]
+            else:
+                columns = {name: values[there] for name, values in columns.items()}
         self.recent_.extend(columns, Y)
 
     def _keep_one(self, x: Array, y: float, weight: float) -> None:

@@ -51,6 +51,10 @@ class Forwarded(Params):
         """The numbers (n, d) that the learner gets for rows now."""
         raise NotImplementedError
 
+    def _inputs(self, rows: Any) -> Any:
+        """The same; many rows of other numbers are still to be converted."""
+        raise NotImplementedError
+
     # -- what is known of it -------------------------------------------------------------------------------------------
     @property
     def n_seen(self) -> int:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from nystream._core.inputs import is_clean_row
 from nystream.auto.learner import Auto
-from nystream.inputs import as_weights
+from nystream.inputs import Unconverted, as_weights
 from nystream.learners.base import Learner
 from nystream.model.changing import Changing
-from nystream.model.labels import Labels, Scores, answers, labels_in, labels_of, nothing
+from nystream.model.labels import Scores, answers, labels_in, labels_of, nothing
 from nystream.model.recent import KEPT
+from nystream.model.rounds import learnt, predicted
 from nystream.model.weighting import ClassWeight, checked_weight, weighted
 from nystream.params import at_least, one_of
 from nystream.schema import Schema
@@ -193,22 +192,36 @@ class Model(Changing):
 
     def scores(self, rows: Any) -> Array:
         """Outputs (n, K) of the learner; of classes one for each so far. Changes nothing."""
-        P = self.inner.predict_clean(self.inputs(rows))
+        P = predicted(self.inner, self._inputs(rows))
         return P[:, : max(1, len(self.classes_))] if self.task == "classification" else P
 
     def inputs(self, rows: Any) -> Array:
         """The numbers (n, d) that the learner gets for rows now. Changes nothing."""
+        X = self._inputs(rows)
+        return X.numbers() if isinstance(X, Unconverted) else X
+
+    def _inputs(self, rows: Any) -> Any:
         if self.schema_ is None or self.learner_ is None:
             raise ValueError("the model has learnt nothing yet; run it on rows with labels first")
-        X = self.schema_.matrix(rows)
+        X = self._matrix(rows, self.schema_)
         if X is None:
-            columns, n, _ = self._columns(rows, self.schema_)
+            table = read(rows)
+            X = self.schema_.unconverted(table)
+        if X is None:
+            columns, n, _ = self._columns(table, self.schema_)
             X = self.encoder_.encode(columns, n)
         self._check_missing(X)
         return X
 
+    @staticmethod
+    def _matrix(rows: Any, schema: Schema) -> Any:
+        """Rows that need no look at their columns, clean or still to be converted; else None."""
+        X = schema.unconverted(rows)
+        return schema.matrix(rows) if X is None else X
+
     def _run(self, rows: Any, y: Any, weights: Any) -> Scores:
-        plain = is_sparse(rows) or (isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf")
+        plain = is_sparse(rows) or isinstance(rows, Unconverted)
+        plain = plain or (isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf")
         if self.schema_ is not None and y is not None and not isinstance(y, str):
             plain = plain or self.schema_.matrix(rows) is not None  # a dict without doubt, whose label is apart
         table = rows if plain else read(rows)
@@ -219,7 +232,7 @@ class Model(Changing):
         if self.schema_ is None:
             self._open(self.schema or Schema.of(table))
         assert self.schema_ is not None
-        X = self.schema_.matrix(table)
+        X = self._matrix(table, self.schema_)
         columns, n, misfits = ({}, len(X), 0) if X is not None else self._columns(table, self.schema_)
         parts, w = None if y is None else columns_of(y, n), as_weights(weights, n)
         decided = self.task is not None
@@ -236,7 +249,13 @@ class Model(Changing):
         X = X if X is not None else self.encoder_.run(columns, n, labels.Y, w)
         self._check_missing(X, at)
         there = labels.there
-        P = self._learnt(X, labels, w)
+        if self.learner_.classes is not None and len(labels.classes) > self.learner_.classes:
+            raise ValueError(
+                f"there are {len(labels.classes)} classes, but {self.learner_!r} is for {self.learner_.classes}"
+            )
+        if not self.learner_.d_ and n:
+            self._reserve_for(X)
+        P = learnt(self.learner_, X, labels, w)
         self._remember(columns or X, labels, w) if n else None
         self.classes_, self.counts_ = labels.classes, counts
         self.n_unlabelled_ += int(n - there.sum())
@@ -247,26 +266,6 @@ class Model(Changing):
         elif not decided:
             P[: int(there.argmax())] = np.nan  # before the first label nobody knew that numbers were asked for
         return Scores(P, labels.Y)
-
-    def _learnt(self, X: Array, labels: Labels, weights: Array | None) -> Array:
-        """Outputs (n, K) of the learner, which learns the rows that have a label and predicts the others."""
-        learner, Y = self.learner_, labels.Y
-        assert learner is not None
-        if learner.classes is not None and len(labels.classes) > learner.classes:
-            raise ValueError(f"there are {len(labels.classes)} classes, but {learner!r} is for {learner.classes}")
-        if not learner.d_ and len(X):
-            self._reserve_for(X)
-        parts = []
-        for part, labelled in _stretches(labels.there):
-            if labelled:
-                P = learner.run_clean(X[part], Y[part], None if weights is None else weights[part])
-            else:
-                P = learner.predict_clean(X[part])
-            if not learner.d_ and learner.labels == "real":
-                P = np.zeros((len(P), Y.shape[1]))  # nothing is known yet, not even how many outputs there are
-            parts.append(P)
-        width = max((P.shape[1] for P in parts), default=1)
-        return np.vstack([_widened(P, width) for P in parts]) if parts else np.zeros((0, width))
 
     # -- the parts of a round ----------------------------------------------------------------------------------------
     def _named(self, table: Any, target: str) -> Any:
@@ -352,7 +351,10 @@ class Model(Changing):
             warnings.warn(f"the model knows no column {listed}; what it holds is left out", UserWarning, stacklevel=6)
 
     def _check_missing(self, X: Any, at: Place = "row {}".format) -> None:
-        if not self.inner.missing and not isinstance(X, SparseRows) and np.isnan(X.min(initial=0.0)):
+        if self.inner.missing or isinstance(X, SparseRows) or (isinstance(X, Unconverted) and X.finite):
+            return
+        X = np.asarray(X)
+        if np.isnan(X.min(initial=0.0)):
             row, j = np.argwhere(np.isnan(X))[0].tolist()
             raise ValueError(
                 f"{at(row)}: column {self.encoder_.columns[j]!r} is missing, and {algorithm(self._pattern)} takes "
@@ -385,15 +387,3 @@ class Model(Changing):
         if task == "novelty" and self.learner is None and schema is not None and not schema.numeric:
             raise ValueError("novelty detection is for columns of numbers; drop the others, or choose a learner")
         return for_task(self.learner, task, self._width)
-
-
-def _stretches(there: Any) -> Iterator[tuple[slice, bool]]:
-    """Runs of rows with a label and without."""
-    cuts = [0, *(np.flatnonzero(there[1:] != there[:-1]) + 1).tolist(), len(there)]
-    for i, j in pairwise(cuts):
-        if j > i:
-            yield slice(i, j), bool(there[i])
-
-
-def _widened(P: Array, width: int) -> Array:
-    return P if P.shape[1] == width else np.hstack([P, np.full((len(P), width - P.shape[1]), -np.inf)])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nystream.inputs import Unconverted
 from nystream.params import Params, at_least
 from nystream.scaling.ring import Ring
 from nystream.types import Array
@@ -59,13 +60,13 @@ class Recent(Params):
     def __len__(self) -> int:
         return len(self.numbers_)
 
-    def extend(self, columns: Mapping[str, Any] | Array, Y: Array) -> None:
+    def extend(self, columns: Mapping[str, Any] | Array | Unconverted, Y: Array) -> None:
         """Add learnt rows, in order: typed columns by name, or a matrix of numbers, and labels (n, outputs)."""
         skipped = max(0, len(Y) - self.capacity)
         self.numbers_.seen_ += skipped
         block = np.empty((len(Y) - skipped, self.numbers_.d))
-        if isinstance(columns, np.ndarray):
-            block[:, : len(self._numbers)] = columns[skipped:]
+        if not isinstance(columns, Mapping):
+            block[:, : len(self._numbers)] = np.asarray(columns[skipped:])
         else:
             for j, name in enumerate(self._numbers):
                 block[:, j] = _as_numbers(columns[name][skipped:])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from nystream.params import Params
 from nystream.persist.reading import Reader, Unreadable
 from nystream.persist.upgrades import UPGRADES
 from nystream.persist.writing import Arrays, pack
+from nystream.version import installed
 
 __all__ = ["FORMAT", "from_bytes", "to_bytes"]
 
@@ -34,7 +33,7 @@ def to_bytes(model: Params) -> bytes:
     if not isinstance(model, Params):
         raise ValueError(f"cannot save {model!r}: a model is a learner or another part of nystream")
     tree = pack(model, "model", tensors)
-    header = {"format": FORMAT, "version": _version(), "numpy": np.__version__, "model": tree}
+    header = {"format": FORMAT, "version": installed(), "numpy": np.__version__, "model": tree}
     text = _dumped({**header, "sha256": _digest(_dumped(header), tensors)})
     return _write_tensors(tensors, metadata={_KEY: text})
 
@@ -54,7 +53,7 @@ def from_bytes(content: bytes | bytearray | memoryview, *, trust: bool | str | I
         tree = _checked(header, tensors, origin)
         for step in range(header["format"], FORMAT):
             tree = UPGRADES[step](tree)
-        return Reader(tensors, allowed, origin, _version()).model(tree)
+        return Reader(tensors, allowed, origin, installed()).model(tree)
     except Unreadable as error:
         raise ValueError(str(error)) from None
     except RecursionError:
@@ -62,16 +61,9 @@ def from_bytes(content: bytes | bytearray | memoryview, *, trust: bool | str | I
     except Exception as error:  # whatever a part makes of parameters and state that were never its own
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise ValueError(
-            f"the model file describes no model that nystream {_version()} can build ({reason}); it comes from {origin}"
+            f"the model file describes no model that nystream {installed()} can build ({reason}); "
+            f"it comes from {origin}"
         ) from error
-
-
-@cache
-def _version() -> str:
-    try:
-        return version("nystream")
-    except PackageNotFoundError:  # some bundles leave the metadata of packages out
-        return "unknown"
 
 
 def _read(content: Any) -> tuple[Arrays, dict[str, Any]]:
@@ -132,7 +124,7 @@ def _checked(header: dict[str, Any], tensors: Arrays, origin: str) -> Any:
     if header["format"] > FORMAT:
         raise Unreadable(
             f"the model file has format {header['format']} and was written by {origin}; "
-            f"nystream {_version()} reads formats up to {FORMAT}: upgrade nystream"
+            f"nystream {installed()} reads formats up to {FORMAT}: upgrade nystream"
         )
     signed = {key: value for key, value in header.items() if key != "sha256"}
     text = json.dumps(header["model"]) if header["format"] == 1 else _dumped(signed)

@@ -11,12 +11,13 @@ import numpy as np
 
 from nystream import persist
 from nystream.explain import Importance, Reasons
-from nystream.inputs import as_block, as_weights
+from nystream.inputs import Unconverted, as_block, as_weights
 from nystream.kernels import Kernel
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.river.columns import Columns, Features, number_of
 from nystream.schema import Schema
+from nystream.tables.kinds import LOOK
 from nystream.tasks import algorithm
 from nystream.types import Array
 
@@ -133,7 +134,8 @@ class Named:
         if isinstance(rows, Mapping):
             other = any(isinstance(value, (str, bytes, datetime.date, np.datetime64)) for value in rows.values())
             return other and not Schema.of([_texts(rows)]).numeric
-        return bool(len(frames.into_frame(rows).columns)) and not Schema.of(rows).numeric
+        first = frames.into_frame(rows)[:LOOK]
+        return bool(len(first.columns)) and not Schema.of(first.to_native()).numeric
 
     def _scores(self, x: Features) -> Array:
         """Outputs (1, K) for one row of a model that has learnt something."""
@@ -166,19 +168,21 @@ class Named:
             self._admit(new)
         return self._columns.row(x)
 
-    def _block(self, X: Any, learn: bool) -> Array:
-        """The rows of a frame; to learn from, if asked: names never seen before get columns."""
+    def _block(self, X: Any, learn: bool) -> Array | Unconverted:
+        """The rows of a frame, many of them still to be converted; to learn from, if asked: names never seen before get
+        columns."""
         frame = frames.into_frame(X)
         names: list[Hashable] = list(frame.columns)
-        try:
-            numbers = frames.to_numpy(frame)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"X must hold numbers in every column: {error}; encode strings beforehand") from None
-        if names:
-            as_block(numbers, missing=True)  # refuse before anything changes
+
+        def take(rows: Any) -> Array:
+            return self._columns.block(_numbers(frame[rows]), names)
+
+        for part in Unconverted((len(frame), len(names)), take).parts() if names else ():
+            as_block(_numbers(frame[part]), missing=True, first=part.start)  # refuse before anything changes
         if learn and (new := self._columns.new(names)):
             self._admit(new)
-        return self._columns.block(numbers, names)
+        rows = Unconverted((len(frame), self._columns.width()), take)
+        return rows if len(rows.parts()) > 1 else rows.numbers()
 
     def _admit(self, new: list[Hashable]) -> None:
         """Columns for new names; a column of zeros in all earlier rows must change no kernel value."""
@@ -198,6 +202,14 @@ class Named:
         for kernel in kernels:
             if not np.allclose(kernel(points, points), kernel(wide, wide)):
                 raise TypeError(f"{kernel!r} does not ignore columns of zeros; give every feature in the first row")
+
+
+def _numbers(frame: Any) -> Array:
+    try:
+        numbers: Array = frames.to_numpy(frame)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X must hold numbers in every column: {error}; encode strings beforehand") from None
+    return numbers
 
 
 def _texts(x: Features) -> dict[str, Any]:

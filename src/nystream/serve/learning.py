@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import threading
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from nystream.serve.rows import PIECE, Batch
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import class_names, first_label, is_name
 from nystream.tables.targets import columns_of as label_columns
+from nystream.version import installed
 
 __all__ = [
     "answer",
@@ -338,13 +338,6 @@ def versions() -> dict[str, str]:
         if not _versions:
             config: Any = np.show_config(mode="dicts")
             blas = config.get("Build Dependencies", {}).get("blas", {})
-            _versions.update(nystream=_installed(), numpy=np.__version__)
+            _versions.update(nystream=installed(), numpy=np.__version__)
             _versions["blas"] = f"{blas.get('name')} {blas.get('version')}"
     return dict(_versions)
-
-
-def _installed() -> str:
-    try:
-        return metadata.version("nystream")
-    except metadata.PackageNotFoundError:  # a bundle without the package's metadata
-        return "unknown"

@@ -11,8 +11,9 @@ import numpy as np
 from nystream import persist
 from nystream.auto.learner import Auto
 from nystream.compose.encoded import Encoded
+from nystream.encoding.columns import NUMERIC
 from nystream.explain import Importance, Reasons
-from nystream.inputs import as_row
+from nystream.inputs import Unconverted, as_row, rows_at_once, rows_of
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.schema import Schema
@@ -26,7 +27,14 @@ from nystream.types import Array
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
     from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
+    from sklearn.utils.validation import (
+        _check_sample_weight,
+        _check_y,
+        check_array,
+        check_consistent_length,
+        check_is_fitted,
+        validate_data,
+    )
 except ImportError as error:
     raise ImportError("nystream.sklearn needs scikit-learn 1.6 or newer: pip install 'nystream[sklearn]'") from error
 
@@ -151,11 +159,30 @@ class Online(BaseEstimator):  # type: ignore[misc]
         """Rows as scikit-learn checks them; or, of a frame with categories, times or text, its table."""
         table = _other_than_numbers(X) if reset else None if self._all_numbers else read(X)
         if table is None:
-            return validate_data(self, X, reset=reset, **self._numbers)
+            rows = self._in_parts(X, reset)
+            return validate_data(self, X, reset=reset, **self._numbers) if rows is None else rows
         if reset:
             self.n_features_in_ = len(table.columns)
             self.feature_names_in_ = np.array(list(table.columns), dtype=object)
         return table
+
+    def _in_parts(self, X: Any, reset: bool) -> Unconverted | None:
+        """A long frame as scikit-learn checks and converts it, some rows at a time; None for all else."""
+        known = None if isinstance(X, np.ndarray) else rows_of(X)
+        if known is None or known[0][0] <= rows_at_once(known[0][1]):
+            return None
+        shape, rows = known
+        plain = all(isinstance(dtype, np.dtype) for dtype in getattr(X, "dtypes", [None]))
+
+        def take(picked: Any) -> Array:
+            some = rows(picked) if plain else check_array(rows(picked), ensure_all_finite=False)
+            return np.ascontiguousarray(some, dtype=np.float64)
+
+        found = Unconverted(shape, take)
+        for i, part in enumerate(found.parts()):
+            validate_data(self, rows(part), reset=reset and not i, **self._numbers)
+        found.finite = not self._missing  # it was looked at
+        return found
 
     def _checked(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool, keep: bool = False, partly: bool = False
@@ -167,7 +194,12 @@ class Online(BaseEstimator):  # type: ignore[misc]
         there = _there(y) if partly else None
         tabular = _other_than_numbers(X) is not None if reset else not self._all_numbers
         if not tabular and (there is None or there.all()):
-            X, y = validate_data(self, X, y, reset=reset, **self._numbers, **self._target)
+            rows = None if y is None else self._in_parts(X, reset)
+            if rows is None:
+                X, y = validate_data(self, X, y, reset=reset, **self._numbers, **self._target)
+            else:
+                X, y = rows, _check_y(y, **self._target, estimator=self)
+                check_consistent_length(X, y)
         else:
             X = self._rows(X, reset)
             y = _listed(y) if there is not None and not there.all() else check_array(y, **_LABELS)
@@ -196,10 +228,10 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _numbers(self) -> dict[str, Any]:
-        """How scikit-learn checks X."""
+        """How scikit-learn checks X; numbers keep their type and order, the model converts them in parts."""
         finite: Any = "allow-nan" if self._missing else True
         sparse: Any = "csr" if self._sparse else False
-        return {"dtype": np.float64, "order": "C", "ensure_all_finite": finite, "accept_sparse": sparse}
+        return {"dtype": "numeric", "ensure_all_finite": finite, "accept_sparse": sparse}
 
     @property
     def _sparse(self) -> bool:
@@ -225,6 +257,9 @@ def fitted(model: Model, X: Any, y: Any, weights: Array | None) -> Model:
         model.run_scores(X, y, weights)
         return model
     order = np.random.default_rng(SEED).permutation(_count(X))
+    if isinstance(X, np.ndarray):
+        whole = X
+        X = Unconverted(X.shape, lambda rows: np.ascontiguousarray(whole[rows], dtype=np.float64))
     model.run_scores(_picked(X, order), y[order], None if weights is None else weights[order])
     learner = _innermost(model)
     assert isinstance(learner, Auto)
@@ -245,8 +280,9 @@ def _other_than_numbers(X: Any) -> Table | None:
     if not (hasattr(X, "columns") or hasattr(X, "column_names")):
         return None
     table = read(X)
-    kinds = [looked(values, table.kinds.get(name)).kind for name, values in table.columns.items()]
-    return table if any(kind not in ("number", "boolean") for kind in kinds) else None
+    doubtful = {name: values for name, values in table.columns.items() if table.kinds.get(name) not in NUMERIC}
+    kinds = (looked(values, table.kinds.get(name)).kind for name, values in doubtful.items())
+    return table if any(kind not in NUMERIC for kind in kinds) else None
 
 
 def _count(X: Any) -> int:
@@ -255,6 +291,8 @@ def _count(X: Any) -> int:
 
 
 def _picked(X: Any, index: Any) -> Any:
+    if isinstance(X, Unconverted):
+        return X.picked(index)
     return X.ordered(index) if isinstance(X, Table) else X[index]
 
 

@@ -45,6 +45,11 @@ class NestedAWV(AWV):
         self._set_row(i, row)
         return pivot * self.q_[i, : self.outputs_] ** 2
 
+    def border_alone(self, i: int, square: float, targets: Array) -> None:
+        """`border` of a feature whose products with those before it are all 0, square at least lam. O(K)."""
+        self.dinv_[i] = 1 / square
+        self.q_[i, : self.outputs_] = targets / square
+
     def reveal(self, i: int, products: Array, square: float, targets: Array) -> None:
         """`border` that keeps the meter right: the best in hindsight may use the new feature, for the past rounds too.
 

@@ -185,7 +185,10 @@ def _pandas(rows: Any) -> Table:
             kinds[str(name)] = "time"
             aware = getattr(series.dt, "tz", None) is not None
             values = (series.dt.tz_convert("UTC").dt.tz_localize(None) if aware else series).to_numpy()
-        elif dtype.lower().startswith(("int", "uint", "float")):
+        elif dtype.startswith(("int", "uint", "float")):
+            kinds[str(name)] = "number"
+            values = series.to_numpy()
+        elif dtype.startswith(("Int", "UInt", "Float")):
             kinds[str(name)] = "number"
             values = series.to_numpy(dtype=np.float64, na_value=np.nan)
         elif dtype.startswith("timedelta"):
@@ -209,7 +212,8 @@ def _polars(rows: Any) -> Table:
         dtype = str(series.dtype)
         if dtype.startswith(("Int", "UInt", "Float", "Decimal")):
             kinds[series.name] = "number"
-            values = series.cast(_float64(rows)).to_numpy()
+            values = series.to_numpy() if not series.null_count() else series
+            values = values if _is_numbers(values) else series.cast(_float64(rows)).to_numpy()
         else:
             kind = _POLARS.get(dtype[:4])
             if kind is not None:
@@ -217,6 +221,10 @@ def _polars(rows: Any) -> Table:
             values = series.to_numpy() if kind in ("time", "number") else series.to_list()
         columns.append((series.name, values))
     return _named(columns, rows.height, kinds)
+
+
+def _is_numbers(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype.kind in "iuf"
 
 
 def _float64(frame: Any) -> Any:
@@ -251,7 +259,10 @@ def _arrow(rows: Any) -> Table:
         if kind is not None:
             kinds[column.name] = kind
         if kind == "number" and not dtype.startswith("dura"):
-            values = values.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+            numbers = values if values.null_count else values.to_numpy(zero_copy_only=False)
+            values = (
+                numbers if _is_numbers(numbers) else values.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+            )
         elif kind in ("time", "number"):
             values = (values.cast("timestamp[us]", safe=False) if kind == "time" else values).to_numpy(
                 zero_copy_only=False

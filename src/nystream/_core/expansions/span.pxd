@@ -7,6 +7,7 @@ cdef class Span:
     cdef double* L                      # row i of the factor at L + i * capacity
     cdef double* z                      # capacity numbers: L^-1 k of the last `reach`
     cdef double* d                      # capacity numbers: K^-1 k of the last `project`
+    cdef double* over                   # capacity numbers: 1 over the diagonal of L
     cdef object _L, _work
 
     cdef int reserve(self, Py_ssize_t n) except -1

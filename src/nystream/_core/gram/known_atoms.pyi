@@ -1,3 +1,5 @@
+from typing import Any
+
 from nystream._core.kernel_rows import KernelRows
 from nystream._core.linalg.cholesky import Triangle
 from nystream._core.linalg.nested import NestedFactor
@@ -6,8 +8,6 @@ from nystream.types import Array
 
 class KnownAtoms(RowMap):
     m: int
-    coin: float
-    outside: float
     def __init__(
         self,
         form: KernelRows,
@@ -15,6 +15,7 @@ class KnownAtoms(RowMap):
         nested: NestedFactor,
         largest: float,
         far: float,
+        state: dict[str, Any],
         places: object = None,
         sampled: tuple[Triangle, Array, float, float, float] | None = None,
         combined: bool = False,

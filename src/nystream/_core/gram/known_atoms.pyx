@@ -3,8 +3,10 @@
 import numpy as np
 
 cimport numpy as cnp
+from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport fabs
 from libc.string cimport memset
+from numpy.random cimport bitgen_t
 
 from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linalg.cholesky cimport Triangle
@@ -14,7 +16,7 @@ from nystream._core.one_row cimport RowMap
 
 cnp.import_array()
 
-cdef enum: RELEASE = 64     # points from which a row is long enough to be worth giving up the GIL
+cdef enum: RELEASE = 256    # points from which a row is long enough to be worth giving up the GIL
 
 
 cdef class KnownAtoms(RowMap):
@@ -22,8 +24,9 @@ cdef class KnownAtoms(RowMap):
 
     Works on the memory of the dictionary: to be made anew when an atom has entered. form: the kernel. points (m, d):
     the atoms of `nested`, or more, then `places` (n,) says which of them these are. A row is wanted that has more than
-    `far` k(x, x) outside of the span; with `sampled`, (triangle, scale (m,), ridge, odds, resolved), one whose `coin`
-    is below odds s/(1 + s), s its leverage. `combined`: R^-T z in the place of z.
+    `far` k(x, x) outside of the span; with `sampled`, (triangle, scale (m,), ridge, odds, resolved), one whose coin is
+    below odds s/(1 + s), s its leverage. `combined`: R^-T z in the place of z. state: the dictionary's, with `missed_`
+    and, where there are coins, `u_`, that of the next row, and `rng_`.
     """
     cdef NestedFactor nested
     cdef Triangle triangle
@@ -34,17 +37,22 @@ cdef class KnownAtoms(RowMap):
     cdef const Py_ssize_t* places
     cdef double far, ridge, odds, resolved, largest
     cdef bint combined
-    cdef public double coin
-    cdef readonly double outside        # k(x, x) - |z|^2 of the last row, at least 0
+    cdef dict state
+    cdef object rng
+    cdef bitgen_t* coins
+    cdef double outside                 # k(x, x) - |z|^2 of the last row, at least 0
     cdef double* k
     cdef double* t
     cdef tuple arrays
 
     def __init__(self, KernelRows form, cnp.ndarray points, NestedFactor nested, double largest, double far,
-                 object places=None, tuple sampled=None, bint combined=False):
+                 dict state, object places=None, tuple sampled=None, bint combined=False):
         self.m, self.d = points.shape[0], points.shape[1]
         self.form, self.nested, self.largest, self.far, self.combined = form, nested, largest, far, combined
-        self.at = clean(points, self.m, self.d)
+        self.at, self.state = clean(points, self.m, self.d), state
+        self.rng = rng = state.get("rng_")
+        if type(rng) is np.random.Generator:
+            self.coins = <bitgen_t*> PyCapsule_GetPointer(rng.bit_generator.capsule, "BitGenerator")
         if places is None and self.m != nested.n or places is not None and len(places) != nested.n:
             raise ValueError(f"{nested.n} atoms have coordinates; others were given")
         if places is not None:
@@ -69,13 +77,22 @@ cdef class KnownAtoms(RowMap):
     cdef int fill(self, Py_ssize_t n, const double* x, void* z) except -1:
         """One row; 1 where it may be wanted."""
         cdef int wanted
+        cdef double coin = self.state["u_"] if self.triangle is not None else 0
         if self.m < RELEASE:
-            return self.place(x, <double*> z)
+            return self.place(x, coin, <double*> z)
         with nogil:
-            wanted = self.place(x, <double*> z)
+            wanted = self.place(x, coin, <double*> z)
         return wanted
 
-    cdef int place(self, const double* x, double* z) noexcept nogil:
+    cdef int passed(self) except -1:
+        self.state["missed_"] = <double> self.state["missed_"] + self.outside
+        if self.coins:
+            self.state["u_"] = self.coins.next_double(self.coins.state)   # what rng.random() gives
+        elif self.rng is not None:
+            self.state["u_"] = self.rng.random()
+        return 0
+
+    cdef int place(self, const double* x, double coin, double* z) noexcept nogil:
         cdef Py_ssize_t i, n = self.nested.n
         cdef double own = 0, inside = 0, s
         self.form.fill(x, 1, x, 1, self.d, &own, 1)
@@ -89,7 +106,7 @@ cdef class KnownAtoms(RowMap):
             for i in range(self.m):
                 inside += self.t[i]*self.t[i]
             s = (own - inside)/self.ridge
-            if own - inside > self.resolved*own and s > 0 and self.coin*(1 + s) < self.odds*s:
+            if own - inside > self.resolved*own and s > 0 and coin*(1 + s) < self.odds*s:
                 return 1
         memset(z + n//8*8, 0, 8*sizeof(double))
         for i in range(n):

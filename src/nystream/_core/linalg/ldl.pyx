@@ -158,6 +158,7 @@ cdef class LDL(OneRow):
         row = <double*> cnp.PyArray_DATA(kept) + at*(self.dim + 2)
         memcpy(row, z, self.dim*sizeof(double))
         row[self.dim], row[self.dim + 1] = label, 1.0
+        map.passed()
         return p
 
     cdef int _check_kept(self, cnp.ndarray kept, Py_ssize_t at) except -1:

@@ -4,6 +4,7 @@ from nystream._core.one_row import OneRow
 from nystream.types import Array
 
 class Newton(OneRow):
+    samples: int
     def __init__(
         self,
         loss: Any,

@@ -53,8 +53,10 @@ cdef class Newton(OneRow):
 
     With b = A u a round is one of weighted least squares: A += w z z', b += w target z, where w = eta dl^2 and
     w target = w p - dl - h/s. Both need the prediction and s = z'A^-1 z, so the pass that learns comes after one that
-    asks. eta > 0 is the step size; eta = 0 asks for scale / sqrt(t).
+    asks. eta > 0 is the step size; eta = 0 asks for scale / sqrt(t). At most `samples` rows share a pass: of 1, each
+    has its own.
     """
+    cdef public int samples
     cdef OutputLoss loss
     cdef tuple arrays
     cdef double *L
@@ -81,6 +83,7 @@ cdef class Newton(OneRow):
         self.loss = OutputLoss(loss, 1)
         self.signs = self.loss.signs
         self.clip, self.eta, self.scale, self.sigma = clip, eta, scale, sigma
+        self.samples = TOGETHER
         if not reserve(&self.own, blocks, LD):
             raise MemoryError
 
@@ -111,7 +114,7 @@ cdef class Newton(OneRow):
         cdef const double* y = clean(Y, n, 1)
         cdef cnp.ndarray out = np.empty((n, 1))
         cdef double* p = <double*> cnp.PyArray_DATA(out)
-        cdef int m, done, j, most = TOGETHER
+        cdef int m, done, j, limit = max(1, min(self.samples, TOGETHER)), most = limit
         cdef Meter meter = Meter(0, 0, 0)
         with nogil:
             while i < n:
@@ -124,7 +127,7 @@ cdef class Newton(OneRow):
                 for j in range(done):
                     p[i + j] = self.rounds[j].p
                 i += done
-                most = min(2 * most, TOGETHER) if done == m else done   # blocks that are cut cost twice
+                most = min(2 * most, limit) if done == m else done   # blocks that are cut cost twice
                 self._count(&meter)
         return out
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from nystream.auto.changes.alarm import NEVER, RankAlarm
+from nystream.auto.changes.catching_up import CatchingUp
 from nystream.auto.changes.inputs import InputAlarm
+from nystream.auto.changes.memory import REACH
 from nystream.auto.changes.mixture import LEAST, Handover, Heard
 from nystream.auto.changes.past import Past, padded_classes, padded_scores
 from nystream.auto.changes.record import Alarm, Records
-from nystream.auto.changes.regimes import EVERY, Regimes
+from nystream.auto.changes.regimes import EVERY, KNOWN, USUAL, Regimes
 from nystream.auto.changes.replay import Side, spread_of
 from nystream.auto.changes.suspicion import Suspicion
 from nystream.auto.changes.verdict import CHECK, LOOK_BACK
@@ -17,10 +21,8 @@ from nystream.auto.generation import Answer, Generation
 from nystream.params import Params, at_least
 from nystream.types import Array
 
-__all__ = ["REACH", "Beside"]
+__all__ = ["Beside"]
 
-REACH = 1700
-"""Rows back that a change is put, and a young generation begun, at most."""
 STEADY_BAR = 1e6
 """Of the alarm on experts that do not forget. It is higher: slow drift, which others follow, raises their loss too."""
 
@@ -39,6 +41,8 @@ class Beside(Params):
         Rows that the novice of a mixture learns.
     room : int, default 0
         Bytes for what predicted in regimes that were left.
+    late : int, default 0
+        Rows after an alarm at which a young generation has to be level, at the latest.
     """
 
     alarm_: RankAlarm
@@ -46,6 +50,8 @@ class Beside(Params):
     """On the loss of experts that do not forget; while there is one generation."""
     inputs_: InputAlarm
     young_: Generation | None
+    coming_: CatchingUp | None = None
+    """A young generation that still learns the rows since the change."""
     handover_: Handover | None
     suspicion_: Suspicion
     losses_: Past
@@ -59,7 +65,7 @@ class Beside(Params):
     since_: int
     """The row at which the young one begins."""
     born_: int
-    """Rows that had been learnt when it was begun."""
+    """Rows that had been learnt when it was level."""
     used_: int
     """Rows that young ones have run."""
     refreshes_: bool
@@ -68,21 +74,22 @@ class Beside(Params):
     regimes_: Regimes | None = None
     """None: of a model saved before there were any."""
 
-    def __init__(self, classes: bool, reach: int, ahead: int, few: int = 300, room: int = 0) -> None:
+    def __init__(self, classes: bool, reach: int, ahead: int, few: int = 300, room: int = 0, late: int = 0) -> None:
         self.classes = classes
         self.reach = at_least("reach", reach, 1)
         self.ahead = at_least("ahead", ahead, 1)
         self.few = at_least("few", few, 1)
         self.room = at_least("room", room, 0)
+        self.late = at_least("late", late, 0)
 
     def start(self, outputs: int, answers: tuple[int, int] | None) -> None:
         """For so many targets or classes, and answers of this shape for each row."""
-        size = self.reach + self.ahead
+        size = self.reach + self.late + self.ahead
         self.alarm_, self.steady_ = RankAlarm(self.classes, REACH), RankAlarm(True, REACH, STEADY_BAR)
         self.inputs_ = InputAlarm(REACH)
         for alarm in (self.alarm_, self.steady_, self.inputs_):
             alarm.start()
-        self.young_ = self.handover_ = None
+        self.young_ = self.coming_ = self.handover_ = None
         self.suspicion_ = Suspicion()
         self.losses_ = Past(max(size, LOOK_BACK + self.ahead), 3)
         self.predicted_ = [Past(size, outputs * (1 if self.classes else 2)) for _ in range(2)]
@@ -95,8 +102,21 @@ class Beside(Params):
         self.regimes_ = Regimes(self.room)
         self.regimes_.start()
 
+    @property
+    def two(self) -> bool:
+        """Whether there is a young generation, perhaps one that is not level yet."""
+        return self.young_ is not None or self.coming_ is not None
+
     def alarms(self) -> list[Alarm]:
         return self.records_.alarms
+
+    def _usual(self, labels: Array, since: int) -> Array | None:
+        """(K,) mean squared losses of the old generation before row `since`, the last ones; `labels` of before it."""
+        n, K = min(len(labels), since - self.begun_, USUAL), labels.shape[1]
+        if self.classes or n < KNOWN:
+            return None
+        said = self.predicted_[0].get(since - n, since)[:, :K]
+        return np.asarray(((said - labels[len(labels) - n :]) ** 2).mean(axis=0))
 
     # -- regimes -----------------------------------------------------------------------------------------------------
     @property
@@ -124,8 +144,12 @@ class Beside(Params):
 
     def copy(self, old: Generation) -> None:
         """What predicts now may be kept."""
-        if self.regimes_ is not None and self.young_ is None and self.count_ % EVERY == 0:
+        if self.regimes_ is not None and not self.two and self.count_ % EVERY == 0:
             self.regimes_.copy(old, self.count_, self.begun_)
+
+    def _answers(self, begin: int, end: int, many: int) -> Array | None:
+        """What so many sparse experts answered for rows `begin` to `end` - 1."""
+        return None if self.answers_ is None else self.answers_.get(begin, end).reshape(end - begin, many, -1)
 
     # -- asked -------------------------------------------------------------------------------------------------------
     def predict(self, old: Answer, X: Array, answers: Array | None) -> Side:
@@ -135,16 +159,19 @@ class Beside(Params):
             return old[:2]
         young: Side = old[:2] if self.young_ is None else self.young_.predict(X, answers)[:2]  # which it was
         woken = None if self.woken is None else self.woken.predict(X, answers).P
-        P, share = mixture.predict(Heard(X, old.P, old.core, None if self.handover_ is None else young[0], woken))
+        P, share = mixture.predict(Heard(X, old.P, old.core, young[0] if mixture.young else None, woken))
         return P, spread_of(P, share, old[:2], young)
 
     # -- classes, columns --------------------------------------------------------------------------------------------
-    def grow(self, outputs: int, reach: int, ahead: int, *, fits: bool) -> None:
-        """More classes, perhaps with fewer rows; unless memory suffices for both generations, the young one ends."""
+    def grow(self, outputs: int, reach: int, late: int, ahead: int, *, fits: bool) -> None:
+        """More classes, perhaps with fewer rows; unless memory suffices for both generations, the young one ends.
+
+        None may be catching up.
+        """
         new, C = outputs - self.outputs_, 1 if self.outputs_ == 2 else self.outputs_
         self.outputs_ = outputs
         self.reach_ = min(self.reach_, reach)
-        size = self.reach_ + ahead
+        size = self.reach_ + late + ahead
         for k, past in enumerate(self.predicted_):
             self.predicted_[k] = past.remade(size, self.count_, lambda rows: padded_classes(rows, new, math.log(LEAST)))
         if self.answers_ is not None:
@@ -176,5 +203,5 @@ class Beside(Params):
     def nbytes(self) -> int:
         own = self.alarm_.nbytes + self.steady_.nbytes + self.inputs_.nbytes + self.suspicion_.nbytes
         own += self.losses_.nbytes + sum(past.nbytes for past in self.predicted_)
-        parts = (self.answers_, self.young_, self.handover_, self.regimes_)
+        parts = (self.answers_, self.young_, self.coming_, self.handover_, self.regimes_)
         return own + sum(part.nbytes for part in parts if part is not None)

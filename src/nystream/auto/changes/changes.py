@@ -7,9 +7,11 @@ import numpy as np
 from nystream.auto.changes.alarm import NEVER, Found, Heat
 from nystream.auto.changes.beside import Beside
 from nystream.auto.changes.block import Block, Last, Surroundings
-from nystream.auto.changes.inputs import PLACES, QUIET, location, moved
+from nystream.auto.changes.catching_up import CatchingUp, Known, Told
+from nystream.auto.changes.inputs import PLACES, QUIET, centred, location, moved
 from nystream.auto.changes.memory import Afforded
 from nystream.auto.changes.mixture import Handover, Heard
+from nystream.auto.changes.past import Past
 from nystream.auto.changes.record import Alarm
 from nystream.auto.changes.regimes import USUAL
 from nystream.auto.changes.replay import (
@@ -19,11 +21,12 @@ from nystream.auto.changes.replay import (
     learnt,
     losses_of,
     part_of,
-    replayed,
     rest_of,
     said,
     spread_of,
+    whole,
 )
+from nystream.auto.changes.suspicion import BACK, odds
 from nystream.auto.changes.verdict import LOOK_BACK, SURE, advantage, of_use, verdict
 from nystream.auto.generation import Generation, Learnt, Rows
 from nystream.auto.recipe import Recipe
@@ -39,6 +42,8 @@ CREDIT = (1500, 0.15)
 """Rows that young ones may have run: so many, and this part of all rows."""
 SETTLED = 4200
 """Rows of an old one's age from which on falling losses are news: before, it is still learning."""
+RECALLED = 64
+"""Rows that models of regimes that were left are shown after an alarm, all together."""
 COMPARED, AGE = 1000, 200
 """Rows before a change that columns are compared with, and rows since that there have to be."""
 CAUSES = {"rise": "loss", "steady": "experts", "fall": "gain", "alert": "inputs"}
@@ -60,11 +65,14 @@ class Changes(Beside):
         self.predicted_[0].put(t0, said(block.learnt))
         if self.answers_ is not None and block.answers is not None:
             self.answers_.put(t0, block.answers.reshape(n, -1))
-        if self.handover_ is not None:
+        if self.coming_ is not None:
+            sides += [] if self.woken is None else [learnt(self.woken, block.rows, block.answers)[0]]
+            shown = self._awaited(old, sides, block, L, 0, around, shown)
+        elif self.handover_ is not None:
             others = [sides[0] if one is None else learnt(one, block.rows, block.answers)[0] for one in self._others]
             sides += others
             self.predicted_[1].put(t0, said(sides[1]))
-            shown = self._mixed(old, sides, block, L, 0)
+            shown = self._mixed(old, sides, block, L, slice(0, n))
         self.losses_.put(t0, L)
         alerts = self.inputs_.alerts(block.rows.X, t0, around.last, self.reach_)
         row = watched = min(n, max(0, FIRST - t0))  # and rows that the alarm on steady experts has seen
@@ -75,7 +83,7 @@ class Changes(Beside):
             while len(alerts) > 1 and alerts[1][1] <= t0 + row:
                 alerts.pop(0)
             stop, falls = min(n, self._next_check(t0 + row) - t0), self.begun_ + SETTLED - 1
-            if self.young_ is not None:
+            if self.two:
                 falls = NEVER
             elif sounded is None and watched < n:
                 heat = heats[1].of(slice(watched, n))
@@ -90,7 +98,7 @@ class Changes(Beside):
                 shown = self._covered(slice(row, row + seen), heats, shown, old, sides[0], block, around.last)
             row += seen
             t = self.count_ = t0 + row
-            self.used_ += seen if self.young_ is not None else 0
+            self.used_ += seen if self.two else 0
             if found is not None and found.cause == "alert":
                 found, alerts[0] = found._replace(since=alerts[0][0]), QUIET
             if sounded is not None and row == watched:
@@ -104,8 +112,8 @@ class Changes(Beside):
                 self._record(found, "watched")
                 sides = sides[:1]
                 self.refreshes_ = begins.refreshes
-                sides += self._begun(old, found, begins.recipe, block, L, row, around)
-                shown = joined(shown, self._mixed(old, sides, block, L, row), row)
+                sides += self._begun(old, found, begins.recipe, block, row, around)
+                shown = self._awaited(old, sides, block, L, row, around, shown)
                 self.losses_.put(t0, L)
                 sounded = None
             elif self._next_check(t - 1) == t:
@@ -120,16 +128,84 @@ class Changes(Beside):
         self.inputs_.alert_ = alerts[-1]
         return old, *shown
 
-    def _mixed(self, old: Generation, sides: list[Learnt], block: Block, L: Array, row: int) -> Side:
-        """What both predict together from a row of the block on; losses are put in their places."""
+    def _mixed(self, old: Generation, sides: list[Learnt], block: Block, L: Array, part: slice) -> Side:
+        """What is predicted together for a part of the block; losses are put in their places."""
         assert self.handover_ is not None
-        (A, a), (B, b) = (rest_of(side, row) for side in sides[:2])
-        back = sides[2].P[row:] if len(sides) > 2 else None
-        rows, Y = part_of(block.rows, slice(row, None)), block.admitted[row:]
-        core = None if sides[0].core is None else sides[0].core[row:]
-        P, share = self.handover_.run(Heard(rows.X, A, core, B, back), Y, rows.w)
-        L[row:, 1], L[row:, 2] = losses_of(old, B, Y), losses_of(old, P, Y)
+        rows, Y, young = part_of(block.rows, part), block.admitted[part], self.handover_.young
+        (A, a), (B, b) = (_side(sides[k], part) for k in (0, int(young)))
+        back = sides[-1].P[part] if len(sides) > 1 + young else None
+        core = None if sides[0].core is None else sides[0].core[part]
+        P, share = self.handover_.run(Heard(rows.X, A, core, B if young else None, back), Y, rows.w)
+        if young:
+            L[part, 1] = losses_of(old, B, Y)
+        L[part, 2] = losses_of(old, P, Y)
         return P, spread_of(P, share, (A, a), (B, b))
+
+    def _awaited(
+        self, old: Generation, sides: list[Learnt], block: Block, L: Array, row: int, around: Surroundings, shown: Side
+    ) -> Side:
+        """What is predicted from a row of the block on while a young generation catches up, and once it is level."""
+        assert self.coming_ is not None
+        n, coming, t0 = len(block.admitted), self.coming_, self.count_ - row
+        end = t0 + n
+        self.losses_.put(t0, L)
+        coming.admitted_.put(t0 + row, block.admitted[row:])
+        if coming.back_ is not None:
+            coming.back_.put(t0 + row, sides[-1].P[row:])
+        known, told = self._known(old, end, around.last), self._told(old)
+        level = coming.catch_up(end, known, told)
+        stop = coming.seen_ - t0
+        shown = joined(shown, self._mixed(old, sides, block, L, slice(row, stop)), row)
+        L[:stop, 1] = self.losses_.get(t0, t0 + stop)[:, 1]
+        if level:
+            self._joins()
+            parts = [Learnt(*(None if A is None else A[:0] for A in sides[0]))]  # type: ignore[arg-type]
+            while coming.learnt_ < end:
+                parts.append(coming.learn(end - coming.learnt_, known)[0])
+            side = whole(parts)
+            self.predicted_[1].put(t0 + stop, said(side))
+            sides.insert(1, end_of(side, n))
+            shown = joined(shown, self._mixed(old, sides, block, L, slice(stop, n)), stop)
+        return shown
+
+    def _joins(self) -> None:
+        """The young generation is level."""
+        coming = self.coming_
+        assert coming is not None
+        self.young_, self.handover_, self.born_ = coming.generation_, coming.mixture_, coming.seen_
+        self.coming_ = None
+
+    def _known(self, old: Generation, end: int, last: Last) -> Known:
+        """What is known of rows up to `end`, the last ones."""
+
+        def predicted(i: int, j: int) -> tuple[Array, Array | None]:
+            own = self.predicted_[0].get(i, j)
+            return own[:, : old.outputs_], None if self.classes else own[:, old.outputs_ :]
+
+        def fenced(Y: Array) -> Array:
+            return Y if old.targets_ is None else old.targets_.fenced(Y)
+
+        return Known(
+            lambda i, j: part_of(last(end - i), slice(0, j - i)),
+            lambda i, j: self._answers(i, j, old.stack_.more_),
+            predicted,
+            fenced,
+        )
+
+    def _told(self, old: Generation) -> Told:
+        def told(row: int, side: Learnt, labels: Array) -> None:
+            self.predicted_[1].put(row, said(side))
+            losses = self.losses_.get(row, row + len(labels))
+            losses[:, 1] = losses_of(old, side.P, labels)
+            self.losses_.put(row, losses)
+
+        return told
+
+    def settle(self, old: Generation, last: Last) -> None:
+        """A young generation that catches up is to be level now."""
+        if self.coming_ is not None:
+            self.coming_.finish(self._known(old, self.count_, last), self._told(old))
+            self._joins()
 
     def _covered(
         self, part: slice, heats: list[Heat], shown: Side, old: Generation, side: Learnt, block: Block, last: Last
@@ -140,7 +216,10 @@ class Changes(Beside):
         def begin(since: int, end: int) -> Handover:
             first = max(0, end - self.reach_)
             rows = part_of(last(t0 + n - first), slice(0, end - first))
-            return self._handed(old, rows, max(since, first), end, None)
+            since = max(since, first)
+            mixture = self._handed(old, rows, since, end)
+            mixture.doubt(odds(self.losses_.get(max(first, self.begun_), end)[:, 0], end - since))
+            return mixture
 
         def mixed(mixture: Handover, part: slice) -> Side:
             rows, core = part_of(block.rows, part), None if side.core is None else side.core[part]
@@ -150,18 +229,25 @@ class Changes(Beside):
 
         return self.suspicion_.cover(part, t0, heats, [self.alarm_, self.steady_], begin, mixed, shown)
 
-    def _handed(
-        self, old: Generation, rows: Rows, since: int, end: int, young: Array | None, woken: Array | None = None
-    ) -> Handover:
-        """A mixture that has learnt rows `since` to `end`; `rows`, the last ones up to there, tell the scales."""
-        mixture = Handover(self.classes, self.few, young is not None, woken is not None)
-        labels = rows.Y if old.targets_ is None else old.targets_.fenced(rows.Y)
-        mixture.start(labels, old.outputs_, location(rows.X[-PLACES:]))
+    def _handed(self, old: Generation, rows: Rows, since: int, end: int, woken: Array | None = None) -> Handover:
+        """A mixture without a young one that has learnt rows `since` to `end`; `rows`, the last ones up to there."""
+        mixture, labels = self._mixture(old, rows, since, end, young=False, woken=woken is not None)
         part = slice(len(labels) - (end - since), None)
         past, own = part_of(rows, part), self.predicted_[0].get(since, end)
         core = None if self.classes else own[:, old.outputs_ :]
-        mixture.run(Heard(past.X, own[:, : old.outputs_], core, young, woken), labels[part], past.w)
+        mixture.run(Heard(past.X, own[:, : old.outputs_], core, None, woken), labels[part], past.w)
         return mixture
+
+    def _mixture(
+        self, old: Generation, rows: Rows, since: int, end: int, *, young: bool, woken: bool
+    ) -> tuple[Handover, Array]:
+        """One that has learnt nothing; the last rows, up to `end`, tell the scales. And their labels as learnt."""
+        mixture = Handover(self.classes, self.few, young, woken)
+        labels = rows.Y if old.targets_ is None else old.targets_.fenced(rows.Y)
+        before = len(labels) - (end - since)
+        where = centred(location(rows.X[-PLACES:]), rows.X[before:])
+        mixture.start(labels, old.outputs_, where, self._usual(labels[:before], since))
+        return mixture, labels
 
     def _compared(self, t: int) -> tuple[Array, Array, Array]:
         """Losses of the last rows up to t: of the old one, the young one, the mixture."""
@@ -172,7 +258,7 @@ class Changes(Beside):
     def _answered(self, found: Found, old: Generation, around: Surroundings) -> Afforded | None:
         """The young generation that this alarm begins; None where it is only reported."""
         t, begins = self.count_, None
-        if self.young_ is not None and t - self.since_ < CALM:
+        if self.coming_ is not None or t < self.born_ or (self.young_ is not None and t - self.since_ < CALM):
             outcome = "repeated"
         elif self.used_ > CREDIT[0] + CREDIT[1] * t:
             outcome = "no credit"
@@ -189,46 +275,61 @@ class Changes(Beside):
         self.records_.add(Alarm(t, since, cause, outcome, t, found.before, found.after, ()))
 
     def _begun(
-        self, old: Generation, found: Found, recipe: Recipe, block: Block, L: Array, row: int, around: Surroundings
+        self, old: Generation, found: Found, recipe: Recipe, block: Block, row: int, around: Surroundings
     ) -> list[Learnt]:
-        """Begin a young generation at the change and let it learn all rows since, to the end of the block.
+        """Begin a young generation at the change, which is to catch up; until it is level, what learns from few rows is
+        mixed with the old one.
 
-        What it makes of the rows of the block, and what does one of before whose regime is back, if there is one.
+        What one of before whose regime is back makes of the rows of the block, if there is one.
         """
         t, n = self.count_, len(block.admitted)
-        t0, end = t - row, t - row + n
+        end = t - row + n
         since = max(found.since, t - self.reach_, 0)
         first = max(0, t - self.reach_)
         rows = around.last(end - first)
         young = Generation(recipe, self.classes, old.lags, old.seed)
         young.start(old.d_, old.outputs_, old.stack_.more_)
-        answers = None
-        if self.answers_ is not None and block.answers is not None:
-            answers = self.answers_.get(since, end).reshape(end - since, *block.answers.shape[1:])
-        late = part_of(rows, slice(since - first, None))
-        side, Y = replayed(young, late, answers)
-        P, past, sides = side.P, slice(0, t - since), [side]
-        losses = self.losses_.get(since, t)
+        sides: list[Learnt] = []
         if self.regimes_ is not None:
-            back = self.regimes_.back(late, answers, losses[:, 0], losses_of)
-            if back is not None:
-                self.records_.note(regime=back[0])
-                sides.append(back[1])
+            sides = self._recalled(part_of(rows, slice(since - first, None)), since, t, end, old)
             known = max(since - USUAL, self.begun_, t - max(self.reach_, LOOK_BACK))
             self.regimes_.alarmed(since, self.losses_.get(known, since)[:, 0])
-        self.predicted_[1].put(since, said(side))
+        mixed = end - len(sides[0].P) if sides else since
         rows = part_of(rows, slice(0, t - first))
-        handover = self._handed(old, rows, since, t, *(one.P[past] for one in sides))
+        late = max(mixed, t - BACK)
+        back = sides[0].P[late - mixed : t - mixed] if sides else None
+        self.handover_ = self._handed(old, rows, late, t, back)
         self.suspicion_.end()
-        losses[:, 1] = losses_of(old, P[past], Y[past])
-        self.losses_.put(since, losses)
-        L[:row] = self.losses_.get(t0, t)
-        self.young_, self.handover_, self.since_, self.born_ = young, handover, since, t
+        kept = min(max(recipe.ring, recipe.warmup) + recipe.late, self.predicted_[0].size) - self.ahead
+        self.coming_ = CatchingUp(since, t, min(t + self.late, since + kept) if recipe.spread else t)
+        past = Past(self.predicted_[0].size, old.outputs_) if sides else None
+        if past is not None:
+            past.put(mixed, sides[0].P[: t - mixed])
+        admitted = Past(max(0, self.coming_.latest - t) + self.ahead, block.admitted.shape[1])
+        mixture, _ = self._mixture(old, rows, since, t, young=True, woken=bool(sides))
+        self.coming_.start(young, mixture, mixed, admitted, past)
+        self.since_, self.born_ = since, NEVER
         self.used_ += t - since
         self.columns_known_ = False
         self.alarm_.start()
         self.steady_.start()
         return [end_of(one, n) for one in sides]
+
+    def _recalled(self, late: Rows, since: int, t: int, end: int, old: Generation) -> list[Learnt]:
+        """What one of before, whose regime is back, makes of the last rows up to `end`; those up to t tell that."""
+        assert self.regimes_ is not None
+        if not self.regimes_.retired_:
+            return []
+        first = max(since, t - RECALLED // len(self.regimes_.retired_))
+        rows, losses = part_of(late, slice(first - since, None)), self.losses_.get(first, t)[:, 0]
+        answers = (
+            None if self.answers_ is None else self.answers_.get(first, end).reshape(end - first, old.stack_.more_, -1)
+        )
+        back = self.regimes_.back(rows, answers, losses, losses_of)
+        if back is None:
+            return []
+        self.records_.note(regime=back[0])
+        return [back[1]]
 
     def _judged(self, t: int, end: int, around: Surroundings) -> str | None:
         age = t - self.since_
@@ -281,3 +382,8 @@ class Changes(Beside):
         self.handover_ = None
         if self.regimes_ is not None:
             self.regimes_.woken_ = None
+
+
+def _side(side: Learnt, part: slice) -> Side:
+    """Its predictions for some rows."""
+    return side.P[part], None if side.spread is None else side.spread[part]

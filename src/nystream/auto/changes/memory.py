@@ -11,7 +11,12 @@ from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.scaling.ring import Ring
 
-__all__ = ["Afforded", "beside", "fit_together"]
+__all__ = ["REACH", "Afforded", "beside", "fit_together", "reach_of"]
+
+REACH = 1700
+"""Rows back that a change is put, and a young generation begun, at most."""
+PAST = 0.03
+"""Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
 
 SMALLEST = 0.4
 """Landmarks of a young generation over those of the old one, at least; with fewer it would not catch up."""
@@ -40,6 +45,17 @@ def beside(old: Generation, recipe: Recipe, budget: float, more: int) -> Afforde
     if young.landmarks < SMALLEST * old.bank_.recipe.landmarks:
         return None
     return Afforded(young, _with_old_rebuilt(old, young, d, outputs, more) <= budget)
+
+
+def reach_of(recipe: Recipe, memory: float, d: int, outputs: int, *, codes: bool, more: int) -> tuple[int, int]:
+    """Rows back that are kept when a decision falls at the beginning of a block, of inputs and of predictions; and rows
+    after an alarm in which those are kept still, while a young generation catches up.
+    """
+    ahead, columns = recipe.rows_at_once(outputs), 1 if codes and outputs == 2 else outputs
+    each = (2 if codes else 4) * outputs + more * columns
+    room = int(PAST * memory) // (8 * each) - ahead
+    reach = max(1, min(REACH, recipe.ring - min(ahead, recipe.every(d, outputs)), room))
+    return reach, max(0, min(recipe.late, room - reach))
 
 
 def fit_together(old: Generation, young: Recipe, d: int, outputs: int, budget: float, more: int) -> bool:

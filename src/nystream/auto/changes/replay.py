@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +12,7 @@ from nystream.auto.generation import Generation, Learnt, Rows
 from nystream.types import Array
 
 __all__ = [
-    *("Side", "end_of", "followed", "joined", "learnt", "losses_of", "part_of", "replayed", "rest_of", "said"),
+    *("Side", "end_of", "followed", "joined", "learnt", "losses_of", "part_of", "rest_of", "said"),
     *("spread_of", "whole"),
 ]
 
@@ -46,19 +45,8 @@ def learnt(young: Generation, rows: Rows, answers: Array | None) -> tuple[Learnt
     return young.learn(Rows(rows.X, Y, rows.w), answers), Y
 
 
-def replayed(young: Generation, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
-    """The same for many rows, with all rebuilds and refreshes that fall in them."""
-    found, row, n = [], 0, len(rows.X)
-    while row < n:
-        part = slice(row, row + young.ahead(min(n - row, young.rows_at_once), _before(rows, row)))
-        found.append(learnt(young, part_of(rows, part), None if answers is None else answers[part]))
-        row = part.stop
-        young.attend(_before(rows, row))
-    return whole([one for one, _ in found]), np.concatenate([Y for _, Y in found])
-
-
 def followed(frozen: Generation, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
-    """The same for one that is never rebuilt or refreshed."""
+    """The same for many rows, and one that is never rebuilt or refreshed."""
     cuts = range(0, len(rows.X), frozen.rows_at_once)
     parts = [slice(i, i + frozen.rows_at_once) for i in cuts]
     found = [learnt(frozen, part_of(rows, p), None if answers is None else answers[p]) for p in parts]
@@ -73,11 +61,6 @@ def whole(parts: list[Learnt]) -> Learnt:
 def _whole(parts: tuple[Array | None, ...]) -> Array | None:
     some = [part for part in parts if part is not None]
     return np.concatenate(some) if some else None
-
-
-def _before(rows: Rows, row: int) -> Callable[[int], Rows]:
-    """The last ones before a row."""
-    return lambda k: part_of(rows, slice(row - k, row))
 
 
 def part_of(rows: Rows, part: slice) -> Rows:

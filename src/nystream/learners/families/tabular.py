@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from nystream.encoding import Columns, as_columns, is_table, one_row
-from nystream.inputs import as_block, as_row
+from nystream.inputs import Unconverted, as_block, as_row
 from nystream.learners.base import Learner
 from nystream.sparse_rows import SparseRows, as_sparse_rows, is_sparse
 from nystream.types import Array
@@ -80,6 +80,9 @@ class TabularLearner(Learner):
         if opening == "sparse":
             return SparseRows.of_dense(as_block(X, self.d_))
         return as_block(X, self.d_ or None, missing=self.missing)
+
+    def _unconverted(self, X: Any) -> Unconverted | None:
+        return None if self.opening is not None or is_table(X) else super()._unconverted(X)
 
     def _accepted_sparse(self, X: Any, opening: Opening) -> Any:
         if isinstance(opening, dict):

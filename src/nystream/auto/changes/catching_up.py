@@ -1,0 +1,130 @@
+"""A young generation learns the rows since a change, some with every row of the stream, until it is level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from nystream.auto.changes.mixture import Handover, Heard
+from nystream.auto.changes.past import Past
+from nystream.auto.generation import Generation, Learnt, Rows
+from nystream.auto.renewal import CAUGHT_UP
+from nystream.params import Params
+from nystream.types import Array
+
+__all__ = ["CatchingUp", "Known", "Told"]
+
+Told: TypeAlias = Callable[[int, Learnt, Array], None]
+"""Hears what a young generation made of rows from a number on, and their labels as it learnt them."""
+
+
+class Known(NamedTuple):
+    """What is known of rows of the stream, by their numbers: i to j - 1."""
+
+    rows: Callable[[int, int], Rows]
+    answers: Callable[[int, int], Array | None]
+    old: Callable[[int, int], tuple[Array, Array | None]]
+    """What the old generation predicted, and for targets what its experts that do not forget said."""
+    fenced: Callable[[Array], Array]
+    """Labels of before the alarm as the old generation would learn them now."""
+
+
+class CatchingUp(Params):
+    """Where a change is noticed late, many rows have to be learnt, with the rebuilds that fall in them: too many for
+    one row. Every row of the stream, from that of the alarm on, brings a slice of them: CAUGHT_UP rows, but no more
+    once a rebuild or refresh was begun, gone on with or taken up. The mixture that the young one is to be part of
+    learns the same rows. All this is a matter of sizes and row counts alone. When it is level, both are what they were
+    if they had lived since the change.
+
+    Parameters
+    ----------
+    since : int
+        The row at which it begins.
+    asked : int
+        Rows that had been learnt when the alarm sounded.
+    latest : int
+        Rows after which it has to be level: then all that is missing is learnt at once.
+    """
+
+    generation_: Generation
+    mixture_: Handover
+    admitted_: Past
+    """Labels since the alarm, as the old generation learnt them."""
+    back_: Past | None
+    """What one of before, whose regime is back, predicted."""
+    mixed_: int
+    """The row from which on the mixture learns."""
+    learnt_: int
+    """The next row that it is to learn."""
+    seen_: int
+    """Rows of the stream whose slices were done."""
+
+    def __init__(self, since: int, asked: int, latest: int) -> None:
+        self.since = since
+        self.asked = asked
+        self.latest = latest
+
+    def start(self, generation: Generation, mixture: Handover, mixed: int, admitted: Past, back: Past | None) -> None:
+        """With both as they are before the first row."""
+        self.generation_, self.mixture_, self.mixed_ = generation, mixture, mixed
+        self.admitted_, self.back_ = admitted, back
+        self.learnt_, self.seen_ = self.since, self.asked - 1
+
+    def catch_up(self, until: int, known: Known, told: Told) -> bool:
+        """The slices of rows up to `until`: whether it is level, and then as of row `seen_`."""
+        while self.seen_ < until:
+            self.seen_ += 1
+            self._slice(known, told, self.seen_ >= self.latest)
+            if self.learnt_ == self.seen_:
+                return True
+        return False
+
+    def finish(self, known: Known, told: Told) -> None:
+        """All rows that are missing, now."""
+        self._slice(known, told, True)
+
+    def _slice(self, known: Known, told: Told, whole: bool) -> None:
+        done, more = 0, True
+        while self.learnt_ < self.seen_ and more:
+            row = self.learnt_
+            rows = self.seen_ - row
+            if not whole:
+                rows = 1 if self.generation_.begun_ else min(rows, CAUGHT_UP - done)
+            side, labels, events = self.learn(rows, known)
+            done += len(labels)
+            told(row, side, labels)
+            self._mix(row, side, known)
+            more = whole or not (events or done == CAUGHT_UP)
+
+    def learn(self, most: int, known: Known) -> tuple[Learnt, Array, bool]:
+        """Let the generation learn its next rows, at most so many: what it made of them, the labels as it learnt them,
+        and whether there was more to do than that.
+        """
+        young, row = self.generation_, self.learnt_
+        n = young.ahead(min(most, young.rows_at_once), lambda k: known.rows(row - k, row))
+        X, Y, w = known.rows(row, row + n)
+        Y = young.admitted(Y)
+        side = young.learn(Rows(X, Y, w), known.answers(row, row + n))
+        self.learnt_ = end = row + n
+        underway = young.begun_ > 0
+        events = young.attend(lambda k: known.rows(end - k, end))
+        return side, Y, events or underway
+
+    def _mix(self, row: int, side: Learnt, known: Known) -> None:
+        """Let the mixture learn these rows; their labels as the old generation did."""
+        first, end = max(row, self.mixed_), row + len(side.P)
+        if end <= first:
+            return
+        X, Y, w = known.rows(first, end)
+        fenced = np.arange(first, end) < self.asked
+        Y = np.where(fenced[:, None], known.fenced(Y), self.admitted_.get(first, end))
+        own, core = known.old(first, end)
+        back = None if self.back_ is None else self.back_.get(first, end)
+        self.mixture_.run(Heard(X, own, core, side.P[first - row :], back), Y, w)
+
+    @property
+    def nbytes(self) -> int:
+        back = 0 if self.back_ is None else self.back_.nbytes
+        return self.generation_.nbytes + self.mixture_.nbytes + self.admitted_.nbytes + back

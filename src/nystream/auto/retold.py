@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from nystream.auto.bank import Bank
 from nystream.auto.experts import Ridge
@@ -95,12 +94,12 @@ def _directions(bank: Bank, ridge: Ridge, X: Array, root: Array) -> tuple[Array,
     view = bank.views_[bank.seen_in_["ag"]]
     points = np.ascontiguousarray(ridge.points_[:: -(-len(ridge.points_) // LANDMARKS)])
     m = len(points)
-    Z, A = np.ones((m + 1, len(X)), order="F"), np.zeros((m + 1, m + 1))  # solved in place
+    Z, A = np.ones((m + 1, len(X))), np.zeros((m + 1, m + 1))
     Z[:m] = ridge._kernel.block(points, view(bank._augmented(X)))
     A[:m, :m] = ridge._kernel.block(points, points)
     A.flat[:: m + 2] += JITTER
     A[m, m] = CONSTANT
-    W = solve_triangular(np.linalg.cholesky(A), Z, lower=True, overwrite_b=True)
+    W = np.linalg.solve(np.linalg.cholesky(A), Z)
     W *= root.T
     S, U = np.linalg.eigh(W @ W.T)
     return W.T @ U, np.maximum(S, 0.0)

@@ -1,9 +1,10 @@
 """Rows per second of the automatic learner at 1 and 2 threads, by the clock on the wall.
 
-    python benchmarks/speed/auto_threads.py [--repeats 3]
+    python benchmarks/speed/auto_threads.py [--repeats 3] [--processor]
 
 Generated rows of 8, 22 and 54 columns, numbers as labels: the warm-up (3,200 rows) and the 10,000 rows after it by
-`run`, and 2,000 more by `step`; the best of several. Each number of threads has processes of its own, in turn.
+`run`, and 2,000 more by `step`; the best of several. Each number of threads has processes of its own, in turn. With
+`--processor`, for machines that are busy: 1 thread, by the processor's clock.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 from _results import note
 
 COLUMNS, WARMUP, ROWS, STEPS = (8, 22, 54), 3200, 10_000, 2000
 
 
-def measured(d: int) -> list[float]:
+def measured(d: int, clock: Callable[[], float]) -> list[float]:
     """Seconds of the warm-up, rows per second of `run` and of `step`."""
     import numpy as np
 
@@ -30,13 +32,13 @@ def measured(d: int) -> list[float]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(WARMUP + ROWS + STEPS, d))
     y = np.sin(2 * X[:, 0]) + np.abs(X[:, 1]) + 0.1 * rng.normal(size=len(X))
-    model, marks = Auto(), [time.perf_counter()]
+    model, marks = Auto(), [clock()]
     for start, stop in ((0, WARMUP), (WARMUP, WARMUP + ROWS)):
         model.run(X[start:stop], y[start:stop])
-        marks.append(time.perf_counter())
+        marks.append(clock())
     for x, label in zip(X[-STEPS:], y[-STEPS:], strict=True):
         model.step(x, label)
-    marks.append(time.perf_counter())
+    marks.append(clock())
     warmup, run, step = (b - a for a, b in itertools.pairwise(marks))
     return [warmup, ROWS / run, STEPS / step]
 
@@ -44,18 +46,19 @@ def measured(d: int) -> list[float]:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--repeats", type=int, default=3)
+    options.add_argument("--processor", action="store_true")
     options.add_argument("--one", type=int, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.one is not None:
-        print(json.dumps(measured(given.one)))
+        print(json.dumps(measured(given.one, time.process_time if given.processor else time.perf_counter)))
         return
     print("| columns | threads | warm-up, seconds | run, rows/s | step, rows/s |\n|---|---|---|---|---|")
     for d in COLUMNS:
-        found: dict[int, list[list[float]]] = {1: [], 2: []}
+        found: dict[int, list[list[float]]] = {1: []} if given.processor else {1: [], 2: []}
         for _ in range(given.repeats):
             for threads, tries in found.items():
                 around = {**os.environ, "NYSTREAM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
-                command = [sys.executable, __file__, "--one", str(d)]
+                command = [sys.executable, __file__, "--one", str(d), *(["--processor"] * given.processor)]
                 told = subprocess.run(command, env=around, check=True, capture_output=True, text=True).stdout
                 tries.append(json.loads(told))
         for threads, tries in found.items():

@@ -116,10 +116,9 @@ def speed(prototype: Any, X: np.ndarray, y: np.ndarray, size: int) -> None:
     print(f"budget {size}, {d} columns")
     for name, m in held.items():
         share, gain = min(taken["rows", name] / taken[name], 1.0), taken["double", name] / taken["float", name]
-        whole = f"rows {share:4.0%} of {taken[name] / len(X) * 1e6:.2f} us"
-        print(
-            f"{name:>8}: {m} points, {whole}; float {gain:.2f} x double, as a whole {1 / (1 - share + share / gain):.2f}"
-        )
+        part = f"rows {share:4.0%} of {taken[name] / len(X) * 1e6:.2f} us"
+        whole = 1 / (1 - share + share / gain)
+        print(f"{name:>8}: {m} points, {part}; float {gain:.2f} x double, as a whole {whole:.2f}")
 
 
 def rows(prototype: Any, kind: str, X: np.ndarray, points: np.ndarray) -> None:

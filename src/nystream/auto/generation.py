@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nystream.auto.bank import Bank
-from nystream.auto.recipe import Recipe
+from nystream.auto.recipe import Recipe, places_of_steady
 from nystream.auto.renewal import Missed, Renewal
 from nystream.auto.stack import Stack
 from nystream.auto.targets import Targets
@@ -19,9 +19,6 @@ from nystream.types import Array
 from nystream.work import all_at_once
 
 __all__ = ["Answer", "Generation", "Learnt", "Rows"]
-
-FORGETFUL = ("ag.99", "lin.95", "win1000", "win100", "change")
-"""Experts that follow the stream. The loss of the others stays high after a change, whatever the stack makes of it."""
 
 MARGIN = 1.5
 CODE_BOUNDS = (np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN))
@@ -113,7 +110,8 @@ class Generation(Params):
         F = self._scores(self.bank_.predict(X, self._inner), low, high)
         P = self.stack_.predict(F, self._bounded(answers, low, high), self._shift, self._scale)
         spread = None if self.targets_ is None else self.stack_.disagreement(F) * self._scale
-        return Answer(self._unscaled(P, low, high), spread, self._core(F))
+        steady = F[:, places_of_steady(tuple(self.bank_.names))]
+        return Answer(self._unscaled(P, low, high), spread, self._core(F, steady))
 
     def admitted(self, Y: Array) -> Array:
         """The next labels as they are to be learnt: wild ones fenced. Once for each row, before `learn`."""
@@ -130,10 +128,12 @@ class Generation(Params):
         codes, labels = np.ascontiguousarray(self._codes(T)), np.ascontiguousarray(Y[:, 0])
         P, spread = self.stack_.run(F, self._bounded(answers, low, high), codes, labels, w, self._shift, self._scale)
         self.count_ += len(X)
-        steady = self._steady
-        errors = ((F[:, steady] - codes[:, None]) ** 2).mean(axis=2).min(axis=1) if steady else np.zeros(len(X))
+        steady = F[:, places_of_steady(tuple(self.bank_.names))]
+        misses = (steady - codes[:, None]) ** 2
+        misses = misses[:, :, 0] if misses.shape[2] == 1 else misses.mean(axis=2)
+        errors = misses.min(axis=1) if misses.shape[1] else np.zeros(len(X))
         spread = None if spread is None else spread * self._scale
-        return Learnt(self._unscaled(P, low, high), spread, errors, self._core(F))
+        return Learnt(self._unscaled(P, low, high), spread, errors, self._core(F, steady))
 
     # -- events ------------------------------------------------------------------------------------------------------
     @property
@@ -350,16 +350,12 @@ class Generation(Params):
     def _scale(self) -> Array:
         return ONE if self.targets_ is None else self.targets_.scale_
 
-    @property
-    def _steady(self) -> list[int]:
-        """Places of the experts that do not forget."""
-        return [e for e, name in enumerate(self.bank_.names) if name not in FORGETFUL]
-
-    def _core(self, F: Array) -> Array | None:
+    def _core(self, F: Array, steady: Array) -> Array | None:
+        """The mean of the outputs of experts that do not forget, or of all where there are none."""
         if self.targets_ is None:
             return None
-        steady = self._steady
-        return self.targets_.back(F[:, steady].mean(axis=1) if steady else F.mean(axis=1))
+        some = steady if steady.shape[1] else F
+        return self.targets_.back(some.sum(axis=1) / some.shape[1])
 
     def _codes(self, T: Array) -> Array:
         """The columns of targets or outputs that the stack sees, (n, ..., C)."""

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nystream.params import Params, at_least, boolean
 
-__all__ = ["EXPERTS", "Recipe"]
+__all__ = ["EXPERTS", "Recipe", "places_of_steady"]
 
 EXPERTS = ("std", "ag", "glob", "big", "ag.99", "lin.95", "win1000", "win100", "rough", "change")
 """Keys of the experts, in the order of their outputs; people read `Bank.titles`."""
+FORGETFUL = ("ag.99", "lin.95", "win1000", "win100", "change")
+"""Experts that follow the stream. The loss of the others stays high after a change, whatever the stack makes of it."""
 FULL = 300
 MANY, THINNED = 500, 4
 """Columns times outputs beyond which a refresh comes so many times less often."""
@@ -22,6 +28,12 @@ LATE, LEAST_LATE = 10, 8
 """A rebuild may be under way for one in so many rows of the warm-up, or for so many rows if those are more."""
 TOGETHER, LEAST_ROWS = 1 << 13, 8
 """Rows times classes of a block, at most, and rows at least."""
+
+
+@lru_cache
+def places_of_steady(names: tuple[str, ...]) -> NDArray[np.intp]:
+    """Of experts with these keys, the places of those that do not forget. Asked for every row."""
+    return np.array([e for e, name in enumerate(names) if name not in FORGETFUL], dtype=np.intp)
 
 
 class Recipe(Params):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -180,6 +182,6 @@ class Stack(Params):
 
 def _with_member(stacked: Array, same: Array) -> Array:
     """(n, S + 1, K): one more member, which says the same as the last label; 0 before the first."""
-    if np.isnan(same).any():
+    if math.isnan(same.item()) if same.size == 1 else np.isnan(same).any():
         same = np.nan_to_num(same, nan=0.0)
     return np.ascontiguousarray(np.concatenate([stacked, same[:, None]], axis=1))

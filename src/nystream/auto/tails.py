@@ -95,8 +95,10 @@ class Tails(Params):
         """
         if self.past_.seen_ < FEWEST:
             return min(len(Y), FEWEST - self.past_.seen_)
-        if self.long.any():
+        if self.past_.seen_ - self.wild_.max() < self.lasting:  # `long`, of any target
             return 0
+        if Y.size == 1:  # the common round
+            return int(not (low.item() > Y.item() or high.item() < Y.item()))
         outside = ((low > Y) | (high < Y)).any(axis=1)
         return int(outside.argmax()) if outside.any() else len(Y)
 

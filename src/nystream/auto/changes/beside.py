@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from nystream.auto.changes.alarm import NEVER, RankAlarm
 from nystream.auto.changes.catching_up import CatchingUp
 from nystream.auto.changes.inputs import InputAlarm
@@ -11,7 +13,7 @@ from nystream.auto.changes.memory import REACH
 from nystream.auto.changes.mixture import LEAST, Handover, Heard
 from nystream.auto.changes.past import Past, padded_classes, padded_scores
 from nystream.auto.changes.record import Alarm, Records
-from nystream.auto.changes.regimes import EVERY, Regimes
+from nystream.auto.changes.regimes import EVERY, KNOWN, USUAL, Regimes
 from nystream.auto.changes.replay import Side, spread_of
 from nystream.auto.changes.suspicion import Suspicion
 from nystream.auto.changes.verdict import CHECK, LOOK_BACK
@@ -107,6 +109,14 @@ class Beside(Params):
 
     def alarms(self) -> list[Alarm]:
         return self.records_.alarms
+
+    def _usual(self, labels: Array, since: int) -> Array | None:
+        """(K,) mean squared losses of the old generation before row `since`, the last ones; `labels` of before it."""
+        n, K = min(len(labels), since - self.begun_, USUAL), labels.shape[1]
+        if self.classes or n < KNOWN:
+            return None
+        said = self.predicted_[0].get(since - n, since)[:, :K]
+        return np.asarray(((said - labels[len(labels) - n :]) ** 2).mean(axis=0))
 
     # -- regimes -----------------------------------------------------------------------------------------------------
     @property

@@ -8,7 +8,7 @@ from nystream.auto.changes.alarm import NEVER, Found, Heat
 from nystream.auto.changes.beside import Beside
 from nystream.auto.changes.block import Block, Last, Surroundings
 from nystream.auto.changes.catching_up import CatchingUp, Known, Told
-from nystream.auto.changes.inputs import PLACES, QUIET, location, moved
+from nystream.auto.changes.inputs import PLACES, QUIET, centred, location, moved
 from nystream.auto.changes.memory import Afforded
 from nystream.auto.changes.mixture import Handover, Heard
 from nystream.auto.changes.past import Past
@@ -26,7 +26,7 @@ from nystream.auto.changes.replay import (
     spread_of,
     whole,
 )
-from nystream.auto.changes.suspicion import BACK
+from nystream.auto.changes.suspicion import BACK, odds
 from nystream.auto.changes.verdict import LOOK_BACK, SURE, advantage, of_use, verdict
 from nystream.auto.generation import Generation, Learnt, Rows
 from nystream.auto.recipe import Recipe
@@ -216,7 +216,10 @@ class Changes(Beside):
         def begin(since: int, end: int) -> Handover:
             first = max(0, end - self.reach_)
             rows = part_of(last(t0 + n - first), slice(0, end - first))
-            return self._handed(old, rows, max(since, first), end)
+            since = max(since, first)
+            mixture = self._handed(old, rows, since, end)
+            mixture.doubt(odds(self.losses_.get(max(first, self.begun_), end)[:, 0], end - since))
+            return mixture
 
         def mixed(mixture: Handover, part: slice) -> Side:
             rows, core = part_of(block.rows, part), None if side.core is None else side.core[part]
@@ -228,18 +231,22 @@ class Changes(Beside):
 
     def _handed(self, old: Generation, rows: Rows, since: int, end: int, woken: Array | None = None) -> Handover:
         """A mixture without a young one that has learnt rows `since` to `end`; `rows`, the last ones up to there."""
-        mixture, labels = self._mixture(old, rows, young=False, woken=woken is not None)
+        mixture, labels = self._mixture(old, rows, since, end, young=False, woken=woken is not None)
         part = slice(len(labels) - (end - since), None)
         past, own = part_of(rows, part), self.predicted_[0].get(since, end)
         core = None if self.classes else own[:, old.outputs_ :]
         mixture.run(Heard(past.X, own[:, : old.outputs_], core, None, woken), labels[part], past.w)
         return mixture
 
-    def _mixture(self, old: Generation, rows: Rows, *, young: bool, woken: bool) -> tuple[Handover, Array]:
-        """One that has learnt nothing; the last rows tell the scales. And their labels as they are learnt."""
+    def _mixture(
+        self, old: Generation, rows: Rows, since: int, end: int, *, young: bool, woken: bool
+    ) -> tuple[Handover, Array]:
+        """One that has learnt nothing; the last rows, up to `end`, tell the scales. And their labels as learnt."""
         mixture = Handover(self.classes, self.few, young, woken)
         labels = rows.Y if old.targets_ is None else old.targets_.fenced(rows.Y)
-        mixture.start(labels, old.outputs_, location(rows.X[-PLACES:]))
+        before = len(labels) - (end - since)
+        where = centred(location(rows.X[-PLACES:]), rows.X[before:])
+        mixture.start(labels, old.outputs_, where, self._usual(labels[:before], since))
         return mixture, labels
 
     def _compared(self, t: int) -> tuple[Array, Array, Array]:
@@ -299,7 +306,7 @@ class Changes(Beside):
         if past is not None:
             past.put(mixed, sides[0].P[: t - mixed])
         admitted = Past(max(0, self.coming_.latest - t) + self.ahead, block.admitted.shape[1])
-        mixture, _ = self._mixture(old, rows, young=True, woken=bool(sides))
+        mixture, _ = self._mixture(old, rows, since, t, young=True, woken=bool(sides))
         self.coming_.start(young, mixture, mixed, admitted, past)
         self.since_, self.born_ = since, NEVER
         self.used_ += t - since

@@ -13,7 +13,7 @@ from nystream.auto.generation import Rows
 from nystream.params import Params, at_least
 from nystream.types import Array
 
-__all__ = ["QUIET", "InputAlarm", "distances", "location", "moved"]
+__all__ = ["QUIET", "InputAlarm", "centred", "distances", "location", "moved"]
 
 FAR = 5.0
 """Deviations beyond which a value is no farther."""
@@ -105,6 +105,12 @@ def location(X: Array) -> Array:
         found = np.stack([mean, spread + 1e-12 * np.abs(mean) + 1e-300])
     found[:, ~known.any(axis=0) | ~np.isfinite(found).all(axis=0)] = np.nan
     return found
+
+
+def centred(where: Array, X: Array) -> Array:
+    """A `location` with the units of another, in the middle of these rows; a column without known values stays."""
+    middle = location(X)[0]
+    return np.stack([np.where(np.isnan(middle), where[0], middle), where[1]])
 
 
 def distances(X: Array, where: Array) -> Array:

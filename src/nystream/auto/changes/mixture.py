@@ -20,8 +20,6 @@ FIRST_AGE = (100, 10)
 """Shares begin as if so many rows had been mixed, without and with a young one: the more, the less they move."""
 RATE = 0.1
 """Of the running means of squared losses."""
-DOUBT = 0.7
-"""Share of the old generation where a suspicion begins."""
 TINY = 1e-300
 LEAST = 1e-6
 """Probabilities below count as this in losses and in the stack."""
@@ -75,6 +73,8 @@ class Handover(Params):
     """(G, M)"""
     powers_: Array
     """(G, M) running means of squared losses."""
+    doubt_: float = 0.0
+    """The novice's share where a suspicion began."""
     shift_: Array
     scale_: Array
 
@@ -84,8 +84,12 @@ class Handover(Params):
         self.young = young
         self.woken = woken
 
-    def start(self, labels: Array, outputs: int, where: Array) -> None:
-        """The last labels (n, K) tell the scale of targets; of classes they are not looked at. `where` inputs lie."""
+    def start(self, labels: Array, outputs: int, where: Array, usual: Array | None = None) -> None:
+        """The last labels (n, K) tell the scale of targets; of classes they are not looked at. `where` inputs lie.
+
+        `usual`: (K,) mean squared losses of before, which running means begin with; None: with the first loss, which
+        after a change is far above what a member that is right will lose, so that shares would hardly move.
+        """
         groups, members = 1 if self.classes else outputs, 2 + 2 * self.young + (not self.classes) + self.woken
         self.stack_ = self.line_ = None
         if self.young:
@@ -102,11 +106,22 @@ class Handover(Params):
         if not self.classes:
             self.shift_, deviation = labels.mean(axis=0), labels.std(axis=0)
             self.scale_ = np.where(deviation > 0, deviation, 1.0)
+        if usual is not None:
+            self.powers_[:] = (usual / self.scale_**2)[:, None]
         self.age_ = FIRST_AGE[self.young]
 
-    def doubt(self) -> None:
-        """Most for the old generation: rows that led to a suspicion were chosen for its losses, and prove nothing."""
-        self.shares_[:, 0], self.shares_[:, 1:] = DOUBT, (1 - DOUBT) / (self.shares_.shape[1] - 1)
+    def doubt(self, odds: float) -> None:
+        """Shares where a suspicion begins, by the odds of a change alone: rows that led to it were chosen for the old
+        generation's losses, and prove nothing.
+        """
+        others = odds / (1 + odds)
+        self.doubt_ = others / (self.shares_.shape[1] - 1)
+        self.shares_[:, 0], self.shares_[:, 1:] = 1 - others, self.doubt_
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether the novice has lost of its share since `doubt`."""
+        return bool(self.shares_[:, -1].mean() < self.doubt_)
 
     def run(self, heard: Heard, Y: Array, weights: Array | None) -> tuple[Array, Array]:
         """Predictions (n, K) before each label in Y (n, K) or (n, 1), and what the old one carried of them (n, G)."""

@@ -14,7 +14,7 @@ SITE := out/docs docs/gallery docs/_generated docs/sg_execution_times.rst $(wild
 NUMERICAL := $(addprefix tests/,core scaling kernels losses dictionary features solvers learners test_laws.py \
   test_hard_streams.py test_oracle_cases.py)
 
-.PHONY: demo docs test test-all test-numerical test-core test-oldest check lint bench bench-compare install wheel check-wheel clean
+.PHONY: demo docs test test-all test-numerical test-core test-oldest check lint bench bench-compare bench-lines install wheel check-wheel clean
 
 install: $(VENV)/installed
 
@@ -103,6 +103,10 @@ bench: install
 # EXPECTED="auto ..." names what was changed on purpose, NAMES="silk ..." what alone is measured.
 bench-compare: install
 	$(BIN)/python benchmarks/compare.py $(or $(COMMIT),$(error say which: make bench-compare COMMIT=abc123)) $(if $(NAMES),--names $(NAMES)) $(if $(EXPECTED),--expected $(EXPECTED))
+
+# Before, now and the limit of this machine, a line for each workload; GO_ON=1 goes on where it was interrupted.
+bench-lines: install
+	$(BIN)/python benchmarks/lines.py $(if $(COMMIT),--before $(COMMIT)) $(if $(GO_ON),--go-on)
 
 clean:
 	rm -rf $(SITE) $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -42,10 +42,10 @@ HERE = Path(__file__).parent
 
 
 def slope(points: list[tuple[int, float]]) -> float | None:
-    """The exponent over the upper half of the points, in logarithms; None for fewer than three."""
-    upper = points[len(points) // 2 - (len(points) % 2 == 0) :] if len(points) > 3 else points
-    if len(upper) < 2 or len(points) < 3:
+    """The exponent over the upper half of the points, in logarithms; None for fewer than two."""
+    if len(points) < 2:
         return None
+    upper = points[len(points) // 2 - (len(points) % 2 == 0) :] if len(points) > 3 else points
     x, y = np.log([p[0] for p in upper]), np.log([p[1] for p in upper])
     return float(np.polyfit(x, y, 1)[0])
 
@@ -53,13 +53,17 @@ def slope(points: list[tuple[int, float]]) -> float | None:
 def measured(name: str, bounds: Bounds) -> dict[str, Any]:
     """The sweeps of a learner."""
     start = time.process_time()
-    sweeps: dict[str, Any] = {}
-    for axis in AXES:
-        points = sweep(name, axis, bounds)
-        sweeps[axis] = {"points": points, "exponent": slope(points), "said": said(name, axis)}
+    sweeps = exponents(name, {axis: {"points": sweep(name, axis, bounds)} for axis in AXES})
     told = "  ".join(f"{axis} {_of(sweeps[axis])}" for axis in AXES)
     print(f"{name:>26}  {told}  ({time.process_time() - start:.1f} s)", flush=True)
     return sweeps
+
+
+def exponents(name: str, sweeps: dict[str, Any]) -> dict[str, Any]:
+    """The sweeps with what was found and what is said."""
+    return {
+        axis: {**found, "exponent": slope(found["points"]), "said": said(name, axis)} for axis, found in sweeps.items()
+    }
 
 
 def circumstances(bounds: Bounds) -> dict[str, Any]:
@@ -104,6 +108,7 @@ def main() -> None:
                 "learners": {known: learners[known] for known in BOUNDED if known in learners},
             }
             file.write_text(json.dumps(found, indent=1) + "\n")
+    found["learners"] = {name: exponents(name, sweeps) for name, sweeps in found["learners"].items()}
     (given.out / "growth.md").write_text(page(found))
     draw(found, given.picture)
 

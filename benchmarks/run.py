@@ -52,14 +52,14 @@ def main() -> int:
     return failed
 
 
-def measured(script: Path) -> tuple[int, dict[str, Any]]:
+def measured(script: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     """Its exit code, and what it noted, with the circumstances."""
     with tempfile.TemporaryDirectory() as folder:
         notes = Path(folder) / "notes"
         one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         began = time.monotonic()
         code = subprocess.run(
-            [sys.executable, str(script)], env={**os.environ, **one, VARIABLE: str(notes)}, check=False
+            [sys.executable, str(script), *arguments], env={**os.environ, **one, VARIABLE: str(notes)}, check=False
         ).returncode
         lines = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
     return code, {

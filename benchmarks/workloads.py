@@ -1,8 +1,8 @@
 """One workload per learner, row by row and as a whole stream: what `compare.py` measures under two commits.
 
 Runs under either of them, so it uses only what both have. Reads requests from standard input, a line of JSON each, and
-answers each: {"name": ..., "mode": ..., "rows": ...} with {"seconds": ...} or {"error": ...}, {} with all names.
-Seconds are of the processor, of one thread.
+answers each: {"name": ..., "mode": ..., "rows": ...} with {"seconds": ...} or {"error": ...}, {} with all names;
+without a mode, stored points or features and bytes along the rows. Seconds are of the processor, of one thread.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nystream.catalogue import CATALOGUE, build
 
 MODES = ("row by row", "whole stream")
 COLUMNS, MOST = 22, 64_000
-CLASSES = 5
+CLASSES, PLACES = 5, 8
 
 
 @cache
@@ -72,6 +72,18 @@ def pixels(rows: int) -> Callable[[], object]:
     return lambda: model.run(frames)
 
 
+def sizes(name: str, rows: int) -> dict[str, Any]:
+    """Of what a learner has stored, at several places of so many rows."""
+    X, f = stream()
+    learner, found = MAKERS[name](), []
+    Y = labels(learner, f[:rows])
+    for part in np.array_split(np.arange(rows), 2 * PLACES):
+        learner.run(X[part], Y[part])
+        found.append((learner.size, learner.nbytes))
+    sizes, nbytes = zip(*found[::2], strict=True)  # in the middle of each eighth
+    return {"columns": COLUMNS, "sizes": sizes, "bytes": sum(nbytes) / PLACES}
+
+
 def prepared(name: str, mode: str, rows: int) -> Callable[[], object]:
     return pixels(rows) if name == "pixels" else learning(name, mode, rows)
 
@@ -80,6 +92,8 @@ def answered(request: dict[str, Any]) -> dict[str, Any]:
     if not request:
         return {"names": [*MAKERS, "pixels"], "modes": MODES, "most": MOST, "home": nystream.__file__}
     try:
+        if "mode" not in request:
+            return sizes(request["name"], request["rows"])
         work = prepared(request["name"], request["mode"], request["rows"])
         began = time.process_time()
         work()

@@ -26,8 +26,12 @@ def page(results: dict[str, Any]) -> str:
         "Microseconds of processor time of a row at 10 columns, size 100 (features, stored points, landmarks or rows "
         "of a window) and two classes; then the exponents: the slope, in logarithms, over the upper half of what was "
         "measured, and in brackets the power that the cost says. 1.0 means that twice as much costs twice as much. "
-        "Exponents below what is said are usual where a fixed share of a row is still the larger one. "
-        "Bold: more than said.",
+        "Exponents below what is said are usual where a fixed share of a row is still the larger one; above it they "
+        "are where what is stored no longer fits into the caches (Projectron of 2,000 points reads 32 MB for every "
+        "row), and along the rows where RRF, whose labels here tell nothing, lets its scales wander so far "
+        "that sines come one at a time. Bold: more than said. A sweep ends where filling a learner takes more than "
+        f"{results['seconds']['warm']:g} seconds of processor time, its stream more than "
+        f"{results['seconds']['stream']:g}, or a row more than {1e3 * results['seconds']['row']:g} ms.",
         "",
         f"| | cost | us | {' | '.join(f'{axis}, up to' for axis in AXES)} |",
         "|---|---|---:|" + "---|" * len(AXES),

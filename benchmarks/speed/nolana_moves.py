@@ -68,15 +68,14 @@ def main() -> None:
     )
     for key, taken in now.items():
         m, rank = key.split(" ", 1)
-        earlier = before[key] if before else float("nan")
+        earlier, least = before[key] if before else float("nan"), limit(int(m))
         print(
             f"{m:>10} {rank:>6} {earlier:9.1f} {taken:8.1f} {earlier / taken:6.1f} {WANTED.get(int(m), ''):>7} "
-            f"{limit(int(m)):7.1f}"
+            f"{least:7.1f}"
         )
-        if before:
-            note(f"NOLANA, {m} landmarks, rank {rank}", "a round with a move", taken, "us", earlier / taken, "before")
-        else:
-            note(f"NOLANA, {m} landmarks, rank {rank}", "a round with a move", taken, "us")
+        figure = (f"NOLANA, {m} landmarks, rank {rank}", "a round with a move", taken, "us")
+        against = (earlier / taken, "before") if before else ()
+        note(*figure, *against, before=earlier if before else None, limit=least)
 
 
 if __name__ == "__main__":

@@ -117,7 +117,8 @@ def main() -> None:
             f"{form:>12} {earlier[0]:10,.0f} {earlier[1]:10,.0f} {clock:10,.0f} {cores:10,.0f} "
             f"{WANTED.get(form, 0) or '':>9} {most:11,.0f}"
         )
-        note(f"reading {form}, learning with FOGD", "two cores", cores, "rows/s", cores / most, "learning alone")
+        figure = (f"reading {form}, learning with FOGD", "two cores", cores, "rows/s", cores / most, "learning alone")
+        note(*figure, before=earlier[1] if before else None, limit=most)
 
 
 if __name__ == "__main__":

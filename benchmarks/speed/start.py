@@ -24,11 +24,15 @@ WANTED = 0.4
 NOTHING = """
 import numpy, typer
 from nystream.cli.blas import load_alone
+from nystream.cli.plain import pass_plain_values
 load_alone()
 app = typer.Typer()
 app.command()(lambda: None)
 app.command("run")(lambda rows: None)
-app(["run", "10"], standalone_mode=False)
+group = typer.main.get_command(app)
+pass_plain_values(group)
+pass_plain_values(group.commands["run"])
+group(["run", "10"], standalone_mode=False)
 """
 LIMITS = {"--help": "import typer.rich_utils", "run, fogd": NOTHING, "run": NOTHING}
 
@@ -63,8 +67,10 @@ def main() -> None:
     print(f"{'command':>10} {'before':>7} {'now':>7} {'wanted':>7} {'limit':>7}   seconds of processor time")
     for name, taken in now.items():
         earlier = before[name] if before else float("nan")
-        print(f"{name:>10} {earlier:7.2f} {taken:7.2f} {WANTED:7.2f} {cost('-c', LIMITS[name]):7.2f}")
-        note(f"nystream {name}", "starting", taken, "s", *((earlier / taken, "before") if before else ()))
+        least = cost("-c", LIMITS[name])
+        print(f"{name:>10} {earlier:7.2f} {taken:7.2f} {WANTED:7.2f} {least:7.2f}")
+        against = (earlier / taken, "before") if before else ()
+        note(f"nystream {name}", "starting", taken, "s", *against, before=earlier if before else None, limit=least)
 
 
 if __name__ == "__main__":

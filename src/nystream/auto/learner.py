@@ -335,7 +335,8 @@ class Auto(ByColumn, Rounds):
             self.intervals_ = Noise(Noise.window_for(SCORES * bytes_of(self.memory), outputs))
             self.intervals_.start(d, outputs)
             window = Tails.window_for(SIZES * bytes_of(self.memory), outputs)
-            self.tails_ = Tails(outputs, window, 1000 if self.deadline is None else 1)
+            kept = int(min(recipe.warmup, max(1, SIZES * bytes_of(self.memory) / (8 * outputs))))
+            self.tails_ = Tails(outputs, window, 1000 if self.deadline is None else 1, kept)
             self.tails_.start()
         self.count_ = 0
 

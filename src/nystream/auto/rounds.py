@@ -22,6 +22,7 @@ from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of
 from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
+from nystream.auto.retold import tell_anew
 from nystream.auto.stack import Stack
 from nystream.auto.tables import SHARE
 from nystream.auto.tails import Tails
@@ -220,10 +221,7 @@ class Rounds(TabularLearner):
         """Predictions for rows within which no rebuild or refresh begins or is taken up."""
         with self._whole.writing():
             told = Y if self._ready(Y) else self._told(rows, Y)
-            P = self._round(rows, Y, told, w)
-            if self.tails_ is not None:
-                self.tails_.see(P, Y)
-            return P
+            return self._round(rows, Y, told, w)
 
     def _ready(self, Y: Array) -> int:
         """How many of the next labels can be learnt as they are, together; 0: the first has to be looked at."""
@@ -252,6 +250,10 @@ class Rounds(TabularLearner):
         with self._turns.writing():
             P = self._learnt(rows, Y, told, w)
         moved = self._generations != living
+        if self.tails_ is not None:
+            self.tails_.see(P, Y)
+            if self._young is None:
+                moved = tell_anew(self.old_, self.tails_, self.buffer_[1], self._last, self._turns.writing) or moved
         for generation in living:
             if (generation.begun_ or generation.due) and generation in self._generations:
                 refreshes = generation is self._young or self._refreshes

@@ -55,6 +55,8 @@ class Tails(Params):
     lasting : int, default 1000
         Rows from a wild label on for which tails are long. Each of them has to be predicted before it is learnt, which
         more than doubles its cost; with 1 the wild ones alone.
+    kept : int, default 1
+        Labels that are kept as they came, for `nystream.auto.retold`.
 
     References
     ----------
@@ -67,16 +69,20 @@ class Tails(Params):
     """(K,) rows that had been seen before the last wild label; long ago where there was none."""
     foreseen_: Array
     """(K,) running share of labels far off that were foreseen."""
+    labels_: Ring | None = None
+    """(n, K) the last labels as they came; none in models saved before it."""
 
-    def __init__(self, outputs: int, window: int = 500, lasting: int = 1000) -> None:
+    def __init__(self, outputs: int, window: int = 500, lasting: int = 1000, kept: int = 1) -> None:
         self.outputs = at_least("outputs", outputs, 1)
         self.window = at_least("window", window, LAST)
         self.lasting = at_least("lasting", lasting, 1)
+        self.kept = at_least("kept", kept, 1)
 
     def start(self) -> None:
         self.past_ = Ring(self.window, 2 * self.outputs)
         self.wild_ = np.full(self.outputs, -self.lasting)
         self.foreseen_ = np.full(self.outputs, HALF)
+        self.labels_ = Ring(self.kept, self.outputs)
 
     @staticmethod
     def window_for(budget: float, outputs: int, most: int = 500, least: int = 100) -> int:
@@ -129,10 +135,26 @@ class Tails(Params):
     def see(self, P: Array, Y: Array) -> None:
         """The next predictions and labels, (n, K), in order."""
         self.past_.extend(np.hstack([P, Y - P]))
+        if self.labels_ is not None:
+            self.labels_.extend(Y)
+
+    def variance(self, least: Array) -> Array:
+        """(K,) of the estimate, from the last residuals; none is cut to less than `least` (K,)."""
+        sizes = np.abs(self.past_.last(self.window)[:, self.outputs :])
+        return _cut(sizes, np.median(sizes, axis=0), least)[2]
+
+    @staticmethod
+    def cut(Y: Array, P: Array, least: Array, window: int) -> tuple[Array, Array]:
+        """What is told (n, K) of labels with these predictions, and the estimate's variance over the last of them."""
+        sizes = np.abs(Y - P)
+        reach, kept, _ = _cut(sizes, np.median(sizes, axis=0), least)
+        last = sizes[-window:]
+        return P + np.clip(Y - P, -reach, reach) / kept, _cut(last, np.median(last, axis=0), least)[2]
 
     @property
     def nbytes(self) -> int:
-        return self.past_.nbytes + self.wild_.nbytes + self.foreseen_.nbytes
+        labels = 0 if self.labels_ is None else self.labels_.nbytes
+        return self.past_.nbytes + self.wild_.nbytes + self.foreseen_.nbytes + labels
 
 
 def _cut(sizes: Array, median: Array, least: Array) -> tuple[Array, Array, Array]:

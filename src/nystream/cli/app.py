@@ -13,6 +13,7 @@ import typer
 import nystream
 from nystream.cli import blas
 from nystream.cli.main import silence_stdout
+from nystream.cli.plain import pass_plain_values
 
 __all__ = ["COMMANDS", "call"]
 
@@ -66,7 +67,7 @@ COMMANDS = {
 """By name. Only the command that is called is loaded: all of them take a second."""
 
 
-def _app(arguments: list[str]) -> typer.Typer:
+def _app(arguments: list[str]) -> Any:
     """The command line for these arguments: the command among them, and of the others what the help says."""
     app = typer.Typer(
         name="nystream",
@@ -77,14 +78,17 @@ def _app(arguments: list[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     wanted = next((word for word in arguments if not word.startswith("-")), None)
-    for name, command in COMMANDS.items():
+    for name, known in COMMANDS.items():
         if name == wanted:
             blas.load_alone()
-            app.command(name)(getattr(importlib.import_module(f"nystream.cli.{command.home}"), command.function))
+            app.command(name)(getattr(importlib.import_module(f"nystream.cli.{known.home}"), known.function))
         else:
-            app.command(name, help=command.summary)(_not_called)
+            app.command(name, help=known.summary)(_not_called)
     app.callback(invoke_without_command=True)(about)
-    return app
+    group: Any = typer.main.get_command(app)
+    for command in (group, *group.commands.values()):
+        pass_plain_values(command)
+    return group
 
 
 def _not_called() -> None:

@@ -253,7 +253,7 @@ def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:
         raise ValueError(f"several targets are regression; {name} has {len(parts)}")
     if numeric:
         Y = np.asarray(parts[0], dtype=np.float64)
-        values = np.array(sorted(set(Y[~np.isnan(Y)].tolist())))  # np.unique would load numpy.ma
+        values = np.unique(Y[~np.isnan(Y)])
         if len(values) > MOST_CLASSES and bool((values != np.floor(values)).any()):
             raise ValueError(
                 f"{name} has {len(values)} different targets among its first {len(Y)}, such as {values[0]:g}: these "

@@ -8,7 +8,7 @@ import numpy as np
 
 from nystream.dictionary.growing import BLOCK, DistantAtoms
 from nystream.kernels.base import Kernel
-from nystream.learners.base import Learner
+from nystream.learners.families.atoms import AtomLearner
 from nystream.losses import Loss, Squared
 from nystream.params import positive
 from nystream.seeds import generator
@@ -18,7 +18,7 @@ from nystream.types import Array
 __all__ = ["KRLS"]
 
 
-class KRLS(Learner):
+class KRLS(AtomLearner):
     """Kernel recursive least squares: no ridge, a dictionary of points that are not nearly dependent.
 
     x becomes an atom if its squared distance to the span of the atoms is more than nu k(x, x). A row counts as the
@@ -74,20 +74,6 @@ class KRLS(Learner):
     @property
     def objective(self) -> Loss | None:
         return Squared()
-
-    @property
-    def atoms(self) -> Array:
-        """The dictionary, (size, d)."""
-        return self.atoms_.points if self.d_ else np.zeros((0, 0))
-
-    @property
-    def size(self) -> int:
-        """Atoms."""
-        return self.atoms_.n if self.d_ else 0
-
-    @property
-    def nbytes(self) -> int:
-        return self.atoms_.nbytes + self.solver_.nbytes if self.d_ else 0
 
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""

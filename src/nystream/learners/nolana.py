@@ -35,9 +35,10 @@ class NOLANA(LandmarkLearner):
     The last line is not a refinement but a change of basis: eigenvectors rotate, and the function is carried over by
     its values at the new landmarks. Landmarks come from the first m rows, as in NOGD, which eps = inf is.
 
-    Without a move O(m d + m r) time, with one O(m d + m^2) (see `solver`); m d + m r numbers for the model and up to
-    2 m^2 - m r for moving it. Moves do not depend on labels, so whole streams are learnt in blocks: kernel values and
-    nearest landmarks of a block by one product, cut at the rows that move a landmark.
+    Without a move O(m d + m r) time, with one O(m d + m^2) at rank m and O(m d + m^3) where the kernel matrix is
+    decomposed (see `solver`); m d + m r numbers for the model and up to 2 m^2 - m r for moving it. Moves do not depend
+    on labels, so whole streams are learnt in blocks: kernel values and nearest landmarks of a block by one product, cut
+    at the rows that move a landmark.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from nystream.dictionary.kors import KORS
 from nystream.dictionary.sampled import SampledAtoms
 from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
-from nystream.learners.base import Learner
+from nystream.learners.families.atoms import AtomLearner
 from nystream.learners.families.least_squares import LeastSquares
 from nystream.params import one_of, positive
 from nystream.seeds import checked_seed, generator
@@ -25,7 +25,7 @@ from nystream.types import Array, Seed
 __all__ = ["NystromPKAWV", "NystromPKRR"]
 
 
-class NystromPKAWV(LeastSquares, Learner):
+class NystromPKAWV(LeastSquares, AtomLearner):
     """Kernel Vovk-Azoury-Warmuth regression in the span of a growing dictionary (PKAWV with Nystrom projections).
 
     Before y_t is known, x_t may become an atom of the dictionary. With P_t the projection on the span of the atoms of
@@ -158,16 +158,6 @@ class NystromPKAWV(LeastSquares, Learner):
         X = self._block(X)
         outside = self.atoms_.nested_.residual(X) / self.lam
         return self._outward(np.sqrt((1 + self._leverage(X) + outside)[:, None] * self._meter.variance))
-
-    @property
-    def atoms(self) -> Array:
-        """The dictionary, (size, d)."""
-        return self.atoms_.points if self.d_ else np.zeros((0, 0))
-
-    @property
-    def size(self) -> int:
-        """Atoms."""
-        return self.atoms_.n if self.d_ else 0
 
     @property
     def nbytes(self) -> int:

@@ -11,6 +11,7 @@ from nystream.dictionary.growing import BLOCK, Indices
 from nystream.dictionary.kors import KORS
 from nystream.dictionary.sampled import SampledAtoms
 from nystream.kernels.base import Kernel
+from nystream.learners.families.atoms import AtomLearner
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss
 from nystream.params import positive
@@ -21,7 +22,7 @@ from nystream.types import Array, Change, Seed
 __all__ = ["ProsNKons"]
 
 
-class ProsNKons(LossLearner):
+class ProsNKons(AtomLearner, LossLearner):
     """Second-order kernel learning at constant cost: online Newton step on features that KORS chooses.
 
     Before y_t is known, x_t becomes an atom with probability min(beta tau, 1), tau its online leverage score. In nested
@@ -120,20 +121,6 @@ class ProsNKons(LossLearner):
     def missed(self) -> float:
         """Delta = sum over rounds of k(x, x) - |z(x)|^2: what the dictionary of the round did not see of the row."""
         return self.atoms_.missed if self.d_ else 0.0
-
-    @property
-    def atoms(self) -> Array:
-        """The dictionary, (size, d)."""
-        return self.atoms_.points if self.d_ else np.zeros((0, 0))
-
-    @property
-    def size(self) -> int:
-        """Atoms."""
-        return self.atoms_.n if self.d_ else 0
-
-    @property
-    def nbytes(self) -> int:
-        return self.atoms_.nbytes + self.solver_.nbytes if self.d_ else 0
 
     def _newton(self) -> ONS:
         return ONS(self.loss, clip=self.clip, lam=self.lam, eta=self.eta)

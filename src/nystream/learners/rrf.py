@@ -42,7 +42,8 @@ class RRF(LossLearner, Averaging):
 
     both gradients at the old w and a; for K outputs da is the sum of theirs. Columns that do not matter shrink away,
     columns that do are resolved more finely. With label similarities M the weights of the K outputs move by M g in the
-    place of g. O(dim (d + K)) time per round and memory; nothing grows with t.
+    place of g. O(dim (d + K)) time per round and memory; nothing grows with t. Where labels tell nothing the scales may
+    wander far off: sines and cosines of angles beyond a million come one at a time, several times as slow.
 
     Parameters
     ----------

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream import persist
 from nystream.explain import Importance, Reasons
 from nystream.inputs import Unconverted, as_block, as_weights
 from nystream.kernels import Kernel
 from nystream.learners.base import Learner
 from nystream.model import Model
+from nystream.model.loading import trained
 from nystream.river.columns import Columns, Features, number_of
 from nystream.schema import Schema
 from nystream.tables.kinds import LOOK
@@ -72,11 +72,8 @@ class Named:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """An estimator that goes on with a model of the same task that was saved here, by a command, or from Python."""
-        model = persist.load(path)
-        if not isinstance(model, Model) or model.learner_ is None or model.schema_ is None:
-            raise ValueError(f"{os.fspath(path)} holds no trained model of `save`")
-        if model.task != cls._task:
-            raise ValueError(f"{os.fspath(path)} holds a model of {model.task}; {cls.__name__} is for {cls._task}")
+        model = trained(path, cls._task, cls.__name__)
+        assert model.schema_ is not None
         estimator = cls(model.learner)
         estimator._columns.add(list(model.schema_.names))
         estimator._model = model

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream import persist
 from nystream.auto.learner import Auto
 from nystream.compose.encoded import Encoded
 from nystream.encoding.columns import NUMERIC
@@ -16,6 +15,7 @@ from nystream.explain import Importance, Reasons
 from nystream.inputs import Unconverted, as_row, rows_at_once, rows_of
 from nystream.learners.base import Learner
 from nystream.model import Model
+from nystream.model.loading import trained
 from nystream.schema import Schema
 from nystream.sparse_rows import NARROW, is_sparse
 from nystream.tables.kinds import looked
@@ -120,11 +120,8 @@ class Online(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """A fitted estimator of a model of the same task that was saved here, by a command, or from Python."""
-        model = persist.load(path)
-        if not isinstance(model, Model) or model.learner_ is None or model.schema_ is None:
-            raise ValueError(f"{os.fspath(path)} holds no trained model of `save`")
-        if model.task != cls._task:
-            raise ValueError(f"{os.fspath(path)} holds a model of {model.task}; {cls.__name__} is for {cls._task}")
+        model = trained(path, cls._task, cls.__name__)
+        assert model.schema_ is not None
         estimator = cls(learner=model.learner)
         names = model.schema_.names
         estimator.n_features_in_ = model.schema_.width or len(names)

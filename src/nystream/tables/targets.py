@@ -117,7 +117,7 @@ def task_of(parts: list[Any]) -> str:
     if any(is_name(value) for value in there):
         return "classification"
     try:
-        values = np.array(list({float(value) for value in there}))  # np.unique would load numpy.ma
+        values: npt.NDArray[Any] = np.unique(np.array(there, dtype=np.float64))
     except OverflowError:
         raise Misfit("a label is a whole number with hundreds of digits, which is no finite number") from None
     whole = bool((values == np.floor(values)).all())

@@ -1,0 +1,20 @@
+"""Trained models from files, for whoever puts a face of another library on them."""
+
+from __future__ import annotations
+
+import os
+
+from nystream import persist
+from nystream.model.model import Model
+
+__all__ = ["trained"]
+
+
+def trained(path: str | os.PathLike[str], task: str, who: str) -> Model:
+    """The model of a file that was saved here, by a command, or from Python; `who` is for models of this task."""
+    model = persist.load(path)
+    if not isinstance(model, Model) or model.learner_ is None or model.schema_ is None:
+        raise ValueError(f"{os.fspath(path)} holds no trained model of `save`")
+    if model.task != task:
+        raise ValueError(f"{os.fspath(path)} holds a model of {model.task}; {who} is for {task}")
+    return model

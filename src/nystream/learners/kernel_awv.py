@@ -127,9 +127,12 @@ class KernelRidge(LeastSquares, Learner):
         T = self.factor_.whiten(X)
         R = T @ self.e_.view
         C = self.factor_.border(X, T, root)
-        E = linalg.solve_triangular(C, root[:, None] * (Y - R), lower=True)
-        # rows of the block before t add to r_t what C says of them; y_t itself must not touch a bit of it
-        R += np.tril(C, -1) @ E / root[:, None]
+        if len(X) == 1:
+            E = root * (Y - R) / C
+        else:
+            E = linalg.solve_triangular(C, root[:, None] * (Y - R), lower=True)
+            # rows of the block before t add to r_t what C says of them; y_t itself must not touch a bit of it
+            R += np.tril(C, -1) @ E / root[:, None]
         s = C.diagonal() ** 2 / self.lam - 1  # w_t phi' A^-1 phi: the forecaster counts x_t with its weight
         P = self._emit(R, s)
         self.e_.extend(E)

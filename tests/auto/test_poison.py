@@ -181,7 +181,7 @@ def test_labels_far_beyond_the_fences_count_as_the_middle_and_others_as_the_fenc
     targets.enclose(Y, None)
     low, high = targets.fences_[:, 0]
     reach = 0.5 * (high - low)
-    x = np.array([50 + 9.9 * reach, 50 + 10.1 * reach, 50 - 9.9 * reach, 50 - 10.1 * reach, high - 1, low + 1])
+    x = np.array([50 + 99 * reach, 50 + 101 * reach, 50 - 99 * reach, 50 - 101 * reach, high - 1, low + 1])
     told = targets.tamed(np.column_stack([x, 1e3 * x]))
     np.testing.assert_allclose(told[:, 0], [high, 50.0, low, 50.0, high - 1, low + 1])
     np.testing.assert_array_equal(told[:, 1], 1e3 * x)  # a constant target has no fences

@@ -17,7 +17,7 @@ FAR = 1e75
 
 OUTSIDE, SHIFTED = 0.05, 0.25
 """Rate of the running share of labels beyond the fences, and the share from which on they are no accident."""
-NOTHING = 10.0
+NOTHING = 100.0
 """A label so many times as far from the middle between the fences as they are tells nothing: the middle is told."""
 LOST = 10.0
 """A scale that falls by more than this factor was that of an accident."""
@@ -32,9 +32,9 @@ class Targets(Params):
 
     A label so far out that it can only be an accident would, squared, outweigh all others: what the learner is told
     instead is the fence, see `scaling.spread.fences`, computed from the rows so far at every rebuild and from the
-    last rows at every refresh. One ten times as far out as a fence does not even tell on which side it would have been:
-    in its place the middle between the fences is told. Where labels beyond the fences are no longer rare, one in four
-    or so of the last twenty, the level has changed: they pass as they are until the next refresh has moved the fences.
+    last rows at every refresh. One a hundred times as far out as a fence does not even tell on which side it would have
+    been: in its place the middle between the fences is told. Where labels beyond the fences are no longer rare, one in
+    four or so of the last twenty, the level has changed: they pass as they are until the next refresh has moved them.
     Of labels without wild values nothing changes. All of it depends on labels and row counts alone, not on how blocks
     are cut.
     """

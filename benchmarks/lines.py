@@ -213,14 +213,16 @@ def page(there: dict[str, Any]) -> str:
         [
             "# Before, now, and the limit",
             "",
-            f"Made by `make bench-lines`: commit {there['before'][:10]} against {there['now'][:10]}, both measured in "
-            f"turns in one run; {there['date'][:10]}, {there['processor']}, dgemm {there['dgemm'] / 1e9:.0f} GF/s, "
-            f"load {there['load']:g}. Processor time of one thread: microseconds of a row, or what a line says.",
+            f"Made by `make bench-lines`: commit {there['before'][:10]} against {there['now'][:10]}, each line of both "
+            f"in turns, the lines perhaps in several runs (`GO_ON=1`); the last one {there['date'][:10]}, "
+            f"{there['processor']}, dgemm {there['dgemm'] / 1e9:.0f} GF/s, load {there['load']:g}. "
+            "Processor time of one thread: microseconds of a row, or what a line says.",
             "",
             "The limit of a whole stream is what the multiply-adds of its cost take at the speed of dgemm, or reading "
             "its rows; of a row alone a bare call of a Python method and reading once what the round reads; where "
             "most rows only ask for a prediction, as after no mistake, that alone counts; of the last lines what their "
-            "scripts in `benchmarks/speed` say. Empty: no limit is known, or before it was not there.",
+            "scripts in `benchmarks/speed` say. Empty: no limit is known, or before it was not there. "
+            "`auto` is not what it was: rough kernels and the watch for changes came after that commit.",
             "",
             table(there["lines"]),
             "",

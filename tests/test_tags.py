@@ -23,7 +23,15 @@ BASES = {
     "features": ["FeatureMap"],
     "kernels": ["CompiledKernel", "Kernel", "Pair"],
     "learners": [
-        *("Averaging", "CorrectionLearner", "ExpansionLearner", "FeatureLearner", "GradientLearner", "LandmarkLearner"),
+        *(
+            "AtomLearner",
+            "Averaging",
+            "CorrectionLearner",
+            "ExpansionLearner",
+            "FeatureLearner",
+            "GradientLearner",
+            "LandmarkLearner",
+        ),
         *("Learner", "LeastSquares", "LossLearner", "MarginLearner", "SparseLearner", "TabularLearner"),
         "UnboundedCorrections",
     ],

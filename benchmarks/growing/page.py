@@ -28,7 +28,7 @@ def page(results: dict[str, Any]) -> str:
         "measured, and in brackets the power that the cost says. 1.0 means that twice as much costs twice as much. "
         "Exponents below what is said are usual where a fixed share of a row is still the larger one; above it they "
         "are where what is stored no longer fits into the caches (Projectron of 2,000 points reads 32 MB for every "
-        "row), and along the rows where RRF, whose labels here tell nothing, lets its scales wander so far "
+        "row), and along the rows of RRF, probably since its scales wander so far, labels here telling nothing, "
         "that sines come one at a time. Bold: more than said. A sweep ends where filling a learner takes more than "
         f"{results['seconds']['warm']:g} seconds of processor time, its stream more than "
         f"{results['seconds']['stream']:g}, or a row more than {1e3 * results['seconds']['row']:g} ms.",

@@ -29,7 +29,7 @@ from drift_streams import GENERATED, PERMUTED, REAL, SHUFFLED, Stream, stream
 
 from nystream import Auto
 
-CACHE = Path(__file__).resolve().parents[1] / "results" / "auto_drift.json"
+CACHE = Path(__file__).resolve().parents[2] / "out" / "auto_drift.json"
 LENGTHS = (200, 500, 1000, 2000, 4000)
 STRETCHES = ((0, 200), (200, 500), (500, 1000), (1000, 2000), (6000, 8000))
 LEAST = 1e-6

@@ -42,7 +42,7 @@ from nystream.auto.recalibration import Recalibration
 from nystream.metrics import CRPS
 from refitted.streams import read as read_in_time
 
-CACHE = Path(__file__).resolve().parents[1] / "results" / "auto_intervals.json"
+CACHE = Path(__file__).resolve().parents[2] / "out" / "auto_intervals.json"
 NUMBERS = (
     *("casp", "cpusmall", "bike", "beijing", "uneven", "skewed"),
     *("abrupt", "shift", "sign", "noise", "quieter", "recurring"),

@@ -119,6 +119,15 @@ def test_lags_follow_a_label_that_no_input_tells_about():
     assert with_lags < 0.13 < without
 
 
+def test_labels_that_swing_are_foreseen_from_the_last_two():
+    rng = np.random.default_rng(0)
+    X, noise, y = rng.normal(size=(1500, 2)), rng.normal(size=1500), np.zeros(1500)
+    for t in range(2, 1500):
+        y[t] = 1.6 * y[t - 1] - 0.8 * y[t - 2] + noise[t]
+    misses = Auto(recipe=SMALL).run(X, y) - y
+    assert np.mean(misses[500:] ** 2) < 1.25 * np.mean(noise[500:] ** 2)
+
+
 # -- weights, columns, missing values --------------------------------------------------------------------------------
 def test_rows_of_weight_0_leave_no_trace_and_are_predicted():
     X, y = stream()

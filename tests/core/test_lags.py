@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream._core.auto.fixed_share import mix
 from nystream._core.auto.lags import lagged
@@ -23,6 +23,19 @@ def test_means_before_each_row_follow_the_recursion(size):
         now = np.tile(T[t], (2, 1)) if now is None else now + RATES[:, None] * (T[t] - now)
     assert_allclose(means, now)
     assert_allclose(got[1:, 0], T[:-1], atol=1e-14)
+
+
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_further_rows_are_the_labels_before_the_last_one(size):
+    T = np.random.default_rng(0).normal(size=(50, 3))
+    means = np.full((4, 3), np.nan)
+    got = np.concatenate([lagged(T[i : i + size], means, RATES) for i in range(0, 50, size)])
+    plain = np.full((2, 3), np.nan)
+    assert_array_equal(got[:, :2], lagged(T, plain, RATES))
+    assert_array_equal(means[:2], plain)
+    assert np.isnan(got[0]).all()
+    assert_array_equal(got[2:, 2:], got[1:-1, [0, 2]])
+    assert_array_equal(got[1, 2:], T[[0, 0]])
 
 
 @pytest.mark.parametrize("size", [1, 7, 50])
@@ -48,7 +61,7 @@ def test_mixed_by_weights_that_follow_the_recursion(size):
 
 
 def test_shapes_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match=r"means must be \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"means must be at least \(2, 3\)"):
         lagged(np.zeros((1, 3)), np.zeros((2, 2)), RATES)
     with pytest.raises(ValueError, match=r"shape \(2, 4\) is needed"):
         mix(np.zeros((1, 2, 4)), np.zeros((2, 3)), np.zeros((2, 4)), 1.0, 0.5, 0.01)

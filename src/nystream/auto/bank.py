@@ -16,7 +16,7 @@ from nystream.auto.experts import Decaying, Expert, Linear, Ridge, Window
 from nystream.auto.footprint import CANDIDATES, LAMS, METRIC_TARGETS, Footprint
 from nystream.auto.recipe import Recipe
 from nystream.auto.rough import Change, Rough, RoughView
-from nystream.auto.stack import PACES
+from nystream.auto.stack import LAGS, PACES
 from nystream.auto.view import View, taming
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 from nystream.threads import side_by_side
@@ -72,7 +72,8 @@ class Bank(Footprint):
     holes_: npt.NDArray[np.int64]
     """Columns with missing values, which have an indicator."""
     lags_: Array = np.empty((0, 0))
-    """(3, K) the last target and its running means, for the expert of changes; empty where there is none."""
+    """(4, K) the last target, running means and the target before the last, for the expert of changes; empty where
+    there is none."""
 
     def __init__(self, recipe: Recipe, codes: bool = False) -> None:
         self.recipe = recipe
@@ -201,8 +202,8 @@ class Bank(Footprint):
         self.experts_, self.others_ = experts, others
 
     def _lagged(self, Y: Array) -> Array:
-        """(n, 3 K) label lags before each of all rows so far, 0 before the first; and what they are after them."""
-        self.lags_ = np.full((len(PACES), Y.shape[1]), np.nan)
+        """(n, 4 K) label lags before each of all rows so far, 0 before the first; and what they are after them."""
+        self.lags_ = np.full((LAGS, Y.shape[1]), np.nan)
         return np.nan_to_num(lagged(np.ascontiguousarray(Y), self.lags_, PACES).reshape(len(Y), -1), nan=0.0)
 
     def _fitting_changes(

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ByColumn", "explanation", "metric_shares", "recent_share"]
 
-LAGS = ("the last label", "mean of about the last 10 labels", "mean of about the last 100 labels")
-"""Inputs of the stack beside the experts."""
+MEANS = ("mean of about the last 10 labels", "mean of about the last 100 labels")
+LAGS = ("the last label", *MEANS, "the label before the last")
+"""Inputs of the stack beside the experts; those of models saved before have no last one."""
 LAST = "the last labels"
 """What `Auto.weights` calls them."""
 HELD = 512
@@ -176,7 +177,7 @@ def _generation(model: Auto, generation: Generation) -> list[str]:
         lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")
     weights = stack.weights().mean(axis=1)
     recent = np.r_[stack.recent_[0], np.full(len(weights) - len(names), np.nan)]
-    inputs = [*model._titles(generation), *(LAGS if model.lags else ())]
+    inputs = [*model._titles(generation), *(LAGS[: len(generation.stack_.lags_)] if model.lags else ())]
     lines.append(f"{'weight':>7} {'recent loss':>12}  of")
     for i in np.argsort(-np.abs(weights), kind="stable"):
         loss = f"{recent[i]:12.4f}" if np.isfinite(recent[i]) else " " * 12

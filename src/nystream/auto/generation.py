@@ -316,7 +316,8 @@ class Generation(Params):
         if self.bank_.names != before:  # the stackers of other experts begin anew
             stack = Stack(self.classes, self.stack_.lags)
             stack.start(len(self.bank_.names), outputs, self.stack_.more_, int("change" in self.bank_.names))
-            stack.lags_, self.stack_ = self.stack_.lags_, stack
+            stack.remember(self.stack_.lags_)
+            self.stack_ = stack
         if self.bank_.experts_:
             rows, rng = last(self.capacity), np.random.default_rng([self.seed, self.count_, outputs])
             self.bank_ = self.bank_.successor()

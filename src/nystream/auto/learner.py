@@ -76,7 +76,7 @@ class Auto(ByColumn, Rounds):
         `changes` two generations learn in at most 15 of 100 rows (and 1,500 at first): that is part of the average, and
         while it lasts a `step` takes twice as long.
     lags : bool, default True
-        Whether the last label and its running means are inputs of the stack.
+        Whether the last two labels and running means of all are inputs of the stack.
     seed : int, Generator or None, default 0
         Of landmarks and of the rows that a metric is learnt from.
     task : "regression" or "classification"

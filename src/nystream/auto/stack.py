@@ -19,6 +19,8 @@ __all__ = ["Stack"]
 RATES = (1.0, 0.1, 0.01)
 """Of the label lags: the last label and two running means."""
 PACES = np.array(RATES)
+LAGS = len(RATES) + 1
+"""With the label before the last: where labels swing, both tell which way."""
 RECENT = 0.002
 """Rate of the running means of losses that `explain` shows."""
 SHARE = 0.001
@@ -40,12 +42,13 @@ class Stack(Params):
     classes : bool
         Whether labels are classes.
     lags : bool
-        Whether the last label and its running means are stack inputs too.
+        Whether the last two labels and running means of all are stack inputs too.
     """
 
     stacker_: RidgeStacker | SoftmaxStacker
     lags_: Array
-    """(3, C) the last target and its running means; nan before the first."""
+    """(4, C) the last target, running means and the target before the last; nan before the first. (3, C) in models of
+    before: without the one before the last."""
     expert_shares_: Array
     """(G, E) weights of the aggregation; G = 1 for classes, else K."""
     member_shares_: Array
@@ -67,7 +70,7 @@ class Stack(Params):
         self.outputs_ = outputs
         self.more_, self.aside_ = more, aside
         self.stacker_ = SoftmaxStacker() if self.classes else RidgeStacker()
-        self.stacker_.start(experts + more + len(RATES) * self.lags, outputs)
+        self.stacker_.start(experts + more + LAGS * self.lags, outputs)
         groups = 1 if self.classes else outputs
         members = len(self.stacker_.members) + 1 + self.lags
         self.repeats_ = Repeats() if self.lags and self.classes else None
@@ -75,7 +78,7 @@ class Stack(Params):
             self.repeats_.start(outputs)
         self.expert_shares_ = np.full((groups, experts), 1 / experts)
         self.member_shares_ = np.full((groups, members), 1 / members)
-        self.lags_ = np.full((len(RATES), self._columns), np.nan)
+        self.lags_ = np.full((LAGS, self._columns), np.nan)
         self.recent_ = np.full((1, experts), np.nan)
 
     @property
@@ -121,6 +124,10 @@ class Stack(Params):
     def _last_is_member(self) -> bool:
         return self.member_shares_.shape[1] > len(self.stacker_.members) + 1  # not in models of before
 
+    def remember(self, lags: Array) -> None:
+        """Go on with the lags of another; where it was of models of before, the last label is the one before it too."""
+        self.lags_ = np.vstack([lags, np.repeat(lags[:1], LAGS - len(lags), axis=0)])
+
     def grow(self, outputs: int) -> None:
         """More classes: every label so far had the code -1 in the new columns."""
         known = np.hstack([-self.lags_, self.lags_]) if self.outputs_ == 2 else self.lags_
@@ -146,7 +153,8 @@ class Stack(Params):
         """(inputs, G) what the stack inputs count for in the next prediction, the members weighed by the mixture."""
         E = self.expert_shares_.shape[1]
         inner = self.stacker_.weights_
-        own = inner[:, None, : E + self.more_ + len(RATES) * self.lags] if inner.ndim == 2 else inner  # (S, G, inputs)
+        inputs = E + self.more_ + len(self.lags_) * self.lags
+        own = inner[:, None, :inputs] if inner.ndim == 2 else inner  # (S, G, inputs)
         total = np.einsum("gs,sgi->ig", self.member_shares_[:, : len(inner)], own)
         if self._last_is_member:
             total[E + self.more_] += self.member_shares_[:, -2]
@@ -158,7 +166,7 @@ class Stack(Params):
         """Bytes for so many experts and targets or, with `codes`, classes, moves of the weights included."""
         if codes:
             return 8.0 * (64 * (outputs + 1) + 20 * min(outputs, 64) ** 2)
-        return RidgeStacker.nbytes_for(experts + len(RATES), outputs)
+        return RidgeStacker.nbytes_for(experts + LAGS, outputs)
 
     @property
     def nbytes(self) -> int:
@@ -174,7 +182,7 @@ class Stack(Params):
         return np.concatenate([*parts, known], axis=1)
 
     def _past(self, T: Array) -> Array:
-        """(n, 3, C) the lags that held before each of these rows; and bring them up to date."""
+        """(n, 4, C) the lags that held before each of these rows; and bring them up to date."""
         if not self.lags:
             return np.empty((len(T), *self.lags_.shape))
         return lagged(np.ascontiguousarray(T), self.lags_, PACES)

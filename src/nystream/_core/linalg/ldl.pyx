@@ -143,6 +143,16 @@ cdef class LDL(OneRow):
     cdef int one(self, const void* x, double y, long long t, double* p) except -1:
         return self._rows(1, <const double*> x, &y, NULL, p, self.dim >= RELEASE)
 
+    def step_kept(self, cnp.ndarray z, cnp.ndarray y, double weight, cnp.ndarray kept, Py_ssize_t at, double last):
+        """`step` of that weight; z, y and `last` go to row `at` of kept."""
+        self._check_kept(kept, at)
+        p = self.step(z, y, weight)
+        cdef double* row = <double*> cnp.PyArray_DATA(kept) + at*(self.dim + self.outputs + 1)
+        memcpy(row, cnp.PyArray_DATA(z), self.dim*sizeof(double))
+        memcpy(row + self.dim, cnp.PyArray_DATA(y), self.outputs*sizeof(double))
+        row[self.dim + self.outputs] = last
+        return p
+
     def one_kept(self, RowMap map, object x, object y, double weight, cnp.ndarray kept, Py_ssize_t at):
         """`one_mapped` of a row of that weight, whose features, label and the weight 1 go to row `at` of kept."""
         cdef double label = 0, p = 0
@@ -163,9 +173,9 @@ cdef class LDL(OneRow):
 
     cdef int _check_kept(self, cnp.ndarray kept, Py_ssize_t at) except -1:
         if (cnp.PyArray_TYPE(kept) != cnp.NPY_FLOAT64 or cnp.PyArray_NDIM(kept) != 2 or not 0 <= at < kept.shape[0]
-                or kept.shape[1] != self.dim + 2 or not cnp.PyArray_IS_C_CONTIGUOUS(kept)
+                or kept.shape[1] != self.dim + self.outputs + 1 or not cnp.PyArray_IS_C_CONTIGUOUS(kept)
                 or not cnp.PyArray_ISWRITEABLE(kept)):
-            raise ValueError(f"kept must have a row {at} of {self.dim + 2} numbers, contiguous")
+            raise ValueError(f"kept must have a row {at} of {self.dim + self.outputs + 1} numbers, contiguous")
         return 0
 
     def step_one(self, cnp.ndarray z, double y):

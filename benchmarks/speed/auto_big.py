@@ -16,7 +16,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from _results import note
 
-from nystream.auto.ridge import Big, Ridge
+from nystream.auto.big import Big
+from nystream.auto.experts import Ridge
 from nystream.auto.view import View
 from nystream.scaling import StandardScale
 

@@ -7,10 +7,10 @@ import pytest
 
 from nystream import Auto
 from nystream.auto.bank import Bank
-from nystream.auto.experts import Decaying, Linear, Window
+from nystream.auto.big import Big
+from nystream.auto.experts import Decaying, Linear, Ridge, Window
 from nystream.auto.memory import SLACK, in_memory, most_bytes
 from nystream.auto.recipe import Recipe
-from nystream.auto.ridge import Big, Ridge
 from nystream.auto.stack import Stack
 from nystream.auto.view import View
 from nystream.scaling import StandardScale

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream._core.auto.lags import lagged
-from nystream.auto.experts import Decaying, Expert, Linear, Window
+from nystream.auto.big import Big
+from nystream.auto.experts import Decaying, Expert, Linear, Ridge, Window
 from nystream.auto.footprint import CANDIDATES, LAMS, METRIC_TARGETS, Footprint
 from nystream.auto.recipe import Recipe
-from nystream.auto.ridge import Big, Ridge
 from nystream.auto.rough import Change, Rough, RoughView
 from nystream.auto.stack import PACES
 from nystream.auto.view import View, taming
@@ -39,8 +39,6 @@ UNRELATED = 1.5
 """Mean squared change over the variance of labels, from which on no kernel of changes is tried; it is 2 for noise."""
 HELPFUL = 0.98
 """The kernel of the changes must do so much better than no change, and than the rough kernel without last labels."""
-KNOWN = 400
-"""Rows from which on ridges learn several at a time; before, every row counts at once."""
 HALF_LIFE = 1000
 """Rows after which a loss counts half in the tournament."""
 NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
@@ -98,7 +96,7 @@ class Bank(Footprint):
         """For people: what each expert is, for rows of d columns. No two are alike."""
         titles: dict[str, str] = {}
         for name in self.names:
-            title = (self.experts_.get(name) or self._new(name, 0, d)).title
+            title = (self.experts_.get(name) or self._new(name, d)).title
             if name in CANDIDATES:
                 title += f", {VIEW_TITLES[CANDIDATES[name][0]]}"
             titles[name] = title if title not in titles.values() else f"{title} ({name})"
@@ -108,7 +106,7 @@ class Bank(Footprint):
         """(n, E, K) outputs of the experts, 0 before the first rebuild. Pure."""
         F = np.zeros((len(X), len(self.names), outputs))
         if self.experts_:
-            U = self._seen(X, set(self.seen_in_.values()), np.broadcast_to(self.lags_, (len(X), *self.lags_.shape)))
+            U = self._seen(X, np.broadcast_to(self.lags_, (len(X), *self.lags_.shape)))
             for e, name in enumerate(self.names):
                 F[:, e] = self.experts_[name].predict(U[self.seen_in_[name]])
         return F
@@ -119,7 +117,7 @@ class Bank(Footprint):
         if not self.experts_:
             return np.zeros((len(X), len(names), Y.shape[1]))
         past = lagged(Y, self.lags_, PACES) if self.lags_.size else NO_LAGS
-        U = self._seen(X, {**self.views_, **dict.fromkeys(self.seen_in_.values())}, past)
+        U = self._seen(X, past)
         F = np.empty((len(X), len(names), Y.shape[1]))
 
         def run(some: Iterable[tuple[int, str]]) -> None:
@@ -190,7 +188,7 @@ class Bank(Footprint):
         del options
         lams = LAMS if race else LAMS[:1]
         largest_first = sorted(names, key=lambda name: FITTED_IN.index(name))
-        experts = {name: self._new(name, len(A), A.shape[1], factor, lams) for name in largest_first}
+        experts = {name: self._new(name, A.shape[1], factor, lams) for name in largest_first}
         for name, expert in experts.items():
             if isinstance(expert, Change):
                 assert past is not None
@@ -198,7 +196,7 @@ class Bank(Footprint):
                 yield from self._fitting_changes(expert, moved, Y, w, rng, None if labels is None else seed)
             else:
                 yield from expert.fitting(self.views_[self.seen_in_[name]], A, Y, w, rng)
-        others = {name: self._ridge(name, len(A), lams) for name in race if name not in names}
+        others = {name: self._ridge(name, lams) for name in race if name not in names}
         for name, other in others.items():
             yield from other.fitting(self.views_[CANDIDATES[name][0]], A, Y, w, rng)
         self.experts_, self.others_ = experts, others
@@ -225,13 +223,11 @@ class Bank(Footprint):
             self.views_["change"] = view
             yield from expert.fitting(view, X, Y, w, rng)
 
-    def _new(
-        self, name: str, rows: int, columns: int, factor: float = 1.0, lams: tuple[float, ...] = LAMS[:1]
-    ) -> Expert:
-        """To be fitted on so many rows; `factor` is for the width of the big one, `lams` for those that race."""
+    def _new(self, name: str, columns: int, factor: float = 1.0, lams: tuple[float, ...] = LAMS[:1]) -> Expert:
+        """An expert that has seen nothing; `factor` is for the width of the big one, `lams` for those that race."""
         r = self.recipe
         if name in CANDIDATES:
-            return self._ridge(name, rows, lams)
+            return self._ridge(name, lams)
         if name == "big":
             return Big(r.big, factor)
         if name == "rough":
@@ -244,9 +240,8 @@ class Bank(Footprint):
             return Linear(0.95 if columns <= r.full else 1.0)
         return Window(r.windows[0] if name == "win1000" else r.windows[1])
 
-    def _ridge(self, name: str, rows: int, lams: tuple[float, ...]) -> Ridge:
-        turn = 2 + 2 * list(CANDIDATES).index(name)
-        return Ridge(self.recipe.landmarks, CANDIDATES[name][1], lams, turn if rows >= KNOWN else 0)
+    def _ridge(self, name: str, lams: tuple[float, ...]) -> Ridge:
+        return Ridge(self.recipe.landmarks, CANDIDATES[name][1], lams)
 
     @property
     def followers(self) -> list[str]:
@@ -266,7 +261,7 @@ class Bank(Footprint):
         A, r, now = self._augmented(X), self.recipe, View(VIEWS["ag"].clone())
         seed, labels = int(rng.integers(2**32)), self._metric_targets(Y)
         yield from now.fitting(A, labels, w, rows=r.metric, rounds=ROUNDS[1], full=r.full, seed=seed)
-        experts = {name: self._new(name, *A.shape) for name in self.seen_in_}
+        experts = {name: self._new(name, A.shape[1]) for name in self.seen_in_}
         for expert in experts.values():
             yield from expert.fitting(now, A, Y, w, rng)
         self.views_, self.experts_ = {"now": now}, experts
@@ -315,15 +310,16 @@ class Bank(Footprint):
             return X
         return np.hstack([np.isnan(X[:, self.holes_]).astype(np.float64), X])
 
-    def _seen(self, X: Array, names: Iterable[str], past: Array) -> dict[str, Array]:
-        """Rows in these views; `past` (n, 3, K) are the label lags before each of them."""
+    def _seen(self, X: Array, past: Array) -> dict[str, Array]:
+        """Rows in all views; `past` (n, 3, K) are the label lags before each of them."""
         A = self._augmented(X)
-        return {name: self._changing(A, past) if name == "change" else self.views_[name](A) for name in names}
+        U = {name: view(A) for name, view in self.views_.items() if name != "change"}
+        if "change" in self.seen_in_:
+            U["change"] = self._changing(A, past)
+        return U
 
     def _changing(self, A: Array, past: Array) -> Array:
         """Rows as `Change` wants them."""
-        if np.isnan(past).any():
-            past = np.nan_to_num(past, nan=0.0)
         if "change" not in self.views_:
             return past[:, 0]
         return np.hstack([past[:, 0], self.views_["change"](np.hstack([past.reshape(len(A), -1), A]))])

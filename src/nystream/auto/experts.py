@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from nystream._core.auto.views import after_constant, with_constant
 from nystream._core.kernel_rows import KernelRows
+from nystream._core.linalg.back import solution
 from nystream._core.linalg.refactor import add_gram
 from nystream.auto.view import View, thinned
 from nystream.features.landmarks import Landmarks
@@ -17,16 +19,19 @@ from nystream.learners.smoother import KernelSmoother
 from nystream.params import Params
 from nystream.scaling.distance import median_distance
 from nystream.scaling.ring import Ring
+from nystream.solvers.awv import AWV
 from nystream.solvers.forgetting import Forgetting
 from nystream.types import Array
 from nystream.work import CALL, PIECE, Work, all_at_once, median, pairs
 
-__all__ = ["BLOCK", "SEEN", "Decaying", "Expert", "Landmarked", "Linear", "Window"]
+__all__ = ["BLOCK", "Decaying", "Expert", "Linear", "Ridge", "Window", "copied"]
 
 APART = 1e-5
 """Landmarks within this squared distance of the span of others are left out: with few columns most of them are."""
 JITTER = 1e-6
 """Added to the diagonal of K_mm: A must stay positive definite in rounding after millions of rows."""
+ROUNDING = (0.0, 1e-13, 1e-10, 1e-7)
+"""Parts of the trace that are tried as a further ridge where weights are so large that A is not."""
 FADED = 1e-9
 """A row of this weight no longer counts."""
 WIDTH = 400
@@ -36,6 +41,7 @@ BLOCK = 128
 SEEN, RENEWED, STRETCHED = 60.0, 25.0, 100.0
 """Operations for a number of a row that is seen through a view, beside those for the columns that it is combined with;
 and for what a solver that forgets does with a row, over the square of its features and over them."""
+_LINEAR = KernelRows("linear")
 
 
 class Expert(Params):
@@ -81,7 +87,7 @@ class Expert(Params):
         raise NotImplementedError
 
 
-class Landmarked(Expert):
+class _Landmarks(Expert):
     """Features (k(a_1, x), ..., k(a_m, x), 1): random rows as landmarks, width a factor times the median distance."""
 
     m: int
@@ -150,7 +156,99 @@ class Landmarked(Expert):
         self.points_ = np.pad(self.points_, ((0, 0), (0, d - self.points_.shape[1])))
 
 
-class Decaying(Landmarked):
+class Ridge(_Landmarks):
+    """Nystrom ridge, no forgetting; several ridges may share the landmarks.
+
+    The features are raw kernel values and the penalty is lam K_mm: the same function as with whitened features and
+    lam I, without a triangular solve for every row.
+    """
+
+    solvers_: list[AWV]
+    """Empty while it is frozen."""
+    weights_: Array
+    """(K, r) while it is frozen."""
+
+    def __init__(self, m: int, factor: float = 1.0, lams: tuple[float, ...] = (0.01,)) -> None:
+        self.m = m
+        self.factor = factor
+        self.lams = lams
+
+    @property
+    def title(self) -> str:
+        return f"kernel, {self.m:,} landmarks"
+
+    @classmethod
+    def nbytes_for(cls, m: int, d: int, outputs: int, lams: int = 1) -> float:
+        return 8.0 * m * d + lams * AWV.nbytes_for(m, outputs)
+
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+        yield from self.placing(view, X, rng)
+        if len(self.lams) == 1:  # one matrix, factored where it stands
+            solver = yield from self.solving(self.lams[0], lambda: self.summing(view, X, Y, w))
+            self.adopt([solver])
+            return
+        G, b = yield from self.summing(view, X, Y, w)
+        solvers = []
+        for lam in self.lams:
+            solver = yield from self.solving(lam, lambda: copied(G, b))
+            solvers.append(solver)
+        self.adopt(solvers)
+
+    def adopt(self, solvers: list[AWV]) -> None:
+        """Go on from these."""
+        self.solvers_ = solvers
+
+    def solving(self, lam: float, sums: Callable[[], Work[tuple[Array, Array]]]) -> Work[AWV]:
+        """Of Z'WZ and Z'WY, which are used up and asked for again where rounding wants more ridge."""
+        for part in ROUNDING:
+            A, b = yield from sums()
+            yield from self._penalising(A, lam)
+            A.flat[:: len(A) + 1] += part * float(np.trace(A))
+            solver = AWV(lam, vovk=False)
+            solver.start(len(A), b.shape[1])
+            try:
+                yield from solver.starting_from(A, b)
+                break
+            except ValueError:
+                if part == ROUNDING[-1]:
+                    raise
+        return solver
+
+    def freeze(self) -> None:
+        if self.solvers_:
+            self.weights_ = self._solution(self.solvers_[0])
+            self.solvers_ = []
+
+    @staticmethod
+    def _solution(solver: AWV) -> Array:
+        """(K, r) what features are multiplied by."""
+        return solution(solver.tiles_, solver.q_, solver.dim_, solver.outputs_)
+
+    def predict(self, U: Array) -> Array:
+        Z, solvers = self._features(U), self.solvers_
+        return solvers[0].predict(Z) if solvers else _LINEAR.block(Z, self.weights_)
+
+    def run(self, U: Array, Y: Array, w: Array | None) -> Array:
+        """Of the first ridge; `run_all` gives all of them."""
+        return self.run_all(U, Y, w)[0]
+
+    def run_all(self, U: Array, Y: Array, w: Array | None) -> list[Array]:
+        if not self.solvers_:
+            return [self.predict(U)]
+        Z = self._features(U)
+        return [solver.run(Z, Y, w) for solver in self.solvers_]
+
+    def add_outputs(self, combination: Array) -> None:
+        for solver in self.solvers_:
+            solver.add_outputs(combination)
+
+    @property
+    def nbytes(self) -> int:
+        frozen = 0 if self.solvers_ else self.weights_.nbytes
+        return self.points_.nbytes + sum(solver.nbytes for solver in self.solvers_) + frozen
+
+
+class Decaying(_Landmarks):
     """Nystrom ridge that forgets, the penalty lam K_mm apart: see `nystream.solvers.Forgetting`."""
 
     solver_: Forgetting
@@ -288,3 +386,9 @@ class Window(Expert):
 def seen(n: int, d: int) -> float:
     """Operations to see n rows of d columns through a view."""
     return n * d * (SEEN + 2.0 * d)
+
+
+def copied(G: Array, b: Array) -> Work[tuple[Array, Array]]:
+    """Sums that may be used up."""
+    yield SEEN * G.size
+    return G.copy(), b.copy()

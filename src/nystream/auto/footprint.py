@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from nystream.auto.experts import Decaying, Linear, Window
+from nystream.auto.big import Big
+from nystream.auto.experts import Decaying, Linear, Ridge, Window
 from nystream.auto.recipe import Recipe
-from nystream.auto.ridge import Big, Ridge
 from nystream.auto.rough import Rough, sizes
 from nystream.auto.view import View
 from nystream.features.metric import LearnedMetric

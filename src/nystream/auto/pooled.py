@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from nystream.auto.experts import Ridge, copied
 from nystream.auto.footprint import CANDIDATES
 from nystream.auto.intervals import symmetric
 from nystream.auto.recipe import WIDE
-from nystream.auto.ridge import Ridge, copied
 from nystream.auto.rough import Rough, RoughView
 from nystream.auto.view import View
 from nystream.inputs import as_block, as_levels

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 import numpy as np
 
 from nystream.auto.bank import Bank
+from nystream.auto.experts import Ridge
 from nystream.auto.generation import Generation, Rows
-from nystream.auto.ridge import Ridge
 from nystream.auto.tails import LEAST, Tails
 from nystream.blas import single_threaded
 from nystream.scaling.ring import Ring

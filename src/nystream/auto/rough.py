@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nystream._core.kernel_rows import KernelRows
+from nystream.auto.big import Big
 from nystream.auto.experts import Expert
-from nystream.auto.ridge import Ridge
 from nystream.auto.view import SORTED, View
 from nystream.features.scales import LearnedScales
 from nystream.types import Array
@@ -47,8 +47,8 @@ def sizes(rows: int, d: int) -> tuple[int, int]:
     return fitted, max(1, int(HELD * fitted))
 
 
-class Rough(Ridge):
-    """Nystrom ridge with the Laplacian kernel exp(-|x - x'|_1), many landmarks; learns 64 rows at a time.
+class Rough(Big):
+    """Nystrom ridge with the Laplacian kernel exp(-|x - x'|_1), many landmarks; learns 64 rows at a time, as `Big`.
 
     Its functions may bend sharply, as trees do, and a column whose scale is 0 does not count.
     """
@@ -56,7 +56,8 @@ class Rough(Ridge):
     together: ClassVar[int] = 64
 
     def __init__(self, m: int, first: int = 48) -> None:
-        super().__init__(m, lams=(LAM,), first=first)
+        super().__init__(m, lams=(LAM,))
+        self.first = first
 
     @property
     def title(self) -> str:

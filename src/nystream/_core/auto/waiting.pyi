@@ -5,7 +5,7 @@ def answered(
     kernel: KernelRows,
     U: Array,
     Y: Array,
-    w: Array,
+    w: Array | None,
     row: int,
     points: Array,
     weights: Array,

@@ -32,6 +32,7 @@ SEEN_IN = {"std": "std", "ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "
 SEEN_IN |= {"rough": "rough", "change": "change"}
 FITTED_IN = ("rough", "change", "big", "std", "ag", "glob", "ag.99", "lin.95", "win1000", "win100")
 """The order of fits: large ones first, they need the most room."""
+NO_LAGS = np.empty((0, 0, 0))
 WORTH_A_THREAD = 32
 """Rows from which on rough kernels learn in a thread of their own."""
 UNRELATED = 1.5
@@ -106,7 +107,7 @@ class Bank(Footprint):
         """(n, E, K) outputs of the experts, 0 before the first rebuild. Pure."""
         F = np.zeros((len(X), len(self.names), outputs))
         if self.experts_:
-            U = self._seen(X, set(self.seen_in_.values()), np.broadcast_to(self.lags_, (len(X), *self.lags_.shape)))
+            U = self._seen(X, np.broadcast_to(self.lags_, (len(X), *self.lags_.shape)))
             for e, name in enumerate(self.names):
                 F[:, e] = self.experts_[name].predict(U[self.seen_in_[name]])
         return F
@@ -116,13 +117,13 @@ class Bank(Footprint):
         names = self.names
         if not self.experts_:
             return np.zeros((len(X), len(names), Y.shape[1]))
-        past = lagged(Y, self.lags_, PACES) if self.lags_.size else np.empty((len(X), 0, 0))
-        U = self._seen(X, {**self.views_, **dict.fromkeys(self.seen_in_.values())}, past)
+        past = lagged(Y, self.lags_, PACES) if self.lags_.size else NO_LAGS
+        U = self._seen(X, past)
         F = np.empty((len(X), len(names), Y.shape[1]))
 
-        def run(some: list[str]) -> None:
-            for name in some:
-                expert, rows, e = self.experts_[name], U[self.seen_in_[name]], names.index(name)
+        def run(some: Iterable[tuple[int, str]]) -> None:
+            for e, name in some:
+                expert, rows = self.experts_[name], U[self.seen_in_[name]]
                 if self.others_ and isinstance(expert, Ridge) and name in CANDIDATES:
                     outputs = expert.run_all(rows, Y, w)
                     self._count(name, outputs, Y, w, bounds)
@@ -131,10 +132,10 @@ class Bank(Footprint):
                     F[:, e] = expert.run(rows, Y, w)
 
         if len(X) < WORTH_A_THREAD:
-            run(names)
+            run(enumerate(names))
         else:
-            rough = [name for name in names if name in ("rough", "change")]
-            rest = [name for name in names if name not in rough]
+            rough = [(e, name) for e, name in enumerate(names) if name in ("rough", "change")]
+            rest = [(e, name) for e, name in enumerate(names) if name not in ("rough", "change")]
             side_by_side([partial(run, some) for some in (rest, rough)])
         for name, other in self.others_.items():
             self._count(name, other.run_all(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
@@ -310,15 +311,16 @@ class Bank(Footprint):
             return X
         return np.hstack([np.isnan(X[:, self.holes_]).astype(np.float64), X])
 
-    def _seen(self, X: Array, names: Iterable[str], past: Array) -> dict[str, Array]:
-        """Rows in these views; `past` (n, 3, K) are the label lags before each of them."""
+    def _seen(self, X: Array, past: Array) -> dict[str, Array]:
+        """Rows in all views; `past` (n, 3, K) are the label lags before each of them."""
         A = self._augmented(X)
-        return {name: self._changing(A, past) if name == "change" else self.views_[name](A) for name in names}
+        U = {name: view(A) for name, view in self.views_.items() if name != "change"}
+        if "change" in self.seen_in_:
+            U["change"] = self._changing(A, past)
+        return U
 
     def _changing(self, A: Array, past: Array) -> Array:
         """Rows as `Change` wants them."""
-        if np.isnan(past).any():
-            past = np.nan_to_num(past, nan=0.0)
         if "change" not in self.views_:
             return past[:, 0]
         return np.hstack([past[:, 0], self.views_["change"](np.hstack([past.reshape(len(A), -1), A]))])

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nystream._core.auto.waiting import answered
 from nystream._core.kernel_rows import KernelRows
 from nystream.auto.experts import BLOCK, Ridge
 from nystream.solvers.awv import AWV
@@ -58,19 +59,15 @@ class Big(Ridge):
     def run_all(self, U: Array, Y: Array, w: Array | None) -> list[Array]:
         if not self.solvers_:
             return [self.predict(U)]
-        Z, P, row, r = self._features(U), np.empty(Y.shape), 0, self._dim
-        while row < len(Z):  # up to the next time that rows are learnt
-            stop = min(len(Z), row + self.together - self.filled_)
-            P[row:stop] = _LINEAR.block(Z[row:stop], self.weights_)
-            waiting = self.rows_[self.filled_ : self.filled_ + stop - row]
-            waiting[:, :r], waiting[:, r:-1] = Z[row:stop], Y[row:stop]
-            waiting[:, -1] = 1.0 if w is None else w[row:stop]
-            self.filled_ += stop - row
+        P, row, r = np.empty(Y.shape), 0, self._dim
+        while row < len(U):  # up to the next time that rows are learnt
+            waiting = (self.points_, self.weights_, self.rows_, self.filled_)
+            taken = answered(self._kernel, U, Y, w, row, *waiting, P)
+            row, self.filled_ = row + taken, self.filled_ + taken
             if self.filled_ == self.together:
                 parts = self.rows_[:, :r], self.rows_[:, r:-1], self.rows_[:, -1]
                 self.solvers_[0].run(*(np.ascontiguousarray(part) for part in parts))
                 self._settle()
-            row = stop
         return [P]
 
     def add_outputs(self, combination: Array) -> None:

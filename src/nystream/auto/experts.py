@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.auto.views import with_constant
+from nystream._core.auto.views import after_constant, with_constant
 from nystream._core.kernel_rows import KernelRows
 from nystream._core.linalg.back import solution
 from nystream._core.linalg.refactor import add_gram
@@ -328,7 +328,7 @@ class Linear(Decaying):
         yield from self._replaying(view, X, Y, w)
 
     def _features(self, U: Array) -> Array:
-        return np.hstack([np.ones((len(U), 1)), U])
+        return after_constant(U)
 
     def widen(self, d: int) -> None:
         self.solver_.widen(d + 1)

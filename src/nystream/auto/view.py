@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nystream._core.auto.views import scaled
+from nystream._core.auto.views import seen
 from nystream.features.metric import FULL, LearnedMetric
 from nystream.features.scales import LearnedScales
 from nystream.params import Params
@@ -75,11 +75,11 @@ class View(Params):
         return (yield from metric.fitting(self._scaled(X), Y, w))
 
     def __call__(self, X: Array) -> Array:
-        U = self._scaled(X)
-        return U if self.metric_ is None else self.metric_.applied(U)
+        scale, metric = self.scale_, self.metric_
+        return seen(scale._warped(X), scale.mean_, scale.scale_, scale.clip, None if metric is None else metric.linear)
 
     def _scaled(self, X: Array) -> Array:
-        return scaled(self.scale_._warped(X), self.scale_.mean_, self.scale_.scale_, self.scale_.clip)
+        return seen(self.scale_._warped(X), self.scale_.mean_, self.scale_.scale_, self.scale_.clip)
 
     def widen(self, d: int) -> None:
         self.scale_.widen(d)

@@ -177,9 +177,10 @@ class LearnedMetric(FeatureMap):
             self.map_[: self.d_, : self.d_] = old
         self.d_ = d
 
-    def applied(self, X: Array) -> Array:
-        """`transform` of clean rows, unchecked."""
-        return _applied(X, self.map_)
+    @property
+    def linear(self) -> Array:
+        """T, (d, d), or its diagonal (d,)."""
+        return self.map_
 
     def _map(self, X: Array, out: Array) -> None:
         out[:] = _applied(X, self.map_)

@@ -175,9 +175,10 @@ class LearnedScales(FeatureMap):
         self.scales_ = np.r_[self.scales_, np.full(d - self.d_, self.scales_.mean() if self.d_ else 1.0)]
         self.d_ = d
 
-    def applied(self, X: Array) -> Array:
-        """`transform` of clean rows, unchecked."""
-        return X * self.scales_
+    @property
+    def linear(self) -> Array:
+        """The diagonal (d,) of what rows are multiplied by."""
+        return self.scales_
 
     def _map(self, X: Array, out: Array) -> None:
         np.multiply(X, self.scales_, out=out)

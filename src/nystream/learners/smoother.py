@@ -95,10 +95,7 @@ class KernelSmoother(Learner):
         return smooth(self.points_, self.targets_, self.kept_, self.neighbours, X)[0]
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        T = np.empty((len(X), self.outputs_ + 1))
-        T[:, :-1] = Y
-        T[:, -1] = 1.0 if weights is None else weights
-        P, self.kept_ = smooth(self.points_, self.targets_, self.kept_, self.neighbours, X, T)
+        P, self.kept_ = smooth(self.points_, self.targets_, self.kept_, self.neighbours, X, Y, weights)
         return P
 
     def _step_one(self, x: Any, y: Any) -> float | None:

@@ -119,11 +119,10 @@ class Forgetting(Solver):
         return self.ridge_.predict(Z)
 
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
-        if not self._stretch:
+        if not len(self.rows_):
             return self.ridge_.step(z, y, weight)
-        p = self.ridge_.step(z, y, weight * self.decay ** -(self.filled_ + 1.0))
-        row = self.rows_[self.filled_]
-        row[: len(z)], row[len(z) : -1], row[-1] = z, y, weight
+        scaled = weight * self.decay ** -(self.filled_ + 1.0)
+        p = self.ridge_.step_kept(z, y, scaled, self.rows_, self.filled_, weight)
         self._count(1)
         return p
 

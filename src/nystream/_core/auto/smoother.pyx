@@ -1,7 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Nearest neighbours in a sliding window: distances of a block by one pass, rows that enter inside it corrected."""
-import numpy as np
-
 cimport numpy as cnp
 from libc.math cimport INFINITY, exp
 from libc.stdlib cimport free, malloc
@@ -35,11 +33,12 @@ cdef struct Nearest:               # sorted by distance, of equal ones the lates
     const double* target[MOST]
 
 
-def smooth(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbours, cnp.ndarray X, cnp.ndarray T=None):
+def smooth(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbours, cnp.ndarray X, cnp.ndarray Y=None,
+           cnp.ndarray w=None):
     """Predictions (n, K) for the rows of X (n, d) from the ring points (W, d), targets (W, K + 1).
 
-    With T (n, K + 1), labels and weights of the rows of X, each row of weight > 0 enters the ring after its prediction,
-    and how many rows the ring took in its life is the second result; without T nothing changes.
+    With Y (n, K), labels of the rows of X, each row of weight > 0 (w, by default all 1) enters the ring after its
+    prediction, and how many rows the ring took in its life is the second result; without Y nothing changes.
     """
     cdef Ring ring
     ring.window, ring.d = cnp.PyArray_DIM(points, 0), cnp.PyArray_DIM(points, 1)
@@ -48,22 +47,26 @@ def smooth(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbo
         raise ValueError(f"kept must be at least 0, got {kept}")
     ring.points = <double*> clean(points, ring.window, ring.d)
     ring.targets = <double*> clean(targets, ring.window, ring.K + 1)
-    cdef Py_ssize_t n = cnp.PyArray_DIM(X, 0), t = 0, size
+    cdef Py_ssize_t n = cnp.PyArray_DIM(X, 0)
     cdef const double* x = clean(X, n, ring.d)
-    cdef const double* new = NULL if T is None else clean(T, n, ring.K + 1)
+    cdef const double* y = NULL if Y is None else clean(Y, n, ring.K)
+    cdef const double* given = NULL if w is None else clean(w, -1, n)
     if not 1 <= neighbours <= MOST:
         raise ValueError(f"neighbours must be from 1 to {MOST}, got {neighbours}")
-    P = np.empty((n, ring.K))
-    cdef double* p = <double*> cnp.PyArray_DATA(<cnp.ndarray> P)
+    cdef cnp.npy_intp[2] shape
+    shape[0], shape[1] = n, ring.K
+    cdef cnp.ndarray P = cnp.PyArray_EMPTY(2, shape, cnp.NPY_FLOAT64, 0)
+    cdef double* p = <double*> cnp.PyArray_DATA(P)
     cdef Py_ssize_t most = min(n, TOGETHER, ring.window)
-    cdef double* D = <double*> malloc(max(most, 1)*(ring.window + most)*sizeof(double))
+    cdef double* D = <double*> malloc((max(most, 1)*(ring.window + most) + most*(ring.K + 1))*sizeof(double))
     if D == NULL:
         raise MemoryError
-    with nogil:
-        while t < n:
-            size = min(most, n - t)
-            block(&ring, neighbours, x + t*ring.d, NULL if new == NULL else new + t*(ring.K + 1), size, D, p + t*ring.K)
-            t += size
+    cdef double* new = NULL if y == NULL else D + max(most, 1)*(ring.window + most)
+    if n*ring.window*ring.d < WORTH_RELEASING:
+        rounds(&ring, neighbours, x, y, given, n, most, D, new, p)
+    else:
+        with nogil:
+            rounds(&ring, neighbours, x, y, given, n, most, D, new, p)
     free(D)
     return P, ring.kept
 
@@ -96,6 +99,20 @@ def smooth_one(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int nei
             block(&ring, neighbours, row, target, 1, D, &p)
     free(D)
     return p
+
+
+cdef void rounds(Ring* ring, int neighbours, const double* x, const double* y, const double* w, Py_ssize_t n,
+                 Py_ssize_t most, double* D, double* new, double* p) noexcept nogil:
+    """n rows, `most` at a time; labels y (or NULL) and weights (or NULL) of a block are put into new."""
+    cdef Py_ssize_t t = 0, K = ring.K, size, i
+    while t < n:
+        size = min(most, n - t)
+        if new != NULL:
+            for i in range(size):
+                memcpy(new + i*(K + 1), y + (t + i)*K, K*sizeof(double))
+                new[i*(K + 1) + K] = 1.0 if w == NULL else w[t + i]
+        block(ring, neighbours, x + t*ring.d, new, size, D, p + t*K)
+        t += size
 
 
 cdef void block(Ring* ring, int neighbours, const double* X, const double* new, Py_ssize_t n, double* D,

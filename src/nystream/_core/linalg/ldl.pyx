@@ -143,6 +143,16 @@ cdef class LDL(OneRow):
     cdef int one(self, const void* x, double y, long long t, double* p) except -1:
         return self._rows(1, <const double*> x, &y, NULL, p, self.dim >= RELEASE)
 
+    def step_kept(self, cnp.ndarray z, cnp.ndarray y, double weight, cnp.ndarray kept, Py_ssize_t at, double last):
+        """`step` of that weight; z, y and `last` go to row `at` of kept."""
+        self._check_kept(kept, at)
+        p = self.step(z, y, weight)
+        cdef double* row = <double*> cnp.PyArray_DATA(kept) + at*(self.dim + self.outputs + 1)
+        memcpy(row, cnp.PyArray_DATA(z), self.dim*sizeof(double))
+        memcpy(row + self.dim, cnp.PyArray_DATA(y), self.outputs*sizeof(double))
+        row[self.dim + self.outputs] = last
+        return p
+
     def one_kept(self, RowMap map, object x, object y, double weight, cnp.ndarray kept, Py_ssize_t at):
         """`one_mapped` of a row of that weight, whose features, label and the weight 1 go to row `at` of kept."""
         cdef double label = 0, p = 0
@@ -163,9 +173,9 @@ cdef class LDL(OneRow):
 
     cdef int _check_kept(self, cnp.ndarray kept, Py_ssize_t at) except -1:
         if (cnp.PyArray_TYPE(kept) != cnp.NPY_FLOAT64 or cnp.PyArray_NDIM(kept) != 2 or not 0 <= at < kept.shape[0]
-                or kept.shape[1] != self.dim + 2 or not cnp.PyArray_IS_C_CONTIGUOUS(kept)
+                or kept.shape[1] != self.dim + self.outputs + 1 or not cnp.PyArray_IS_C_CONTIGUOUS(kept)
                 or not cnp.PyArray_ISWRITEABLE(kept)):
-            raise ValueError(f"kept must have a row {at} of {self.dim + 2} numbers, contiguous")
+            raise ValueError(f"kept must have a row {at} of {self.dim + self.outputs + 1} numbers, contiguous")
         return 0
 
     def step_one(self, cnp.ndarray z, double y):
@@ -177,19 +187,18 @@ cdef class LDL(OneRow):
         self._rows(1, <const double*> cnp.PyArray_DATA(z), &y, NULL, &p, self.dim >= RELEASE)
         return p
 
-    def run(self, cnp.ndarray Z, const double[:, ::1] Y, const double[::1] weights=None):
+    def run(self, cnp.ndarray Z, cnp.ndarray Y, cnp.ndarray weights=None):
         """Predictions (n, K) of n rounds, each made before its labels were used."""
         self._check(Z, 2)
         cdef Py_ssize_t n = cnp.PyArray_DIM(Z, 0)
-        if Y.shape[0] != n or Y.shape[1] != self.outputs or (weights is not None and weights.shape[0] != n):
-            raise ValueError(f"Y must be ({n}, {self.outputs}) and weights ({n},)")
-        P = np.empty((n, self.outputs))
-        cdef double[:, ::1] p = P
-        cdef const double* w = NULL
-        if n and weights is not None:
-            w = &weights[0]
-        if n:
-            self._rows(n, <const double*> cnp.PyArray_DATA(Z), &Y[0, 0], w, &p[0, 0], True)
+        if not (_is_table(Y, n, self.outputs) and (weights is None or _is_vector(weights, n))):
+            raise ValueError(f"Y must be ({n}, {self.outputs}) and weights ({n},), contiguous float64")
+        cdef cnp.npy_intp[2] shape
+        shape[0], shape[1] = n, self.outputs
+        cdef cnp.ndarray P = cnp.PyArray_EMPTY(2, shape, cnp.NPY_FLOAT64, 0)
+        cdef const double* w = NULL if weights is None else <const double*> cnp.PyArray_DATA(weights)
+        self._rows(n, <const double*> cnp.PyArray_DATA(Z), <const double*> cnp.PyArray_DATA(Y), w,
+                   <double*> cnp.PyArray_DATA(P), n > 1 or self.dim >= RELEASE)
         return P
 
     def query(self, cnp.ndarray Z, bint emit=False):
@@ -313,6 +322,11 @@ cdef class LDL(OneRow):
 cdef bint _is_vector(cnp.ndarray y, Py_ssize_t n) noexcept:
     return (cnp.PyArray_TYPE(y) == cnp.NPY_FLOAT64 and cnp.PyArray_NDIM(y) == 1 and cnp.PyArray_DIM(y, 0) == n
             and cnp.PyArray_IS_C_CONTIGUOUS(y))
+
+
+cdef bint _is_table(cnp.ndarray Y, Py_ssize_t n, Py_ssize_t columns) noexcept:
+    return (cnp.PyArray_TYPE(Y) == cnp.NPY_FLOAT64 and cnp.PyArray_NDIM(Y) == 2 and cnp.PyArray_DIM(Y, 0) == n
+            and cnp.PyArray_DIM(Y, 1) == columns and cnp.PyArray_IS_C_CONTIGUOUS(Y))
 
 
 cdef Py_ssize_t _first_too_large(Py_ssize_t n, int r, const double* Z, const double* w) noexcept nogil:

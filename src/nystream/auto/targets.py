@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nystream._core.auto.lags import lagged
+from nystream.auto.stack import Frame
 from nystream.params import Params
 from nystream.scaling.spread import fences, moments
 from nystream.types import Array
@@ -68,9 +69,9 @@ class Targets(Params):
     def standardised(self, Y: Array) -> Array:
         return (Y - self.shift_) / self.scale_
 
-    def back(self, T: Array) -> Array:
-        """Standardised targets in the labels' units."""
-        return T * self.scale_ + self.shift_
+    def frame(self, bounds: tuple[Array, Array]) -> Frame:
+        """For a `Stack`, with these bounds of predictions."""
+        return Frame(*bounds, self.shift_, self.scale_)
 
     def fenced(self, Y: Array) -> Array:
         """Labels of the past (n, K), wild ones moved to the fences."""

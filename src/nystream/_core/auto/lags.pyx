@@ -4,26 +4,31 @@ import numpy as np
 
 cimport numpy as cnp
 
+from nystream._core.auto.arrays cimport numbers, state
+
 cnp.import_array()
 
 
-def lagged(const double[:, ::1] T, double[:, ::1] means, const double[::1] rates):
+def lagged(cnp.ndarray T, cnp.ndarray means, cnp.ndarray rates):
     """(n, R, C) means before each of n rows of targets T (n, C); means (R, C) are brought up to date in place.
 
     After a row, mean += rate (target - mean); a mean that is nan, before the first row, becomes the target itself.
     """
-    cdef Py_ssize_t n = T.shape[0], C = T.shape[1], R = rates.shape[0], t, r, c
-    if means.shape[0] != R or means.shape[1] != C:
-        raise ValueError(f"means must be ({R}, {C}), got ({means.shape[0]}, {means.shape[1]})")
-    out = np.empty((n, R, C))
-    cdef double[:, :, ::1] before = out
+    cdef Py_ssize_t n = cnp.PyArray_DIM(T, 0), C = cnp.PyArray_DIM(T, 1), R = cnp.PyArray_DIM(rates, 0), t, r, c
+    cdef const double* y = numbers(T, 2, n, C, 0)
+    cdef double* mean = state(means, 2, R, C, 0)
+    cdef const double* pace = numbers(rates, 1, R, 0, 0)
+    cdef cnp.ndarray out = np.empty((n, R, C))
+    cdef double* before = <double*> cnp.PyArray_DATA(out)
     with nogil:
         for t in range(n):
             for r in range(R):
                 for c in range(C):
-                    before[t, r, c] = means[r, c]
-                    if means[r, c] != means[r, c]:
-                        means[r, c] = T[t, c]
+                    before[r*C + c] = mean[r*C + c]
+                    if mean[r*C + c] != mean[r*C + c]:
+                        mean[r*C + c] = y[c]
                     else:
-                        means[r, c] += rates[r]*(T[t, c] - means[r, c])
+                        mean[r*C + c] += pace[r]*(y[c] - mean[r*C + c])
+            before += R*C
+            y += C
     return out

@@ -1,5 +1,6 @@
 # Numbers of arrays. For one row a view of the memory of every array would take longer than what is done with them.
 cimport numpy as cnp
+from libc.stdint cimport int64_t
 
 
 cdef inline const double* numbers(cnp.ndarray a, int dims, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k) except NULL:
@@ -37,3 +38,12 @@ cdef inline const double* for_columns(cnp.ndarray a, Py_ssize_t m, Py_ssize_t* r
     """Numbers of a float64 array of shape (m,) or (1,), and the step to the next column as if it were (m,)."""
     right[0] = 0 if m != 1 and cnp.PyArray_NDIM(a) == 1 and cnp.PyArray_DIM(a, 0) == 1 else 1
     return numbers(a, 1, m if right[0] else 1, 0, 0)
+
+
+cdef inline int64_t* whole(cnp.ndarray a, Py_ssize_t i) except NULL:
+    """Whole numbers of an int64 array of shape (i,) that is written to."""
+    if (cnp.PyArray_TYPE(a) != cnp.NPY_INT64 or cnp.PyArray_NDIM(a) != 1 or not cnp.PyArray_IS_C_CONTIGUOUS(a)
+            or cnp.PyArray_DIM(a, 0) != i or not cnp.PyArray_ISWRITEABLE(a)):
+        raise ValueError(f"an int64 array of shape {(i,)} that can be written to is needed, got {a.dtype} of shape "
+                         f"{(<object> a).shape}")
+    return <int64_t*> cnp.PyArray_DATA(a)

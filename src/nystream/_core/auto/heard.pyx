@@ -27,7 +27,7 @@ def gathered(cnp.ndarray F, Py_ssize_t first, cnp.ndarray low, cnp.ndarray high,
     """
     cdef Py_ssize_t n = cnp.PyArray_DIM(F, 0), E = cnp.PyArray_DIM(F, 1), J = cnp.PyArray_DIM(F, 2), C = J - first
     cdef Py_ssize_t M = 0 if answers is None else cnp.PyArray_DIM(answers, 1), R = 0, N, t, i, c
-    cdef Py_ssize_t low_down, low_right, high_down, high_right, shift_right, scale_right
+    cdef Py_ssize_t low_down = 0, low_right = 0, high_down = 0, high_right = 0, shift_right = 0, scale_right = 0
     cdef const double* f = numbers(F, 3, n, E, J)
     cdef const double* least = spread_out(low, n, C, &low_down, &low_right)
     cdef const double* most = spread_out(high, n, C, &high_down, &high_right)

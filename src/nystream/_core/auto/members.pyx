@@ -34,7 +34,7 @@ def mix_targets(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.nda
     cdef Py_ssize_t n = cnp.PyArray_DIM(G, 0), N = cnp.PyArray_DIM(G, 1), K = cnp.PyArray_DIM(G, 2), t, k, i
     cdef Py_ssize_t E = cnp.PyArray_DIM(experts, 1), S = cnp.PyArray_DIM(stacked, 1), M = S + 1 + (last >= 0)
     cdef Py_ssize_t some = E - aside, places = cnp.PyArray_DIM(steady, 0)
-    cdef Py_ssize_t low_down, low_right, high_down, high_right, shift_right, scale_right
+    cdef Py_ssize_t low_down = 0, low_right = 0, high_down = 0, high_right = 0, shift_right = 0, scale_right = 0
     check(E <= N and -1 <= last < N and some > 0)
     cdef const double* F = numbers(G, 3, n, N, K)
     cdef const double* Q = numbers(stacked, 3, n, S, K)

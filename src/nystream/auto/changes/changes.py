@@ -12,6 +12,7 @@ from nystream.auto.changes.inputs import PLACES, QUIET, centred, location, moved
 from nystream.auto.changes.memory import Afforded
 from nystream.auto.changes.mixture import Handover, Heard
 from nystream.auto.changes.past import Past
+from nystream.auto.changes.quiet import quiet_round
 from nystream.auto.changes.record import Alarm
 from nystream.auto.changes.regimes import USUAL
 from nystream.auto.changes.replay import (
@@ -58,6 +59,8 @@ class Changes(Beside):
     def follow(self, old: Generation, block: Block, around: Surroundings) -> tuple[Generation, Array, Array | None]:
         """The generation that is the old one after the block, what is predicted for its rows, and the disagreement."""
         n, t0 = len(block.admitted), self.count_
+        if n == 1 and t0 >= FIRST and quiet_round(self, old, block, self.begun_ + SETTLED - 1):
+            return old, block.learnt.P, block.learnt.spread
         L = np.zeros((n, 3))
         sides = [block.learnt]
         shown: Side = rest_of(block.learnt, 0)

@@ -104,7 +104,7 @@ class Generation(Params):
     # -- rounds ------------------------------------------------------------------------------------------------------
     def predict(self, X: Array, answers: Array | None) -> Answer:
         """As `learn` does before a label. Pure."""
-        frame = CODES if self.targets_ is None else self.targets_.frame(self.targets_.bounds())
+        frame = CODES if self.targets_ is None else self.targets_.frame()
         outputs = self.bank_.predict(X, self._inner)
         P, spread, _, core = self.stack_.predict(outputs, answers, frame, self.bank_.recipe.steady)
         return Answer(np.log(P) if self.targets_ is None else P, spread, core)
@@ -116,10 +116,7 @@ class Generation(Params):
     def learn(self, rows: Rows, answers: Array | None) -> Learnt:
         """`predict` of rows whose labels were admitted, each before its label is learnt."""
         X, Y, w = rows
-        if self.targets_ is None:
-            T, frame = coded(Y, self.outputs_), CODES
-        else:
-            T, frame = self.targets_.standardised(Y), self.targets_.frame(self.targets_.extended(Y))
+        T, frame = (coded(Y, self.outputs_), CODES) if self.targets_ is None else self.targets_.entered(Y)
         outputs = self.bank_.run(X, T, w, frame[:2])
         P, spread, steady, core = self.stack_.run(outputs, answers, T, Y[:, 0], w, frame, self.bank_.recipe.steady)
         self.count_ += len(X)
@@ -276,8 +273,8 @@ class Generation(Params):
         targets = renewal.targets
         if targets is None:
             return Missed(X, coded(Y, self.outputs_), w, CODES[:2])
-        Y = targets.admitted(Y)
-        return Missed(X, targets.standardised(Y), w, targets.extended(Y))
+        T, frame = targets.entered(targets.admitted(Y))
+        return Missed(X, T, w, frame[:2])
 
     def _take_up(self, renewal: Renewal) -> None:
         if not self._rebuilds:

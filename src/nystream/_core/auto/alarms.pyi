@@ -23,7 +23,7 @@ def see(
 ) -> tuple[int, int]: ...
 def far(X: Array, where: Array, most: float) -> Array: ...
 def losses_of(P: Array, Y: Array, scale: Array | None, least: float) -> Array: ...
-def quiet(
+def watch(
     row: int,
     P: Array,
     core: Array | None,
@@ -39,7 +39,6 @@ def quiet(
     falls_from: int,
     alert_from: int,
     alert_to: int,
-    hint: float,
     losses: Array,
     said: Array,
-) -> bool: ...
+) -> tuple[float, int, float, int] | None: ...

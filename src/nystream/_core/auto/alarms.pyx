@@ -278,15 +278,15 @@ def losses_of(cnp.ndarray P, cnp.ndarray Y, cnp.ndarray scale or None, double le
     return out
 
 
-def quiet(int64_t row, cnp.ndarray P, cnp.ndarray core or None, cnp.ndarray Y, cnp.ndarray scale or None, double least,
+def watch(int64_t row, cnp.ndarray P, cnp.ndarray core or None, cnp.ndarray Y, cnp.ndarray scale or None, double least,
           double steady, cnp.ndarray X, cnp.ndarray where, double most, tuple alarms, tuple given, int64_t falls_from,
-          int64_t alert_from, int64_t alert_to, double hint, cnp.ndarray losses, cnp.ndarray said):
-    """Whether nothing happens in one row of one generation: no alarm sounds, and none is near, that is over `hint`.
+          int64_t alert_from, int64_t alert_to, cnp.ndarray losses, cnp.ndarray said):
+    """One row of one generation, if no alarm sounds: how near the first two are, (heat, left, heat, left) as in `see`.
 
-    Then all three alarms, on the loss, on the loss `steady` of experts that do not forget and on the distance of X
-    (1, d) from `where`, have seen the row, its loss is in losses (rows, 3), in the first and the last column, and
-    what was predicted, P (1, K) and core, in said (rows, width), each in the place of the row. Otherwise
-    nothing has changed.
+    All three alarms, on the loss, on the loss `steady` of experts that do not forget and on the distance of X (1, d)
+    from `where`, have then seen the row; its loss is in losses (rows, 3), in the first and the last column, and what
+    was predicted, P (1, K) and core, in said (rows, width), each in the place of the row. None, and nothing has
+    changed, if one of them sounds.
     """
     cdef Py_ssize_t K = cnp.PyArray_DIM(P, 1), d = cnp.PyArray_DIM(X, 1), right = 0, k
     cdef Py_ssize_t rows = cnp.PyArray_DIM(losses, 0), kept = cnp.PyArray_DIM(said, 0), width = K*(1 + (core is not None))
@@ -302,7 +302,7 @@ def quiet(int64_t row, cnp.ndarray P, cnp.ndarray core or None, cnp.ndarray Y, c
     cdef Ranks[3] ranks
     cdef Ranked[3] found
     cdef double[3] seen
-    cdef bint calm = True
+    cdef bint silent = True
     labels_of(Y, 1, K, unit == NULL, &y)
     rules_of(given, &rules)
     for k in range(3):
@@ -313,11 +313,11 @@ def quiet(int64_t row, cnp.ndarray P, cnp.ndarray core or None, cnp.ndarray Y, c
         seen[0] = loss_of(K, p, y, unit, right, least)
         seen[1], seen[2] = steady, distance(d, x, place, most)
         for k in range(3):
-            if calm:
+            if silent:
                 rank(&ranks[k], &rules, known(seen[k]), row, k == 0 and row >= falls_from,
                      k == 0 and alert_from <= row < alert_to, &found[k])
-                calm = found[k].won == -1 and (k == 2 or found[k].heat < hint)
-        if calm:
+                silent = found[k].won == -1
+        if silent:
             for k in range(3):
                 keep(&ranks[k], &rules, known(seen[k]), row, &found[k])
             all_losses += (row % rows)*3
@@ -326,4 +326,4 @@ def quiet(int64_t row, cnp.ndarray P, cnp.ndarray core or None, cnp.ndarray Y, c
             memcpy(all_said, p, K*sizeof(double))
             if middle:
                 memcpy(all_said + K, middle, K*sizeof(double))
-    return calm
+    return (found[0].heat, found[0].left, found[1].heat, found[1].left) if silent else None

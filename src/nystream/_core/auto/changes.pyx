@@ -6,6 +6,8 @@ cimport numpy as cnp
 from libc.math cimport exp, sqrt
 from libc.stdint cimport int64_t
 
+from nystream._core.auto.arrays cimport numbers
+
 cnp.import_array()
 
 def fading_shares(const double[:, :, ::1] losses, double[:, ::1] shares, double[:, ::1] powers, int64_t age,
@@ -55,6 +57,52 @@ def fading_shares(const double[:, :, ::1] losses, double[:, ::1] shares, double[
     return out
 
 
+cdef void times_rows(const double* L, Py_ssize_t N, Py_ssize_t n, const double* x, double* out) noexcept nogil:
+    """out = L x, n rows of a lower triangle (N, N); four sums at a time, which do not wait for each other."""
+    cdef Py_ssize_t i = 0, j, r
+    cdef const double* a
+    cdef double s0, s1, s2, s3, s
+    while i + 4 <= n:
+        a = L + i*N
+        s0, s1, s2, s3 = 0, 0, 0, 0
+        for j in range(i + 1):
+            s0 += a[j]*x[j]
+            s1 += a[N + j]*x[j]
+            s2 += a[2*N + j]*x[j]
+            s3 += a[3*N + j]*x[j]
+        s1 += a[N + i + 1]*x[i + 1]
+        s2 += a[2*N + i + 1]*x[i + 1]
+        s2 += a[2*N + i + 2]*x[i + 2]
+        s3 += a[3*N + i + 1]*x[i + 1]
+        s3 += a[3*N + i + 2]*x[i + 2]
+        s3 += a[3*N + i + 3]*x[i + 3]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = s0, s1, s2, s3
+        i += 4
+    for r in range(i, n):
+        s = 0
+        for j in range(r + 1):
+            s += L[r*N + j]*x[j]
+        out[r] = s
+
+
+def placed(cnp.ndarray X, cnp.ndarray where, double most):
+    """(n, d) rows X less where[0], in units of where[1], within -most and most; 0 where a value is missing or nan."""
+    cdef Py_ssize_t n = cnp.PyArray_DIM(X, 0), d = cnp.PyArray_DIM(X, 1), t, j
+    cdef const double* x = numbers(X, 2, n, d, 0)
+    cdef const double* middle = numbers(where, 2, 2, d, 0)
+    cdef const double* unit = middle + d
+    cdef cnp.ndarray out = np.empty((n, d))
+    cdef double* found = <double*> cnp.PyArray_DATA(out)
+    cdef double z
+    with nogil:
+        for t in range(n):
+            for j in range(d):
+                z = (x[t*d + j] - middle[j])/unit[j]
+                z = most if z > most else -most if z < -most else z
+                found[t*d + j] = z if z == z else 0
+    return out
+
+
 def few_rounds(const double[:, ::1] Z, const double[:, ::1] T, double[:, ::1] kept, double[:, ::1] inverse,
                double[:, ::1] whitened, Py_ssize_t count, double width, double ridge, const double[::1] given=None,
                bint learn=True):
@@ -84,14 +132,11 @@ def few_rounds(const double[:, ::1] Z, const double[:, ::1] T, double[:, ::1] ke
                     total += z*z
                 near[i] = 0.5*(exp(-2*total/width) + exp(-0.5*total/width))
             pivot = 0
+            times_rows(&inverse[0, 0], N, count, &near[0], &part[0])
             for i in range(count):
-                total = 0
-                for j in range(i + 1):
-                    total += inverse[i, j]*near[j]
-                part[i] = total
-                pivot += total*total
+                pivot += part[i]*part[i]
                 for k in range(K):
-                    said[t, k] += total*whitened[i, k]
+                    said[t, k] += part[i]*whitened[i, k]
             if not learn or count == N:
                 continue
             gone = ridge if given is None else ridge/given[t]

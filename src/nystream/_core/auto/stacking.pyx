@@ -49,6 +49,47 @@ def ridge_rounds(cnp.ndarray F, cnp.ndarray weights, cnp.ndarray Y=None, cnp.nda
     return out
 
 
+def ridge_systems(cnp.ndarray gram, cnp.ndarray sums, cnp.ndarray new_gram, cnp.ndarray new_sums, cnp.ndarray decay,
+                  cnp.ndarray lam, double start, double rounding):
+    """Equations A w = b whose solutions are weights of S stackers: A (S K, E, E) = gram + lam, b (S K, E, 1) = sums +
+    lam start.
+
+    gram (S K, E, E) and sums (S K, E) keep `decay` (S,) of what they were, and what is new, (K, E, E) and (K, E), is
+    moved to them. lam (S,) is raised to `rounding` times the largest sum of squares.
+    """
+    cdef Py_ssize_t N = cnp.PyArray_DIM(gram, 0), E = cnp.PyArray_DIM(gram, 1), K = cnp.PyArray_DIM(new_gram, 0)
+    cdef Py_ssize_t S = cnp.PyArray_DIM(decay, 0), r, k, i, j
+    if N != S*K:
+        raise ValueError(f"gram must be ({S*K}, {E}, {E}), got {N} matrices")
+    cdef double* G = state(gram, 3, N, E, E)
+    cdef double* g = state(sums, 2, N, E, 0)
+    cdef double* H = state(new_gram, 3, K, E, E)
+    cdef double* h = state(new_sums, 2, K, E, 0)
+    cdef const double* keep = numbers(decay, 1, S, 0, 0)
+    cdef const double* ridge = numbers(lam, 1, S, 0, 0)
+    cdef cnp.ndarray left = np.empty((N, E, E)), right = np.empty((N, E, 1))
+    cdef double* A = <double*> cnp.PyArray_DATA(left)
+    cdef double* b = <double*> cnp.PyArray_DATA(right)
+    cdef double most, u
+    with nogil:
+        for r in range(N):
+            k, u, most = r % K, keep[r//K], ridge[r//K]
+            for i in range(E*E):
+                G[r*E*E + i] = u*G[r*E*E + i] + H[k*E*E + i]
+                A[r*E*E + i] = G[r*E*E + i]
+            for i in range(E):
+                most = rounding*G[(r*E + i)*E + i] if rounding*G[(r*E + i)*E + i] > most else most
+            for i in range(E):
+                g[r*E + i] = u*g[r*E + i] + h[k*E + i]
+                b[r*E + i] = g[r*E + i] + most*start
+                A[(r*E + i)*E + i] += most
+        for j in range(K*E*E):
+            H[j] = 0
+        for j in range(K*E):
+            h[j] = 0
+    return left, right
+
+
 def softmax_rounds(cnp.ndarray F, cnp.ndarray weights, Py_ssize_t classes, cnp.ndarray labels=None,
                    cnp.ndarray given=None, cnp.ndarray gradient=None, cnp.ndarray hessian=None, cnp.ndarray curve=None):
     """(n, S, classes) probabilities of S stackers from scores F (n, E, C), weights (S, E + C): shared ones, biases.

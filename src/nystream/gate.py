@@ -31,7 +31,8 @@ class Gate:
     """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._next = threading.Lock()  # of the writer that waits: all others wait for him
         self._own = threading.local()
         self._readers = 0
@@ -39,6 +40,7 @@ class Gate:
         self._wanted = False
         self._phase = 0
         self._reads = 0
+        self._asleep = 0
         self._writer = 0  # the thread that wrote last
         self._writing = _Writing(self)
 
@@ -47,7 +49,7 @@ class Gate:
         """Hold the gate with other readers."""
         depth = getattr(self._own, "depth", 0)
         if not depth:
-            with self._changed:
+            with self._lock:
                 self._enter()
         self._own.depth = depth + 1
         try:
@@ -55,7 +57,7 @@ class Gate:
         finally:
             self._own.depth = depth
             if not depth:
-                with self._changed:
+                with self._lock:
                     self._leave()
 
     def _enter(self) -> None:
@@ -67,7 +69,7 @@ class Gate:
         phase = self._phase
         try:
             while self._phase == phase:  # the writer counts whoever is blocked among the readers as it leaves
-                self._changed.wait()
+                self._wait()
         except BaseException:  # Ctrl-C: whoever does not wait any more is not counted
             if self._phase == phase:
                 self._blocked -= 1
@@ -78,7 +80,7 @@ class Gate:
     def _leave(self) -> None:
         self._readers -= 1
         if not self._readers:
-            self._changed.notify_all()
+            self._wake()
 
     def writing(self) -> AbstractContextManager[None]:
         """Hold the gate alone."""
@@ -86,13 +88,13 @@ class Gate:
 
     def _take(self) -> None:
         """Wait until nobody else is in."""
-        with self._next, self._changed:
+        with self._next, self._lock:
             while self._wanted:
-                self._changed.wait()
+                self._wait()
             self._wanted = True
             try:
                 while self._readers:
-                    self._changed.wait()
+                    self._wait()
             except BaseException:
                 self._open()
                 raise
@@ -103,7 +105,18 @@ class Gate:
         self._wanted = False
         self._readers, self._blocked = self._readers + self._blocked, 0
         self._phase += 1
-        self._changed.notify_all()
+        self._wake()
+
+    def _wait(self) -> None:
+        self._asleep += 1
+        try:
+            self._changed.wait()
+        finally:
+            self._asleep -= 1
+
+    def _wake(self) -> None:
+        if self._asleep:  # nearly always nobody is
+            self._changed.notify_all()
 
     @property
     def busy(self) -> bool:
@@ -136,8 +149,8 @@ class _Writing(AbstractContextManager[None]):
         own.depth = depth + 1
 
     def __exit__(self, *raised: object) -> None:
-        gate = self._gate
-        gate._own.depth -= 1
-        if not gate._own.depth:
-            with gate._changed:
+        gate, own = self._gate, self._gate._own
+        own.depth -= 1
+        if not own.depth:
+            with gate._lock:
                 gate._open()

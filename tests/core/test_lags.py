@@ -61,7 +61,7 @@ def test_mixed_by_weights_that_follow_the_recursion(size):
 
 
 def test_shapes_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match=r"means must be at least \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"shape \(2, 3\) is needed"):
         lagged(np.zeros((1, 3)), np.zeros((2, 2)), RATES)
     with pytest.raises(ValueError, match=r"shape \(2, 4\) is needed"):
         mix(np.zeros((1, 2, 4)), np.zeros((2, 3)), np.zeros((2, 4)), 1.0, 0.5, 0.01)

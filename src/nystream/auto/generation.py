@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nystream.auto.bank import Bank
-from nystream.auto.recipe import Recipe, places_of_steady
+from nystream.auto.recipe import Recipe
 from nystream.auto.renewal import Missed, Renewal
-from nystream.auto.stack import Stack
+from nystream.auto.stack import Frame, Stack
 from nystream.auto.targets import Targets
 from nystream.params import Params
 from nystream.types import Array
@@ -21,10 +21,8 @@ from nystream.work import all_at_once
 __all__ = ["Answer", "Generation", "Learnt", "Rows"]
 
 MARGIN = 1.5
-CODE_BOUNDS = (np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN))
-"""Scores of classes are clipped to these."""
-ZERO, ONE = np.zeros(1), np.ones(1)
-"""Where codes of classes are, and their unit."""
+CODES = Frame(np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN), np.zeros(1), np.ones(1))
+"""What scores of classes are clipped to, where codes are, and their unit."""
 
 
 class Rows(NamedTuple):
@@ -106,12 +104,10 @@ class Generation(Params):
     # -- rounds ------------------------------------------------------------------------------------------------------
     def predict(self, X: Array, answers: Array | None) -> Answer:
         """As `learn` does before a label. Pure."""
-        low, high = CODE_BOUNDS if self.targets_ is None else self.targets_.bounds()
-        F = self._scores(self.bank_.predict(X, self._inner), low, high)
-        P = self.stack_.predict(F, self._bounded(answers, low, high), self._shift, self._scale)
-        spread = None if self.targets_ is None else self.stack_.disagreement(F) * self._scale
-        steady = F[:, places_of_steady(tuple(self.bank_.names))]
-        return Answer(self._unscaled(P, low, high), spread, self._core(F, steady))
+        frame = CODES if self.targets_ is None else self.targets_.frame()
+        outputs = self.bank_.predict(X, self._inner)
+        P, spread, _, core = self.stack_.predict(outputs, answers, frame, self.bank_.recipe.steady)
+        return Answer(np.log(P) if self.targets_ is None else P, spread, core)
 
     def admitted(self, Y: Array) -> Array:
         """The next labels as they are to be learnt: wild ones fenced. Once for each row, before `learn`."""
@@ -120,20 +116,11 @@ class Generation(Params):
     def learn(self, rows: Rows, answers: Array | None) -> Learnt:
         """`predict` of rows whose labels were admitted, each before its label is learnt."""
         X, Y, w = rows
-        if self.targets_ is None:
-            T, (low, high) = coded(Y, self.outputs_), CODE_BOUNDS
-        else:
-            T, (low, high) = self.targets_.standardised(Y), self.targets_.extended(Y)
-        F = self._scores(self.bank_.run(X, T, w, (low, high)), low, high)
-        codes, labels = np.ascontiguousarray(self._codes(T)), np.ascontiguousarray(Y[:, 0])
-        P, spread = self.stack_.run(F, self._bounded(answers, low, high), codes, labels, w, self._shift, self._scale)
+        T, frame = (coded(Y, self.outputs_), CODES) if self.targets_ is None else self.targets_.entered(Y)
+        outputs = self.bank_.run(X, T, w, frame[:2])
+        P, spread, steady, core = self.stack_.run(outputs, answers, T, Y[:, 0], w, frame, self.bank_.recipe.steady)
         self.count_ += len(X)
-        steady = F[:, places_of_steady(tuple(self.bank_.names))]
-        misses = (steady - codes[:, None]) ** 2
-        misses = misses[:, :, 0] if misses.shape[2] == 1 else misses.mean(axis=2)
-        errors = misses.min(axis=1) if misses.shape[1] else np.zeros(len(X))
-        spread = None if spread is None else spread * self._scale
-        return Learnt(self._unscaled(P, low, high), spread, errors, self._core(F, steady))
+        return Learnt(np.log(P) if self.targets_ is None else P, spread, steady, core)
 
     # -- events ------------------------------------------------------------------------------------------------------
     @property
@@ -285,9 +272,9 @@ class Generation(Params):
         X, Y, w = _part_of(last(self.count_ - self.begun_ - i), slice(0, j - i))
         targets = renewal.targets
         if targets is None:
-            return Missed(X, coded(Y, self.outputs_), w, CODE_BOUNDS)
-        Y = targets.admitted(Y)
-        return Missed(X, targets.standardised(Y), w, targets.extended(Y))
+            return Missed(X, coded(Y, self.outputs_), w, CODES[:2])
+        T, frame = targets.entered(targets.admitted(Y))
+        return Missed(X, T, w, frame[:2])
 
     def _take_up(self, renewal: Renewal) -> None:
         if not self._rebuilds:
@@ -337,47 +324,11 @@ class Generation(Params):
         own = self.bank_.nbytes + self.stack_.nbytes + (0 if self.targets_ is None else self.targets_.nbytes)
         return own + underway
 
-    # -- targets, scores, predictions --------------------------------------------------------------------------------
+    # -- targets --------------------------------------------------------------------------------
     @property
     def _inner(self) -> int:
         """Targets of the experts: for classes one that is always 1, then the codes."""
         return 1 + self.outputs_ if self.classes else self.outputs_
-
-    @property
-    def _shift(self) -> Array:
-        return ZERO if self.targets_ is None else self.targets_.shift_
-
-    @property
-    def _scale(self) -> Array:
-        return ONE if self.targets_ is None else self.targets_.scale_
-
-    def _core(self, F: Array, steady: Array) -> Array | None:
-        """The mean of the outputs of experts that do not forget, or of all where there are none."""
-        if self.targets_ is None:
-            return None
-        some = steady if steady.shape[1] else F
-        return self.targets_.back(some.sum(axis=1) / some.shape[1])
-
-    def _codes(self, T: Array) -> Array:
-        """The columns of targets or outputs that the stack sees, (n, ..., C)."""
-        if not self.classes:
-            return T
-        return T[..., 2:] if self.outputs_ == 2 else T[..., 1:]
-
-    def _scores(self, F: Array, low: Array, high: Array) -> Array:
-        return np.minimum(np.maximum(self._codes(F), low[:, None]), high[:, None])
-
-    def _bounded(self, answers: Array | None, low: Array, high: Array) -> Array | None:
-        """What the sparse experts say, as the stack sees it."""
-        if answers is None or self.targets_ is None:
-            return answers
-        return np.minimum(np.maximum((answers - self._shift) / self._scale, low[:, None]), high[:, None])
-
-    def _unscaled(self, P: Array, low: Array, high: Array) -> Array:
-        """What the stack predicts in the units of the labels, within their bounds; of classes the logarithms."""
-        if self.targets_ is None:
-            return np.log(P)
-        return self.targets_.back(np.minimum(np.maximum(P, low), high))
 
 
 def _part_of(rows: Rows, part: slice) -> Rows:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from nystream.params import Params, at_least, boolean
 
-__all__ = ["EXPERTS", "Recipe", "places_of_steady"]
+__all__ = ["EXPERTS", "Recipe"]
 
 EXPERTS = ("std", "ag", "glob", "big", "ag.99", "lin.95", "win1000", "win100", "rough", "change")
 """Keys of the experts, in the order of their outputs; people read `Bank.titles`."""
@@ -28,12 +27,6 @@ LATE, LEAST_LATE = 10, 8
 """A rebuild may be under way for one in so many rows of the warm-up, or for so many rows if those are more."""
 TOGETHER, LEAST_ROWS = 1 << 13, 8
 """Rows times classes of a block, at most, and rows at least."""
-
-
-@lru_cache
-def places_of_steady(names: tuple[str, ...]) -> NDArray[np.intp]:
-    """Of experts with these keys, the places of those that do not forget. Asked for every row."""
-    return np.array([e for e, name in enumerate(names) if name not in FORGETFUL], dtype=np.intp)
 
 
 class Recipe(Params):
@@ -100,6 +93,7 @@ class Recipe(Params):
         self.spread = boolean("spread", spread)
         some = {"big": big, "rough": rough, "change": change}
         self._living = tuple(name for name in EXPERTS if name in experts and some.get(name, 1))  # asked for every row
+        self._steady = np.array([e for e, name in enumerate(self._living) if name not in FORGETFUL], dtype=np.int64)
         if not experts or not set(experts) <= set(EXPERTS):
             raise ValueError(f"experts must be some of {', '.join(EXPERTS)}; got {experts!r}")
         if list(rebuilds[:2]) != [1, 2] or any(b <= a for a, b in pairwise(rebuilds)):
@@ -109,6 +103,11 @@ class Recipe(Params):
     def living(self) -> list[str]:
         """The experts, in the order of their outputs."""
         return list(self._living)
+
+    @property
+    def steady(self) -> NDArray[np.int64]:
+        """The places of those that do not forget."""
+        return self._steady
 
     @property
     def warmup(self) -> int:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nystream._core.auto.repeats import repeated
 from nystream.params import Params
 from nystream.types import Array
 
 __all__ = ["Repeats"]
-
-TINY = 1e-300
-"""In place of a sum that is 0: with one class there is no other."""
 
 
 class Repeats(Params):
@@ -35,22 +32,11 @@ class Repeats(Params):
 
     def predict(self) -> Array:
         """(K,)"""
-        return self._probabilities(
-            np.array([self.last_]), np.array([float(self.repeated_)]), np.array([float(self._rows)]), self.counts_[None]
-        )[0]
+        return repeated(None, self.counts_, self.last_, self.repeated_)[0][0]
 
     def run(self, labels: Array) -> Array:
         """(n, K) probabilities before each of these labels (n,); and count them."""
-        n, y = len(labels), labels.astype(np.intp)
-        last = np.concatenate([[self.last_], y[:-1]])
-        again = (y == last) & (last >= 0)
-        counts = np.zeros((n + 1, len(self.counts_)))
-        counts[0] = self.counts_
-        counts[np.arange(1, n + 1), y] = 1.0
-        counts = np.cumsum(counts, axis=0)
-        repeated = self.repeated_ + np.concatenate([[0.0], np.cumsum(again)])
-        P = self._probabilities(last, repeated[:-1], self._rows + np.arange(float(n)), counts[:-1])
-        self.counts_, self.last_, self.repeated_ = counts[-1].copy(), int(y[-1]), int(repeated[-1])
+        P, self.last_, self.repeated_ = repeated(labels, self.counts_, self.last_, self.repeated_)
         return P
 
     def grow(self, outputs: int) -> None:
@@ -59,17 +45,3 @@ class Repeats(Params):
     @property
     def nbytes(self) -> int:
         return self.counts_.nbytes
-
-    @property
-    def _rows(self) -> int:
-        return int(self.counts_.sum())
-
-    @staticmethod
-    def _probabilities(last: NDArray[np.intp], repeated: Array, rows: Array, counts: Array) -> Array:
-        others = counts + 1.0
-        known = np.flatnonzero(last >= 0)
-        others[known, last[known]] = 0.0
-        stays = np.where(last >= 0, (repeated + 0.5) / np.maximum(rows, 1), 0.0)  # n rows have n - 1 pairs
-        P = others * ((1.0 - stays) / np.maximum(others.sum(axis=1), TINY))[:, None]
-        P[known, last[known]] = stays[known]
-        return P

@@ -40,6 +40,8 @@ NOVICE, MOST = 0.015, 300
 """Of the memory: what the rows may take that a novice learns after a change; and how many they are at most."""
 REGIMES = 0.08
 """Of the memory: what models of regimes that were left may take, and no more than the old generation leaves."""
+ONE = np.ones((1, 1))
+"""The weight of one row that has none."""
 FEW = 32
 """Rows of a block while other threads ask: they wait for its end."""
 
@@ -272,7 +274,7 @@ class Rounds(TabularLearner):
         X, answers = self.translator_.run(rows, admitted, w) if self.translator_ is not None else (_matrix(rows), None)
         learnt = old.learn(Rows(X, admitted, w), answers)
         P, spread = learnt.P, learnt.spread
-        for ring, new in zip(self.buffer_, (X, told, np.ones((len(X), 1)) if w is None else w[:, None]), strict=True):
+        for ring, new in zip(self.buffer_, (X, told, _ones(len(X)) if w is None else w[:, None]), strict=True):
             ring.extend(new)
         self.count_ += len(X)
         if self.changes_ is not None:
@@ -392,6 +394,11 @@ class Rounds(TabularLearner):
                 self.changes_.widen(d)
             if self.intervals_ is not None:
                 self.intervals_.widen(d)
+
+
+def _ones(n: int) -> Array:
+    """(n, 1) weights of rows that have none."""
+    return ONE if n == 1 else np.ones((n, 1))
 
 
 def _matrix(rows: Any) -> Array:

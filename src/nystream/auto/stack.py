@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.lags import lagged
+from nystream._core.auto.heard import gathered
 from nystream._core.auto.members import mix_classes, mix_targets
 from nystream.auto.repeats import Repeats
 from nystream.params import Params
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 from nystream.types import Array
 
-__all__ = ["Stack"]
+__all__ = ["Frame", "Stack", "Stacked"]
 
 RATES = (1.0, 0.1, 0.01)
 """Of the label lags: the last label and two running means."""
@@ -27,13 +27,40 @@ SHARE = 0.001
 """Of both mixtures: about one change in a thousand rows."""
 ETA_SQUARED = 0.5
 """Learning rate for the squared loss of standardised targets, a practical choice; that of the log loss is 1, exact."""
+PACE_OF_SHARES = (ETA_SQUARED, SHARE)
+
+
+class Frame(NamedTuple):
+    """What outputs are taken to lie within, and the units of the labels."""
+
+    low: Array
+    """(n, C), (1, C) or (1, 1), and high."""
+    high: Array
+    shift: Array
+    """(C,) or (1,), and scale: (label - shift) / scale are the standardised ones."""
+    scale: Array
+
+
+class Stacked(NamedTuple):
+    """What a stack makes of rows, in the units of the labels."""
+
+    P: Array
+    """(n, K) predictions, of classes probabilities."""
+    spread: Array | None
+    """(n, K) for targets the experts' disagreement, their standard deviation."""
+    steady: Array
+    """(n,) the least squared error, standardised or of codes, of an expert that does not forget; of no use in
+    `Stack.predict`."""
+    core: Array | None
+    """(n, K) for targets the mean of what the experts that do not forget say, or of all where there are none."""
 
 
 class Stack(Params):
-    """E experts' outputs F (n, E, C), and what others say (n, M, C) -> predictions (n, K).
+    """E experts' outputs F (n, E, J), of which the last C count, within bounds, and what others say (n, M, C)
+    -> predictions (n, K).
 
-    Regression: C = K standardised targets. Classes: scores of the code +1 against -1, C = 1 for two classes, else K;
-    predictions are probabilities. Members of the final mixture are the stackers, with lags the last label as it is
+    Regression: C = J = K standardised targets. Classes: scores of the code +1 against -1, C = 1 for two classes, else
+    K; predictions are probabilities. Members of the final mixture are the stackers, with lags the last label as it is
     (`Repeats` for classes), and, last, the aggregation. What others say is heard by the stackers alone: the aggregation
     weighs codes.
 
@@ -85,40 +112,53 @@ class Stack(Params):
     def _columns(self) -> int:
         return 1 if self.classes and self.outputs_ == 2 else self.outputs_
 
-    def predict(self, F: Array, answers: Array | None, shift: Array, scale: Array) -> Array:
-        """Pure. Lags are kept in the units of the labels; (label - shift) / scale are the standardised ones."""
-        lags = np.broadcast_to(self.lags_, (len(F), *self.lags_.shape))
-        stacked = self.stacker_.predict(self._inputs(F, answers, lags, shift, scale))
-        if self._last_is_member:
-            same = (self.lags_[:1] - shift) / scale if self.repeats_ is None else self.repeats_.predict()[None]
-            stacked = _with_member(stacked, np.broadcast_to(same, (len(F), same.shape[1])))
-        shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
-        return mix_classes(F, stacked, *shares) if self.classes else mix_targets(F, stacked, *shares)[0]
+    @property
+    def _first(self) -> int:
+        """The first column of outputs and targets that counts: for classes there is one that is always 1."""
+        return self.outputs_ - self._columns + 1 if self.classes else 0
+
+    def predict(self, F: Array, answers: Array | None, frame: Frame, steady: NDArray[np.int64]) -> Stacked:
+        """Pure. Lags are kept in the units of the labels. `steady`: places of the experts that do not forget."""
+        G = self._heard(F, answers, frame)
+        stacked = self.stacker_.predict(G)
+        shares = (self.expert_shares_, self.member_shares_)
+        if not self.classes:
+            return Stacked(*mix_targets(G, stacked, *shares, self._last, self.aside_, steady, *frame, *PACE_OF_SHARES))
+        same = None if self.repeats_ is None else np.tile(self.repeats_.predict(), (len(F), 1))
+        return Stacked(mix_classes(G, stacked, *shares, same, steady, *PACE_OF_SHARES)[0], None, np.zeros(len(F)), None)
 
     def run(
-        self, F: Array, answers: Array | None, T: Array, labels: Array, w: Array | None, shift: Array, scale: Array
-    ) -> tuple[Array, Array | None]:
-        """Targets T (n, C), standardised or codes, and for classes their numbers `labels` (n,).
-
-        Returns predictions and, for targets, the experts' disagreement (n, K).
-        """
-        lags = self._past(T if self.classes else T * scale + shift)
-        stacked = self.stacker_.run(self._inputs(F, answers, lags, shift, scale), labels if self.classes else T, w)
-        if self._last_is_member:
-            same = (lags[:, 0] - shift) / scale if self.repeats_ is None else self.repeats_.run(labels)
-            stacked = _with_member(stacked, same)
-        shares = (self.expert_shares_, self.member_shares_, ETA_SQUARED, SHARE)
+        self,
+        F: Array,
+        answers: Array | None,
+        T: Array,
+        labels: Array,
+        w: Array | None,
+        frame: Frame,
+        steady: NDArray[np.int64],
+    ) -> Stacked:
+        """Each row before its label: targets T (n, J), standardised or codes, and for classes their numbers (n,)."""
+        G = self._heard(F, answers, frame, T)
+        shares = (self.expert_shares_, self.member_shares_)
         if self.classes:
-            return mix_classes(F, stacked, *shares, T, labels, w, self.recent_, RECENT), None
-        P, spread = mix_targets(F, stacked, *shares, T, w, self.recent_, RECENT)
-        return P, self.disagreement(F) if self.aside_ else spread
+            stacked = self.stacker_.run(G, labels, w)
+            same = None if self.repeats_ is None else self.repeats_.run(labels)
+            news = (self._first, T, labels, w, self.recent_, RECENT)
+            P, errors = mix_classes(G, stacked, *shares, same, steady, *PACE_OF_SHARES, *news)
+            return Stacked(P, None, errors, None)
+        stacked = self.stacker_.run(G, T, w)
+        outside = (self._last, self.aside_, steady, *frame)
+        return Stacked(*mix_targets(G, stacked, *shares, *outside, *PACE_OF_SHARES, T, w, self.recent_, RECENT))
 
-    def disagreement(self, F: Array) -> Array:
-        """(n, K) standard deviations over the experts."""
-        experts = F.shape[1] - self.aside_
-        some = F[:, :experts]
-        some = some - some.sum(axis=1, keepdims=True) / experts
-        return np.sqrt((some * some).sum(axis=1) / experts)
+    def _heard(self, F: Array, answers: Array | None, frame: Frame, T: Array | None = None) -> Array:
+        """(n, inputs, C) what the stackers hear; with targets, lags are brought up to date."""
+        lags, answers = self.lags_ if self.lags else None, None if answers is None else np.ascontiguousarray(answers)
+        return gathered(F, self._first, *frame, answers, not self.classes, lags, PACES, T)
+
+    @property
+    def _last(self) -> int:
+        """The place of the last label in what is heard; -1 where it is no member."""
+        return self.expert_shares_.shape[1] + self.more_ if self._last_is_member else -1
 
     @property
     def _last_is_member(self) -> bool:
@@ -171,25 +211,3 @@ class Stack(Params):
     @property
     def nbytes(self) -> int:
         return self.stacker_.nbytes + self.lags_.nbytes + self.expert_shares_.nbytes + self.member_shares_.nbytes
-
-    def _inputs(self, F: Array, answers: Array | None, lags: Array, shift: Array, scale: Array) -> Array:
-        parts = [F] if answers is None else [F, answers]
-        if not self.lags:
-            return F if answers is None else np.concatenate(parts, axis=1)
-        known = lags if self.classes else (lags - shift) / scale
-        if np.isnan(known[0, 0, 0]):
-            known = np.nan_to_num(known, nan=0.0)
-        return np.concatenate([*parts, known], axis=1)
-
-    def _past(self, T: Array) -> Array:
-        """(n, 4, C) the lags that held before each of these rows; and bring them up to date."""
-        if not self.lags:
-            return np.empty((len(T), *self.lags_.shape))
-        return lagged(np.ascontiguousarray(T), self.lags_, PACES)
-
-
-def _with_member(stacked: Array, same: Array) -> Array:
-    """(n, S + 1, K): one more member, which says the same as the last label; 0 before the first."""
-    if math.isnan(same.item()) if same.size == 1 else np.isnan(same).any():
-        same = np.nan_to_num(same, nan=0.0)
-    return np.ascontiguousarray(np.concatenate([stacked, same[:, None]], axis=1))

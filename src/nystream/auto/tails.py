@@ -101,7 +101,7 @@ class Tails(Params):
         """
         if self.past_.seen_ < FEWEST:
             return min(len(Y), FEWEST - self.past_.seen_)
-        if self.past_.seen_ - self.wild_.max() < self.lasting:  # `long`, of any target
+        if self.past_.seen_ - max(self.wild_.tolist()) < self.lasting:  # `long`, of any target
             return 0
         if Y.size == 1:  # the common round
             return int(not (low.item() > Y.item() or high.item() < Y.item()))
@@ -134,7 +134,7 @@ class Tails(Params):
 
     def see(self, P: Array, Y: Array) -> None:
         """The next predictions and labels, (n, K), in order."""
-        self.past_.extend(np.hstack([P, Y - P]))
+        self.past_.extend(np.concatenate((P, Y - P), axis=1))
         if self.labels_ is not None:
             self.labels_.extend(Y)
 

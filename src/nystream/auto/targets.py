@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nystream._core.auto.lags import lagged
+from nystream._core.auto.targets import all_inside, entered
+from nystream.auto.stack import Frame
 from nystream.params import Params
 from nystream.scaling.spread import fences, moments
 from nystream.types import Array
@@ -68,10 +70,6 @@ class Targets(Params):
     def standardised(self, Y: Array) -> Array:
         return (Y - self.shift_) / self.scale_
 
-    def back(self, T: Array) -> Array:
-        """Standardised targets in the labels' units."""
-        return T * self.scale_ + self.shift_
-
     def fenced(self, Y: Array) -> Array:
         """Labels of the past (n, K), wild ones moved to the fences."""
         return np.clip(Y, self.fences_[0], self.fences_[1])
@@ -85,34 +83,23 @@ class Targets(Params):
 
     def admitted(self, Y: Array) -> Array:
         """The next labels (n, K), in order, wild ones tamed; counts them."""
-        outside = (self.fences_[0] > Y) | (self.fences_[1] < Y)
-        if not outside.any() and not self.outside_.any():
+        if all_inside(Y, self.fences_, self.outside_):
             return Y
+        outside = (self.fences_[0] > Y) | (self.fences_[1] < Y)
         before = lagged(outside.astype(np.float64), self.outside_, np.array([OUTSIDE]))[:, 0]
         return np.where(before < SHIFTED, self.tamed(Y), Y)
 
-    def extended(self, Y: Array) -> tuple[Array, Array]:
-        """Bounds (n, K) of predictions before each of the next, admitted labels; and bring the range up to date."""
-        if len(Y) == 1:
-            low, high = self.low_[None], self.high_[None]
-            self.low_, self.high_ = np.minimum(self.low_, Y[0]), np.maximum(self.high_, Y[0])
-        else:
-            low = np.minimum.accumulate(np.vstack([self.low_, Y]))
-            high = np.maximum.accumulate(np.vstack([self.high_, Y]))
-            self.low_, self.high_ = low[-1].copy(), high[-1].copy()
-            low, high = low[:-1], high[:-1]
-        return self._bounds(low, high)
+    def entered(self, Y: Array) -> tuple[Array, Frame]:
+        """The next, admitted labels standardised, and what is known before each of them; extends their range."""
+        T, low, high = entered(Y, self.low_, self.high_, self.shift_, self.scale_, AROUND)
+        return T, Frame(low, high, self.shift_, self.scale_)
 
-    def bounds(self) -> tuple[Array, Array]:
-        """(1, K) the range of the labels so far and half of it to both sides, standardised; 0 before the first."""
-        return self._bounds(self.low_[None], self.high_[None])
-
-    def _bounds(self, low: Array, high: Array) -> tuple[Array, Array]:
-        if low[0, 0] == np.inf:
-            known = np.isfinite(low)
-            low, high = np.where(known, low, 0.0), np.where(known, high, 0.0)
-        more = AROUND * (high - low)
-        return (low - more - self.shift_) / self.scale_, (high + more - self.shift_) / self.scale_
+    def frame(self) -> Frame:
+        """What is known before the next label. Predictions lie within the range of the labels so far and half of it to
+        both sides, (1, K), standardised; 0 before the first.
+        """
+        low, high = entered(self.shift_[None], self.low_.copy(), self.high_.copy(), self.shift_, self.scale_, AROUND)[1:]
+        return Frame(low, high, self.shift_, self.scale_)
 
     def locate(self, Y: Array, w: Array | None) -> tuple[Array, NDArray[np.intp]]:
         """Fences, scale and range anew from all labels so far.

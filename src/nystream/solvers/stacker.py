@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.stacking import ridge_rounds, softmax_rounds
+from nystream._core.auto.stacking import ridge_rounds, ridge_systems, softmax_rounds
 from nystream.params import Params, at_least, positive
 from nystream.types import Array
 
@@ -55,6 +55,8 @@ class Stacker(Params):
             if not 0 < decay <= 1:
                 raise ValueError(f"decay must be greater than 0 and at most 1, got {decay!r}")
             positive("lam", lam)
+        self._decay = np.array([decay for decay, _ in members]) ** block  # what a block keeps, (S,)
+        self._lam = np.array([lam for _, lam in members])
 
     def start(self, inputs: int, outputs: int) -> None:
         """Equal weights for `inputs` experts with `outputs` targets or classes."""
@@ -67,16 +69,23 @@ class Stacker(Params):
     def run(self, F: Array, Y: Array, weights: Array | None = None) -> Array:
         """Predictions (n, S, K) of n rounds, each made before its label was read."""
         F, Y = np.ascontiguousarray(F), np.ascontiguousarray(Y, dtype=np.float64)
+        if len(F) == 1:  # the common round
+            return self._learn_block(F, Y, weights)
         parts, row = [], 0
         while row < len(F):
             part = slice(row, min(len(F), row + self.block - self.seen_))
-            parts.append(self._learn(F[part], Y[part], None if weights is None else weights[part]))
-            self.seen_ += part.stop - row
-            if self.seen_ == self.block:
-                self._update()
-                self.seen_ = 0
+            parts.append(self._learn_block(F[part], Y[part], None if weights is None else weights[part]))
             row = part.stop
         return np.concatenate(parts) if len(parts) != 1 else parts[0]
+
+    def _learn_block(self, F: Array, Y: Array, weights: Array | None) -> Array:
+        """Rounds up to the end of a block, at most; there the weights move."""
+        P = self._learn(F, Y, weights)
+        self.seen_ += len(F)
+        if self.seen_ == self.block:
+            self._update()
+            self.seen_ = 0
+        return P
 
     @property
     def nbytes(self) -> int:
@@ -89,15 +98,6 @@ class Stacker(Params):
     def _update(self) -> None:
         """A block is complete: move the weights."""
         raise NotImplementedError
-
-    @property
-    def _decay(self) -> Array:
-        """What a block keeps, (S,)."""
-        return np.array([decay for decay, _ in self.members]) ** self.block
-
-    @property
-    def _lam(self) -> Array:
-        return np.array([lam for _, lam in self.members])
 
 
 class RidgeStacker(Stacker):
@@ -162,16 +162,10 @@ class RidgeStacker(Stacker):
         return ridge_rounds(F, self.weights_, Y, weights, self.new_gram_, self.new_sums_)
 
     def _update(self) -> None:
-        E = self.weights_.shape[2]
-        decay = self._decay[:, None, None]
-        self.gram_ = decay[..., None] * self.gram_ + self.new_gram_
-        self.sums_ = decay * self.sums_ + self.new_sums_
-        largest = np.diagonal(self.gram_, axis1=2, axis2=3).max(axis=2, keepdims=True)
-        lam = np.maximum(self._lam[:, None, None], ROUNDING * largest)  # (S, K, 1)
-        A = self.gram_ + lam[..., None] * np.eye(E)
-        self.weights_ = np.linalg.solve(A, (self.sums_ + lam * (self.total / E))[..., None])[..., 0]
-        self.new_gram_[:] = 0.0
-        self.new_sums_[:] = 0.0
+        S, K, E = self.weights_.shape
+        sums = (self.gram_.reshape(S * K, E, E), self.sums_.reshape(S * K, E), self.new_gram_, self.new_sums_)
+        A, b = ridge_systems(*sums, self._decay, self._lam, self.total / E, ROUNDING)
+        self.weights_ = np.linalg.solve(A, b).reshape(S, K, E)
 
 
 class SoftmaxStacker(Stacker):

@@ -3,35 +3,32 @@
 import numpy as np
 
 cimport numpy as cnp
+from libc.string cimport memcpy
+
+from nystream._core.auto.arrays cimport numbers, state
 
 cnp.import_array()
 
 
-def lagged(const double[:, ::1] T, double[:, ::1] means, const double[::1] rates):
+def lagged(cnp.ndarray T, cnp.ndarray means, cnp.ndarray rates):
     """(n, R + D, C) means before each of n rows of targets T (n, C); means (R + D, C) are brought up to date in place.
 
     After a row, mean += rate (target - mean); a mean that is nan, before the first row, becomes the target itself. What
     the last D, 0 or more, become is what the first was before: where its rate is 1, the label before the last one, the
     one before that, ...
     """
-    cdef Py_ssize_t n = T.shape[0], C = T.shape[1], R = rates.shape[0], D = means.shape[0] - R, t, r, c
-    if D < 0 or means.shape[1] != C:
-        raise ValueError(f"means must be at least ({R}, {C}), got ({means.shape[0]}, {means.shape[1]})")
-    out = np.empty((n, R + D, C))
-    cdef double[:, :, ::1] before = out
+    cdef Py_ssize_t n = cnp.PyArray_DIM(T, 0), C = cnp.PyArray_DIM(T, 1), R = cnp.PyArray_DIM(rates, 0), t, c
+    cdef Py_ssize_t D = max(0, cnp.PyArray_DIM(means, 0) - R)
+    cdef const double* y = numbers(T, 2, n, C, 0)
+    cdef double* mean = state(means, 2, R + D, C, 0)
+    cdef const double* pace = numbers(rates, 1, R, 0, 0)
+    cdef cnp.ndarray out = np.empty((n, R + D, C))
+    cdef double* before = <double*> cnp.PyArray_DATA(out)
     with nogil:
         for t in range(n):
-            for r in range(R + D - 1, R - 1, -1):
-                for c in range(C):
-                    before[t, r, c] = means[r, c]
-                    means[r, c] = means[r - 1 if r > R else 0, c]
-                    if means[r, c] != means[r, c]:
-                        means[r, c] = T[t, c]
-            for r in range(R):
-                for c in range(C):
-                    before[t, r, c] = means[r, c]
-                    if means[r, c] != means[r, c]:
-                        means[r, c] = T[t, c]
-                    else:
-                        means[r, c] += rates[r]*(T[t, c] - means[r, c])
+            memcpy(before, mean, (R + D)*C*sizeof(double))
+            for c in range(C):
+                remember(mean + c, C, pace, R, D, y[c])
+            before += (R + D)*C
+            y += C
     return out

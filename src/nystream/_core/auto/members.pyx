@@ -4,117 +4,217 @@ import numpy as np
 
 cimport numpy as cnp
 from libc.math cimport log, sqrt
+from libc.stdint cimport int64_t
 
+from nystream._core.auto.arrays cimport for_columns, numbers, spread_out, state
 from nystream._core.auto.fixed_share cimport follow
 
 cnp.import_array()
-
-cdef const double[::1] NONE = np.ones(1)    # in place of what was not given
 
 cdef double SURE = 0.99      # the aggregation is never surer than that
 cdef double LEAST = 1e-12    # no probability falls below this
 
 
-def mix_targets(const double[:, :, ::1] F, const double[:, :, ::1] stacked, double[:, ::1] experts,
-                double[:, ::1] members, double eta, double share, const double[:, ::1] T=None, given=None,
-                double[:, ::1] recent=None, double rate=0.0):
-    """Predictions (n, K) and the experts' deviation (n, K) from outputs F (n, E, K) and stacked (n, S, K).
+def mix_targets(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.ndarray members, Py_ssize_t last,
+                Py_ssize_t aside, cnp.ndarray steady, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift,
+                cnp.ndarray scale, double eta, double share, cnp.ndarray T=None, cnp.ndarray given=None,
+                cnp.ndarray recent=None, double rate=0.0):
+    """Predictions (n, K), and what there is to know of the experts: see below.
 
-    experts (K, E) and members (K, S + 1), the last of them the aggregation, are weights; with targets T (n, K) both
-    move by squared losses, times the rows' weights `given`, and recent (1, E) follows the experts' losses.
+    G (n, N, K) is what the stack hears, the outputs of the E experts first, and stacked (n, S, K) what its stackers say
+    of it. experts (K, E) and members (K, M) are weights: M = S + 1, the last of them the aggregation, or S + 2 where
+    G[:, last], the last label as it is, is one before it, else last = -1. With standardised targets T (n, K) both move
+    by squared losses, times the rows' weights `given`, and recent (1, E) follows the experts' losses. Predictions are
+    within low and high, (n, K), (1, K) or (1, 1), and times scale plus shift, (K,) or (1,).
+
+    (n, K) the standard deviation over all experts but the last `aside`, times scale; (n,) with targets the least
+    squared error, the mean over K, among experts at places `steady`, 0 where there are none; and (n, K) the mean of
+    those, or of all where there are none, times scale plus shift.
     """
-    cdef Py_ssize_t n = F.shape[0], E = F.shape[1], K = F.shape[2], S = stacked.shape[1], t, k, i
-    check(stacked.shape[0] == n and stacked.shape[2] == K and experts.shape[0] == K and experts.shape[1] == E
-          and members.shape[0] == K and members.shape[1] == S + 1)
-    cdef bint learn = T is not None, weighted = given is not None
-    cdef const double[::1] w = given if weighted else NONE
-    check(not learn or (T.shape[0] == n and T.shape[1] == K and recent.shape[0] == 1
-                        and recent.shape[1] == E
-                        and (not weighted or w.shape[0] == n)))
-    out, deviation = np.empty((n, K)), np.empty((n, K))
-    cdef double[:, ::1] P = out, D = deviation
-    cdef double[::1] q = np.empty(S + 1), losses = np.empty(max(E, S + 1)), all_losses = np.empty(E)
-    cdef double p, mean, u
+    cdef Py_ssize_t n = cnp.PyArray_DIM(G, 0), N = cnp.PyArray_DIM(G, 1), K = cnp.PyArray_DIM(G, 2), t, k, i
+    cdef Py_ssize_t E = cnp.PyArray_DIM(experts, 1), S = cnp.PyArray_DIM(stacked, 1), M = S + 1 + (last >= 0)
+    cdef Py_ssize_t some = E - aside, places = cnp.PyArray_DIM(steady, 0)
+    cdef Py_ssize_t low_down = 0, low_right = 0, high_down = 0, high_right = 0, shift_right = 0, scale_right = 0
+    check(E <= N and -1 <= last < N and some > 0)
+    cdef const double* F = numbers(G, 3, n, N, K)
+    cdef const double* Q = numbers(stacked, 3, n, S, K)
+    cdef double* of_experts = state(experts, 2, K, E, 0)
+    cdef double* of_members = state(members, 2, K, M, 0)
+    cdef const int64_t* place = places_in(steady, E)
+    cdef const double* least = spread_out(low, n, K, &low_down, &low_right)
+    cdef const double* most = spread_out(high, n, K, &high_down, &high_right)
+    cdef const double* zero = for_columns(shift, K, &shift_right)
+    cdef const double* unit = for_columns(scale, K, &scale_right)
+    cdef const double* Y = NULL
+    cdef const double* w = NULL
+    cdef double* mean_losses = NULL
+    if T is not None:
+        Y, mean_losses = numbers(T, 2, n, K, 0), state(recent, 2, 1, E, 0)
+        w = numbers(given, 1, n, 0, 0) if given is not None else NULL
+    cdef cnp.ndarray out = np.empty((n, K)), deviation = np.empty((n, K)), errors = np.empty(n), middle = np.empty((n, K))
+    cdef cnp.ndarray memory = np.empty(M + E + (E if E > M else M) + places)
+    cdef double* P = <double*> cnp.PyArray_DATA(out)
+    cdef double* D = <double*> cnp.PyArray_DATA(deviation)
+    cdef double* error = <double*> cnp.PyArray_DATA(errors)
+    cdef double* core = <double*> cnp.PyArray_DATA(middle)
+    cdef double* q = <double*> cnp.PyArray_DATA(memory)
+    cdef double* all_losses = q + M
+    cdef double* misses = all_losses + E
+    cdef double* losses = misses + places
+    cdef double p, mean, u, a, b
     with nogil:
         for t in range(n):
-            all_losses[:] = 0
-            u = w[t] if weighted else 1.0
+            for i in range(E):
+                all_losses[i] = 0
+            for i in range(places):
+                misses[i] = 0
+            u = w[t] if w else 1.0
             for k in range(K):
-                q[S], mean = 0, 0
+                a, b = zero[k*shift_right], unit[k*scale_right]
+                q[M - 1], mean = 0, 0
                 for i in range(E):
-                    q[S] += experts[k, i]*F[t, i, k]
-                    mean += F[t, i, k]/E
+                    q[M - 1] += of_experts[k*E + i]*F[i*K + k]
                 p = 0
-                for i in range(S + 1):
+                for i in range(M):
                     if i < S:
-                        q[i] = stacked[t, i, k]
-                    p += members[k, i]*q[i]
-                P[t, k] = p
+                        q[i] = Q[i*K + k]
+                    elif i < M - 1:
+                        q[i] = F[last*K + k]
+                    p += of_members[k*M + i]*q[i]
+                p = least[t*low_down + k*low_right] if p < least[t*low_down + k*low_right] else p
+                p = most[t*high_down + k*high_right] if p > most[t*high_down + k*high_right] else p
+                P[k] = p*b + a
+                for i in range(some):
+                    mean += F[i*K + k]
+                mean /= some
                 p = 0
-                for i in range(E):
-                    p += (F[t, i, k] - mean)*(F[t, i, k] - mean)/E
-                D[t, k] = sqrt(p)
-                if learn:
+                for i in range(some):
+                    p += (F[i*K + k] - mean)*(F[i*K + k] - mean)
+                D[k] = sqrt(p/some)*b
+                p = 0
+                if places:
+                    for i in range(places):
+                        p += F[place[i]*K + k]
+                    p /= places
+                else:
                     for i in range(E):
-                        losses[i] = (F[t, i, k] - T[t, k])*(F[t, i, k] - T[t, k])
+                        p += F[i*K + k]
+                    p /= E
+                core[k] = p*b + a
+                if Y:
+                    for i in range(E):
+                        losses[i] = (F[i*K + k] - Y[k])*(F[i*K + k] - Y[k])
                         all_losses[i] += losses[i]/K
-                    follow(E, &losses[0], &experts[k, 0], eta*u, share)
-                    for i in range(S + 1):
-                        losses[i] = (q[i] - T[t, k])*(q[i] - T[t, k])
-                    follow(S + 1, &losses[0], &members[k, 0], eta*u, share)
-            if learn:
-                remember(E, &all_losses[0], &recent[0, 0], rate)
-    return out, deviation
+                    for i in range(places):
+                        misses[i] += losses[place[i]]
+                    follow(E, losses, of_experts + k*E, eta*u, share)
+                    for i in range(M):
+                        losses[i] = (q[i] - Y[k])*(q[i] - Y[k])
+                    follow(M, losses, of_members + k*M, eta*u, share)
+            error[t] = least_of(places, misses, K)
+            if Y:
+                remember(E, all_losses, mean_losses, rate)
+                Y += K
+            F += N*K
+            Q += S*K
+            P += K
+            D += K
+            core += K
+    return out, deviation, errors, middle
 
 
-def mix_classes(const double[:, :, ::1] F, const double[:, :, ::1] stacked, double[:, ::1] experts,
-                double[:, ::1] members, double eta, double share, const double[:, ::1] T=None, labels=None, given=None,
-                double[:, ::1] recent=None, double rate=0.0):
-    """Probabilities (n, K) from scores F (n, E, C), C = 1 for K = 2, and stacked probabilities (n, S, K).
+def mix_classes(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.ndarray members, cnp.ndarray same or None,
+                cnp.ndarray steady, double eta, double share, Py_ssize_t first=0, cnp.ndarray T=None,
+                cnp.ndarray labels=None, cnp.ndarray given=None, cnp.ndarray recent=None, double rate=0.0):
+    """Probabilities (n, K) from scores G (n, N, C), those of the E experts first, C = 1 for K = 2, and stacked
+    probabilities (n, S, K); and (n,), with labels, the least squared error as in `mix_targets`.
 
-    experts (1, E) and members (1, S + 1) are weights as in `mix_targets`; with codes T (n, C) and labels (n,) the first
-    move by mean squared losses and rate eta, the second by log losses and rate 1.
+    experts (1, E) and members (1, M) are weights as there; `same` (n, K) are the probabilities of the member before the
+    last, None: there is none. With targets T (n, J), codes from column `first` on, and labels (n,) the first move by
+    mean squared losses and rate eta, the second by log losses and rate 1.
     """
-    cdef Py_ssize_t n = F.shape[0], E = F.shape[1], C = F.shape[2], S = stacked.shape[1], K = stacked.shape[2], t, i, c
-    check(stacked.shape[0] == n and K == (2 if C == 1 else C) and experts.shape[0] == 1 and experts.shape[1] == E
-          and members.shape[0] == 1 and members.shape[1] == S + 1)
-    cdef bint learn = labels is not None, weighted = given is not None
-    cdef const double[::1] w = given if weighted else NONE
-    cdef const double[::1] y = labels if learn else NONE
-    check(not learn or (T.shape[0] == n and T.shape[1] == C and y.shape[0] == n and recent.shape[0] == 1
-                        and recent.shape[1] == E
-                        and (not weighted or w.shape[0] == n)))
-    out = np.empty((n, K))
-    cdef double[:, ::1] P = out
-    cdef double[::1] q = np.empty(K), losses = np.empty(max(E, S + 1))
-    cdef double total, u, loss
+    cdef Py_ssize_t n = cnp.PyArray_DIM(G, 0), N = cnp.PyArray_DIM(G, 1), C = cnp.PyArray_DIM(G, 2), J = first + C, t, i, c
+    cdef Py_ssize_t E = cnp.PyArray_DIM(experts, 1), S = cnp.PyArray_DIM(stacked, 1), M = S + 1 + (same is not None)
+    cdef Py_ssize_t K = 2 if C == 1 else C, places = cnp.PyArray_DIM(steady, 0)
+    check(E <= N)
+    cdef const double* F = numbers(G, 3, n, N, C)
+    cdef const double* Q = numbers(stacked, 3, n, S, K)
+    cdef double* of_experts = state(experts, 2, 1, E, 0)
+    cdef double* of_members = state(members, 2, 1, M, 0)
+    cdef const double* again = numbers(same, 2, n, K, 0) if same is not None else NULL
+    cdef const int64_t* place = places_in(steady, E)
+    cdef const double* y = NULL
+    cdef const double* code = NULL
+    cdef const double* w = NULL
+    cdef double* mean_losses = NULL
+    if labels is not None:
+        y, code, mean_losses = numbers(labels, 1, n, 0, 0), numbers(T, 2, n, J, 0), state(recent, 2, 1, E, 0)
+        w = numbers(given, 1, n, 0, 0) if given is not None else NULL
+        for t in range(n):
+            check(0 <= y[t] < K)
+    cdef cnp.ndarray out = np.empty((n, K)), errors = np.empty(n), memory = np.empty(K + (E if E > M else M) + places)
+    cdef double* P = <double*> cnp.PyArray_DATA(out)
+    cdef double* error = <double*> cnp.PyArray_DATA(errors)
+    cdef double* q = <double*> cnp.PyArray_DATA(memory)
+    cdef double* misses = q + K
+    cdef double* losses = misses + places
+    cdef double total, u, loss, p
     with nogil:
         for t in range(n):
-            u = w[t] if weighted else 1.0
-            aggregated(&F[t, 0, 0], &experts[0, 0], E, C, &q[0])
+            u = w[t] if w else 1.0
+            aggregated(F, of_experts, E, C, q)
             total = 0
             for c in range(K):
-                P[t, c] = members[0, S]*q[c]
-                for i in range(S):
-                    P[t, c] += members[0, i]*(stacked[t, i, c] if stacked[t, i, c] > LEAST else LEAST)
-                total += P[t, c]
+                P[c] = of_members[M - 1]*q[c]
+                for i in range(M - 1):
+                    p = Q[i*K + c] if i < S else again[c]
+                    P[c] += of_members[i]*(p if p > LEAST else LEAST)
+                total += P[c]
             for c in range(K):
-                P[t, c] /= total
-            if not learn:
-                continue
-            for i in range(E):
-                loss = 0
-                for c in range(C):
-                    loss += (F[t, i, c] - T[t, c])*(F[t, i, c] - T[t, c])
-                losses[i] = loss/C
-            remember(E, &losses[0], &recent[0, 0], rate)
-            follow(E, &losses[0], &experts[0, 0], eta*u, share)
-            c = <Py_ssize_t> y[t]
-            for i in range(S + 1):
-                loss = q[c] if i == S else stacked[t, i, c]
-                losses[i] = -log(loss if loss > LEAST else LEAST)
-            follow(S + 1, &losses[0], &members[0, 0], u, share)
-    return out
+                P[c] /= total
+            if y:
+                for i in range(E):
+                    loss = 0
+                    for c in range(C):
+                        loss += (F[i*C + c] - code[first + c])*(F[i*C + c] - code[first + c])
+                    losses[i] = loss/C
+                for i in range(places):
+                    misses[i] = losses[place[i]]
+                remember(E, losses, mean_losses, rate)
+                follow(E, losses, of_experts, eta*u, share)
+                c = <Py_ssize_t> y[t]
+                for i in range(M):
+                    loss = q[c] if i == M - 1 else (Q[i*K + c] if i < S else again[c])
+                    losses[i] = -log(loss if loss > LEAST else LEAST)
+                follow(M, losses, of_members, u, share)
+                code += J
+            error[t] = least_of(places if y else 0, misses, 1)
+            F += N*C
+            Q += S*K
+            P += K
+            again = again + K if again else NULL
+    return out, errors
+
+
+cdef const int64_t* places_in(cnp.ndarray steady, Py_ssize_t E) except? NULL:
+    """Places of experts, all of which there are."""
+    cdef Py_ssize_t i
+    check(cnp.PyArray_TYPE(steady) == cnp.NPY_INT64 and cnp.PyArray_NDIM(steady) == 1
+          and cnp.PyArray_IS_C_CONTIGUOUS(steady))
+    cdef const int64_t* place = <const int64_t*> cnp.PyArray_DATA(steady)
+    for i in range(cnp.PyArray_DIM(steady, 0)):
+        check(0 <= place[i] < E)
+    return place
+
+
+cdef inline double least_of(Py_ssize_t n, const double* sums, Py_ssize_t K) noexcept nogil:
+    """Of means of K numbers; nan where one is, 0 where there are none."""
+    cdef double least = sums[0]/K if n else 0, one
+    cdef Py_ssize_t i
+    for i in range(1, n):
+        one = sums[i]/K
+        least = one if one < least or one != one else least
+    return least
 
 
 cdef void aggregated(const double* F, const double* experts, Py_ssize_t E, Py_ssize_t C, double* q) noexcept nogil:

@@ -8,6 +8,16 @@ def ridge_rounds(
     gram: Array | None = None,
     sums: Array | None = None,
 ) -> Array: ...
+def ridge_systems(
+    gram: Array,
+    sums: Array,
+    new_gram: Array,
+    new_sums: Array,
+    decay: Array,
+    lam: Array,
+    start: float,
+    rounding: float,
+) -> tuple[Array, Array]: ...
 def softmax_rounds(
     F: Array,
     weights: Array,

@@ -5,47 +5,93 @@ import numpy as np
 cimport numpy as cnp
 from libc.math cimport exp
 
+from nystream._core.auto.arrays cimport numbers, state
+
 cnp.import_array()
 
-cdef const double[::1] NONE = np.ones(1)    # in place of what was not given
 
-
-def ridge_rounds(const double[:, :, ::1] F, const double[:, :, ::1] weights, const double[:, ::1] Y=None, given=None,
-                 double[:, :, ::1] gram=None, double[:, ::1] sums=None):
+def ridge_rounds(cnp.ndarray F, cnp.ndarray weights, cnp.ndarray Y=None, cnp.ndarray given=None,
+                 cnp.ndarray gram=None, cnp.ndarray sums=None):
     """(n, S, K) predictions f.w of S stackers from experts' outputs F (n, E, K), weights (S, K, E).
 
     With labels Y (n, K), rows weighted by `given` (n,) or 1, f f' is added to gram (K, E, E) and y f to sums (K, E).
     """
-    cdef Py_ssize_t n = F.shape[0], E = F.shape[1], K = F.shape[2], S = weights.shape[0], t, s, k, i, j
-    if weights.shape[1] != K or weights.shape[2] != E:
-        raise ValueError(f"weights must be (S, {K}, {E}), got ({S}, {weights.shape[1]}, {weights.shape[2]})")
-    cdef bint learn = Y is not None, weighted = given is not None
-    cdef const double[::1] w = given if weighted else NONE
-    if learn and (Y.shape[0] != n or Y.shape[1] != K or gram.shape[0] != K or gram.shape[1] != E or gram.shape[2] != E
-                  or sums.shape[0] != K or sums.shape[1] != E or (weighted and w.shape[0] != n)):
-        raise ValueError(f"{n} rounds of {E} outputs for {K} targets do not fit the labels or the sums")
-    out = np.empty((n, S, K))
-    cdef double[:, :, ::1] P = out
-    cdef double p, f
+    cdef Py_ssize_t n = cnp.PyArray_DIM(F, 0), E = cnp.PyArray_DIM(F, 1), K = cnp.PyArray_DIM(F, 2)
+    cdef Py_ssize_t S = cnp.PyArray_DIM(weights, 0), t, s, k, i, j
+    cdef const double* f = numbers(F, 3, n, E, K)
+    cdef const double* v = numbers(weights, 3, S, K, E)
+    cdef const double* y = NULL
+    cdef const double* w = NULL
+    cdef double* squares = NULL
+    cdef double* products = NULL
+    if Y is not None:
+        y, squares, products = numbers(Y, 2, n, K, 0), state(gram, 3, K, E, E), state(sums, 2, K, E, 0)
+        w = numbers(given, 1, n, 0, 0) if given is not None else NULL
+    cdef cnp.ndarray out = np.empty((n, S, K))
+    cdef double* P = <double*> cnp.PyArray_DATA(out)
+    cdef double p, u
     with nogil:
         for t in range(n):
             for k in range(K):
                 for s in range(S):
                     p = 0
                     for i in range(E):
-                        p += weights[s, k, i]*F[t, i, k]
-                    P[t, s, k] = p
-                if learn:
+                        p += v[(s*K + k)*E + i]*f[i*K + k]
+                    P[s*K + k] = p
+                if y:
                     for i in range(E):
-                        f = F[t, i, k]*(w[t] if weighted else 1.0)
-                        sums[k, i] += f*Y[t, k]
+                        u = f[i*K + k]*(w[t] if w else 1.0)
+                        products[k*E + i] += u*y[t*K + k]
                         for j in range(E):
-                            gram[k, i, j] += f*F[t, j, k]
+                            squares[(k*E + i)*E + j] += u*f[j*K + k]
+            f += E*K
+            P += S*K
     return out
 
 
-def softmax_rounds(const double[:, :, ::1] F, const double[:, ::1] weights, Py_ssize_t classes, labels=None, given=None,
-                   double[:, ::1] gradient=None, double[:, :, ::1] hessian=None, double[:, ::1] curve=None):
+def ridge_systems(cnp.ndarray gram, cnp.ndarray sums, cnp.ndarray new_gram, cnp.ndarray new_sums, cnp.ndarray decay,
+                  cnp.ndarray lam, double start, double rounding):
+    """Equations A w = b whose solutions are weights of S stackers: A (S K, E, E) = gram + lam, b (S K, E, 1) = sums +
+    lam start.
+
+    gram (S K, E, E) and sums (S K, E) keep `decay` (S,) of what they were, and what is new, (K, E, E) and (K, E), is
+    moved to them. lam (S,) is raised to `rounding` times the largest sum of squares.
+    """
+    cdef Py_ssize_t N = cnp.PyArray_DIM(gram, 0), E = cnp.PyArray_DIM(gram, 1), K = cnp.PyArray_DIM(new_gram, 0)
+    cdef Py_ssize_t S = cnp.PyArray_DIM(decay, 0), r, k, i, j
+    if N != S*K:
+        raise ValueError(f"gram must be ({S*K}, {E}, {E}), got {N} matrices")
+    cdef double* G = state(gram, 3, N, E, E)
+    cdef double* g = state(sums, 2, N, E, 0)
+    cdef double* H = state(new_gram, 3, K, E, E)
+    cdef double* h = state(new_sums, 2, K, E, 0)
+    cdef const double* keep = numbers(decay, 1, S, 0, 0)
+    cdef const double* ridge = numbers(lam, 1, S, 0, 0)
+    cdef cnp.ndarray left = np.empty((N, E, E)), right = np.empty((N, E, 1))
+    cdef double* A = <double*> cnp.PyArray_DATA(left)
+    cdef double* b = <double*> cnp.PyArray_DATA(right)
+    cdef double most, u
+    with nogil:
+        for r in range(N):
+            k, u, most = r % K, keep[r//K], ridge[r//K]
+            for i in range(E*E):
+                G[r*E*E + i] = u*G[r*E*E + i] + H[k*E*E + i]
+                A[r*E*E + i] = G[r*E*E + i]
+            for i in range(E):
+                most = rounding*G[(r*E + i)*E + i] if rounding*G[(r*E + i)*E + i] > most else most
+            for i in range(E):
+                g[r*E + i] = u*g[r*E + i] + h[k*E + i]
+                b[r*E + i] = g[r*E + i] + most*start
+                A[(r*E + i)*E + i] += most
+        for j in range(K*E*E):
+            H[j] = 0
+        for j in range(K*E):
+            h[j] = 0
+    return left, right
+
+
+def softmax_rounds(cnp.ndarray F, cnp.ndarray weights, Py_ssize_t classes, cnp.ndarray labels=None,
+                   cnp.ndarray given=None, cnp.ndarray gradient=None, cnp.ndarray hessian=None, cnp.ndarray curve=None):
     """(n, S, classes) probabilities of S stackers from scores F (n, E, C), weights (S, E + C): shared ones, biases.
 
     C = 1 for two classes, whose logits are 0 and w.f + b, else C = classes. With labels (n,), rows weighted by `given`
@@ -53,30 +99,36 @@ def softmax_rounds(const double[:, :, ::1] F, const double[:, ::1] weights, Py_s
     (S, E + C, E + C) or, where `curve` (S, C) is given, to hessian (S, E, E) those in w alone and to curve the
     probabilities: with twice both, the whole is bounded.
     """
-    cdef Py_ssize_t n = F.shape[0], E = F.shape[1], C = F.shape[2], S = weights.shape[0], Q, t, s
-    cdef bint learn = labels is not None, weighted = given is not None, apart = curve is not None
-    if weights.shape[1] != E + C or classes != (2 if C == 1 else C):
-        raise ValueError(f"weights (S, {weights.shape[1]}) do not fit scores of {E} experts for {classes} classes")
-    cdef const double[::1] w = given if weighted else NONE
-    cdef const double[::1] y = labels if learn else NONE
-    Q = E if apart else E + C
-    if learn and (y.shape[0] != n or (weighted and w.shape[0] != n) or gradient.shape[0] != S
-                  or gradient.shape[1] != E + C or hessian.shape[0] != S or hessian.shape[1] != Q
-                  or hessian.shape[2] != Q or (apart and (curve.shape[0] != S or curve.shape[1] != C))):
-        raise ValueError(f"{n} rounds of {E} scores for {classes} classes do not fit the labels or the sums")
-    out = np.empty((n, S, classes))
-    if n == 0:
-        return out
-    cdef double[:, :, ::1] P = out
-    cdef double[::1] mean = np.empty(E)
+    cdef Py_ssize_t n = cnp.PyArray_DIM(F, 0), E = cnp.PyArray_DIM(F, 1), C = cnp.PyArray_DIM(F, 2)
+    cdef Py_ssize_t S = cnp.PyArray_DIM(weights, 0), Q = E if curve is not None else E + C, t, s
+    if classes != (2 if C == 1 else C):
+        raise ValueError(f"scores of {C} columns do not fit {classes} classes")
+    cdef const double* f = numbers(F, 3, n, E, C)
+    cdef const double* v = numbers(weights, 2, S, E + C, 0)
+    cdef const double* y = NULL
+    cdef const double* w = NULL
+    cdef double* slope = NULL
+    cdef double* H = NULL
+    cdef double* apart = NULL
+    if labels is not None:
+        y, slope, H = numbers(labels, 1, n, 0, 0), state(gradient, 2, S, E + C, 0), state(hessian, 3, S, Q, Q)
+        w = numbers(given, 1, n, 0, 0) if given is not None else NULL
+        apart = state(curve, 2, S, C, 0) if curve is not None else NULL
+        for t in range(n):
+            if not 0 <= y[t] < classes:
+                raise ValueError(f"labels must be 0 to {classes - 1}, got {y[t]}")
+    cdef cnp.ndarray out = np.empty((n, S, classes)), memory = np.empty(E)
+    cdef double* P = <double*> cnp.PyArray_DATA(out)
+    cdef double* mean = <double*> cnp.PyArray_DATA(memory)
     with nogil:
         for t in range(n):
             for s in range(S):
-                probabilities(&F[t, 0, 0], &weights[s, 0], E, C, &P[t, s, 0])
-                if learn:
-                    derivatives(&F[t, 0, 0], E, C, &P[t, s, classes - C], <Py_ssize_t> y[t] - (classes - C),
-                                w[t] if weighted else 1.0, &gradient[s, 0], &hessian[s, 0, 0],
-                                &curve[s, 0] if apart else NULL, &mean[0])
+                probabilities(f, v + s*(E + C), E, C, P)
+                if y:
+                    derivatives(f, E, C, P + (classes - C), <Py_ssize_t> y[t] - (classes - C), w[t] if w else 1.0,
+                                slope + s*(E + C), H + s*Q*Q, apart + s*C if apart else NULL, mean)
+                P += classes
+            f += E*C
     return out
 
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.changes import see
+from nystream._core.auto.alarms import see
 from nystream.params import Params, at_least, positive
 from nystream.types import Array
 
-__all__ = ["Found", "Heat", "RankAlarm"]
+__all__ = ["RULES", "Found", "Heat", "RankAlarm"]
 
 WINDOW, LEAST = 2000, 50
 """Numbers that the next one is ranked among, at most, and before it is ranked at all."""
@@ -26,6 +26,7 @@ SUSPICION = 3.0
 FLOOR = 0.25
 """Numbers below this part of the mean are alike: there is no news in how small a small loss is."""
 NEVER = 1 << 62
+RULES = (BETS, len(RISES), FALL_BAR, SUSPICION, LEAST, FLOOR)
 
 
 class Found(NamedTuple):
@@ -91,12 +92,19 @@ class RankAlarm(Params):
         self.alike = alike
         self.reach = at_least("reach", reach, 1)
         self.bar = positive("bar", bar)
+        self._bar = math.log(bar)
 
     def start(self) -> None:
         self.kept_, self.order_ = np.zeros(WINDOW), np.zeros(WINDOW)
         self.ranks_ = np.ones(self.reach)
         self.logs_, self.began_ = np.zeros(len(BETS)), np.zeros(len(BETS), dtype=np.int64)
         self.marks_, self.sums_ = np.zeros(2, dtype=np.int64), np.zeros(1)
+
+    @property
+    def parts(self) -> tuple[bool, float, Array, Array, Array, Array, NDArray[np.int64], NDArray[np.int64], Array]:
+        """As compiled code knows it."""
+        known = (self.kept_, self.order_, self.ranks_, self.logs_, self.began_, self.marks_, self.sums_)
+        return self.alike, self._bar, *known
 
     def quieten(self) -> None:
         """All bets begin anew; numbers stay."""
@@ -126,11 +134,7 @@ class RankAlarm(Params):
         Falls count from a row on; within the rows of an alert suspicion suffices. `heat` is filled for the rows seen.
         """
         level, left = heat or Heat(np.empty(len(x)), np.empty(len(x), dtype=np.int64))
-        used, won = see(
-            x, row, falls_from, *alert, self.alike, self.kept_, self.order_, self.ranks_, self.logs_, self.began_,
-            self.marks_, self.sums_, BETS, len(RISES), math.log(self.bar), FALL_BAR, SUSPICION, LEAST, FLOOR,
-            level, left,
-        )  # fmt: skip
+        used, won = see(x, row, falls_from, *alert, self.parts, RULES, level, left)
         return used, None if won == -1 else self._found(row + used, won)
 
     def _found(self, end: int, won: int) -> Found:

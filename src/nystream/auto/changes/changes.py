@@ -26,8 +26,9 @@ from nystream.auto.changes.replay import (
     spread_of,
     whole,
 )
-from nystream.auto.changes.suspicion import BACK, odds
+from nystream.auto.changes.suspicion import BACK, HINT, odds
 from nystream.auto.changes.verdict import LOOK_BACK, SURE, advantage, of_use, verdict
+from nystream.auto.changes.watch import heats_of, watch_one
 from nystream.auto.generation import Generation, Learnt, Rows
 from nystream.auto.recipe import Recipe
 from nystream.types import Array
@@ -58,6 +59,13 @@ class Changes(Beside):
     def follow(self, old: Generation, block: Block, around: Surroundings) -> tuple[Generation, Array, Array | None]:
         """The generation that is the old one after the block, what is predicted for its rows, and the disagreement."""
         n, t0 = len(block.admitted), self.count_
+        near = watch_one(self, old, block, self.begun_ + SETTLED - 1) if n == 1 and t0 >= FIRST else None
+        if near is not None:  # the common round
+            alone: Side = block.learnt.P, block.learnt.spread
+            if self.suspicion_.mixture_ is not None or max(near[0], near[2]) >= HINT:
+                alone = self._covered(slice(0, 1), heats_of(near), alone, old, block.learnt, block, around.last)
+            self.count_ += 1
+            return old, *alone
         L = np.zeros((n, 3))
         sides = [block.learnt]
         shown: Side = rest_of(block.learnt, 0)

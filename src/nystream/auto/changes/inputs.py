@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nystream._core.auto.changes import far
+from nystream._core.auto.alarms import far
 from nystream.auto.changes.alarm import RankAlarm
 from nystream.auto.generation import Rows
 from nystream.params import Params, at_least

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.auto.changes import few_rounds
+from nystream._core.auto.changes import few_rounds, placed
 from nystream.auto.changes.inputs import FAR
 from nystream.params import Params, at_least
 from nystream.types import Array
@@ -78,11 +78,10 @@ class Novice(Params):
         self.whitened_[:n] = np.einsum("ij,jk->ik", self.inverse_[:n, :n], T)
 
     def _rounds(self, X: Array, T: Array, weights: Array | None, *, learn: bool) -> tuple[Array, int]:
-        with np.errstate(invalid="ignore", over="ignore"):
-            Z = np.nan_to_num(np.clip((X - self.where_[0]) / self.where_[1], -FAR, FAR), nan=0.0)
+        Z = placed(np.ascontiguousarray(X), self.where_, FAR)
         arrays = (self.kept_, self.inverse_, self.whitened_)
         numbers = (self.count_, self.width_, RIDGES[self.classes])
-        return few_rounds(np.ascontiguousarray(Z), T, *arrays, *numbers, weights, learn)
+        return few_rounds(Z, T, *arrays, *numbers, weights, learn)
 
     def _coded(self, labels: Array) -> Array:
         return (labels[:, None] == np.arange(self.outputs_)) - 1.0 / self.outputs_

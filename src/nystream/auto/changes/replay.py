@@ -7,15 +7,17 @@ from typing import TypeAlias
 
 import numpy as np
 
+from nystream._core.auto import alarms as compiled
 from nystream.auto.changes.mixture import LEAST
 from nystream.auto.generation import Generation, Learnt, Rows
 from nystream.types import Array
 
 __all__ = [
-    *("Side", "end_of", "followed", "joined", "learnt", "losses_of", "part_of", "rest_of", "said"),
+    *("LOG_LEAST", "Side", "end_of", "followed", "joined", "learnt", "losses_of", "part_of", "rest_of", "said"),
     *("spread_of", "whole"),
 ]
 
+LOG_LEAST = math.log(LEAST)
 Side: TypeAlias = tuple[Array, Array | None]
 """Predictions (n, K), and for targets the experts' disagreement."""
 
@@ -30,13 +32,9 @@ def spread_of(P: Array, share: Array, old: Side, young: Side) -> Array | None:
 
 def losses_of(generation: Generation, P: Array, Y: Array) -> Array:
     """(n,) log losses, or squared errors; of several targets the mean in units of their variances."""
-    if generation.targets_ is None:
-        right = P[np.arange(len(P)), Y[:, 0].astype(np.intp)]
-        return np.asarray(-np.maximum(right, math.log(LEAST)))
-    squares = (P - Y) ** 2
-    if squares.shape[1] == 1:
-        return squares[:, 0]
-    return np.asarray((squares / generation.targets_.scale_**2).mean(axis=1))
+    targets = generation.targets_
+    P, Y = np.ascontiguousarray(P), np.ascontiguousarray(Y)
+    return compiled.losses_of(P, Y, None if targets is None else targets.scale_, LOG_LEAST)
 
 
 def learnt(young: Generation, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:

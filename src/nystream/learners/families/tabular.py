@@ -49,6 +49,8 @@ class TabularLearner(Learner):
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for one row (a dict of names to values, numbers, or sparse) made before y is read; then
         learn it."""
+        if type(x) is np.ndarray and self.opening is None:  # the common round
+            return super().step(x, y, weight)
         if isinstance(x, Mapping):
             x = one_row(x)
         elif is_sparse(x):

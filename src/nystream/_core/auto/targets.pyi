@@ -1,0 +1,6 @@
+from nystream.types import Array
+
+def all_inside(Y: Array, fences: Array, outside: Array) -> bool: ...
+def entered(
+    Y: Array, low: Array, high: Array, shift: Array, scale: Array, around: float
+) -> tuple[Array, Array, Array]: ...

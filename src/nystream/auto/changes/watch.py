@@ -1,0 +1,41 @@
+"""One row through all alarms in one call: the common round."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nystream._core.auto.alarms import watch
+from nystream.auto.changes.alarm import RULES, Heat
+from nystream.auto.changes.beside import Beside
+from nystream.auto.changes.block import Block
+from nystream.auto.changes.inputs import FAR, PLACED
+from nystream.auto.changes.replay import LOG_LEAST
+from nystream.auto.generation import Generation
+
+__all__ = ["heats_of", "watch_one"]
+
+
+def watch_one(changes: Beside, old: Generation, block: Block, falls_from: int) -> tuple[float, int, float, int] | None:
+    """What `Changes.follow` does with a row of one generation before it asks whether there is a suspicion.
+
+    How near an alarm on its loss and one on steady experts are, and where the bets left 1 that won most. None, and
+    nothing done, where more is to be decided: two generations, an alarm that sounds, and rows after which it is
+    computed anew where inputs lie.
+    """
+    t, where = changes.count_, changes.inputs_.where_
+    if changes.handover_ is not None or changes.coming_ is not None or where is None or (t + 1) % PLACED == 0:
+        return None
+    said, scale = block.learnt, None if old.targets_ is None else old.targets_.scale_
+    losses = (said.P, said.core, block.admitted, scale, LOG_LEAST, said.steady.item())
+    alarms = (changes.alarm_.parts, changes.steady_.parts, changes.inputs_.alarm_.parts)
+    rules = (RULES, falls_from, *changes.inputs_.alert_[1:])
+    stores = (changes.losses_.store_, changes.predicted_[0].store_)
+    found = watch(t, *losses, block.rows.X, where, FAR, alarms, *rules, *stores)
+    if found is not None and changes.answers_ is not None and block.answers is not None:
+        changes.answers_.put(t, block.answers.reshape(1, -1))
+    return found
+
+
+def heats_of(near: tuple[float, int, float, int]) -> list[Heat]:
+    """Of the two alarms, for that row."""
+    return [Heat(np.array([level]), np.array([left])) for level, left in (near[:2], near[2:])]

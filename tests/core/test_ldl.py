@@ -92,22 +92,6 @@ def test_queries_in_several_threads_do_not_disturb_each_other():
             assert_array_equal(M, expected)
 
 
-def test_a_step_that_is_kept_is_a_step_and_its_row():
-    Z, Y, w = stream(40, 21, 3)
-    one, first = model(21, 3)
-    two, second = model(21, 3)
-    kept = np.full((2, 25), np.nan)
-    for i in range(40):
-        p = one.step_kept(Z[i], Y[i], float(w[i]), kept, i % 2, 0.5)
-        assert_array_equal(p, two.step(Z[i], Y[i], float(w[i])))
-        assert_array_equal(kept[i % 2], [*Z[i], *Y[i], 0.5])
-    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
-    for rows, at in ((kept, 2), (kept, -1), (np.zeros((2, 24)), 0), (np.zeros((25, 2)).T, 0)):
-        with pytest.raises(ValueError, match="kept must have a row"):
-            one.step_kept(Z[0], Y[0], 1.0, rows, at, 1.0)
-    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
-
-
 @pytest.mark.parametrize("wrong", [(np.zeros((4, 2)), None), (np.zeros((3, 3)), None), (np.zeros((4, 3)), np.ones(3))])
 def test_labels_and_weights_that_do_not_fit_are_refused(wrong):
     ldl, _ = model(21, 3)

@@ -56,5 +56,5 @@ def test_what_does_not_fit_is_refused(name, value):
     kernel, U, Y, points, weights = parts()
     given = {"kernel": kernel, "U": U, "Y": Y, "w": None, "row": 0, "points": points, "weights": weights, "at": 0}
     given |= {"rows": np.zeros((PLACES, M + K + 2)), "P": np.zeros((20, K)), name: value}
-    with pytest.raises(ValueError, match="is needed|not there"):
+    with pytest.raises(ValueError, match=r"is needed|not there"):
         answered(**given)

@@ -24,11 +24,9 @@ def lagged(cnp.ndarray T, cnp.ndarray means, cnp.ndarray rates):
         for t in range(n):
             for r in range(R):
                 for c in range(C):
-                    before[r*C + c] = mean[r*C + c]
+                    before[(t*R + r)*C + c] = mean[r*C + c]
                     if mean[r*C + c] != mean[r*C + c]:
-                        mean[r*C + c] = target[c]
+                        mean[r*C + c] = target[t*C + c]
                     else:
-                        mean[r*C + c] += rate[r]*(target[c] - mean[r*C + c])
-            before += R*C
-            target += C
+                        mean[r*C + c] += rate[r]*(target[t*C + c] - mean[r*C + c])
     return out

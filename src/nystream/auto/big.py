@@ -22,8 +22,8 @@ class Big(Ridge):
     """Nystrom ridge that learns after every 32 rows, counted from its fit, and predicts by its weights until then.
 
     A factor of a thousand features is 4 MB, more than a core's cache holds: learning one row at a time, most of the
-    time goes into reading and writing it. Rows that share a pass cost a quarter a row, and a prediction is one
-    dot product. What is given up is that a row counts up to 31 rows late.
+    time goes into reading and writing it. Rows that share a pass cost less, and a prediction is one dot
+    product. What is given up is that a row counts up to 31 rows late.
     """
 
     asked: ClassVar[type[Asked]] = AskedWaiting

@@ -92,6 +92,13 @@ def test_queries_in_several_threads_do_not_disturb_each_other():
             assert_array_equal(M, expected)
 
 
+@pytest.mark.parametrize("wrong", [(np.zeros((4, 2)), None), (np.zeros((3, 3)), None), (np.zeros((4, 3)), np.ones(3))])
+def test_labels_and_weights_that_do_not_fit_are_refused(wrong):
+    ldl, _ = model(21, 3)
+    with pytest.raises(ValueError, match="Y must be"):
+        ldl.run(np.zeros((4, 21)), *wrong)
+
+
 def test_outputs_do_not_depend_on_each_other():
     Z, Y, w = stream(50, 13, 11)
     together = model(13, 11)[0].run(Z, Y, w)

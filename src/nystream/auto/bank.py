@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.auto.asked import Asked, answers
 from nystream._core.auto.lags import lagged
 from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Expert, Linear, Ridge, Window
@@ -75,6 +76,8 @@ class Bank(Footprint):
     lags_: Array = np.empty((0, 0))
     """(4, K) the last target, running means and the target before the last, for the expert of changes; empty where
     there is none."""
+    _asked: tuple[dict[str, Expert], tuple[tuple[Asked, str], ...]] | None = None
+    """The experts, and what `_in_turn` says of them."""
 
     def __init__(self, recipe: Recipe, codes: bool = False) -> None:
         self.recipe = recipe
@@ -119,6 +122,8 @@ class Bank(Footprint):
             return np.zeros((len(X), len(names), Y.shape[1]))
         past = lagged(Y, self.lags_, PACES) if self.lags_.size else NO_LAGS
         U = self._seen(X, past)
+        if len(X) == 1 and not self.others_:
+            return answers(self._in_turn(), U, Y, w)
         F = np.empty((len(X), len(names), Y.shape[1]))
 
         def run(some: Iterable[tuple[int, str]]) -> None:
@@ -140,6 +145,13 @@ class Bank(Footprint):
         for name, other in self.others_.items():
             self._count(name, other.run_all(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
         return F
+
+    def _in_turn(self) -> tuple[tuple[Asked, str], ...]:
+        """How experts are asked for one row, and their views, in the order of outputs."""
+        if self._asked is None or self._asked[0] is not self.experts_:
+            experts = [(self.experts_[name], self.seen_in_[name]) for name in self.names]
+            self._asked = self.experts_, tuple((expert.asked(expert), view) for expert, view in experts)
+        return self._asked[1]
 
     def freeze(self, *, whole: bool) -> None:
         """Predict as it does until another takes its place, in as little memory as possible: see `Expert.freeze`.

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nystream._core.auto.asked import Asked, AskedWaiting
 from nystream._core.auto.waiting import answered
 from nystream._core.kernel_rows import KernelRows
 from nystream.auto.experts import BLOCK, Ridge
@@ -21,10 +22,11 @@ class Big(Ridge):
     """Nystrom ridge that learns after every 32 rows, counted from its fit, and predicts by its weights until then.
 
     A factor of a thousand features is 4 MB, more than a core's cache holds: learning one row at a time, most of the
-    time goes into reading and writing it. Rows that share a pass cost a quarter a row, and a prediction is one
-    dot product. What is given up is that a row counts up to 31 rows late.
+    time goes into reading and writing it. Rows that share a pass cost less, and a prediction is one dot
+    product. What is given up is that a row counts up to 31 rows late.
     """
 
+    asked: ClassVar[type[Asked]] = AskedWaiting
     together: ClassVar[int] = 32
     """Rows that are learnt at a time."""
     first: int = 32
@@ -59,16 +61,21 @@ class Big(Ridge):
     def run_all(self, U: Array, Y: Array, w: Array | None) -> list[Array]:
         if not self.solvers_:
             return [self.predict(U)]
-        P, row, r = np.empty(Y.shape), 0, self._dim
+        P, row = np.empty(Y.shape), 0
         while row < len(U):  # up to the next time that rows are learnt
             waiting = (self.points_, self.weights_, self.rows_, self.filled_)
             taken = answered(self._kernel, U, Y, w, row, *waiting, P)
             row, self.filled_ = row + taken, self.filled_ + taken
             if self.filled_ == self.together:
-                parts = self.rows_[:, :r], self.rows_[:, r:-1], self.rows_[:, -1]
-                self.solvers_[0].run(*(np.ascontiguousarray(part) for part in parts))
-                self._settle()
+                self.learn()
         return [P]
+
+    def learn(self) -> None:
+        """The rows that wait."""
+        r = self._dim
+        parts = self.rows_[:, :r], self.rows_[:, r:-1], self.rows_[:, -1]
+        self.solvers_[0].run(*(np.ascontiguousarray(part) for part in parts))
+        self._settle()
 
     def add_outputs(self, combination: Array) -> None:
         super().add_outputs(combination)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from nystream._core.auto.asked import Asked, AskedForgetting, AskedLinear, AskedRidge, AskedWindow
 from nystream._core.auto.views import after_constant, with_constant
 from nystream._core.kernel_rows import KernelRows
 from nystream._core.linalg.back import solution
@@ -51,6 +52,9 @@ class Expert(Params):
     that a few rows at a time are seen through it. Beside `nbytes`, which counts, every expert has `nbytes_for`, which
     tells beforehand from sizes alone.
     """
+
+    asked: ClassVar[type[Asked]] = Asked
+    """How it is asked for a single row: with the bits of `run`."""
 
     @property
     def title(self) -> str:
@@ -163,6 +167,7 @@ class Ridge(_Landmarks):
     lam I, without a triangular solve for every row.
     """
 
+    asked: ClassVar[type[Asked]] = AskedRidge
     solvers_: list[AWV]
     """Empty while it is frozen."""
     weights_: Array
@@ -251,6 +256,7 @@ class Ridge(_Landmarks):
 class Decaying(_Landmarks):
     """Nystrom ridge that forgets, the penalty lam K_mm apart: see `nystream.solvers.Forgetting`."""
 
+    asked: ClassVar[type[Asked]] = AskedForgetting
     solver_: Forgetting
 
     def __init__(self, m: int, decay: float = 0.99, lam: float = 0.01) -> None:
@@ -295,10 +301,7 @@ class Decaying(_Landmarks):
         return self.solver_.predict(self._features(U))
 
     def run(self, U: Array, Y: Array, w: Array | None) -> Array:
-        Z = self._features(U)
-        if len(Z) == 1:
-            return self.solver_.step(Z[0], Y[0], 1.0 if w is None else float(w[0]))[None]
-        return self.solver_.run(Z, Y, w)
+        return self.solver_.run(self._features(U), Y, w)
 
     def add_outputs(self, combination: Array) -> None:
         self.solver_.add_outputs(combination)
@@ -310,6 +313,8 @@ class Decaying(_Landmarks):
 
 class Linear(Decaying):
     """Linear ridge with a constant that forgets."""
+
+    asked: ClassVar[type[Asked]] = AskedLinear
 
     def __init__(self, decay: float = 0.95, lam: float = 0.01) -> None:
         self.decay = decay
@@ -341,6 +346,7 @@ class Linear(Decaying):
 class Window(Expert):
     """The kernel smoother over the last W rows."""
 
+    asked: ClassVar[type[Asked]] = AskedWindow
     smoother_: KernelSmoother
 
     def __init__(self, window: int) -> None:

@@ -111,10 +111,6 @@ class AWV(Factored, Solver):
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
         return self.engine.step(z, y, weight)
 
-    def step_kept(self, z: Array, y: Array, weight: float, rows: Array, at: int, last: float) -> Array:
-        """`step` of that weight; z, y and `last` go to row `at` of `rows`."""
-        return self.engine.step_kept(z, y, weight, rows, at, last)
-
     def step_one(self, z: Array, y: float) -> float:
         """`step` for one output and weight 1, in plain numbers: the shortest way in for one row at a time."""
         return self.engine.step_one(z, y)

@@ -121,9 +121,10 @@ class Forgetting(Solver):
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
         if not len(self.rows_):
             return self.ridge_.step(z, y, weight)
-        scaled = weight * self.decay ** -(self.filled_ + 1.0)
-        p = self.ridge_.step_kept(z, y, scaled, self.rows_, self.filled_, weight)
-        self._count(1)
+        p = self.ridge_.step(z, y, weight * self.decay ** -(self.filled_ + 1.0))
+        row = self.rows_[self.filled_]
+        row[: len(z)], row[len(z) : -1], row[-1] = z, y, weight
+        self.count(1)
         return p
 
     def one(self, features: RowMap, x: Any, y: Any) -> float | None:
@@ -131,7 +132,7 @@ class Forgetting(Solver):
             return self.ridge_.one(features, x, y)
         p = self.ridge_.one_kept(features, x, y, self.decay ** -(self.filled_ + 1.0), self.rows_, self.filled_)
         if p is not None:
-            self._count(1)
+            self.count(1)
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
@@ -148,7 +149,7 @@ class Forgetting(Solver):
             stop = min(len(Z), row + stretch - self.filled_)
             P[row:stop] = self.ridge_.run(Z[row:stop], Y[row:stop], scaled[row:stop])
             self.rows_[self.filled_ : self.filled_ + stop - row] = block[row:stop]
-            self._count(stop - row)
+            self.count(stop - row)
             row = stop
         return P
 
@@ -212,7 +213,7 @@ class Forgetting(Solver):
             return int(self.refresh)
         return max(1, min(LONGEST, math.floor(math.log(0.5) / math.log(self.decay))))
 
-    def _count(self, n: int) -> None:
+    def count(self, n: int) -> None:
         """n rows of the stretch were learnt; at its end they go into the Gram matrix, and that into a new factor."""
         self.filled_ += n
         if self.filled_ < len(self.rows_):

@@ -74,31 +74,41 @@ def smooth(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbo
 def smooth_one(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbours, object x, object y):
     """The prediction for one row from the ring of one output, which then takes it in with weight 1; None, and nothing
     done, unless x is a clean row and y a plain number."""
-    cdef Ring ring
     cdef double label = 0, p = 0
-    cdef double[2] target
+    cdef Py_ssize_t d = cnp.PyArray_DIM(points, 1)
     cdef const double* row
-    ring.window, ring.d = cnp.PyArray_DIM(points, 0), cnp.PyArray_DIM(points, 1)
-    ring.K, ring.kept = 1, kept
     if kept < 0 or not 1 <= neighbours <= MOST or cnp.PyArray_DIM(targets, 1) != 2 \
             or not clean_number(y, False, &label):
         return None
-    row = clean_row(x, ring.d)
+    row = clean_row(x, d)
     if row == NULL:
         return None
-    ring.points = <double*> clean(points, ring.window, ring.d)
-    ring.targets = <double*> clean(targets, ring.window, 2)
-    cdef double* D = <double*> malloc((ring.window + 1)*sizeof(double))
+    one_round(points, targets, kept, neighbours, row, d, &label, 1, 1.0, &p)
+    return p
+
+
+cdef int one_round(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbours, const double* x,
+                   Py_ssize_t d, const double* y, Py_ssize_t K, double weight, double* p) except -1:
+    """The prediction (K,) for row x (d,) from the ring, which takes it in with labels y if the weight is above 0."""
+    cdef Ring ring
+    ring.window, ring.d, ring.K, ring.kept = cnp.PyArray_DIM(points, 0), d, K, kept
+    if kept < 0 or not 1 <= neighbours <= MOST:
+        raise ValueError(f"kept must be at least 0 and neighbours from 1 to {MOST}, got {kept} and {neighbours}")
+    ring.points = <double*> clean(points, ring.window, d)
+    ring.targets = <double*> clean(targets, ring.window, K + 1)
+    cdef double* D = <double*> malloc((ring.window + 1 + K + 1)*sizeof(double))
     if D == NULL:
         raise MemoryError
-    target[0], target[1] = label, 1.0
-    if ring.window*ring.d < WORTH_RELEASING:
-        block(&ring, neighbours, row, target, 1, D, &p)
+    cdef double* target = D + ring.window + 1
+    memcpy(target, y, K*sizeof(double))
+    target[K] = weight
+    if ring.window*d < WORTH_RELEASING:
+        block(&ring, neighbours, x, target, 1, D, p)
     else:
         with nogil:
-            block(&ring, neighbours, row, target, 1, D, &p)
+            block(&ring, neighbours, x, target, 1, D, p)
     free(D)
-    return p
+    return 0
 
 
 cdef void rounds(Ring* ring, int neighbours, const double* x, const double* y, const double* w, Py_ssize_t n,

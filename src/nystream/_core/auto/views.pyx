@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Rows as experts see them: scaled columns with missing values at the mean, perhaps turned; kernel values; constants."""
+"""Rows as experts see them: scaled columns with missing values at the mean, perhaps turned; kernel values."""
 cimport numpy as cnp
 from libc.math cimport INFINITY
 from libc.string cimport memcpy
@@ -36,16 +36,13 @@ def seen(cnp.ndarray X, cnp.ndarray mean, cnp.ndarray scale, clip, cnp.ndarray T
     cdef double* v = <double*> cnp.PyArray_DATA(out)
     for i in range(n):
         for j in range(d):
-            u = (x[j] - middle[j])/size[j]
+            u = (x[i*d + j] - middle[j])/size[j]
             u = most if u > most else (-most if u < -most else u)
             u = u if u == u else 0.0
-            v[j] = u*t[j] if t != NULL and not full else u
-        x += d
-        v += d
+            v[i*d + j] = u*t[j] if t != NULL and not full else u
     if not full:
         return out
     turned = cnp.PyArray_EMPTY(2, shape, cnp.NPY_FLOAT64, 0)
-    v = <double*> cnp.PyArray_DATA(out)
     cdef double* w = <double*> cnp.PyArray_DATA(turned)
     if n*d*d < WORTH_RELEASING:
         LINEAR.fill(v, n, t, d, d, w, d)

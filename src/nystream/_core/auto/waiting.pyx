@@ -48,6 +48,7 @@ def answered(KernelRows kernel, cnp.ndarray U, cnp.ndarray Y, cnp.ndarray w or N
 
 cdef void keep(KernelRows kernel, const double* u, const double* y, const double* w, Py_ssize_t n, const double* points,
                const double* weights, Py_ssize_t m, Py_ssize_t d, Py_ssize_t K, double* z, double* p) noexcept nogil:
+    """n rows u (n, d) with labels y (n, K) and weights (n,) or NULL, to places z on and predictions p."""
     cdef Py_ssize_t i, k, wide = m + K + 2
     kernel.fill(u, n, points, m, d, z, wide)
     for i in range(n):

@@ -30,9 +30,6 @@ cdef enum:                             # rows of a meter's columns; row 4 (slack
     MISS = 3
     WEIGHT = 5
 
-cdef enum:                             # features from which one step is long enough to be worth giving up the GIL
-    RELEASE = 256
-
 cdef double LARGEST = 1e200            # of |z|^2: beyond, the factor would overflow
 
 
@@ -85,18 +82,6 @@ cdef class LDL(OneRow):
     tiles (blocks (blocks + 1)/2, 8, 8), dinv (8 blocks,), q (8 blocks, outputs rounded up to 8), and a meter's totals
     (3,) and columns (6, outputs). `samples` rows share one pass over the factor: a matter of speed alone.
     """
-    cdef readonly int dim, outputs
-    cdef int blocks, ld, together
-    cdef bint vovk
-    cdef double clip
-    cdef double* L
-    cdef double* dinv
-    cdef double* Q
-    cdef double* totals
-    cdef double* columns
-    cdef object arrays
-    cdef Scratch own
-
     def __cinit__(self, int dim, int outputs, double[:, :, ::1] tiles, double[::1] dinv, double[:, ::1] q,
                   double[::1] totals, double[:, ::1] columns, bint vovk, clip):
         cdef int blocks = (dim + 7)//8, ld = (outputs + 7)//8*8
@@ -133,25 +118,15 @@ cdef class LDL(OneRow):
             raise ValueError(f"y must be a contiguous float64 array of {self.outputs} labels")
         cdef cnp.npy_intp K = self.outputs
         cdef cnp.ndarray p = cnp.PyArray_EMPTY(1, &K, cnp.NPY_FLOAT64, 0)
-        self._rows(1, <const double*> cnp.PyArray_DATA(z), <const double*> cnp.PyArray_DATA(y), &weight,
-                   <double*> cnp.PyArray_DATA(p), self.dim >= RELEASE)
+        self.rows(1, <const double*> cnp.PyArray_DATA(z), <const double*> cnp.PyArray_DATA(y), &weight,
+                  <double*> cnp.PyArray_DATA(p), self.dim >= RELEASE)
         return p
 
     cdef Py_ssize_t accepts(self) noexcept:
         return self.dim if self.outputs == 1 else -1
 
     cdef int one(self, const void* x, double y, long long t, double* p) except -1:
-        return self._rows(1, <const double*> x, &y, NULL, p, self.dim >= RELEASE)
-
-    def step_kept(self, cnp.ndarray z, cnp.ndarray y, double weight, cnp.ndarray kept, Py_ssize_t at, double last):
-        """`step` of that weight; z, y and `last` go to row `at` of kept."""
-        self._check_kept(kept, at)
-        p = self.step(z, y, weight)
-        cdef double* row = <double*> cnp.PyArray_DATA(kept) + at*(self.dim + self.outputs + 1)
-        memcpy(row, cnp.PyArray_DATA(z), self.dim*sizeof(double))
-        memcpy(row + self.dim, cnp.PyArray_DATA(y), self.outputs*sizeof(double))
-        row[self.dim + self.outputs] = last
-        return p
+        return self.rows(1, <const double*> x, &y, NULL, p, self.dim >= RELEASE)
 
     def one_kept(self, RowMap map, object x, object y, double weight, cnp.ndarray kept, Py_ssize_t at):
         """`one_mapped` of a row of that weight, whose features, label and the weight 1 go to row `at` of kept."""
@@ -164,7 +139,7 @@ cdef class LDL(OneRow):
         if z == NULL:
             return None
         self._check_kept(kept, at)
-        self._rows(1, z, &label, &weight, &p, self.dim >= RELEASE)
+        self.rows(1, z, &label, &weight, &p, self.dim >= RELEASE)
         row = <double*> cnp.PyArray_DATA(kept) + at*(self.dim + 2)
         memcpy(row, z, self.dim*sizeof(double))
         row[self.dim], row[self.dim + 1] = label, 1.0
@@ -173,9 +148,9 @@ cdef class LDL(OneRow):
 
     cdef int _check_kept(self, cnp.ndarray kept, Py_ssize_t at) except -1:
         if (cnp.PyArray_TYPE(kept) != cnp.NPY_FLOAT64 or cnp.PyArray_NDIM(kept) != 2 or not 0 <= at < kept.shape[0]
-                or kept.shape[1] != self.dim + self.outputs + 1 or not cnp.PyArray_IS_C_CONTIGUOUS(kept)
+                or kept.shape[1] != self.dim + 2 or not cnp.PyArray_IS_C_CONTIGUOUS(kept)
                 or not cnp.PyArray_ISWRITEABLE(kept)):
-            raise ValueError(f"kept must have a row {at} of {self.dim + self.outputs + 1} numbers, contiguous")
+            raise ValueError(f"kept must have a row {at} of {self.dim + 2} numbers, contiguous")
         return 0
 
     def step_one(self, cnp.ndarray z, double y):
@@ -184,7 +159,7 @@ cdef class LDL(OneRow):
         self._check(z, 1)
         if self.outputs != 1:
             raise ValueError(f"step_one is for one output, this model has {self.outputs}")
-        self._rows(1, <const double*> cnp.PyArray_DATA(z), &y, NULL, &p, self.dim >= RELEASE)
+        self.rows(1, <const double*> cnp.PyArray_DATA(z), &y, NULL, &p, self.dim >= RELEASE)
         return p
 
     def run(self, cnp.ndarray Z, cnp.ndarray Y, cnp.ndarray weights=None):
@@ -197,8 +172,8 @@ cdef class LDL(OneRow):
         shape[0], shape[1] = n, self.outputs
         cdef cnp.ndarray P = cnp.PyArray_EMPTY(2, shape, cnp.NPY_FLOAT64, 0)
         cdef const double* w = NULL if weights is None else <const double*> cnp.PyArray_DATA(weights)
-        self._rows(n, <const double*> cnp.PyArray_DATA(Z), <const double*> cnp.PyArray_DATA(Y), w,
-                   <double*> cnp.PyArray_DATA(P), n > 1 or self.dim >= RELEASE)
+        self.rows(n, <const double*> cnp.PyArray_DATA(Z), <const double*> cnp.PyArray_DATA(Y), w,
+                  <double*> cnp.PyArray_DATA(P), n > 1 or self.dim >= RELEASE)
         return P
 
     def query(self, cnp.ndarray Z, bint emit=False):
@@ -258,8 +233,9 @@ cdef class LDL(OneRow):
             raise ValueError(f"features must be a contiguous float64 array with {self.dim} columns")
         return 0
 
-    cdef int _rows(self, Py_ssize_t n, const double* Z, const double* Y, const double* w, double* P,
-                   bint release) except -1:
+    cdef int rows(self, Py_ssize_t n, const double* Z, const double* Y, const double* w, double* P,
+                  bint release) except -1:
+        """n rounds: features (n, dim), labels (n, K), weights (n,) or NULL, to predictions (n, K)."""
         cdef Py_ssize_t bad = _first_too_large(n, self.dim, Z, w)
         if bad >= 0:
             raise ValueError(f"the features of row {bad} are too large (|z|^2 > {LARGEST:g}); scale the inputs")
@@ -308,7 +284,7 @@ cdef class LDL(OneRow):
         query_pass(S, self.blocks, self.outputs, self.L, self.dinv, self.Q, own.Y, own.s0, own.X, own.M, own.lev)
         ldl_unflush(mode)
 
-    cdef inline void _emit(self, const double* m, double s, double* p) noexcept nogil:
+    cdef void _emit(self, const double* m, double s, double* p) noexcept nogil:
         """Ridge predictions m and the leverage, times the weight of the round, give what the model says."""
         cdef int k
         for k in range(self.outputs):

@@ -14,14 +14,14 @@ def lagged(cnp.ndarray T, cnp.ndarray means, cnp.ndarray rates):
 
     After a row, mean += rate (target - mean); a mean that is nan, before the first row, becomes the target itself.
     """
-    cdef Py_ssize_t n = cnp.PyArray_DIM(T, 0), C = cnp.PyArray_DIM(T, 1), R = cnp.PyArray_DIM(rates, 0), t, r, c
+    cdef Py_ssize_t n = cnp.PyArray_DIM(T, 0), C = cnp.PyArray_DIM(T, 1), R = cnp.PyArray_DIM(rates, 0), _t, r, c
     cdef const double* y = numbers(T, 2, n, C, 0)
     cdef double* mean = state(means, 2, R, C, 0)
     cdef const double* pace = numbers(rates, 1, R, 0, 0)
     cdef cnp.ndarray out = np.empty((n, R, C))
     cdef double* before = <double*> cnp.PyArray_DATA(out)
     with nogil:
-        for t in range(n):
+        for _t in range(n):
             for r in range(R):
                 for c in range(C):
                     before[r*C + c] = mean[r*C + c]

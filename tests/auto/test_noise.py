@@ -125,9 +125,9 @@ def test_arrays_that_do_not_fit_are_refused():
     for given in [(X[:, :2], P, R, spread), (X, P, R[:4], spread), (X, np.hstack([P, P]), R, spread)]:
         model = Noise()
         model.start(3, 1)
-        with pytest.raises(ValueError, match="do not fit together"):
+        with pytest.raises(ValueError, match="is needed"):
             model.learn(*given, None)
-    with pytest.raises(ValueError, match="do not fit together"):
+    with pytest.raises(ValueError, match="is needed"):
         model.learn(X, P, R, spread, np.ones(3))
 
 

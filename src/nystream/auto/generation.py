@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nystream._core.auto.targets import coded
 from nystream.auto.bank import Bank
 from nystream.auto.recipe import Recipe
 from nystream.auto.renewal import Missed, Renewal
@@ -152,7 +153,10 @@ class Generation(Params):
     @property
     def due(self) -> bool:
         """Whether a rebuild or a refresh is due after the row learnt last."""
-        return self.count_ in self.bank_.recipe.rebuilds or (self.warm and self.count_ % self.every == 0)
+        recipe = self.bank_.recipe
+        if self.count_ > recipe.warmup:
+            return self.count_ % self.every == 0
+        return self.count_ in recipe.rebuilds
 
     def ahead(self, n: int, last: Callable[[int], Rows]) -> int:
         """Rows, at most n, that can be learnt before `attend` has to be asked; slices that they bring are done now.
@@ -335,11 +339,3 @@ def _part_of(rows: Rows, part: slice) -> Rows:
     """Some of the rows; weights that are all 1 are none."""
     w = None if rows.w is None else rows.w[part]
     return Rows(rows.X[part], rows.Y[part], None if w is None or bool((w == 1.0).all()) else w)
-
-
-def coded(Y: Array, classes: int) -> Array:
-    """Numbers of classes (n, 1) as targets: a constant 1, then codes -1/+1."""
-    T = np.full((len(Y), 1 + classes), -1.0)
-    T[:, 0] = 1.0
-    T[np.arange(len(Y)), 1 + Y[:, 0].astype(np.intp)] = 1.0
-    return T

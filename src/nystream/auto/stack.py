@@ -27,7 +27,6 @@ SHARE = 0.001
 """Of both mixtures: about one change in a thousand rows."""
 ETA_SQUARED = 0.5
 """Learning rate for the squared loss of standardised targets, a practical choice; that of the log loss is 1, exact."""
-PACE_OF_SHARES = (ETA_SQUARED, SHARE)
 
 
 class Frame(NamedTuple):
@@ -120,12 +119,13 @@ class Stack(Params):
     def predict(self, F: Array, answers: Array | None, frame: Frame, steady: NDArray[np.int64]) -> Stacked:
         """Pure. Lags are kept in the units of the labels. `steady`: places of the experts that do not forget."""
         G = self._heard(F, answers, frame)
-        stacked = self.stacker_.predict(G)
-        shares = (self.expert_shares_, self.member_shares_)
+        stacked, shares = self.stacker_.predict(G), (self.expert_shares_, self.member_shares_)
         if not self.classes:
-            return Stacked(*mix_targets(G, stacked, *shares, self._last, self.aside_, steady, *frame, *PACE_OF_SHARES))
+            last, aside, paces = self._last, self.aside_, (ETA_SQUARED, SHARE)
+            return Stacked(*mix_targets(G, stacked, *shares, last, aside, steady, *frame, *paces))
         same = None if self.repeats_ is None else np.tile(self.repeats_.predict(), (len(F), 1))
-        return Stacked(mix_classes(G, stacked, *shares, same, steady, *PACE_OF_SHARES)[0], None, np.zeros(len(F)), None)
+        P, none = mix_classes(G, stacked, *shares, same, steady, ETA_SQUARED, SHARE)
+        return Stacked(P, None, none, None)
 
     def run(
         self,
@@ -139,16 +139,14 @@ class Stack(Params):
     ) -> Stacked:
         """Each row before its label: targets T (n, J), standardised or codes, and for classes their numbers (n,)."""
         G = self._heard(F, answers, frame, T)
-        shares = (self.expert_shares_, self.member_shares_)
-        if self.classes:
-            stacked = self.stacker_.run(G, labels, w)
-            same = None if self.repeats_ is None else self.repeats_.run(labels)
-            news = (self._first, T, labels, w, self.recent_, RECENT)
-            P, errors = mix_classes(G, stacked, *shares, same, steady, *PACE_OF_SHARES, *news)
-            return Stacked(P, None, errors, None)
-        stacked = self.stacker_.run(G, T, w)
-        outside = (self._last, self.aside_, steady, *frame)
-        return Stacked(*mix_targets(G, stacked, *shares, *outside, *PACE_OF_SHARES, T, w, self.recent_, RECENT))
+        stacked = self.stacker_.run(G, labels if self.classes else T, w)
+        shares, paces = (self.expert_shares_, self.member_shares_), (ETA_SQUARED, SHARE)
+        if not self.classes:
+            last, aside, news = self._last, self.aside_, (T, w, self.recent_)
+            return Stacked(*mix_targets(G, stacked, *shares, last, aside, steady, *frame, *paces, *news, RECENT))
+        same, first, recent = None if self.repeats_ is None else self.repeats_.run(labels), self._first, self.recent_
+        P, errors = mix_classes(G, stacked, *shares, same, steady, *paces, first, T, labels, w, recent, RECENT)
+        return Stacked(P, None, errors, None)
 
     def _heard(self, F: Array, answers: Array | None, frame: Frame, T: Array | None = None) -> Array:
         """(n, inputs, C) what the stackers hear; with targets, lags are brought up to date."""

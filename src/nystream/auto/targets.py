@@ -98,8 +98,9 @@ class Targets(Params):
         """What is known before the next label. Predictions lie within the range of the labels so far and half of it to
         both sides, (1, K), standardised; 0 before the first.
         """
-        low, high = entered(self.shift_[None], self.low_.copy(), self.high_.copy(), self.shift_, self.scale_, AROUND)[1:]
-        return Frame(low, high, self.shift_, self.scale_)
+        shift, scale = self.shift_, self.scale_
+        _, low, high = entered(shift[None], self.low_.copy(), self.high_.copy(), shift, scale, AROUND)
+        return Frame(low, high, shift, scale)
 
     def locate(self, Y: Array, w: Array | None) -> tuple[Array, NDArray[np.intp]]:
         """Fences, scale and range anew from all labels so far.

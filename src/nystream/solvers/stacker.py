@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.stacking import ridge_rounds, ridge_systems, softmax_rounds
+from nystream._core.auto.stacking import ridge_rounds, ridge_systems, softmax_rounds, softmax_systems
 from nystream.params import Params, at_least, positive
 from nystream.types import Array
 
@@ -165,7 +165,7 @@ class RidgeStacker(Stacker):
         S, K, E = self.weights_.shape
         sums = (self.gram_.reshape(S * K, E, E), self.sums_.reshape(S * K, E), self.new_gram_, self.new_sums_)
         A, b = ridge_systems(*sums, self._decay, self._lam, self.total / E, ROUNDING)
-        self.weights_ = np.linalg.solve(A, b).reshape(S, K, E)
+        self.weights_ = np.reshape(np.linalg.solve(A, b)[..., 0], (S, K, E))
 
 
 class SoftmaxStacker(Stacker):
@@ -256,21 +256,15 @@ class SoftmaxStacker(Stacker):
 
     def _update(self) -> None:
         E, decay, lam = self.inputs_, self._decay, self._lam
-        start = np.zeros(self.weights_.shape[1])
-        start[:E] = self.total / E
-        slope = self.new_gradient_ + (lam * (1 - decay))[:, None] * (self.weights_ - start)
-        self.hessian_ = decay[:, None, None] * self.hessian_ + self.new_hessian_
-        twice = 1.0
+        twice = 1.0 if self.curve_ is None else 2.0
+        sums = (self.weights_, self.new_gradient_, self.hessian_, self.new_hessian_)
+        A, slope = softmax_systems(*sums, decay, lam, E, self.total / E, twice)
         if self.curve_ is not None and self.new_curve_ is not None:
-            twice = 2.0
             self.curve_ = decay[:, None] * self.curve_ + self.new_curve_
             self.weights_[:, E:] -= slope[:, E:] / (twice * self.curve_ + lam[:, None])
             self.new_curve_[:] = 0.0
-        size = self.hessian_.shape[1]
-        A = twice * self.hessian_ + lam[:, None, None] * np.eye(size)
+        size = A.shape[1]
         self.weights_[:, :size] -= np.linalg.solve(A, slope[:, :size, None])[..., 0]
-        self.new_gradient_[:] = 0.0
-        self.new_hessian_[:] = 0.0
 
     @property
     def _columns(self) -> int:

@@ -289,7 +289,8 @@ def watch(int64_t row, cnp.ndarray P, cnp.ndarray core or None, cnp.ndarray Y, c
     changed, if one of them sounds.
     """
     cdef Py_ssize_t K = cnp.PyArray_DIM(P, 1), d = cnp.PyArray_DIM(X, 1), right = 0, k
-    cdef Py_ssize_t rows = cnp.PyArray_DIM(losses, 0), kept = cnp.PyArray_DIM(said, 0), width = K*(1 + (core is not None))
+    cdef Py_ssize_t rows = cnp.PyArray_DIM(losses, 0), kept = cnp.PyArray_DIM(said, 0)
+    cdef Py_ssize_t width = 2*K if core is not None else K
     cdef const double* p = numbers(P, 2, 1, K, 0)
     cdef const double* middle = numbers(core, 2, 1, K, 0) if core is not None else NULL
     cdef const double* unit = for_columns(scale, K, &right) if scale is not None else NULL

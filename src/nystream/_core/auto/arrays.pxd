@@ -4,11 +4,11 @@ from libc.stdint cimport int64_t
 
 
 cdef inline const double* numbers(cnp.ndarray a, int dims, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k) except NULL:
-    """Of a C-ordered float64 array of shape (i,), (i, j) or (i, j, k), as `dims` says."""
+    """Of a C-ordered float64 array of shape (i,), (i, j), (i, j, k) or (i, j, k, k), as `dims` says."""
     if (cnp.PyArray_TYPE(a) != cnp.NPY_FLOAT64 or cnp.PyArray_NDIM(a) != dims or not cnp.PyArray_IS_C_CONTIGUOUS(a)
             or cnp.PyArray_DIM(a, 0) != i or (dims > 1 and cnp.PyArray_DIM(a, 1) != j)
-            or (dims > 2 and cnp.PyArray_DIM(a, 2) != k)):
-        raise ValueError(f"a C-ordered float64 array of shape {(i, j, k)[:dims]} is needed, got {a.dtype} of shape "
+            or (dims > 2 and cnp.PyArray_DIM(a, 2) != k) or (dims > 3 and cnp.PyArray_DIM(a, 3) != k)):
+        raise ValueError(f"a C-ordered float64 array of shape {(i, j, k, k)[:dims]} is needed, got {a.dtype} of shape "
                          f"{(<object> a).shape} and strides {(<object> a).strides}")
     return <const double*> cnp.PyArray_DATA(a)
 

@@ -6,54 +6,60 @@ cimport numpy as cnp
 from libc.math cimport exp, sqrt
 from libc.stdint cimport int64_t
 
-from nystream._core.auto.arrays cimport numbers
+from nystream._core.auto.arrays cimport numbers, state
 
 cnp.import_array()
 
-def fading_shares(const double[:, :, ::1] losses, double[:, ::1] shares, double[:, ::1] powers, int64_t age,
-                  double rate, const double[::1] given=None):
+
+def fading_shares(cnp.ndarray losses, cnp.ndarray shares, cnp.ndarray powers, int64_t age, double rate,
+                  cnp.ndarray given=None):
     """(n, G, M) shares in force before each of n rows with losses (n, G, M) of M members in G groups.
 
     After a row, v ~ share exp(-loss), share = (1 - a) v + a/M, a = 1/(age + 1), age one more each row. With a rate
     above 0 losses are squares: each over twice the least of the members' running means of them, `powers` (G, M), nan
     before the first. shares and powers are brought up to date in place. given (n,): losses count so many times.
     """
-    cdef Py_ssize_t n = losses.shape[0], G = losses.shape[1], M = losses.shape[2], t, g, i
+    cdef Py_ssize_t n = cnp.PyArray_DIM(losses, 0), G = cnp.PyArray_DIM(shares, 0), M = cnp.PyArray_DIM(shares, 1)
+    cdef Py_ssize_t t, g, i
+    cdef const double* loss = numbers(losses, 3, n, G, M)
+    cdef const double* w = numbers(given, 1, n, 0, 0) if given is not None else NULL
+    cdef double* all_shares = state(shares, 2, G, M, 0)
+    cdef double* all_powers = state(powers, 2, G, M, 0)
+    cdef cnp.ndarray out = np.empty((n, G, M))
+    cdef double* before = <double*> cnp.PyArray_DATA(out)
+    cdef double* share
+    cdef double* power
     cdef double least, unit, total, a, d
-    if shares.shape[0] != G or shares.shape[1] != M or powers.shape[0] != G or powers.shape[1] != M or M < 1:
-        raise ValueError(f"shares and powers must be ({G}, {M})")
-    if given is not None and given.shape[0] != n:
-        raise ValueError(f"there are {given.shape[0]} weights for {n} rows")
-    out = np.empty((n, G, M))
-    cdef double[:, :, ::1] before = out
     with nogil:
         for t in range(n):
             age += 1
             a = 1.0/(age + 1)
             for g in range(G):
-                unit = 1
+                share, power, unit = all_shares + g*M, all_powers + g*M, 1
                 if rate > 0:
                     unit = 1e300
                     for i in range(M):
-                        if powers[g, i] != powers[g, i]:
-                            powers[g, i] = losses[t, g, i]
+                        if power[i] != power[i]:
+                            power[i] = loss[i]
                         else:
-                            powers[g, i] = (1 - rate)*powers[g, i] + rate*losses[t, g, i]
-                        unit = powers[g, i] if powers[g, i] < unit else unit
+                            power[i] = (1 - rate)*power[i] + rate*loss[i]
+                        unit = power[i] if power[i] < unit else unit
                     unit = 2*(unit if unit > 1e-300 else 1e-300)
-                least = losses[t, g, 0]
+                least = loss[0]
                 for i in range(M):
-                    before[t, g, i] = shares[g, i]
-                    least = losses[t, g, i] if losses[t, g, i] < least else least
+                    before[i] = share[i]
+                    least = loss[i] if loss[i] < least else least
                 total = 0
                 for i in range(M):
-                    d = (losses[t, g, i] - least)/unit
-                    if given is not None:
-                        d *= given[t]
-                    shares[g, i] *= exp(-(d if d < 60 else 60))
-                    total += shares[g, i]
+                    d = (loss[i] - least)/unit
+                    if w:
+                        d *= w[t]
+                    share[i] *= exp(-(d if d < 60 else 60))
+                    total += share[i]
                 for i in range(M):
-                    shares[g, i] = (1 - a)*shares[g, i]/total + a/M
+                    share[i] = (1 - a)*share[i]/total + a/M
+                loss += M
+                before += M
     return out
 
 

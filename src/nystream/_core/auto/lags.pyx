@@ -17,7 +17,7 @@ def lagged(cnp.ndarray T, cnp.ndarray means, cnp.ndarray rates):
     the last D, 0 or more, become is what the first was before: where its rate is 1, the label before the last one, the
     one before that, ...
     """
-    cdef Py_ssize_t n = cnp.PyArray_DIM(T, 0), C = cnp.PyArray_DIM(T, 1), R = cnp.PyArray_DIM(rates, 0), t, c
+    cdef Py_ssize_t n = cnp.PyArray_DIM(T, 0), C = cnp.PyArray_DIM(T, 1), R = cnp.PyArray_DIM(rates, 0), _t, c
     cdef Py_ssize_t D = max(0, cnp.PyArray_DIM(means, 0) - R)
     cdef const double* y = numbers(T, 2, n, C, 0)
     cdef double* mean = state(means, 2, R + D, C, 0)
@@ -25,7 +25,7 @@ def lagged(cnp.ndarray T, cnp.ndarray means, cnp.ndarray rates):
     cdef cnp.ndarray out = np.empty((n, R + D, C))
     cdef double* before = <double*> cnp.PyArray_DATA(out)
     with nogil:
-        for t in range(n):
+        for _t in range(n):
             memcpy(before, mean, (R + D)*C*sizeof(double))
             for c in range(C):
                 remember(mean + c, C, pace, R, D, y[c])

@@ -51,8 +51,8 @@ def mix_targets(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.nda
     if T is not None:
         Y, mean_losses = numbers(T, 2, n, K, 0), state(recent, 2, 1, E, 0)
         w = numbers(given, 1, n, 0, 0) if given is not None else NULL
-    cdef cnp.ndarray out = np.empty((n, K)), deviation = np.empty((n, K)), errors = np.empty(n), middle = np.empty((n, K))
-    cdef cnp.ndarray memory = np.empty(M + E + (E if E > M else M) + places)
+    cdef cnp.ndarray out = np.empty((n, K)), deviation = np.empty((n, K)), middle = np.empty((n, K))
+    cdef cnp.ndarray errors = np.empty(n), memory = np.empty(M + E + (E if E > M else M) + places)
     cdef double* P = <double*> cnp.PyArray_DATA(out)
     cdef double* D = <double*> cnp.PyArray_DATA(deviation)
     cdef double* error = <double*> cnp.PyArray_DATA(errors)
@@ -133,9 +133,9 @@ def mix_classes(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.nda
     last, None: there is none. With targets T (n, J), codes from column `first` on, and labels (n,) the first move by
     mean squared losses and rate eta, the second by log losses and rate 1.
     """
-    cdef Py_ssize_t n = cnp.PyArray_DIM(G, 0), N = cnp.PyArray_DIM(G, 1), C = cnp.PyArray_DIM(G, 2), J = first + C, t, i, c
+    cdef Py_ssize_t n = cnp.PyArray_DIM(G, 0), N = cnp.PyArray_DIM(G, 1), C = cnp.PyArray_DIM(G, 2), t, i, c
     cdef Py_ssize_t E = cnp.PyArray_DIM(experts, 1), S = cnp.PyArray_DIM(stacked, 1), M = S + 1 + (same is not None)
-    cdef Py_ssize_t K = 2 if C == 1 else C, places = cnp.PyArray_DIM(steady, 0)
+    cdef Py_ssize_t J = first + C, K = 2 if C == 1 else C, places = cnp.PyArray_DIM(steady, 0)
     check(E <= N)
     cdef const double* F = numbers(G, 3, n, N, C)
     cdef const double* Q = numbers(stacked, 3, n, S, K)

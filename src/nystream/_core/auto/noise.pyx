@@ -7,6 +7,8 @@ from libc.math cimport INFINITY, exp, fabs, floor, log, log1p, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memmove
 
+from nystream._core.auto.arrays cimport numbers, state, whole
+from nystream._core.auto.fading_ridge cimport dot, factor, gather, pull, solve
 from nystream._core.auto.fixed_share cimport follow
 
 cnp.import_array()
@@ -40,41 +42,61 @@ cdef struct Row:
     double scale            # the mixture's
 
 
+cdef struct Scale:          # of rows of D columns, for K targets
+    Py_ssize_t D, K
+    Py_ssize_t F            # columns of the inputs' part
+    Py_ssize_t window       # scores that are kept, and of them the last ones
+    Py_ssize_t few
+    double* columns         # (3, D) and level (3, K): weight, mean and deviation
+    double* level
+    double* means           # (PACES, K)
+    double* weights         # (K, 2, LEVELS)
+    double* input_weights   # (K, F)
+    double* shares          # (K, MEMBERS)
+    double* window_shares   # (K, 2)
+    double* kept            # (K, window) and order; recent (K, few)
+    double* order
+    double* recent
+    int64_t* marks
+
+
 cdef inline double within(double x, double far) noexcept nogil:
     return far if x > far else (-far if x < -far else x)
 
 
-cdef inline double unit(double x, const double[:, ::1] moments, Py_ssize_t j) noexcept nogil:
-    """In mean absolute deviations from the running mean; 0 where nothing is known."""
-    if x != x or not moments[0, j] > 0 or not moments[2, j] > 0:
+cdef inline double unit(double x, const double* moments, Py_ssize_t D, Py_ssize_t j) noexcept nogil:
+    """In mean absolute deviations from the running mean; 0 where nothing is known. Moments are (3, D)."""
+    if x != x or not moments[j] > 0 or not moments[2*D + j] > 0:
         return 0
-    return within((x - moments[1, j])/moments[2, j], FAR)
+    return within((x - moments[D + j])/moments[2*D + j], FAR)
 
 
-cdef void remember(double x, double u, double[:, ::1] moments, Py_ssize_t j) noexcept nogil:
+cdef void remember(double x, double u, double* moments, Py_ssize_t D, Py_ssize_t j) noexcept nogil:
     """Weight, mean and mean absolute deviation (3, D) of column j; wild values are moved nearer."""
-    cdef double far = WILD*moments[2, j], away
+    cdef double* weight = moments + j
+    cdef double* mean = moments + D + j
+    cdef double* size = moments + 2*D + j
+    cdef double far = WILD*size[0], away
     if x != x:
         return
-    if moments[0, j] > EARLY and far > 0:
-        x = moments[1, j] + within(x - moments[1, j], far)
-    moments[0, j] = (1 - SLOW)*moments[0, j] + u
-    away = (x - moments[1, j])*(u/moments[0, j])
-    if moments[0, j] > u:
-        moments[2, j] += (u/moments[0, j])*(fabs(x - moments[1, j]) - moments[2, j])
-    moments[1, j] += away
+    if weight[0] > EARLY and far > 0:
+        x = mean[0] + within(x - mean[0], far)
+    weight[0] = (1 - SLOW)*weight[0] + u
+    away = (x - mean[0])*(u/weight[0])
+    if weight[0] > u:
+        size[0] += (u/weight[0])*(fabs(x - mean[0]) - size[0])
+    mean[0] += away
 
 
-cdef void see_inputs(const double[:, ::1] X, Py_ssize_t t, const double[:, ::1] columns, Py_ssize_t B,
-                     double* f) noexcept nogil:
+cdef void see_inputs(const double* X, const double* columns, Py_ssize_t D, Py_ssize_t B, double* f) noexcept nogil:
     """(2 B,): columns in B buckets, and their sizes; with at most B columns each has its own."""
-    cdef Py_ssize_t D = X.shape[1], known = 0, j, b
+    cdef Py_ssize_t known = 0, j, b
     cdef double x, most
     for b in range(B):
         f[b] = 0
     for j in range(D):
-        known += columns[0, j] > 0
-        x = unit(X[t, j], columns, j)
+        known += columns[j] > 0
+        x = unit(X[j], columns, D, j)
         f[j % B] += x if (j//B) % 2 == 0 else -x
     most = sqrt(<double> ((known + B - 1)//B)) if known > 0 else 1
     for b in range(B):
@@ -82,22 +104,13 @@ cdef void see_inputs(const double[:, ::1] X, Py_ssize_t t, const double[:, ::1] 
         f[B + b] = fabs(f[b]) - 1
 
 
-cdef double dot(Py_ssize_t n, const double* a, const double* b) noexcept nogil:
-    cdef double total = 0
-    cdef Py_ssize_t i
-    for i in range(n):
-        total += a[i]*b[i]
-    return total
-
-
-cdef void look(Row* row, double p, double spread, Py_ssize_t k, const double[:, ::1] means,
-               const double[:, ::1] level, const double[:, :, ::1] weights, const double* input_weights,
-               Py_ssize_t inputs, const double* f, const double* shares) noexcept nogil:
+cdef void look(Row* row, double p, double spread, Py_ssize_t k, const Scale* known, const double* f) noexcept nogil:
     """What target k looks like at a row with inputs f: logarithms of the scale by every member, and of the mixture."""
-    cdef Py_ssize_t i, m
-    cdef double middle, x = unit(p, level, k)
+    cdef Py_ssize_t i, m, K = known.K, F = known.F
+    cdef double middle, mean, x = unit(p, known.level, K, k)
     for i in range(PACES):
-        row.logs[i] = log(means[i, k] if means[i, k] > LEAST else LEAST)
+        mean = known.means[i*K + k]
+        row.logs[i] = log(mean if mean > LEAST else LEAST)
     middle = row.logs[1]
     row.z[0] = 1
     row.z[1] = within(row.logs[0] - middle, FAR)
@@ -107,9 +120,9 @@ cdef void look(Row* row, double p, double spread, Py_ssize_t k, const double[:, 
     row.z[5] = fabs(x) - 1
     row.scales[0] = middle
     for m in range(2):
-        row.scales[1 + m] = middle + within(dot(LEVELS, &weights[k, m, 0], row.z), FAR_LEVEL)
-    row.scales[3] = row.scales[2] + within(dot(inputs, input_weights, f), FAR_INPUT)
-    row.scale = dot(MEMBERS, shares, row.scales)
+        row.scales[1 + m] = middle + within(dot(LEVELS, known.weights + (2*k + m)*LEVELS, row.z), FAR_LEVEL)
+    row.scales[3] = row.scales[2] + within(dot(F, known.input_weights + k*F, f), FAR_INPUT)
+    row.scale = dot(MEMBERS, known.shares + k*MEMBERS, row.scales)
 
 
 cdef double loss_of(double size, double scale, double* slope) noexcept nogil:
@@ -117,52 +130,6 @@ cdef double loss_of(double size, double scale, double* slope) noexcept nogil:
     cdef double u = size*exp(-scale)
     slope[0] = 1 - TAIL*(u/(TAIL - 2 + u) if u < 1e300 else 1)
     return scale + TAIL*log1p(u/(TAIL - 2))
-
-
-cdef void gather(Py_ssize_t n, const double* z, double keep, double u, double* A) noexcept nogil:
-    """A = keep A + u z z', the lower triangle."""
-    cdef Py_ssize_t i, j
-    cdef double v
-    for i in range(n):
-        v = u*z[i]
-        for j in range(i + 1):
-            A[i*n + j] = keep*A[i*n + j] + v*z[j]
-
-
-cdef void pull(Py_ssize_t n, const double* z, double keep, double v, double* b) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        b[i] = keep*b[i] + v*z[i]
-
-
-cdef void factor(Py_ssize_t n, const double* A, double ridge, double* L) noexcept nogil:
-    """Cholesky factor of A + ridge 1; sums of squares, so there is one."""
-    cdef Py_ssize_t i, j, k
-    cdef double s
-    for i in range(n):
-        for j in range(i + 1):
-            s = A[i*n + j] + (ridge if i == j else 0)
-            for k in range(j):
-                s -= L[i*n + k]*L[j*n + k]
-            if i == j:
-                L[i*n + i] = sqrt(s if s > ridge*1e-9 else ridge*1e-9)
-            else:
-                L[i*n + j] = s/L[j*n + j]
-
-
-cdef void solve(Py_ssize_t n, const double* L, const double* b, double* x) noexcept nogil:
-    cdef Py_ssize_t i, k
-    cdef double s
-    for i in range(n):
-        s = b[i]
-        for k in range(i):
-            s -= L[i*n + k]*x[k]
-        x[i] = s/L[i*n + i]
-    for i in range(n - 1, -1, -1):
-        s = x[i]
-        for k in range(i + 1, n):
-            s -= L[k*n + i]*x[k]
-        x[i] = s/L[i*n + i]
 
 
 cdef Py_ssize_t place_of(const double* sorted, Py_ssize_t n, double x) noexcept nogil:
@@ -215,16 +182,16 @@ cdef double quantile_of(const double* sorted, Py_ssize_t n, double q) noexcept n
 cdef double mixed_quantile(const double* order, Py_ssize_t n, const double* recent, Py_ssize_t v, double share,
                            double q) noexcept nogil:
     """Of all n scores and the last v of them, the second weighed by `share`; beyond the last no nearer than they."""
-    cdef double whole = quantile_of(order, n, q), last
-    if v == n or whole == INFINITY or whole == -INFINITY:
-        return whole
+    cdef double every = quantile_of(order, n, q), last
+    if v == n or every == INFINITY or every == -INFINITY:
+        return every
     if q*(v + 1) < 1:
-        last = recent[0] if recent[0] < whole else whole
+        last = recent[0] if recent[0] < every else every
     elif q*(v + 1) > v:
-        last = recent[v - 1] if recent[v - 1] > whole else whole
+        last = recent[v - 1] if recent[v - 1] > every else every
     else:
         last = quantile_of(recent, v, q)
-    return (1 - share)*whole + share*last
+    return (1 - share)*every + share*last
 
 
 cdef void weigh(const double* order, Py_ssize_t n, const double* recent, Py_ssize_t v, double score, double* power,
@@ -247,124 +214,135 @@ cdef void weigh(const double* order, Py_ssize_t n, const double* recent, Py_ssiz
     follow(2, losses, shares, u, SHARE)
 
 
-def learn(const double[:, ::1] X, const double[:, ::1] P, const double[:, ::1] residuals,
-          const double[:, ::1] spread, given, double[:, ::1] columns, double[:, ::1] level, double[:, ::1] means,
-          double[::1] counts, double[:, :, :, ::1] squares, double[:, :, ::1] sums, double[:, :, ::1] weights,
-          double[:, ::1] input_squares, double[:, ::1] input_sums, double[:, ::1] input_weights,
-          double[:, ::1] shares, double[:, ::1] window_shares, double[::1] power, double[:, ::1] kept,
-          double[:, ::1] order, double[:, ::1] recent, int64_t[::1] marks):
+def learn(cnp.ndarray X, cnp.ndarray P, cnp.ndarray residuals, cnp.ndarray spread, cnp.ndarray given or None,
+          cnp.ndarray columns, cnp.ndarray level, cnp.ndarray means, cnp.ndarray counts, cnp.ndarray squares,
+          cnp.ndarray sums, cnp.ndarray weights, cnp.ndarray input_squares, cnp.ndarray input_sums,
+          cnp.ndarray input_weights, cnp.ndarray shares, cnp.ndarray window_shares, cnp.ndarray power, cnp.ndarray kept,
+          cnp.ndarray order, cnp.ndarray recent, cnp.ndarray marks):
     """Rows in order: inputs X (n, D), predictions, residuals (label minus prediction) and spread (n, K)."""
-    cdef Py_ssize_t n = X.shape[0], K = P.shape[1], F = input_squares.shape[0], t, k, i, m, N, V = recent.shape[1]
-    cdef Py_ssize_t W = kept.shape[1], B = F//2, oldest, last
-    fits(X, P, spread, columns, level, means, weights, input_weights, shares, window_shares, kept, order, recent, marks)
-    check(residuals.shape[0] == n and residuals.shape[1] == K and counts.shape[0] == PACES + 2 and power.shape[0] == K
-          and squares.shape[0] == K and squares.shape[1] == 2 and squares.shape[2] == LEVELS
-          and squares.shape[3] == LEVELS and sums.shape[0] == K and sums.shape[1] == 2 and sums.shape[2] == LEVELS
-          and input_squares.shape[1] == F and input_sums.shape[0] == K and input_sums.shape[1] == F)
-    cdef bint weighted = given is not None
-    cdef const double[::1] w = given if weighted else counts
-    check(not weighted or w.shape[0] == n)
+    cdef Scale s
+    fitted(&s, columns, level, means, weights, input_weights, shares, window_shares, kept, order, recent, marks)
+    cdef Py_ssize_t n = cnp.PyArray_DIM(X, 0), K = s.K, F = s.F, D = s.D, W = s.window, V = s.few, t, k, i, m, N
+    cdef Py_ssize_t oldest, last
+    cdef const double* x = numbers(X, 2, n, D, 0)
+    cdef const double* p = numbers(P, 2, n, K, 0)
+    cdef const double* r = numbers(residuals, 2, n, K, 0)
+    cdef const double* apart = numbers(spread, 2, n, K, 0)
+    cdef const double* w = numbers(given, 1, n, 0, 0) if given is not None else NULL
+    cdef double* count = state(counts, 1, PACES + 2, 0, 0)
+    cdef double* A = state(squares, 4, K, 2, LEVELS)
+    cdef double* b = state(sums, 3, K, 2, LEVELS)
+    cdef double* input_A = state(input_squares, 2, F, F, 0)
+    cdef double* input_b = state(input_sums, 2, K, F, 0)
+    cdef double* unit_of_losses = state(power, 1, K, 0, 0)
+    cdef cnp.ndarray memory = np.empty(F*F if F > LEVELS else LEVELS*LEVELS)
+    cdef double* L = <double*> cnp.PyArray_DATA(memory)
     cdef double[MOST] f
-    cdef double[::1] L = np.empty(max(F*F, LEVELS*LEVELS))
     cdef double[MEMBERS] losses, slopes
     cdef Row row
     cdef double u, size, score
     with nogil:
         for t in range(n):
-            u = w[t] if weighted else 1.0
-            counts[PACES] = (1 - RATES[2])*counts[PACES] + u
-            counts[PACES + 1] = (1 - RATES[2])*counts[PACES + 1] + 1
-            u /= counts[PACES]/counts[PACES + 1]    # in units of the running mean
-            see_inputs(X, t, columns, B, f)
-            if counts[0] > 0:
-                N = marks[COUNT] if marks[COUNT] < W else W
+            u = w[t] if w else 1.0
+            count[PACES] = (1 - RATES[2])*count[PACES] + u
+            count[PACES + 1] = (1 - RATES[2])*count[PACES + 1] + 1
+            u /= count[PACES]/count[PACES + 1]    # in units of the running mean
+            see_inputs(x, s.columns, D, F//2, f)
+            if count[0] > 0:
+                N = s.marks[COUNT] if s.marks[COUNT] < W else W
                 last = N if N < V else V
-                oldest = marks[OLDEST]
-                gather(F, f, INPUT_KEEP, u, &input_squares[0, 0])
+                oldest = s.marks[OLDEST]
+                gather(F, f, INPUT_KEEP, u, input_A)
                 for k in range(K):
-                    size = fabs(residuals[t, k])
-                    look(&row, P[t, k], spread[t, k], k, means, level, weights, &input_weights[k, 0], F, f,
-                         &shares[k, 0])
-                    score = residuals[t, k]/exp(row.scale)
+                    size = fabs(r[k])
+                    look(&row, p[k], apart[k], k, &s, f)
+                    score = r[k]/exp(row.scale)
                     if N > V:
-                        weigh(&order[k, 0], N, &recent[k, 0], last, score, &power[k], &window_shares[k, 0], u)
-                    exchange(&recent[k, 0], last, last == V, kept[k, (oldest + N - V + W) % W], score)
-                    exchange(&order[k, 0], N, N == W, kept[k, oldest], score)
-                    kept[k, (oldest + N) % W] = score
+                        weigh(s.order + k*W, N, s.recent + k*V, last, score, unit_of_losses + k,
+                              s.window_shares + 2*k, u)
+                    exchange(s.recent + k*V, last, last == V, s.kept[k*W + (oldest + N - V + W) % W], score)
+                    exchange(s.order + k*W, N, N == W, s.kept[k*W + oldest], score)
+                    s.kept[k*W + (oldest + N) % W] = score
                     for m in range(MEMBERS):
                         losses[m] = loss_of(size, row.scales[m], &slopes[m])
-                    follow(MEMBERS, losses, &shares[k, 0], u, SHARE)
+                    follow(MEMBERS, losses, s.shares + k*MEMBERS, u, SHARE)
                     for m in range(2):
-                        gather(LEVELS, row.z, KEEP[m], u, &squares[k, m, 0, 0])
+                        gather(LEVELS, row.z, KEEP[m], u, A + (2*k + m)*LEVELS*LEVELS)
                         pull(LEVELS, row.z, KEEP[m], u*(row.scales[1 + m] - row.scales[0] - slopes[1 + m]),
-                             &sums[k, m, 0])
-                    pull(F, f, INPUT_KEEP, u*(row.scales[3] - row.scales[2] - slopes[3]), &input_sums[k, 0])
+                             b + (2*k + m)*LEVELS)
+                    pull(F, f, INPUT_KEEP, u*(row.scales[3] - row.scales[2] - slopes[3]), input_b + k*F)
                 if N == W:
-                    marks[OLDEST] = (oldest + 1) % W
-                marks[COUNT] += 1
-                marks[SEEN] += 1
-                if marks[SEEN] == BLOCK:
-                    marks[SEEN] = 0
+                    s.marks[OLDEST] = (oldest + 1) % W
+                s.marks[COUNT] += 1
+                s.marks[SEEN] += 1
+                if s.marks[SEEN] == BLOCK:
+                    s.marks[SEEN] = 0
+                    for k in range(2*K):
+                        factor(LEVELS, A + k*LEVELS*LEVELS, LEVEL_RIDGE, L)
+                        solve(LEVELS, L, b + k*LEVELS, s.weights + k*LEVELS)
+                    factor(F, input_A, INPUT_RIDGE, L)
                     for k in range(K):
-                        for m in range(2):
-                            factor(LEVELS, &squares[k, m, 0, 0], LEVEL_RIDGE, &L[0])
-                            solve(LEVELS, &L[0], &sums[k, m, 0], &weights[k, m, 0])
-                    factor(F, &input_squares[0, 0], INPUT_RIDGE, &L[0])
-                    for k in range(K):
-                        solve(F, &L[0], &input_sums[k, 0], &input_weights[k, 0])
+                        solve(F, L, input_b + k*F, s.input_weights + k*F)
             for i in range(PACES):
-                counts[i] = (1 - RATES[i])*counts[i] + u
+                count[i] = (1 - RATES[i])*count[i] + u
                 for k in range(K):
-                    means[i, k] += (u/counts[i])*(fabs(residuals[t, k]) - means[i, k])
-            for i in range(X.shape[1]):
-                remember(X[t, i], u, columns, i)
+                    s.means[i*K + k] += (u/count[i])*(fabs(r[k]) - s.means[i*K + k])
+            for i in range(D):
+                remember(x[i], u, s.columns, D, i)
             for k in range(K):
-                remember(P[t, k], u, level, k)
+                remember(p[k], u, s.level, K, k)
+            x += D
+            p += K
+            r += K
+            apart += K
 
 
-def quantiles(const double[:, ::1] X, const double[:, ::1] P, const double[:, ::1] spread, const double[::1] levels,
-              const double[:, ::1] columns, const double[:, ::1] level, const double[:, ::1] means,
-              const double[:, :, ::1] weights, const double[:, ::1] input_weights, const double[:, ::1] shares,
-              const double[:, ::1] window_shares, const double[:, ::1] kept, const double[:, ::1] order,
-              const double[:, ::1] recent, const int64_t[::1] marks):
+def quantiles(cnp.ndarray X, cnp.ndarray P, cnp.ndarray spread, cnp.ndarray levels, cnp.ndarray columns,
+              cnp.ndarray level, cnp.ndarray means, cnp.ndarray weights, cnp.ndarray input_weights, cnp.ndarray shares,
+              cnp.ndarray window_shares, cnp.ndarray kept, cnp.ndarray order, cnp.ndarray recent, cnp.ndarray marks):
     """(n, K, Q): what labels at rows will be below, less the prediction, with these probabilities. Pure."""
-    cdef Py_ssize_t n = X.shape[0], K = P.shape[1], Q = levels.shape[0], F = input_weights.shape[1], t, k, i
-    cdef Py_ssize_t W = kept.shape[1], V = recent.shape[1], N, last
-    fits(X, P, spread, columns, level, means, weights, input_weights, shares, window_shares, kept, order, recent, marks)
-    out = np.empty((n, K, Q))
-    cdef double[:, :, ::1] D = out
-    cdef double[:, ::1] scores = np.empty((K, Q))
+    cdef Scale s
+    fitted(&s, columns, level, means, weights, input_weights, shares, window_shares, kept, order, recent, marks)
+    cdef Py_ssize_t n = cnp.PyArray_DIM(X, 0), Q = cnp.PyArray_DIM(levels, 0), K = s.K, W = s.window, V = s.few, t, k, i
+    cdef Py_ssize_t N, last
+    cdef const double* x = numbers(X, 2, n, s.D, 0)
+    cdef const double* p = numbers(P, 2, n, K, 0)
+    cdef const double* apart = numbers(spread, 2, n, K, 0)
+    cdef const double* q = numbers(levels, 1, Q, 0, 0)
+    cdef cnp.ndarray out = np.empty((n, K, Q)), memory = np.empty(K*Q)
+    cdef double* found = <double*> cnp.PyArray_DATA(out)
+    cdef double* scores = <double*> cnp.PyArray_DATA(memory)
     cdef double[MOST] f
     cdef Row row
     with nogil:
-        N = marks[COUNT] if marks[COUNT] < W else W
+        N = s.marks[COUNT] if s.marks[COUNT] < W else W
         last = N if N < V else V
         for k in range(K):
             for i in range(Q):
-                scores[k, i] = mixed_quantile(&order[k, 0], N, &recent[k, 0], last, window_shares[k, 1], levels[i])
+                scores[k*Q + i] = mixed_quantile(s.order + k*W, N, s.recent + k*V, last, s.window_shares[2*k + 1], q[i])
         for t in range(n):
-            see_inputs(X, t, columns, F//2, f)
+            see_inputs(x + t*s.D, s.columns, s.D, s.F//2, f)
             for k in range(K):
-                look(&row, P[t, k], spread[t, k], k, means, level, weights, &input_weights[k, 0], F, f, &shares[k, 0])
+                look(&row, p[t*K + k], apart[t*K + k], k, &s, f)
                 for i in range(Q):
-                    D[t, k, i] = exp(row.scale)*scores[k, i]
+                    found[(t*K + k)*Q + i] = exp(row.scale)*scores[k*Q + i]
     return out
 
 
-cdef int fits(const double[:, ::1] X, const double[:, ::1] P, const double[:, ::1] spread,
-              const double[:, ::1] columns, const double[:, ::1] level, const double[:, ::1] means,
-              const double[:, :, ::1] weights, const double[:, ::1] input_weights, const double[:, ::1] shares,
-              const double[:, ::1] window_shares, const double[:, ::1] kept, const double[:, ::1] order,
-              const double[:, ::1] recent, const int64_t[::1] marks) except -1:
-    cdef Py_ssize_t n = X.shape[0], D = X.shape[1], K = P.shape[1], F = input_weights.shape[1], W = kept.shape[1]
-    check(P.shape[0] == n and spread.shape[0] == n and spread.shape[1] == K and columns.shape[0] == 3
-          and columns.shape[1] == D and level.shape[0] == 3 and level.shape[1] == K and means.shape[0] == PACES
-          and means.shape[1] == K and weights.shape[0] == K and weights.shape[1] == 2 and weights.shape[2] == LEVELS
-          and input_weights.shape[0] == K and 0 < F <= MOST and F % 2 == 0 and shares.shape[0] == K
-          and shares.shape[1] == MEMBERS and window_shares.shape[0] == K and window_shares.shape[1] == 2
-          and kept.shape[0] == K and order.shape[0] == K and order.shape[1] == W and recent.shape[0] == K
-          and 0 < recent.shape[1] <= W and marks.shape[0] == 3 and marks[COUNT] >= 0 and 0 <= marks[OLDEST] < W
-          and 0 <= marks[SEEN] < BLOCK)
+cdef int fitted(Scale* s, cnp.ndarray columns, cnp.ndarray level, cnp.ndarray means, cnp.ndarray weights,
+                cnp.ndarray input_weights, cnp.ndarray shares, cnp.ndarray window_shares, cnp.ndarray kept,
+                cnp.ndarray order, cnp.ndarray recent, cnp.ndarray marks) except -1:
+    check(columns.ndim == 2 and level.ndim == 2 and input_weights.ndim == 2 and kept.ndim == 2 and recent.ndim == 2)
+    s.D, s.K, s.F = columns.shape[1], level.shape[1], input_weights.shape[1]
+    s.window, s.few = kept.shape[1], recent.shape[1]
+    check(0 < s.F <= MOST and s.F % 2 == 0 and 0 < s.few <= s.window)
+    s.columns, s.level = state(columns, 2, 3, s.D, 0), state(level, 2, 3, s.K, 0)
+    s.means, s.weights = state(means, 2, PACES, s.K, 0), state(weights, 3, s.K, 2, LEVELS)
+    s.input_weights, s.shares = state(input_weights, 2, s.K, s.F, 0), state(shares, 2, s.K, MEMBERS, 0)
+    s.window_shares, s.marks = state(window_shares, 2, s.K, 2, 0), whole(marks, 3)
+    s.kept, s.order = state(kept, 2, s.K, s.window, 0), state(order, 2, s.K, s.window, 0)
+    s.recent = state(recent, 2, s.K, s.few, 0)
+    check(s.marks[COUNT] >= 0 and 0 <= s.marks[OLDEST] < s.window and 0 <= s.marks[SEEN] < BLOCK)
     return 0
 
 

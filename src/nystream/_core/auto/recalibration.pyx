@@ -6,6 +6,7 @@ cimport numpy as cnp
 from libc.math cimport exp, log
 from libc.stdint cimport int64_t
 
+from nystream._core.auto.arrays cimport numbers, state, whole
 from nystream._core.auto.fixed_share cimport follow
 
 cnp.import_array()
@@ -20,8 +21,6 @@ cdef double SHARE = 0.0001      # of the mixture: about one change in ten thousa
 cdef double LEAST = 1e-12       # no probability counts less in a loss
 cdef double FLOOR = 2e-6        # nor, over the number of classes, in a map
 cdef double STEEP = 0.05        # a map's slope in log p is at least this
-
-cdef const double[::1] NONE = np.ones(1)    # in place of what was not given
 
 
 cdef void mapped(Py_ssize_t K, const double* logs, const double* p, const double* weights, double* q) noexcept nogil:
@@ -51,77 +50,80 @@ cdef void fitted(const double* A, const double* b, double* weights) noexcept nog
         weights[1] = 0.5*(STEEP - slope)
 
 
-def recalibrated(const double[:, ::1] P, labels, given, double[:, ::1] squares, double[:, ::1] sums,
-                 double[:, ::1] weights, double[::1] shares, int64_t[::1] marks):
+def recalibrated(cnp.ndarray P, cnp.ndarray labels or None, cnp.ndarray given or None, cnp.ndarray squares,
+                 cnp.ndarray sums, cnp.ndarray weights, cnp.ndarray shares, cnp.ndarray marks):
     """Logarithms (n, K) of the mixture of what was said, logarithms P (n, K), and of the maps; each before its label.
 
     squares (2, 4), sums and weights (2, 2) of the maps, shares (3,), marks (1,) rows since the maps moved. labels (n,)
     or None, then nothing is learnt; `given` are weights of rows.
     """
-    cdef Py_ssize_t n = P.shape[0], K = P.shape[1], t, k, m, y
-    cdef bint learn = labels is not None, weighted = given is not None
-    cdef const double[::1] Y = labels if learn else NONE
-    cdef const double[::1] w = given if weighted else NONE
-    check(K > 0 and squares.shape[0] == MAPS and squares.shape[1] == 4 and sums.shape[0] == MAPS and sums.shape[1] == 2
-          and weights.shape[0] == MAPS and weights.shape[1] == 2 and shares.shape[0] == MAPS + 1
-          and marks.shape[0] == 1 and 0 <= marks[0] < BLOCK)
-    check(not learn or (Y.shape[0] == n and (not weighted or w.shape[0] == n)))
-    out = np.empty((n, K))
-    cdef double[:, ::1] Q = out
-    cdef double[:, ::1] said = np.empty((MAPS, K))
-    cdef double[::1] logs = np.empty(K), p = np.empty(K)
+    cdef Py_ssize_t n = cnp.PyArray_DIM(P, 0), K = cnp.PyArray_DIM(P, 1), t, k, m, y
+    cdef const double* x = numbers(P, 2, n, K, 0)
+    cdef const double* label = numbers(labels, 1, n, 0, 0) if labels is not None else NULL
+    cdef const double* w = numbers(given, 1, n, 0, 0) if given is not None else NULL
+    cdef double* A = state(squares, 2, MAPS, 4, 0)
+    cdef double* c = state(sums, 2, MAPS, 2, 0)
+    cdef double* v = state(weights, 2, MAPS, 2, 0)
+    cdef double* share = state(shares, 1, MAPS + 1, 0, 0)
+    cdef int64_t* mark = whole(marks, 1)
+    check(K > 0 and 0 <= mark[0] < BLOCK)
+    for t in range(n if label else 0):
+        check(0 <= label[t] < K)
+    cdef cnp.ndarray out = np.empty((n, K)), memory = np.empty((MAPS + 2)*K)
+    cdef double* Q = <double*> cnp.PyArray_DATA(out)
+    cdef double* logs = <double*> cnp.PyArray_DATA(memory)
+    cdef double* p = logs + K
+    cdef double* maps = p + K
+    cdef double* said
     cdef double[MAPS + 1] losses
     cdef double least = log(FLOOR/K), u, total, f, g, F, G, ff, fg, gg, dx, dy, a, b
-    cdef bint fits = True
     with nogil:
         for t in range(n):
             for k in range(K):
-                logs[k] = P[t, k] if P[t, k] > least else least
+                logs[k] = x[k] if x[k] > least else least
                 p[k] = exp(logs[k])
             for m in range(MAPS):
-                mapped(K, &logs[0], &p[0], &weights[m, 0], &said[m, 0])
+                mapped(K, logs, p, v + 2*m, maps + m*K)
             for k in range(K):
-                total = shares[0]*exp(P[t, k])
+                total = share[0]*exp(x[k])
                 for m in range(MAPS):
-                    total += shares[1 + m]*said[m, k]
-                Q[t, k] = log(total)
-            if not learn:
-                continue
-            y = <Py_ssize_t> Y[t]
-            if not 0 <= y < K:
-                fits = False
-                break
-            u = w[t] if weighted else 1.0
-            total = exp(P[t, y])
-            losses[0] = -log(total if total > LEAST else LEAST)
-            for m in range(MAPS):
-                losses[1 + m] = -log(said[m, y] if said[m, y] > LEAST else LEAST)
-                F = G = ff = fg = gg = 0
-                for k in range(K):
-                    f, g = 0.5*logs[k], 2*p[k]
-                    F += said[m, k]*f
-                    G += said[m, k]*g
-                    ff += said[m, k]*f*f
-                    fg += said[m, k]*f*g
-                    gg += said[m, k]*g*g
-                ff -= F*F
-                fg -= F*G
-                gg -= G*G
-                dx, dy = 0.5*logs[y] - F, 2*p[y] - G
-                a, b = weights[m, 0], weights[m, 1]
-                squares[m, 0] = KEEP[m]*squares[m, 0] + u*ff
-                squares[m, 1] = KEEP[m]*squares[m, 1] + u*fg
-                squares[m, 2] = squares[m, 1]
-                squares[m, 3] = KEEP[m]*squares[m, 3] + u*gg
-                sums[m, 0] = KEEP[m]*sums[m, 0] + u*(ff*a + fg*b + dx)
-                sums[m, 1] = KEEP[m]*sums[m, 1] + u*(fg*a + gg*b + dy)
-            follow(MAPS + 1, losses, &shares[0], u, SHARE)
-            marks[0] += 1
-            if marks[0] == BLOCK:
-                marks[0] = 0
+                    total += share[1 + m]*maps[m*K + k]
+                Q[k] = log(total)
+            if label:
+                y = <Py_ssize_t> label[t]
+                u = w[t] if w else 1.0
+                total = exp(x[y])
+                losses[0] = -log(total if total > LEAST else LEAST)
                 for m in range(MAPS):
-                    fitted(&squares[m, 0], &sums[m, 0], &weights[m, 0])
-    check(fits)
+                    said = maps + m*K
+                    losses[1 + m] = -log(said[y] if said[y] > LEAST else LEAST)
+                    F = G = ff = fg = gg = 0
+                    for k in range(K):
+                        f, g = 0.5*logs[k], 2*p[k]
+                        F += said[k]*f
+                        G += said[k]*g
+                        ff += said[k]*f*f
+                        fg += said[k]*f*g
+                        gg += said[k]*g*g
+                    ff -= F*F
+                    fg -= F*G
+                    gg -= G*G
+                    dx, dy = 0.5*logs[y] - F, 2*p[y] - G
+                    a, b = v[2*m], v[2*m + 1]
+                    A[4*m] = KEEP[m]*A[4*m] + u*ff
+                    A[4*m + 1] = KEEP[m]*A[4*m + 1] + u*fg
+                    A[4*m + 2] = A[4*m + 1]
+                    A[4*m + 3] = KEEP[m]*A[4*m + 3] + u*gg
+                    c[2*m] = KEEP[m]*c[2*m] + u*(ff*a + fg*b + dx)
+                    c[2*m + 1] = KEEP[m]*c[2*m + 1] + u*(fg*a + gg*b + dy)
+                follow(MAPS + 1, losses, share, u, SHARE)
+                mark[0] += 1
+                if mark[0] == BLOCK:
+                    mark[0] = 0
+                    for m in range(MAPS):
+                        fitted(A + 4*m, c + 2*m, v + 2*m)
+            x += K
+            Q += K
     return out
 
 

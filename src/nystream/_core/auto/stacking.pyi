@@ -28,3 +28,14 @@ def softmax_rounds(
     hessian: Array | None = None,
     curve: Array | None = None,
 ) -> Array: ...
+def softmax_systems(
+    weights: Array,
+    gradient: Array,
+    hessian: Array,
+    new_hessian: Array,
+    decay: Array,
+    lam: Array,
+    inputs: int,
+    start: float,
+    twice: float,
+) -> tuple[Array, Array]: ...

@@ -132,6 +132,43 @@ def softmax_rounds(cnp.ndarray F, cnp.ndarray weights, Py_ssize_t classes, cnp.n
     return out
 
 
+def softmax_systems(cnp.ndarray weights, cnp.ndarray gradient, cnp.ndarray hessian, cnp.ndarray new_hessian,
+                    cnp.ndarray decay, cnp.ndarray lam, Py_ssize_t inputs, double start, double twice):
+    """Of Newton's steps A x = b of S stackers, A (S, Q, Q) = twice hessian + lam, and b (S, N) = gradient + lam (1 -
+    decay) (weights - those at the start), which are `start` for the first `inputs` and 0 for the biases.
+
+    hessian (S, Q, Q) keeps `decay` (S,) of what it was, and what is new is moved to it; gradient (S, N) becomes 0.
+    """
+    cdef Py_ssize_t S = cnp.PyArray_DIM(weights, 0), N = cnp.PyArray_DIM(weights, 1), Q = cnp.PyArray_DIM(hessian, 1)
+    cdef Py_ssize_t s, i
+    cdef const double* v = numbers(weights, 2, S, N, 0)
+    cdef double* slope = state(gradient, 2, S, N, 0)
+    cdef double* H = state(hessian, 3, S, Q, Q)
+    cdef double* new = state(new_hessian, 3, S, Q, Q)
+    cdef const double* keep = numbers(decay, 1, S, 0, 0)
+    cdef const double* ridge = numbers(lam, 1, S, 0, 0)
+    cdef cnp.ndarray left = np.empty((S, Q, Q)), right = np.empty((S, N))
+    cdef double* A = <double*> cnp.PyArray_DATA(left)
+    cdef double* b = <double*> cnp.PyArray_DATA(right)
+    cdef double pull
+    with nogil:
+        for s in range(S):
+            pull = ridge[s]*(1 - keep[s])
+            for i in range(N):
+                b[s*N + i] = slope[s*N + i] + pull*(v[s*N + i] - (start if i < inputs else 0))
+                slope[s*N + i] = 0
+            for i in range(Q*Q):
+                H[i] = keep[s]*H[i] + new[i]
+                A[i] = twice*H[i]
+                new[i] = 0
+            for i in range(Q):
+                A[i*Q + i] += ridge[s]
+            H += Q*Q
+            A += Q*Q
+            new += Q*Q
+    return left, right
+
+
 cdef void probabilities(const double* F, const double* weights, Py_ssize_t E, Py_ssize_t C, double* P) noexcept nogil:
     cdef Py_ssize_t i, c, first = 1 if C == 1 else 0
     cdef double most, total = 0

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Labels as they are learnt: whether all are within fences, their standard units, and the range of those before."""
+"""Labels as they are learnt: whether all are within fences, in standard units, the range of those before; codes."""
 import numpy as np
 
 cimport numpy as cnp
@@ -33,7 +33,7 @@ def entered(cnp.ndarray Y, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift,
 
     low and high, infinite before the first, are brought up to date.
     """
-    cdef Py_ssize_t n = cnp.PyArray_DIM(Y, 0), K = cnp.PyArray_DIM(Y, 1), t, k
+    cdef Py_ssize_t n = cnp.PyArray_DIM(Y, 0), K = cnp.PyArray_DIM(Y, 1), _t, k
     cdef const double* y = numbers(Y, 2, n, K, 0)
     cdef double* least = state(low, 1, K, 0, 0)
     cdef double* most = state(high, 1, K, 0, 0)
@@ -44,7 +44,7 @@ def entered(cnp.ndarray Y, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift,
     cdef double* floor = <double*> cnp.PyArray_DATA(under)
     cdef double* ceiling = <double*> cnp.PyArray_DATA(over)
     cdef double a, b, more
-    for t in range(n):
+    for _t in range(n):
         for k in range(K):
             a, b = least[k], most[k]
             if a == INFINITY:
@@ -60,3 +60,20 @@ def entered(cnp.ndarray Y, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift,
         floor += K
         ceiling += K
     return out, under, over
+
+
+def coded(cnp.ndarray Y, Py_ssize_t classes):
+    """(n, 1 + classes) numbers of classes (n, 1) as targets: a constant 1, then codes -1/+1."""
+    cdef Py_ssize_t n = cnp.PyArray_DIM(Y, 0), N = 1 + classes, t, c
+    cdef const double* y = numbers(Y, 2, n, 1, 0)
+    cdef cnp.ndarray out = np.empty((n, N))
+    cdef double* T = <double*> cnp.PyArray_DATA(out)
+    for t in range(n):
+        if not 0 <= y[t] < classes:
+            raise ValueError(f"labels must be 0 to {classes - 1}, got {y[t]}")
+        T[0] = 1
+        for c in range(1, N):
+            T[c] = -1
+        T[1 + <Py_ssize_t> y[t]] = 1
+        T += N
+    return out

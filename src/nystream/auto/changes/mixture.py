@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -145,9 +146,9 @@ class Handover(Params):
             if B is not None and self.stack_ is not None:
                 both = np.stack([A if D is None else D, B], axis=1)
                 members += [B, B + self.stack_.run(both, T - B, weights)[:, 0]]
-            line = self.line_.run(np.stack([np.ones_like(C), C], axis=1), T, weights)[:, 0]
+            line = self.line_.run(_together([1.0, C], C), T, weights)[:, 0]
             members += [line, self.novice_.run(heard.X, T, weights)]
-            said = np.stack(members if D is None else [*members, D], axis=1)
+            said = _together(members if D is None else [*members, D], A)
             losses, rate = ((said - T[:, None]) ** 2).transpose(0, 2, 1), RATE
         shares = fading_shares(np.ascontiguousarray(losses), self.shares_, self.powers_, self.age_, rate, weights)
         self.age_ += len(Y)
@@ -169,7 +170,7 @@ class Handover(Params):
             if B is not None and self.stack_ is not None:
                 both = np.stack([A if D is None else D, B], axis=1)
                 members += [B, B + self.stack_.predict(both)[:, 0]]
-            line = self.line_.predict(np.stack([np.ones_like(C), C], axis=1))[:, 0]
+            line = self.line_.predict(_together([1.0, C], C))[:, 0]
             said = np.stack([*members, line, novice] if D is None else [*members, line, novice, D], axis=1)
         shares = np.broadcast_to(self.shares_, (len(heard.old), *self.shares_.shape))
         return self._mixed(said, shares), self._of_old(shares)
@@ -223,6 +224,15 @@ class Handover(Params):
     def nbytes(self) -> int:
         parts = (self.stack_, self.line_, self.novice_)
         return sum(part.nbytes for part in parts if part is not None) + 2 * self.shares_.nbytes + 2 * self.shift_.nbytes
+
+
+def _together(members: Sequence[Array | float], like: Array) -> Array:
+    """(n, M, K) what members say of n rows, (n, K) like this one."""
+    n, K = like.shape
+    said = np.empty((n, len(members), K))
+    for i, member in enumerate(members):
+        said[:, i] = member
+    return said
 
 
 def _known(heard: Heard) -> Array:

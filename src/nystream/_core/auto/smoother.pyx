@@ -7,8 +7,8 @@ from libc.math cimport INFINITY, exp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from nystream._core.kernel_rows cimport KernelRows
-from nystream._core.linalg.linear_kernel cimport clean
+from nystream._core.kernel_rows cimport KernelRows, narrow
+from nystream._core.linalg.linear_kernel cimport clean, clean_numbers
 from nystream._core.one_row cimport clean_number, clean_row
 
 cnp.import_array()
@@ -24,9 +24,28 @@ cdef KernelRows SQUARED = KernelRows("squared")
 
 
 cdef struct Ring:                  # the last `window` rows; row number i (from 0) is in slot i % window
-    double* points                 # (window, d)
+    char* points                   # (window, d), double or float
     double* targets                # (window, K + 1): labels, then the weight
     Py_ssize_t window, d, K, kept
+    Py_ssize_t stride              # bytes of a point
+    bint single                    # points are float, and distances are calculated in it
+
+
+cdef int take_points(Ring* ring, cnp.ndarray points) except -1:
+    """The ring's rows are these."""
+    ring.window, ring.d = cnp.PyArray_DIM(points, 0), cnp.PyArray_DIM(points, 1)
+    ring.single = cnp.PyArray_TYPE(points) == cnp.NPY_FLOAT32
+    cdef int size = 4 if ring.single else 8
+    ring.points, ring.stride = <char*> clean_numbers(points, ring.window, ring.d, size), ring.d*size
+    return 0
+
+
+cdef double* scratch(const Ring* ring, Py_ssize_t n) except NULL:
+    """Memory for a block of n rows: their distances, then the rows as points are."""
+    cdef double* D = <double*> malloc(n*((ring.window + n)*sizeof(double) + ring.d*sizeof(float)))
+    if D == NULL:
+        raise MemoryError
+    return D
 
 
 cdef struct Nearest:               # sorted by distance, of equal ones the latest first
@@ -36,17 +55,16 @@ cdef struct Nearest:               # sorted by distance, of equal ones the lates
 
 
 def smooth(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbours, cnp.ndarray X, cnp.ndarray T=None):
-    """Predictions (n, K) for the rows of X (n, d) from the ring points (W, d), targets (W, K + 1).
+    """Predictions (n, K) for the rows of X (n, d) from the ring points (W, d), float64 or float32, targets (W, K + 1).
 
     With T (n, K + 1), labels and weights of the rows of X, each row of weight > 0 enters the ring after its prediction,
     and how many rows the ring took in its life is the second result; without T nothing changes.
     """
     cdef Ring ring
-    ring.window, ring.d = cnp.PyArray_DIM(points, 0), cnp.PyArray_DIM(points, 1)
+    take_points(&ring, points)
     ring.K, ring.kept = cnp.PyArray_DIM(targets, 1) - 1, kept
     if kept < 0:    # as only a forged file has it
         raise ValueError(f"kept must be at least 0, got {kept}")
-    ring.points = <double*> clean(points, ring.window, ring.d)
     ring.targets = <double*> clean(targets, ring.window, ring.K + 1)
     cdef Py_ssize_t n = cnp.PyArray_DIM(X, 0), t = 0, size
     cdef const double* x = clean(X, n, ring.d)
@@ -56,9 +74,7 @@ def smooth(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbo
     P = np.empty((n, ring.K))
     cdef double* p = <double*> cnp.PyArray_DATA(<cnp.ndarray> P)
     cdef Py_ssize_t most = min(n, TOGETHER, ring.window)
-    cdef double* D = <double*> malloc(max(most, 1)*(ring.window + most)*sizeof(double))
-    if D == NULL:
-        raise MemoryError
+    cdef double* D = scratch(&ring, max(most, 1))
     with nogil:
         while t < n:
             size = min(most, n - t)
@@ -75,7 +91,7 @@ def smooth_one(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int nei
     cdef double label = 0, p = 0
     cdef double[2] target
     cdef const double* row
-    ring.window, ring.d = cnp.PyArray_DIM(points, 0), cnp.PyArray_DIM(points, 1)
+    take_points(&ring, points)
     ring.K, ring.kept = 1, kept
     if kept < 0 or not 1 <= neighbours <= MOST or cnp.PyArray_DIM(targets, 1) != 2 \
             or not clean_number(y, False, &label):
@@ -83,11 +99,8 @@ def smooth_one(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int nei
     row = clean_row(x, ring.d)
     if row == NULL:
         return None
-    ring.points = <double*> clean(points, ring.window, ring.d)
     ring.targets = <double*> clean(targets, ring.window, 2)
-    cdef double* D = <double*> malloc((ring.window + 1)*sizeof(double))
-    if D == NULL:
-        raise MemoryError
+    cdef double* D = scratch(&ring, 1)
     target[0], target[1] = label, 1.0
     if ring.window*ring.d < WORTH_RELEASING:
         block(&ring, neighbours, row, target, 1, D, &p)
@@ -106,10 +119,14 @@ cdef void block(Ring* ring, int neighbours, const double* X, const double* new, 
     cdef Py_ssize_t oldest = ring.kept % ring.window if filled == ring.window else 0
     cdef Nearest near
     cdef const double* row
+    cdef const char* rows = <const char*> X
     near.k = neighbours
-    SQUARED.fill(X, n, ring.points, filled, ring.d, D, ld)
+    if ring.single:
+        rows = <const char*> (D + n*ld)
+        narrow(X, n*ring.d, <float*> rows)
+    distances(ring, rows, n, ring.points, filled, D, ld)
     if new != NULL and n > 1:
-        SQUARED.fill(X, n, X, n, ring.d, D + ring.window, ld)
+        distances(ring, rows, n, rows, n, D + ring.window, ld)
     for i in range(n):
         row, near.n = D + i*ld, 0
         # from the oldest row that is still in the window to the latest, which wins ties
@@ -128,9 +145,18 @@ cdef void block(Ring* ring, int neighbours, const double* X, const double* new, 
     for i in range(n):
         if new[i*(K + 1) + K] > 0:
             slot = ring.kept % ring.window
-            memcpy(ring.points + slot*ring.d, X + i*ring.d, ring.d*sizeof(double))
+            memcpy(ring.points + slot*ring.stride, rows + i*ring.stride, ring.stride)
             memcpy(ring.targets + slot*(K + 1), new + i*(K + 1), (K + 1)*sizeof(double))
             ring.kept += 1
+
+
+cdef void distances(const Ring* ring, const void* X, Py_ssize_t n, const void* Y, Py_ssize_t m, double* D,
+                    Py_ssize_t ld) noexcept nogil:
+    """Squared, between rows that are as the ring's points are."""
+    if ring.single:
+        SQUARED.fill_single(<const float*> X, n, <const float*> Y, m, ring.d, D, ld)
+    else:
+        SQUARED.fill(<const double*> X, n, <const double*> Y, m, ring.d, D, ld)
 
 
 cdef inline void scan(Nearest* near, const double* distance, Py_ssize_t start, Py_ssize_t stop, const double* targets,

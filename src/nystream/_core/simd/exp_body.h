@@ -39,8 +39,8 @@
 
 /* exp(x) = 2^n exp(r), n = round(x / log 2), |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r).  P interpolates
    (exp(r) - 1 - r)/r^2 at 10 Chebyshev nodes: relative error of the polynomial 1.7e-17, of the result at most 1 ulp.
-   Adding ROUND rounds to a whole number and leaves it in the low bits, where a shift makes it an exponent.  In float the
-   polynomial is that of Moshier's Cephes library (expf). */
+   Adding ROUND rounds to a whole number and leaves it in the low bits, where a shift makes it an exponent.  In float
+   the polynomial is that of Moshier's Cephes library (expf), error of the result about 1e-7. */
 static inline REAL EXP(reduced)(REAL x, REAL n) {
 #if SINGLE
   const float r = FMA(n, 2.12194440e-4f, FMA(n, -0.693359375f, x));
@@ -66,8 +66,8 @@ static inline REAL EXP(reduced)(REAL x, REAL n) {
   return FMA(p * r, r, r) + 1;
 }
 
-/* Any x.  2^n is applied as two factors: results below the least normal number are rounded once, not flushed.  NaN stays
-   NaN. */
+/* Any x.  2^n is applied as two factors: results below the least normal number are rounded once, not flushed.  NaN
+   stays NaN. */
 static inline REAL EXP(one)(REAL x) {
   x = x < LEAST ? LEAST : x;
   x = x > MOST ? MOST : x;

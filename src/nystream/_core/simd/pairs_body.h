@@ -259,7 +259,7 @@ PAIRS_INLINE void PAIRS(settle)(REAL *sums, ptrdiff_t lds, const int ni, ptrdiff
 #include "pairs_turned_body.h"
 #endif
 
-/* One panel of m <= PAIRS_PANEL points against all n rows of X; sums become values while they are in the first cache. */
+/* One panel of m <= PAIRS_PANEL points against all n rows of X; sums become values while they are in the first cache */
 PAIRS_INLINE void PAIRS(panel)(const int op, const int expand, const REAL *X, ptrdiff_t n, const REAL *Y, ptrdiff_t m,
                                ptrdiff_t d, double *out, ptrdiff_t ldo, pairs_finish finish, const void *how) {
   REAL dots[PAIRS_PANEL], ny[PAIRS_PANEL];
@@ -285,14 +285,14 @@ PAIRS_INLINE void PAIRS(panel)(const int op, const int expand, const REAL *X, pt
   ptrdiff_t i = 0;
   for (; i + ROWS <= n; i += ROWS) {
     double *o = out + i * ldo;
-    REAL *s = SUMS_AT(o);
+    REAL *const s = SUMS_AT(o);
     if (expand) PAIRS(expanded_strip)(0, ROWS, X + i * d, Y, m, d, mask, ny, dots, s, lds);
     else PAIRS(strip)(op, ROWS, X + i * d, Y, m, d, mask, s, lds);
     PAIRS(settle)(s, lds, ROWS, m, o, ldo, finish, how);
   }
   for (; i < n; i++) {
     double *o = out + i * ldo;
-    REAL *s = SUMS_AT(o);
+    REAL *const s = SUMS_AT(o);
     if (expand && i == 0) PAIRS(expanded_strip)(1, 1, X, Y, m, d, mask, ny, dots, s, lds);
     else if (expand) PAIRS(expanded_strip)(0, 1, X + i * d, Y, m, d, mask, ny, dots, s, lds);
     else PAIRS(strip)(op, 1, X + i * d, Y, m, d, mask, s, lds);

@@ -105,13 +105,15 @@ PAIRS_INLINE void PAIRS(side_by_side)(const int op, const int L, const REAL *X, 
   for (ptrdiff_t j = 0; j < m; j += PAIRS_TURNED) {
     const ptrdiff_t w = m - j < PAIRS_TURNED ? m - j : PAIRS_TURNED;
     PAIRS(turn)(Y + j * d, w, d, turned);
-    for (ptrdiff_t i = 0; i < n; i += 2) {
-      double *o = out + i * ldo + j;
-      REAL *s = SUMS_AT(o);
-      const int ni = i + 2 <= n ? 2 : 1;
-      if (ni == 2) PAIRS(turned)(op, L, 2, X + i * d, turned, w, d, s, lds);
-      else PAIRS(turned)(op, L, 1, X + i * d, turned, w, d, s, lds);
-      PAIRS(settle)(s, lds, ni, w, o, ldo, finish, how);
+    double *o = out + j;
+    ptrdiff_t i = 0;
+    for (; i + 2 <= n; i += 2, o += 2 * ldo) {
+      PAIRS(turned)(op, L, 2, X + i * d, turned, w, d, SUMS_AT(o), lds);
+      PAIRS(settle)(SUMS_AT(o), lds, 2, w, o, ldo, finish, how);
+    }
+    if (i < n) {
+      PAIRS(turned)(op, L, 1, X + i * d, turned, w, d, SUMS_AT(o), lds);
+      PAIRS(settle)(SUMS_AT(o), lds, 1, w, o, ldo, finish, how);
     }
   }
 }

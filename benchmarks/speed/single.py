@@ -40,7 +40,7 @@ from nystream.learners import (
 )
 from nystream.video import Pixels
 
-ROWS, SIGMA, REPEATS, SEEDS = 6000, 3.3, 5, 10
+ROWS, SIGMA, REPEATS, SEEDS = 6000, 3.3, 9, 10
 DTYPES = ("float64", "float32")
 NOISE = 78, 0.3  # further columns, and their scale
 STORING: dict[str, Callable[[int, str], Any]] = {

@@ -7,6 +7,7 @@ from libc.string cimport memcpy
 
 from nystream._core.kernel_rows cimport narrow
 from nystream._core.linalg.linear_kernel cimport clean
+from nystream._core.linalg.ldl import aligned_zeros
 
 cnp.import_array()
 
@@ -40,7 +41,7 @@ cdef class Points:
         capacity = max(capacity, FIRST)
         while capacity < n:
             capacity *= 2
-        points = np.empty((capacity, self.d), np.float32 if self.single else np.float64)
+        points = aligned_zeros(capacity, self.d, dtype="float32" if self.single else "float64")
         if m:
             points[:m] = self._points[:m]
         self._points, self.xs, self.capacity = points, <char*> cnp.PyArray_DATA(points), capacity
@@ -89,7 +90,7 @@ cdef class Points:
         if self.single:
             if self.wide < b * self.d:
                 self.wide = b * self.d
-                self._narrowed = np.empty(self.wide, np.float32)
+                self._narrowed = aligned_zeros(self.wide, dtype="float32")
             self.block = <const char*> cnp.PyArray_DATA(<cnp.ndarray> self._narrowed)
             narrow(x, b * self.d, <float*> self.block)
         return 0

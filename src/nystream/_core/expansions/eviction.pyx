@@ -49,7 +49,11 @@ cdef class Eviction:
         if self.code == MERGE:
             self._partners = np.zeros(self.ld, np.intp)
             self.partners = <Py_ssize_t*> cnp.PyArray_DATA(self._partners)
-        self._work = np.zeros(max(14 * self.ld, 0) + 4 * terms.K + 2 * terms.d)
+        # numbers for each entry: merging compares pairs, rules of size look at all, the others at none
+        each = 14 if self.code == MERGE else 0 if self.code == NONE or self.code == AGE else 1
+        if each and terms.n > budget:   # as only a forged file has it
+            raise ValueError(f"{terms.n} points are more than the budget of {budget}")
+        self._work = np.zeros(each * self.ld + 4 * terms.K + 2 * terms.d)
         self.work = <double*> cnp.PyArray_DATA(self._work)
 
     def refactor(self):

@@ -164,3 +164,16 @@ def test_numbers_beyond_single_precision_are_taken_and_forgotten():
     X[100, 0], X[101, 1] = 1e200, -1e39
     p = SILK(G, budget=20, dtype="float32").run(X, y)
     assert np.isfinite(p).all()
+
+
+def test_facades_pass_the_precision_on():
+    sklearn, river = pytest.importorskip("nystream.sklearn"), pytest.importorskip("nystream.river")
+    X, y = stream("")
+    estimator = sklearn.OnlineKernelRegressor(SILK(G, loss="squared", budget=20)).set_params(learner__dtype="float32")
+    estimator.fit(X, y)
+    model = river.KernelRegressor(NORMA(G, loss="squared", budget=20, dtype="float32"))
+    for x, label in zip(X[:30], y[:30], strict=True):
+        model.learn_one(dict(enumerate(x)), label)
+    for learner in (estimator.learner_, model._model.inner):
+        assert points_of(learner).dtype == np.float32
+        assert learner.size == 20

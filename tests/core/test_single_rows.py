@@ -74,12 +74,12 @@ def test_near_duplicates_far_from_the_origin_keep_their_distance(d):
 
 
 @pytest.mark.parametrize("d", [22, 33, 100, 400])
-@pytest.mark.parametrize("centre", [0.0, 0.3, 0.6, 1.0, 3.0])  # of rows that spread by 1: cancellation of every degree
-def test_rows_away_from_the_origin_lose_no_more_than_six_digits(d, centre):
+@pytest.mark.parametrize("centre", [0.0, 0.6, 1.0, 2.0, 2.6, 3.0, 10.0])  # of rows that spread by 1: some cancel
+def test_rows_away_from_the_origin_keep_their_values(d, centre):
     rng = np.random.default_rng(d)
     X, Y = (rounded(rng.normal(centre, 1.0, size=(n, d))).astype(np.float64) for n in (40, 300))
     k = KernelRows("gaussian", -0.5 / d)
-    assert_allclose(k.block(X, Y, single=True), k.block(X, Y), rtol=0, atol=1e-6)
+    assert_allclose(k.block(X, Y, single=True), k.block(X, Y), rtol=0, atol=2e-6)
 
 
 @pytest.mark.parametrize("form", ["gaussian", "laplacian", "matern12", "matern32", "matern52"])

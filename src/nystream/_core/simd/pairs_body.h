@@ -308,7 +308,7 @@ PAIRS_INLINE void PAIRS(panel)(const int op, const int expand, const REAL *X, pt
 PAIRS_ENTRY(dots, PAIRS_DOT, 0)
 PAIRS_ENTRY(absolutes, PAIRS_ABSOLUTE, 0)
 PAIRS_ENTRY(squares, PAIRS_SQUARED, 0)
-PAIRS_ENTRY(expanded, PAIRS_SQUARED, 1)
+PAIRS_ENTRY(expanded, PAIRS_SQUARED, !(SINGLE && V == 1)) /* one sum of many floats has no digits to lose */
 #undef PAIRS_ENTRY
 #undef SUMS_OF
 #undef SUMS_AT

@@ -8,9 +8,11 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Change", "LabelKind", "Link", "Seed", "Stream"]
+__all__ = ["DTYPES", "Array", "Change", "LabelKind", "Link", "Seed", "Stream"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
+DTYPES = ("float64", "float32")
+"""What numbers of a part may be stored and calculated in, where it says so: double and single precision."""
 Seed: TypeAlias = "int | np.random.Generator | None"
 LabelKind: TypeAlias = Literal["real", "sign", "class", "none"]
 """What a label may be: any number, -1/+1, 0..K-1, or absent (novelty)."""

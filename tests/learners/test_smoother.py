@@ -17,22 +17,24 @@ def data(n=300, d=3, outputs=2, seed=0):
     return X, rng.normal(size=(n, outputs)), rng.choice([0.0, 0.5, 1.0, 3.0], size=n)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])  # eighths and their squares are exact in either
 @pytest.mark.parametrize(("window", "k"), grid([1, 2, 5, 31, 32, 33, 100, 1000], [1, 5, 64]))
-def test_predictions_are_those_of_the_definition(window, k):
+def test_predictions_are_those_of_the_definition(window, k, dtype):
     X, Y, w = data()
     ones = np.ones(len(X))
-    assert_allclose(
-        KernelSmoother(window, neighbours=k).run(X, Y), smoother(X, Y, window, k, ones), rtol=1e-9, atol=1e-12
-    )
-    weighted = KernelSmoother(window, neighbours=k).run(X, Y, w)
+    plain = KernelSmoother(window, neighbours=k, dtype=dtype).run(X, Y)
+    assert_allclose(plain, smoother(X, Y, window, k, ones), rtol=1e-9, atol=1e-12)
+    weighted = KernelSmoother(window, neighbours=k, dtype=dtype).run(X, Y, w)
     assert_allclose(weighted, smoother(X, Y, window, k, w), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("d", [3, 60])
 @pytest.mark.parametrize("size", [1, 5, 32, 45])
-def test_blocks_and_rows_give_the_same_bits(d, size):
+def test_blocks_and_rows_give_the_same_bits(d, size, dtype):
     X, Y, w = data(d=d)
-    whole, parts = KernelSmoother(50), KernelSmoother(50)
+    X += np.random.default_rng(1).normal(size=X.shape)
+    whole, parts = KernelSmoother(50, dtype=dtype), KernelSmoother(50, dtype=dtype)
     expected = whole.run(X, Y, w)
     got = [parts.run(X[i : i + size], Y[i : i + size], w[i : i + size]) for i in range(0, len(X), size)]
     assert_array_equal(np.vstack(got), expected)

@@ -40,5 +40,6 @@ VARIANTS = {
         "three neighbours": KernelSmoother(7, neighbours=3),
         "last row": Variant(KernelSmoother(1, neighbours=1), indifferent="one row is the mean of one row"),
         "fewer rows than neighbours": KernelSmoother(3, neighbours=10),
+        "single precision": KernelSmoother(30, dtype="float32"),
     },
 }

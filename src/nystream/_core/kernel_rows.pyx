@@ -2,6 +2,8 @@
 """Blocks and rows of the built-in kernels: a sum over columns for every pair of rows, then a function of that sum."""
 import numpy as np
 cimport numpy as cnp
+from libc.float cimport FLT_MAX, FLT_MIN
+from libc.math cimport copysign, fabs
 
 cnp.import_array()
 
@@ -10,24 +12,26 @@ cdef extern from "pairs_kernel.h" nogil:
         PAIRS_DOT
         PAIRS_SQUARED
         PAIRS_ABSOLUTE
-    ctypedef void (*pairs_finish)(double*, Py_ssize_t, const void*) noexcept nogil
+    ctypedef void (*pairs_finish)(void*, Py_ssize_t, const void*) noexcept nogil
     ctypedef struct pairs_ops:
         const char* name
     pairs_ops pairs_pick()
-    void pairs_block(const pairs_ops*, int, const double*, Py_ssize_t, const double*, Py_ssize_t, Py_ssize_t, double*,
+    pairs_ops pairs_single_pick()
+    void pairs_block(const pairs_ops*, int, const void*, Py_ssize_t, const void*, Py_ssize_t, Py_ssize_t, double*,
                      Py_ssize_t, pairs_finish, const void*)
 
 cdef extern from "exp_kernel.h" nogil:
     ctypedef struct exp_ops:
-        void (*exp)(double*, Py_ssize_t, double) noexcept nogil
-        void (*matern12)(double*, Py_ssize_t, double) noexcept nogil
-        void (*matern32)(double*, Py_ssize_t, double) noexcept nogil
-        void (*matern52)(double*, Py_ssize_t, double) noexcept nogil
-        void (*power)(double*, Py_ssize_t, double, double, int) noexcept nogil
+        void (*exp)(void*, Py_ssize_t, double) noexcept nogil
+        void (*matern12)(void*, Py_ssize_t, double) noexcept nogil
+        void (*matern32)(void*, Py_ssize_t, double) noexcept nogil
+        void (*matern52)(void*, Py_ssize_t, double) noexcept nogil
+        void (*power)(void*, Py_ssize_t, double, double, int) noexcept nogil
     exp_ops exp_pick()
+    exp_ops exp_single_pick()
 
-cdef pairs_ops PAIRS = pairs_pick()
-cdef exp_ops EXPS = exp_pick()
+cdef pairs_ops PAIRS = pairs_pick(), SINGLE_PAIRS = pairs_single_pick()
+cdef exp_ops EXPS = exp_pick(), SINGLE_EXPS = exp_single_pick()
 cdef enum: AS_IS, EXP, MATERN12, MATERN32, MATERN52, POWER
 
 _FORMS = {
@@ -45,24 +49,25 @@ cdef Py_ssize_t WORTH_RELEASING = 1 << 16   # multiplications; below, giving up 
 
 
 cdef struct Finish:
+    const exp_ops* ops
     int map
     int degree
     double a
     double b
 
 
-cdef void finish(double* v, Py_ssize_t n, const void* how) noexcept nogil:
+cdef void finish(void* v, Py_ssize_t n, const void* how) noexcept nogil:
     cdef const Finish* f = <const Finish*> how
     if f.map == EXP:
-        EXPS.exp(v, n, f.a)
+        f.ops.exp(v, n, f.a)
     elif f.map == MATERN12:
-        EXPS.matern12(v, n, f.a)
+        f.ops.matern12(v, n, f.a)
     elif f.map == MATERN32:
-        EXPS.matern32(v, n, f.a)
+        f.ops.matern32(v, n, f.a)
     elif f.map == MATERN52:
-        EXPS.matern52(v, n, f.a)
+        f.ops.matern52(v, n, f.a)
     else:
-        EXPS.power(v, n, f.a, f.b, f.degree)
+        f.ops.power(v, n, f.a, f.b, f.degree)
 
 
 cdef class KernelRows:
@@ -72,18 +77,26 @@ cdef class KernelRows:
     laplacian exp(a t), a < 0; matern12, 32, 52 of u = a sqrt(t). No kernels but distances: squared |x - y|^2,
     absolute |x - y|_1.
     The value of a pair does not depend on the rows that are computed with it: blocks, rows and transposed blocks agree
-    bit for bit.
+    bit for bit. With `single`, rows are rounded to float32, values are calculated in it and then widened.
     """
 
     def __init__(self, str form, double a=1.0, double b=0.0, int degree=1):
         self._op, self._map = _FORMS[form]
         self._a, self._b, self._degree = a, b, degree
+        # of a rate, the nearest that is finite and not 0
+        self._narrow = a if self._map == POWER else copysign(min(max(fabs(a), FLT_MIN), FLT_MAX), a)
 
     cdef void fill(self, const double* X, Py_ssize_t n, const double* Y, Py_ssize_t m, Py_ssize_t d, double* out,
                    Py_ssize_t ldo) noexcept nogil:
         """Values between the n rows of X and the m rows of Y, d columns each, to rows of `out` that are ldo apart."""
-        cdef Finish how = Finish(self._map, self._degree, self._a, self._b)
+        cdef Finish how = Finish(&EXPS, self._map, self._degree, self._a, self._b)
         pairs_block(&PAIRS, self._op, X, n, Y, m, d, out, ldo, NULL if self._map == AS_IS else &finish, &how)
+
+    cdef void fill_single(self, const float* X, Py_ssize_t n, const float* Y, Py_ssize_t m, Py_ssize_t d, double* out,
+                          Py_ssize_t ldo) noexcept nogil:
+        """The same in single precision, for rows that are in it."""
+        cdef Finish how = Finish(&SINGLE_EXPS, self._map, self._degree, self._narrow, self._b)
+        pairs_block(&SINGLE_PAIRS, self._op, X, n, Y, m, d, out, ldo, NULL if self._map == AS_IS else &finish, &how)
 
     cdef bint of_distance(self) noexcept nogil:
         """Whether the kernel is a function of |x - y|^2: `apply` makes its values from those of the form "squared"."""
@@ -91,13 +104,13 @@ cdef class KernelRows:
 
     cdef void apply(self, double* v, Py_ssize_t n) noexcept nogil:
         """n sums over columns to values, in place: `fill` is sums, then this, and gives the same bits."""
-        cdef Finish how = Finish(self._map, self._degree, self._a, self._b)
+        cdef Finish how = Finish(&EXPS, self._map, self._degree, self._a, self._b)
         if self._map != AS_IS:
             finish(v, n, &how)
 
-    def block(self, X, Y):
+    def block(self, X, Y, *, bint single=False):
         """(n, m) values between the rows of X (n, d) and of Y (m, d)."""
-        cdef cnp.ndarray A = clean(X, 2, "X"), B = clean(Y, 2, "Y")
+        cdef cnp.ndarray A = clean(X, 2, "X", single), B = clean(Y, 2, "Y", single)
         cdef cnp.npy_intp[2] shape
         cdef cnp.npy_intp d = cnp.PyArray_DIM(A, 1)
         if cnp.PyArray_DIM(B, 1) != d:
@@ -107,51 +120,73 @@ cdef class KernelRows:
 
     def row(self, X, x):
         """(m,) values between every row of X (m, d) and x (d,)."""
-        cdef cnp.ndarray A = clean(X, 2, "X"), b = clean(x, 1, "x")
+        cdef cnp.ndarray A = clean(X, 2, "X", False), b = clean(x, 1, "x", False)
         cdef cnp.npy_intp m = cnp.PyArray_DIM(A, 0), d = cnp.PyArray_DIM(A, 1)
         if cnp.PyArray_DIM(b, 0) != d:
             raise ValueError(f"X has {d} columns and x has {cnp.PyArray_DIM(b, 0)}; rows must be equally long")
         return filled(self, b, 1, A, m, d, cnp.PyArray_EMPTY(1, &m, cnp.NPY_FLOAT64, 0))
 
-    def diag(self, X):
+    def diag(self, X, *, bint single=False):
         """(n,) values between every row of X and itself, as `block(X, X)` has them on its diagonal."""
-        cdef cnp.ndarray A = clean(X, 2, "X")
+        cdef cnp.ndarray A = clean(X, 2, "X", single)
         cdef cnp.npy_intp n = cnp.PyArray_DIM(A, 0), d = cnp.PyArray_DIM(A, 1), i
         cdef cnp.ndarray out = cnp.PyArray_EMPTY(1, &n, cnp.NPY_FLOAT64, 0)
-        cdef const double* a = <const double*> cnp.PyArray_DATA(A)
+        cdef const void* a = cnp.PyArray_DATA(A)
         cdef double* o = <double*> cnp.PyArray_DATA(out)
         with nogil:
             for i in range(n):
-                self.fill(a + i*d, 1, a + i*d, 1, d, o + i, 1)
+                if single:
+                    self.fill_single(<const float*> a + i*d, 1, <const float*> a + i*d, 1, d, o + i, 1)
+                else:
+                    self.fill(<const double*> a + i*d, 1, <const double*> a + i*d, 1, d, o + i, 1)
         return out
 
 
 cdef cnp.ndarray filled(KernelRows form, cnp.ndarray X, Py_ssize_t n, cnp.ndarray Y, Py_ssize_t m, Py_ssize_t d,
                         cnp.ndarray out):
-    cdef const double* x = <const double*> cnp.PyArray_DATA(X)
-    cdef const double* y = <const double*> cnp.PyArray_DATA(Y)
+    """Values between rows that are both of double or both of float."""
+    cdef const void* x = cnp.PyArray_DATA(X)
+    cdef const void* y = cnp.PyArray_DATA(Y)
     cdef double* o = <double*> cnp.PyArray_DATA(out)
+    cdef bint single = cnp.PyArray_TYPE(X) == cnp.NPY_FLOAT32
     if n*m*d < WORTH_RELEASING:
-        form.fill(x, n, y, m, d, o, m)
+        fill_either(form, single, x, n, y, m, d, o)
     else:
         with nogil:
-            form.fill(x, n, y, m, d, o, m)
+            fill_either(form, single, x, n, y, m, d, o)
     return out
 
 
-cdef cnp.ndarray clean(object value, int ndim, str name):
-    """C-ordered float64 of the wanted dimension; a copy only where the input is not that already."""
+cdef void fill_either(KernelRows form, bint single, const void* x, Py_ssize_t n, const void* y, Py_ssize_t m,
+                      Py_ssize_t d, double* out) noexcept nogil:
+    if single:
+        form.fill_single(<const float*> x, n, <const float*> y, m, d, out, m)
+    else:
+        form.fill(<const double*> x, n, <const double*> y, m, d, out, m)
+
+
+cdef cnp.ndarray clean(object value, int ndim, str name, bint single):
+    """C-ordered float64, or float32, of the wanted dimension; a copy only where the input is not that already."""
     cdef cnp.ndarray a
+    cdef int kind = cnp.NPY_FLOAT32 if single else cnp.NPY_FLOAT64
     if isinstance(value, cnp.ndarray):
         a = <cnp.ndarray> value
-        if (cnp.PyArray_TYPE(a) == cnp.NPY_FLOAT64 and cnp.PyArray_NDIM(a) == ndim and cnp.PyArray_IS_C_CONTIGUOUS(a)
+        if (cnp.PyArray_TYPE(a) == kind and cnp.PyArray_NDIM(a) == ndim and cnp.PyArray_IS_C_CONTIGUOUS(a)
                 and cnp.PyArray_ISBEHAVED_RO(a)):
             return a
     a = np.ascontiguousarray(value, dtype=np.float64)
     if cnp.PyArray_NDIM(a) != ndim:
         wanted = "two-dimensional (rows, columns)" if ndim == 2 else "one row"
         raise ValueError(f"{name} must be {wanted}, got shape {(<object> a).shape}")
-    return a
+    return rounded(a) if single else a
+
+
+def rounded(numbers):
+    """float32 of numbers; those beyond its range become its largest, so that differences are no NaN."""
+    cdef cnp.ndarray a = np.ascontiguousarray(numbers, dtype=np.float64)
+    cdef cnp.ndarray out = cnp.PyArray_EMPTY(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), cnp.NPY_FLOAT32, 0)
+    narrow(<const double*> cnp.PyArray_DATA(a), cnp.PyArray_SIZE(a), <float*> cnp.PyArray_DATA(out))
+    return out
 
 
 def exp(v):

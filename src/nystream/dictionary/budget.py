@@ -10,7 +10,7 @@ from nystream.kernels.gaussian import Gaussian
 from nystream.params import Params, at_least, one_of
 from nystream.types import Array
 
-__all__ = ["DROPS", "Budget"]
+__all__ = ["DROPS", "Budget", "plain_removal"]
 
 DROPS = ("smallest", "oldest", "contribution", "project", "merge")
 """What SILK offers; "age" (terms live `size` rounds) is NORMA's."""
@@ -102,3 +102,9 @@ class Budget(Params):
 
     def _restore(self, state: dict[str, Any]) -> None:
         self._saved = state
+
+
+def plain_removal(name: str, rule: str, dtype: str) -> None:
+    """A ValueError where points in single precision would be projected or merged: that amplifies their rounding."""
+    if dtype == "float32" and rule in ("project", "merge"):
+        raise ValueError(f"{name}={rule!r} needs dtype='float64': single precision is for rules that remove points")

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from nystream._core.expansions.expansion import Terms
 from nystream.kernels.base import Kernel
-from nystream.params import Params, at_least
-from nystream.types import Array
+from nystream.params import Params, at_least, one_of
+from nystream.types import DTYPES, Array
 
 __all__ = ["Expansion"]
 
@@ -42,6 +42,9 @@ class Expansion(Params):
     kernel : Kernel
     limit : int, optional
         Points that are stored at most, if the caller sees to that (blocks then reserve no more).
+    dtype : {"float64", "float32"}
+        Of the stored points. With single precision kernel values are calculated in it too; coefficients, scores and
+        sums are float64 either way.
 
     Examples
     --------
@@ -56,13 +59,14 @@ class Expansion(Params):
     ([[1.0]], [[1.0]])
     """
 
-    def __init__(self, kernel: Kernel, *, limit: int | None = None) -> None:
+    def __init__(self, kernel: Kernel, *, limit: int | None = None, dtype: str = "float64") -> None:
         self.kernel = kernel
         self.limit = None if limit is None else at_least("limit", limit, 1)
+        self.dtype = one_of("dtype", dtype, DTYPES)
 
     def start(self, d: int, outputs: int = 1) -> None:
         """Forget everything; rows have d columns, scores K = `outputs` numbers."""
-        self._terms = Terms(self.kernel, d, outputs)
+        self._terms = Terms(self.kernel, d, outputs, self.dtype == "float32")
 
     @property
     def terms(self) -> Terms:
@@ -194,7 +198,7 @@ class Expansion(Params):
         self._terms.reshape(d, self._terms.K)
 
     def _own(self, x: Array) -> float:
-        return float(self.kernel.diag(x[None])[0])
+        return float(self._terms.owns(x[None])[0])
 
     def _state(self) -> dict[str, Any]:
         return self._terms.state() if "_terms" in self.__dict__ else {}

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.kernel_rows import rounded
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.expansion import Expansion
 from nystream.kernels.base import Kernel
@@ -30,8 +31,8 @@ class PlainExpansion(Expansion):
     `begin` sets x, its kernel row k (m,) and k(x, x).
     """
 
-    def __init__(self, kernel: Kernel, *, limit: int | None = None) -> None:
-        super().__init__(kernel, limit=limit)
+    def __init__(self, kernel: Kernel, *, limit: int | None = None, dtype: str = "float64") -> None:
+        super().__init__(kernel, limit=limit, dtype=dtype)
         self._block = np.empty((0, 0))
 
     def start(self, d: int, outputs: int = 1) -> None:
@@ -93,7 +94,7 @@ class PlainExpansion(Expansion):
     # -- values --------------------------------------------------------------------------------------------------------
     def values(self, X: Array) -> Array:
         """(n, m) kernel values with the stored points."""
-        return self.kernel(X, self._points) if len(self) else np.zeros((len(X), 0))
+        return self._between(X, self._points) if len(self) else np.zeros((len(X), 0))
 
     def gram(self) -> Array:
         """(m, m) kernel values between the stored points."""
@@ -115,7 +116,7 @@ class PlainExpansion(Expansion):
 
     def begin(self, j: int) -> Array:
         self.x = self._block[j]
-        self.k, self._kxx = self.values(self.x[None])[0], float(self.kernel(self.x[None], self.x[None])[0, 0])
+        self.k, self._kxx = self.values(self.x[None])[0], float(self._between(self.x[None], self.x[None])[0, 0])
         self._rounds += 1
         self.sums = self.sums + self.coef
         return self.k
@@ -138,13 +139,13 @@ class PlainExpansion(Expansion):
             self.a, self._scale = self._scale * self.a, 1.0
 
     def append(self, x: Array, alpha: Array, birth: int, own: float | None = None) -> None:
-        self._points = np.vstack([self._points, x])
+        self._points = np.vstack([self._points, self._stored(x)])
         self._norms = np.append(self._norms, self._kxx if own is None else own)
         self._birth = np.append(self._birth, birth)
         self.a, self.sums = np.vstack([self.a, alpha / self._scale]), np.vstack([self.sums, np.zeros_like(alpha)])
 
     def replace(self, i: int, x: Array, alpha: Array, birth: int, own: float | None = None) -> None:
-        self._points[i], self._birth[i], self._norms[i] = x, birth, self._kxx if own is None else own
+        self._points[i], self._birth[i], self._norms[i] = self._stored(x), birth, self._kxx if own is None else own
         self.a[i], self.sums[i] = alpha / self._scale, 0.0
 
     def remove(self, i: int) -> None:
@@ -167,7 +168,16 @@ class PlainExpansion(Expansion):
 
     def widen(self, d: int) -> None:
         self._points = np.pad(self._points, ((0, 0), (0, d - self._points.shape[1])))
-        self._norms = self.kernel.diag(self._points) if len(self) else self._norms
+        self._norms = np.diagonal(self.gram()).copy()
+
+    def _stored(self, x: Array) -> Array:
+        """x as a point that has the precision of points."""
+        return rounded(x).astype(np.float64) if self.dtype == "float32" else x
+
+    def _between(self, X: Array, Y: Array) -> Array:
+        """(n, m) kernel values, in single precision where points are: both are then rounded on the way."""
+        rows = self.kernel.compiled if self.dtype == "float32" else None
+        return self.kernel(X, Y) if rows is None else rows.block(X, Y, single=True)
 
 
 # -- budgets -----------------------------------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from nystream._core.features import FastfoodFeatures
 from nystream.features.base import FeatureMap
 from nystream.features.demands import gaussian_of
-from nystream.features.fourier import DTYPES, even_dim
+from nystream.features.fourier import even_dim
 from nystream.kernels.base import Kernel
 from nystream.params import one_of
 from nystream.seeds import checked_seed, generator
-from nystream.types import Array, Seed
+from nystream.types import DTYPES, Array, Seed
 
 __all__ = ["Fastfood"]
 

@@ -13,11 +13,10 @@ from nystream.features.demands import gaussian_of, sampler_of
 from nystream.kernels.base import Kernel
 from nystream.params import affordable, at_least, one_of
 from nystream.seeds import checked_seed, generator
-from nystream.types import Array, Seed
+from nystream.types import DTYPES, Array, Seed
 
 __all__ = ["Fourier", "even_dim"]
 
-DTYPES = ("float64", "float32")
 ORTHOGONAL = "Fourier with orthogonal=True", "leave orthogonal=False"
 
 

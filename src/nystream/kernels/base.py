@@ -57,6 +57,11 @@ class Kernel(Params):
         """The kernel as compiled loops call it, or None where only Python can evaluate it."""
         return None
 
+    @property
+    def single(self) -> bool:
+        """Whether learners that store points may do so in single precision (`dtype="float32"`)."""
+        return self.compiled is not None
+
     def __add__(self, other: Any) -> Kernel:
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 

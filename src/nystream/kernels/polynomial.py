@@ -36,3 +36,8 @@ class Polynomial(CompiledKernel):
         self.scale = positive("scale", scale)
         self.offset = positive("offset", offset, zero=True)
         self._rows = KernelRows("polynomial", scale, offset, degree)
+
+    @property
+    def single(self) -> bool:
+        """Not: values soon exceed the range of single precision."""
+        return False

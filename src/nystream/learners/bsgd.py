@@ -6,11 +6,11 @@ import math
 
 from nystream._core.expansions.loop import Correction
 from nystream._core.expansions.pegasos import Pegasos
-from nystream.dictionary.budget import Budget
+from nystream.dictionary.budget import Budget, plain_removal
 from nystream.dictionary.plain import PlainExpansion, admit
 from nystream.kernels.base import Kernel
 from nystream.kernels.gaussian import Gaussian
-from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_dtype, checked_kernel
 from nystream.losses import Loss, as_loss
 from nystream.params import at_least, one_of, positive
 from nystream.types import Array
@@ -49,9 +49,13 @@ class BSGD(ExpansionLearner):
     t0 : float, optional
         Start offset: the first step is 1/(lam (t0 + 1)). By default 0, and ceil(4/lam) for "squared" and
         "squared_hinge", which would otherwise overflow.
+    dtype : {"float64", "float32"}
+        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
+        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
+        "merge" and "project" need float64.
 
-    Deviations from the paper: t0, losses other than the hinge, K outputs and weights (which multiply the loss). With
-    several outputs merging takes partners whose coefficient vector is at no more than a right angle.
+    Deviations from the paper: t0, losses other than the hinge, K outputs, weights (which multiply the loss) and
+    `dtype`. With several outputs merging takes partners whose coefficient vector is at no more than a right angle.
 
     References
     ----------
@@ -80,6 +84,7 @@ class BSGD(ExpansionLearner):
         lam: float = 1e-4,
         maintenance: str = "merge",
         t0: float | None = None,
+        dtype: str = "float64",
     ) -> None:
         self.kernel = checked_kernel(kernel)
         self.loss = loss
@@ -87,7 +92,9 @@ class BSGD(ExpansionLearner):
         self.lam = positive("lam", lam)
         self.maintenance = one_of("maintenance", maintenance, tuple(MAINTENANCE))
         self.t0 = None if t0 is None else positive("t0", t0, zero=True)
+        self.dtype = checked_dtype(dtype, kernel)
         self._loss = as_loss(loss)
+        plain_removal("maintenance", maintenance, dtype)
         if maintenance == "merge" and type(kernel) is not Gaussian:
             raise ValueError(f"maintenance='merge' needs a Gaussian kernel, got {kernel!r}; use maintenance='project'")
 

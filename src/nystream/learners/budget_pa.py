@@ -12,7 +12,7 @@ from nystream.dictionary.gram_inverse import GramInverse
 from nystream.dictionary.plain import RIDGE, PlainExpansion
 from nystream.kernels.base import Kernel
 from nystream.learners.families.correction import CorrectionLearner, checked_loss
-from nystream.learners.families.expansion import Loop, checked_kernel
+from nystream.learners.families.expansion import Loop, checked_dtype, checked_kernel
 from nystream.losses import Hinge, Loss, MulticlassHinge, StructuredHinge
 from nystream.params import at_least, one_of, positive
 from nystream.types import Array
@@ -52,9 +52,13 @@ class BudgetPA(CorrectionLearner):
     loss : {"hinge", "multiclass_hinge"} or such a Loss
         With classes the correction moves the label and its strongest rival, and |alpha_r|^2 stands for alpha_r^2
         (alpha_r' M alpha_r with label similarities M).
+    dtype : {"float64", "float32"}
+        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
+        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
+        "NN" and "P", which solve with kernel values between points, need float64.
 
-    Deviations from the paper: classes and weights (which multiply C) are additions; a neighbour is nearest in the
-    kernel's space, ties go to the smallest slot.
+    Deviations from the paper: classes, weights (which multiply C) and `dtype` are additions; a neighbour is nearest in
+    the kernel's space, ties go to the smallest slot.
 
     References
     ----------
@@ -86,13 +90,17 @@ class BudgetPA(CorrectionLearner):
         C: float = 1.0,
         variant: str = "S",
         loss: str | Loss = "hinge",
+        dtype: str = "float64",
     ) -> None:
         self.kernel = checked_kernel(kernel)
         self.budget = at_least("budget", budget, 1)
         self.C = positive("C", C)
         self.variant = one_of("variant", variant, VARIANTS)
         self.loss = loss
+        self.dtype = checked_dtype(dtype, kernel)
         self._loss = checked_loss(loss, LOSSES)
+        if dtype == "float32" and variant != "S":
+            raise ValueError(f"variant={variant!r} needs dtype='float64': it solves with kernel values, unlike 'S'")
 
     def _start(self, d: int, outputs: int) -> None:
         if self.variant == "NN":

@@ -11,7 +11,7 @@ from nystream.dictionary.plain import PlainExpansion
 from nystream.features.fourier import Fourier
 from nystream.kernels.base import Kernel
 from nystream.learners.bsgd import start_offset
-from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_dtype, checked_kernel
 from nystream.losses import Loss, as_loss
 from nystream.params import at_least, positive
 from nystream.seeds import checked_seed
@@ -53,9 +53,11 @@ class DualSGD(ExpansionLearner):
         Start offset, as in `BSGD`.
     seed : int, Generator or None
         Of the directions.
+    dtype : {"float64", "float32"}
+        Of stored points and of kernel values as they are calculated; features and their weights are float64.
 
     Deviations from the paper: rounds without a gradient store nothing (the published code stores zero coefficients);
-    t0, K outputs and weights are additions.
+    t0, K outputs, weights and `dtype` are additions.
 
     References
     ----------
@@ -89,6 +91,7 @@ class DualSGD(ExpansionLearner):
         evict: int = 10,
         t0: float | None = None,
         seed: Seed = None,
+        dtype: str = "float64",
     ) -> None:
         self.kernel = checked_kernel(kernel)
         self.budget = at_least("budget", budget, 1)
@@ -98,6 +101,7 @@ class DualSGD(ExpansionLearner):
         self.evict = at_least("evict", evict, 1)
         self.t0 = None if t0 is None else positive("t0", t0, zero=True)
         self.seed = checked_seed(seed)
+        self.dtype = checked_dtype(dtype, kernel)
         self._loss = as_loss(loss)
         Fourier(kernel, dim, seed=seed)  # refuses kernels without random features, and odd dimensions
         if evict > budget:

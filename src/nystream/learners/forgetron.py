@@ -14,7 +14,7 @@ from nystream.kernels.gaussian import Gaussian
 from nystream.kernels.laplacian import Laplacian
 from nystream.kernels.matern import Matern
 from nystream.learners.families.correction import CorrectionLearner
-from nystream.learners.families.expansion import Loop, checked_kernel
+from nystream.learners.families.expansion import Loop, checked_dtype, checked_kernel
 from nystream.losses import Hinge
 from nystream.params import at_least
 from nystream.types import Array
@@ -46,13 +46,16 @@ class Forgetron(CorrectionLearner):
         With k(x, x) <= 1, which is checked; `Normalized(kernel)` makes any kernel so.
     budget : int, default 100
         Points stored at most.
+    dtype : {"float64", "float32"}
+        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
+        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
 
     Attributes
     ----------
     ledger_ : (3,), Q, M and the last phi.
 
     Deviations from the paper: the root of the quadratic is taken in a form that is right for either sign of its leading
-    coefficient, so that phi <= 1 always.
+    coefficient, so that phi <= 1 always; `dtype` is an addition.
 
     References
     ----------
@@ -74,9 +77,10 @@ class Forgetron(CorrectionLearner):
 
     ledger_: Array
 
-    def __init__(self, kernel: Kernel, *, budget: int = 100) -> None:
+    def __init__(self, kernel: Kernel, *, budget: int = 100, dtype: str = "float64") -> None:
         self.kernel = checked_kernel(kernel)
         self.budget = at_least("budget", budget, 1)
+        self.dtype = checked_dtype(dtype, kernel)
         self._loss = Hinge()
 
     def _start(self, d: int, outputs: int) -> None:

@@ -10,7 +10,7 @@ from nystream._core.expansions.rounds import Rounds
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.plain import PlainExpansion, admit, expire
 from nystream.kernels.base import Kernel
-from nystream.learners.families.expansion import ExpansionLearner, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, checked_dtype, checked_kernel
 from nystream.losses import LOSSES, Loss, as_loss
 from nystream.params import at_least, one_of, positive
 from nystream.types import Array
@@ -58,8 +58,11 @@ class NORMA(ExpansionLearner):
         Learn a constant b as well.
     nu : float, optional
         Fraction of violations in (0, 1), for the losses above; their own rho or eps is then not used.
+    dtype : {"float64", "float32"}
+        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
+        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
 
-    Deviations from the paper: `keep="support"`, K outputs and weights (which multiply the loss) are additions.
+    Deviations from the paper: `keep="support"`, K outputs, weights (which multiply the loss) and `dtype` are additions.
 
     References
     ----------
@@ -90,6 +93,7 @@ class NORMA(ExpansionLearner):
         keep: str = "age",
         offset: bool = False,
         nu: float | None = None,
+        dtype: str = "float64",
     ) -> None:
         self.kernel = checked_kernel(kernel)
         self.loss = loss
@@ -100,6 +104,7 @@ class NORMA(ExpansionLearner):
         self.keep = one_of("keep", keep, ("age", "support"))
         self.offset = offset
         self.nu = None if nu is None else positive("nu", nu, below=1.0)
+        self.dtype = checked_dtype(dtype, kernel)
         self._loss = as_loss(loss)
         if eta * lam >= 1:
             raise ValueError(

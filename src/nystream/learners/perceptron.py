@@ -8,8 +8,13 @@ from nystream._core.expansions.loop import Correction
 from nystream._core.expansions.mistakes import RandomMistakes
 from nystream.dictionary.plain import PlainExpansion
 from nystream.kernels.base import Kernel
-from nystream.learners.families.correction import CorrectionLearner, UnboundedCorrections, checked_loss
-from nystream.learners.families.expansion import Loop, checked_kernel
+from nystream.learners.families.correction import (
+    CorrectionLearner,
+    UnboundedCorrections,
+    checked_loss,
+    stored_dtype,
+)
+from nystream.learners.families.expansion import Loop, checked_dtype, checked_kernel
 from nystream.losses import Hinge, Loss, MulticlassHinge
 from nystream.params import at_least
 from nystream.seeds import checked_seed, generator
@@ -38,8 +43,12 @@ class Perceptron(UnboundedCorrections):
     loss : {"hinge", "multiclass_hinge"} or such a Loss
         Labels -1/+1, or classes 0, 1, 2, ...; a margin that the loss has is not used, similarities between labels
         are (`StructuredHinge`): scores then are those of the joint kernel k(x, x') M[y, y'].
+    dtype : {"float64", "float32"}
+        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
+        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
+        With `Linear()` there are no points, and float64 is all there is.
 
-    Deviations from the paper: classes are an addition (the usual one).
+    Deviations from the paper: classes (the usual way) and `dtype` are additions.
 
     References
     ----------
@@ -59,9 +68,10 @@ class Perceptron(UnboundedCorrections):
     (True, True)
     """
 
-    def __init__(self, kernel: Kernel, *, loss: str | Loss = "hinge") -> None:
+    def __init__(self, kernel: Kernel, *, loss: str | Loss = "hinge", dtype: str = "float64") -> None:
         self.kernel = checked_kernel(kernel)
         self.loss = loss
+        self.dtype = stored_dtype(dtype, kernel)
         self._loss = checked_loss(loss, LOSSES)
 
     def _correction(self) -> Correction:
@@ -84,8 +94,10 @@ class RandomBudgetPerceptron(CorrectionLearner):
         Labels -1/+1, or classes, as in `Perceptron`.
     seed : int, Generator or None
         Of the removals.
+    dtype : {"float64", "float32"}
+        As in `Perceptron`.
 
-    Deviations from the paper: classes are an addition.
+    Deviations from the paper: classes and `dtype` are additions.
 
     References
     ----------
@@ -107,11 +119,20 @@ class RandomBudgetPerceptron(CorrectionLearner):
 
     rng_: np.random.Generator
 
-    def __init__(self, kernel: Kernel, *, budget: int = 100, loss: str | Loss = "hinge", seed: Seed = None) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        *,
+        budget: int = 100,
+        loss: str | Loss = "hinge",
+        seed: Seed = None,
+        dtype: str = "float64",
+    ) -> None:
         self.kernel = checked_kernel(kernel)
         self.budget = at_least("budget", budget, 1)
         self.loss = loss
         self.seed = checked_seed(seed)
+        self.dtype = checked_dtype(dtype, kernel)
         self._loss = checked_loss(loss, LOSSES)
 
     def _start(self, d: int, outputs: int) -> None:

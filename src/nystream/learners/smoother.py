@@ -10,8 +10,8 @@ from nystream._core.auto.smoother import NEIGHBOURS, smooth, smooth_one
 from nystream._core.linalg.ldl import aligned_zeros
 from nystream.learners.base import Learner
 from nystream.losses import Loss, Squared
-from nystream.params import at_least
-from nystream.types import Array
+from nystream.params import at_least, one_of
+from nystream.types import DTYPES, Array
 
 __all__ = ["KernelSmoother"]
 
@@ -37,6 +37,10 @@ class KernelSmoother(Learner):
         W >= 1.
     neighbours : int, default 5
         k, from 1 to 64.
+    dtype : {"float64", "float32"}
+        Of the rows in the window and of distances as they are calculated. Single precision takes half the memory for
+        rows and less time; labels and predictions are float64, and predictions agree to some five digits unless
+        rounding makes another row a neighbour.
 
     References
     ----------
@@ -61,9 +65,10 @@ class KernelSmoother(Learner):
     kept_: int
     """Rows that were kept so far."""
 
-    def __init__(self, window: int = 1000, *, neighbours: int = 5) -> None:
+    def __init__(self, window: int = 1000, *, neighbours: int = 5, dtype: str = "float64") -> None:
         self.window = at_least("window", window, 1)
         self.neighbours = at_least("neighbours", neighbours, 1)
+        self.dtype = one_of("dtype", dtype, DTYPES)
         if neighbours > NEIGHBOURS:
             raise ValueError(f"neighbours must be at most {NEIGHBOURS}, got {neighbours}; a ridge learner sees further")
 
@@ -87,7 +92,7 @@ class KernelSmoother(Learner):
         return self.points_.nbytes + self.targets_.nbytes if self.d_ else 0
 
     def _start(self, d: int, outputs: int) -> None:
-        self.points_ = aligned_zeros(self.window, d)
+        self.points_ = aligned_zeros(self.window, d, dtype=self.dtype)
         self.targets_ = np.zeros((self.window, outputs + 1))
         self.kept_ = 0
 
@@ -105,6 +110,6 @@ class KernelSmoother(Learner):
         return p
 
     def _widen(self, d: int) -> None:
-        points = aligned_zeros(self.window, d)
+        points = aligned_zeros(self.window, d, dtype=self.dtype)
         points[:, : self.d_] = self.points_
         self.points_ = points

@@ -10,7 +10,7 @@ from nystream._core.expansions.svmd import MetaDescent
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.plain import PlainExpansion, oldest
 from nystream.kernels.base import Kernel
-from nystream.learners.families.expansion import ExpansionLearner, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, checked_dtype, checked_kernel
 from nystream.losses import Loss, as_loss
 from nystream.params import at_least, positive
 from nystream.types import Array
@@ -52,8 +52,11 @@ class SVMD(ExpansionLearner):
         Bound on |log(eta_t / eta_{t-1})|.
     budget : int, optional
         Terms stored at most; None keeps all.
+    dtype : {"float64", "float32"}
+        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
+        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
 
-    Deviations from the paper: eta is clamped as above; K outputs share one eta; weights multiply the loss.
+    Deviations from the paper: eta is clamped as above; K outputs share one eta; weights multiply the loss; `dtype`.
 
     References
     ----------
@@ -83,6 +86,7 @@ class SVMD(ExpansionLearner):
         eta: float = 0.1,
         clamp: float = 0.7,
         budget: int | None = None,
+        dtype: str = "float64",
     ) -> None:
         self.kernel = checked_kernel(kernel)
         self.loss = loss
@@ -92,6 +96,7 @@ class SVMD(ExpansionLearner):
         self.eta = positive("eta", eta)
         self.clamp = positive("clamp", clamp)
         self.budget = None if budget is None else at_least("budget", budget, 1)
+        self.dtype = checked_dtype(dtype, kernel)
         self._loss = as_loss(loss)
         if decay > 1:
             raise ValueError(f"decay must be at most 1, got {decay!r}")

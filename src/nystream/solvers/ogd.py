@@ -12,12 +12,11 @@ from nystream._core.one_row import RowMap
 from nystream.losses import Loss, as_loss
 from nystream.params import one_of, positive
 from nystream.solvers.base import Solver
-from nystream.types import Array, Change, LabelKind
+from nystream.types import DTYPES, Array, Change, LabelKind
 
 __all__ = ["OGD"]
 
 SCHEDULES = ("constant", "sqrt")
-DTYPES = ("float64", "float32")
 MOMENTS = {"sgd": (), "adagrad": ("second_",), "adam": ("first_", "second_"), "implicit": ()}
 """Running moments of the gradient that each method keeps, each shaped like the weights."""
 

@@ -5,8 +5,8 @@ from libc.math cimport INFINITY, exp
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from nystream._core.kernel_rows cimport KernelRows
-from nystream._core.linalg.linear_kernel cimport clean
+from nystream._core.kernel_rows cimport KernelRows, narrow
+from nystream._core.linalg.linear_kernel cimport clean, clean_numbers
 from nystream._core.one_row cimport clean_number, clean_row
 
 cnp.import_array()
@@ -22,9 +22,28 @@ cdef KernelRows SQUARED = KernelRows("squared")
 
 
 cdef struct Ring:                  # the last `window` rows; row number i (from 0) is in slot i % window
-    double* points                 # (window, d)
+    char* points                   # (window, d), double or float
     double* targets                # (window, K + 1): labels, then the weight
     Py_ssize_t window, d, K, kept
+    Py_ssize_t stride              # bytes of a point
+    bint single                    # points are float, and distances are calculated in it
+
+
+cdef int take_points(Ring* ring, cnp.ndarray points) except -1:
+    """The ring's rows are these."""
+    ring.window, ring.d = cnp.PyArray_DIM(points, 0), cnp.PyArray_DIM(points, 1)
+    ring.single = cnp.PyArray_TYPE(points) == cnp.NPY_FLOAT32
+    cdef int size = 4 if ring.single else 8
+    ring.points, ring.stride = <char*> clean_numbers(points, ring.window, ring.d, size), ring.d*size
+    return 0
+
+
+cdef double* scratch(const Ring* ring, Py_ssize_t n) except NULL:
+    """Memory for a block of n rows: labels and weights, their distances, then the rows as points are."""
+    cdef double* D = <double*> malloc(n*((ring.K + 1 + ring.window + n)*sizeof(double) + ring.d*sizeof(float)))
+    if D == NULL:
+        raise MemoryError
+    return D
 
 
 cdef struct Nearest:               # sorted by distance, of equal ones the latest first
@@ -35,17 +54,16 @@ cdef struct Nearest:               # sorted by distance, of equal ones the lates
 
 def smooth(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbours, cnp.ndarray X, cnp.ndarray Y=None,
            cnp.ndarray w=None):
-    """Predictions (n, K) for the rows of X (n, d) from the ring points (W, d), targets (W, K + 1).
+    """Predictions (n, K) for the rows of X (n, d) from the ring points (W, d), float64 or float32, targets (W, K + 1).
 
     With Y (n, K), labels of the rows of X, each row of weight > 0 (w, by default all 1) enters the ring after its
     prediction, and how many rows the ring took in its life is the second result; without Y nothing changes.
     """
     cdef Ring ring
-    ring.window, ring.d = cnp.PyArray_DIM(points, 0), cnp.PyArray_DIM(points, 1)
+    take_points(&ring, points)
     ring.K, ring.kept = cnp.PyArray_DIM(targets, 1) - 1, kept
     if kept < 0:    # as only a forged file has it
         raise ValueError(f"kept must be at least 0, got {kept}")
-    ring.points = <double*> clean(points, ring.window, ring.d)
     ring.targets = <double*> clean(targets, ring.window, ring.K + 1)
     cdef Py_ssize_t n = cnp.PyArray_DIM(X, 0)
     cdef const double* x = clean(X, n, ring.d)
@@ -58,16 +76,14 @@ def smooth(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int neighbo
     cdef cnp.ndarray P = cnp.PyArray_EMPTY(2, shape, cnp.NPY_FLOAT64, 0)
     cdef double* p = <double*> cnp.PyArray_DATA(P)
     cdef Py_ssize_t most = min(n, TOGETHER, ring.window)
-    cdef double* D = <double*> malloc((max(most, 1)*(ring.window + most) + most*(ring.K + 1))*sizeof(double))
-    if D == NULL:
-        raise MemoryError
-    cdef double* new = NULL if y == NULL else D + max(most, 1)*(ring.window + most)
+    cdef double* memory = scratch(&ring, max(most, 1))
+    cdef double* D = memory + max(most, 1)*(ring.K + 1)
     if n*ring.window*ring.d < WORTH_RELEASING:
-        rounds(&ring, neighbours, x, y, given, n, most, D, new, p)
+        rounds(&ring, neighbours, x, y, given, n, most, D, memory, p)
     else:
         with nogil:
-            rounds(&ring, neighbours, x, y, given, n, most, D, new, p)
-    free(D)
+            rounds(&ring, neighbours, x, y, given, n, most, D, memory, p)
+    free(memory)
     return P, ring.kept
 
 
@@ -91,15 +107,14 @@ cdef int one_round(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int
                    Py_ssize_t d, const double* y, Py_ssize_t K, double weight, double* p) except -1:
     """The prediction (K,) for row x (d,) from the ring, which takes it in with labels y if the weight is above 0."""
     cdef Ring ring
-    ring.window, ring.d, ring.K, ring.kept = cnp.PyArray_DIM(points, 0), d, K, kept
-    if kept < 0 or not 1 <= neighbours <= MOST:
-        raise ValueError(f"kept must be at least 0 and neighbours from 1 to {MOST}, got {kept} and {neighbours}")
-    ring.points = <double*> clean(points, ring.window, d)
+    take_points(&ring, points)
+    ring.K, ring.kept = K, kept
+    if kept < 0 or not 1 <= neighbours <= MOST or ring.d != d:
+        raise ValueError(f"kept must be at least 0, neighbours from 1 to {MOST} and columns {ring.d}, got {kept}, "
+                         f"{neighbours} and {d}")
     ring.targets = <double*> clean(targets, ring.window, K + 1)
-    cdef double* D = <double*> malloc((ring.window + 1 + K + 1)*sizeof(double))
-    if D == NULL:
-        raise MemoryError
-    cdef double* target = D + ring.window + 1
+    cdef double* target = scratch(&ring, 1)
+    cdef double* D = target + K + 1
     memcpy(target, y, K*sizeof(double))
     target[K] = weight
     if ring.window*d < WORTH_RELEASING:
@@ -107,7 +122,7 @@ cdef int one_round(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int
     else:
         with nogil:
             block(&ring, neighbours, x, target, 1, D, p)
-    free(D)
+    free(target)
     return 0
 
 
@@ -117,11 +132,11 @@ cdef void rounds(Ring* ring, int neighbours, const double* x, const double* y, c
     cdef Py_ssize_t t = 0, K = ring.K, size, i
     while t < n:
         size = min(most, n - t)
-        if new != NULL:
+        if y != NULL:
             for i in range(size):
                 memcpy(new + i*(K + 1), y + (t + i)*K, K*sizeof(double))
                 new[i*(K + 1) + K] = 1.0 if w == NULL else w[t + i]
-        block(ring, neighbours, x + t*ring.d, new, size, D, p + t*K)
+        block(ring, neighbours, x + t*ring.d, NULL if y == NULL else new, size, D, p + t*K)
         t += size
 
 
@@ -133,10 +148,14 @@ cdef void block(Ring* ring, int neighbours, const double* X, const double* new, 
     cdef Py_ssize_t oldest = ring.kept % ring.window if filled == ring.window else 0
     cdef Nearest near
     cdef const double* row
+    cdef const char* rows = <const char*> X
     near.k = neighbours
-    SQUARED.fill(X, n, ring.points, filled, ring.d, D, ld)
+    if ring.single:
+        rows = <const char*> (D + n*ld)
+        narrow(X, n*ring.d, <float*> rows)
+    distances(ring, rows, n, ring.points, filled, D, ld)
     if new != NULL and n > 1:
-        SQUARED.fill(X, n, X, n, ring.d, D + ring.window, ld)
+        distances(ring, rows, n, rows, n, D + ring.window, ld)
     for i in range(n):
         row, near.n = D + i*ld, 0
         # from the oldest row that is still in the window to the latest, which wins ties
@@ -155,9 +174,18 @@ cdef void block(Ring* ring, int neighbours, const double* X, const double* new, 
     for i in range(n):
         if new[i*(K + 1) + K] > 0:
             slot = ring.kept % ring.window
-            memcpy(ring.points + slot*ring.d, X + i*ring.d, ring.d*sizeof(double))
+            memcpy(ring.points + slot*ring.stride, rows + i*ring.stride, ring.stride)
             memcpy(ring.targets + slot*(K + 1), new + i*(K + 1), (K + 1)*sizeof(double))
             ring.kept += 1
+
+
+cdef void distances(const Ring* ring, const void* X, Py_ssize_t n, const void* Y, Py_ssize_t m, double* D,
+                    Py_ssize_t ld) noexcept nogil:
+    """Squared, between rows that are as the ring's points are."""
+    if ring.single:
+        SQUARED.fill_single(<const float*> X, n, <const float*> Y, m, ring.d, D, ld)
+    else:
+        SQUARED.fill(<const double*> X, n, <const double*> Y, m, ring.d, D, ld)
 
 
 cdef inline void scan(Nearest* near, const double* distance, Py_ssize_t start, Py_ssize_t stop, const double* targets,

@@ -38,6 +38,8 @@ cdef class Eviction:
     def __init__(self, Terms terms, str rule, Py_ssize_t budget):
         self.f, self.rule, self.code, self.budget = terms, rule, RULES[rule], budget
         self.ld = budget + 1
+        if terms.single and (self.code == PROJECT or self.code == MERGE):
+            raise TypeError(f"the rule {rule!r} needs points in double precision")
         if self.code == PROJECT:
             self._factor = np.zeros((self.ld, self.ld))
             self._order, self._place = np.zeros(self.ld, np.intp), np.zeros(self.ld, np.intp)
@@ -47,7 +49,11 @@ cdef class Eviction:
         if self.code == MERGE:
             self._partners = np.zeros(self.ld, np.intp)
             self.partners = <Py_ssize_t*> cnp.PyArray_DATA(self._partners)
-        self._work = np.zeros(max(14 * self.ld, 0) + 4 * terms.K + 2 * terms.d)
+        # numbers for each entry: merging compares pairs, rules of size look at all, the others at none
+        each = 14 if self.code == MERGE else 0 if self.code == NONE or self.code == AGE else 1
+        if each and terms.n > budget:   # as only a forged file has it
+            raise ValueError(f"{terms.n} points are more than the budget of {budget}")
+        self._work = np.zeros(each * self.ld + 4 * terms.K + 2 * terms.d)
         self.work = <double*> cnp.PyArray_DATA(self._work)
 
     def refactor(self):
@@ -178,7 +184,7 @@ cdef class Eviction:
 
     cdef Py_ssize_t partner(self, Py_ssize_t i, double* place) noexcept nogil:
         """The entry j that loses least when i and j become one point; -1 when no coefficients agree in sign."""
-        cdef Py_ssize_t n = self.f.n, d = self.f.d, j, c, m = 0, best = -1
+        cdef Py_ssize_t n = self.f.n, j, c, m = 0, best = -1
         cdef const double* a
         cdef double *k = self.work
         cdef double *logk = k + self.ld
@@ -187,7 +193,7 @@ cdef class Eviction:
         cdef double *h = C + self.ld
         cdef double *value = h + self.ld
         cdef double P = 0, inner, square, damage, least = 0
-        self.f.form.fill(self.f.xs + i * d, 1, self.f.xs, n, d, k, n)
+        self.f.fill(self.f.xs + i * self.f.stride, 1, self.f.xs, n, k, n)
         for j in range(n):
             inner = square = 0
             for c in range(self.f.K):
@@ -215,8 +221,9 @@ cdef class Eviction:
         cdef double *a = self.work + self.ld
         cdef double *sums = a + K
         cdef double *z = sums + K
+        cdef const double *xs = <const double*> self.f.xs
         for c in range(d):
-            z[c] = h * self.f.xs[i * d + c] + (1 - h) * self.f.xs[j * d + c]
+            z[c] = h * xs[i * d + c] + (1 - h) * xs[j * d + c]
         for c in range(K):
             a[c] = u * self.f.a[c * ld + i] + v * self.f.a[c * ld + j]
             sums[c] = u * self.f.sums[c * ld + i] + v * self.f.sums[c * ld + j]

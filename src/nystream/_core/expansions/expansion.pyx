@@ -1,42 +1,36 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""The terms of a kernel expansion and the kernel rows of a block of inputs, kept right while points come and go."""
+"""The terms of a kernel expansion: stored points and their coefficients, changed a round at a time."""
 import numpy as np
 
 cimport numpy as cnp
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
+from nystream._core.expansions.points cimport Points
+from nystream._core.kernel_rows cimport narrow
 from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
+from nystream._core.kernel_rows import rounded
 
 cnp.import_array()
 
 cdef linear_ops OPS = linear_pick()
-cdef enum:
-    FIRST = 16      # points reserved at the start
-    PIECE = 64      # rows of a prediction computed together
-    WORTH_RELEASING = 1 << 14   # multiplications from which on it pays to give up the GIL
+cdef enum: PIECE = 64           # rows of a prediction computed together
 cdef double TINY = 1e-100       # a scale below this is multiplied into the coefficients
 cdef double LONG = 1e4          # cum / scale above which the sums are settled: they lose 4 of 16 digits at most
 
 
-cdef class Terms:
+cdef class Terms(Points):
     """Points, coefficients (K rows of them), births and running sums; memory doubles.
 
     The coefficient of point i is scale * a_i. The sum over rounds of its coefficient is a_i cum + past_i: `past` starts
-    at -a_i cum, so that no round has to touch it. A block of inputs may be open: its kernel rows against the stored
-    points are computed by one product, and every change of a point rewrites that point's column for the rows to come.
+    at -a_i cum, so that no round has to touch it. Whatever the precision of the points, all this is in double.
     """
 
-    def __init__(self, kernel, Py_ssize_t d, Py_ssize_t K):
-        self.kernel, self.form = kernel, kernel.compiled
-        self.d, self.K, self.scale = d, K, 1.0
-        self.reserve(FIRST)
+    def __init__(self, object kernel, Py_ssize_t d, Py_ssize_t K, bint single=False):
+        super().__init__(kernel, d, single)
+        self.K, self.scale = K, 1.0
+        self.reserve(1)
 
     # -- state ---------------------------------------------------------------------------------------------------------
-    @property
-    def points(self):
-        """(n, d), a window on the stored rows."""
-        return self._points[:self.n]
-
     @property
     def coef(self):
         """(n, K), scale included; a copy."""
@@ -72,7 +66,7 @@ cdef class Terms:
     def restore(self, state):
         cdef Py_ssize_t n = len(state["points_"])
         self.n = 0
-        self.reserve(max(n, FIRST))  # arrays of the present width and outputs, also where nothing is stored
+        self.reserve(max(n, 1))  # arrays of the present width and outputs, also where nothing is stored
         for stored, name in ((self._points[:n], "points_"), (self._coef[:, :n], "coef_"), (self._past[:, :n], "past_"),
                              (self._own[:n], "own_"), (self._birth[:n], "birth_")):
             stored[...] = state[name]
@@ -81,31 +75,33 @@ cdef class Terms:
     def reshape(self, Py_ssize_t d, Py_ssize_t K):
         """More columns (zeros in the stored points) or more outputs (zero coefficients)."""
         state = self.state()
-        points, coef, past = (np.zeros(s) for s in ((self.n, d), (K, self.n), (K, self.n)))
+        points = np.zeros((self.n, d), self._points.dtype)
+        coef, past = np.zeros((K, self.n)), np.zeros((K, self.n))
         points[:, :self.d], coef[:self.K], past[:self.K] = state["points_"], state["coef_"], state["past_"]
         if d > self.d:
-            state["own_"] = self.kernel.diag(points) if self.n else state["own_"]
+            state["own_"] = self.owns(points) if self.n else state["own_"]
         self.close()
         self.d, self.K, self.capacity = d, K, 0
         self.restore({**state, "points_": points, "coef_": coef, "past_": past})
 
+    def owns(self, object X):
+        """(n,) k(x, x) of the rows of X (n, d), in the precision of the points."""
+        return self.form.diag(X, single=True) if self.single else self.kernel.diag(X)
+
     cdef int reserve(self, Py_ssize_t n) except -1:
-        cdef Py_ssize_t m = self.n, capacity = self.capacity
-        if n <= capacity:
+        cdef Py_ssize_t m = self.n, before = self.capacity, capacity
+        Points.reserve(self, n)
+        capacity = self.capacity
+        if capacity == before:
             return 0
-        capacity = max(capacity, FIRST)
-        while capacity < n:
-            capacity *= 2
-        points, own, birth = np.empty((capacity, self.d)), np.empty(capacity), np.empty(capacity, np.int64)
+        own, birth = np.empty(capacity), np.empty(capacity, np.int64)
         coef, past = np.empty((self.K, capacity)), np.empty((self.K, capacity))
         if m:
-            points[:m], own[:m], birth[:m] = self._points[:m], self._own[:m], self._birth[:m]
+            own[:m], birth[:m] = self._own[:m], self._birth[:m]
             coef[:, :m], past[:, :m] = self._coef[:, :m], self._past[:, :m]
-        self._points, self._own, self._birth, self._coef, self._past = points, own, birth, coef, past
-        self.xs, self.diag = <double*> cnp.PyArray_DATA(points), <double*> cnp.PyArray_DATA(own)
+        self._own, self._birth, self._coef, self._past = own, birth, coef, past
+        self.diag, self.born = <double*> cnp.PyArray_DATA(own), <long long*> cnp.PyArray_DATA(birth)
         self.a, self.sums = <double*> cnp.PyArray_DATA(coef), <double*> cnp.PyArray_DATA(past)
-        self.born = <long long*> cnp.PyArray_DATA(birth)
-        self.capacity = capacity
         return 0
 
     # -- values --------------------------------------------------------------------------------------------------------
@@ -126,7 +122,12 @@ cdef class Terms:
         cdef cnp.ndarray P = np.zeros((b, K))
         if n == 0 or b == 0:
             return P
-        cdef cnp.ndarray R = np.empty((min(b, PIECE), n))
+        cdef cnp.ndarray R = np.empty((min(b, PIECE), n)), Z
+        cdef const void* z = x
+        cdef float* narrowed = NULL
+        if self.single:
+            Z = np.empty((min(b, PIECE), self.d), np.float32)
+            z = narrowed = <float*> cnp.PyArray_DATA(Z)
         cdef double* r = <double*> cnp.PyArray_DATA(R)
         cdef double* p = <double*> cnp.PyArray_DATA(P)
         for i in range(0, b, PIECE):
@@ -135,70 +136,16 @@ cdef class Terms:
                 R = np.ascontiguousarray(self.kernel(X[i:i + m], self.points), dtype=np.float64)
                 r = <double*> clean(R, m, n)
             with nogil:
+                if self.single:
+                    narrow(x + i * self.d, m * self.d, narrowed)
+                else:
+                    z = x + i * self.d
                 if self.form is not None:
-                    self.form.fill(x + i * self.d, m, self.xs, n, self.d, r, n)
+                    self.fill(z, m, self.xs, n, r, n)
                 for j in range(m):
                     for c in range(K):
                         p[(i + j) * K + c] = scale * OPS.dot(n, a + c * n, r + j * n)
         return P
-
-    # -- the open block ------------------------------------------------------------------------------------------------
-    cdef int open(self, cnp.ndarray X, Py_ssize_t start, Py_ssize_t b, Py_ssize_t limit) except -1:
-        """Kernel rows of X[start : start + b], or of one row X (d,) with start 0 and b 1.
-
-        At most b points enter before `close`, and never are more than `limit` stored.
-        """
-        cdef bint one = cnp.PyArray_NDIM(X) == 1
-        cdef const double* x = clean(X, -1 if one else cnp.PyArray_DIM(X, 0), self.d)
-        if self.form is not None:
-            self.open_rows(x + start * self.d, b, limit)
-        else:
-            self.make_room(b, limit)
-            self.ask_kernel(X[None] if one else X[start:start + b])
-            self.block, self.b, self.at = x + start * self.d, b, 0
-        self._block = X
-        return 0
-
-    cdef int open_rows(self, const double* x, Py_ssize_t b, Py_ssize_t limit) except -1:
-        """The same for b rows of a compiled kernel, which stay where they are until `close`."""
-        self.make_room(b, limit)
-        if b * self.n * self.d < WORTH_RELEASING:
-            self.form.fill(x, b, self.xs, self.n, self.d, self.rows, self.ld)
-        else:
-            with nogil:
-                self.form.fill(x, b, self.xs, self.n, self.d, self.rows, self.ld)
-        self.block, self.b, self.at = x, b, 0
-        return 0
-
-    cdef int make_room(self, Py_ssize_t b, Py_ssize_t limit) except -1:
-        cdef Py_ssize_t n = self.n, most = n + b
-        self.close()
-        if most > limit:
-            most = limit if limit > n else n
-        self.reserve(most)
-        self.ld = ((most + 7) // 8 | 1) * 8     # an odd number of cache lines: columns do not fall into one set
-        if self.held < b * self.ld:
-            self.held = max(b * self.ld, 2 * self.held)     # an unbounded expansion needs more soon
-            self._rows = np.empty(self.held)
-            self.rows = <double*> cnp.PyArray_DATA(self._rows)
-        if self.tall < b:
-            self._column, self.tall = np.empty(b), b
-            self.column = <double*> cnp.PyArray_DATA(self._column)
-        return 0
-
-    cdef int ask_kernel(self, cnp.ndarray X) except -1:
-        """The same rows from a kernel that is a Python function, and the block's own Gram matrix."""
-        cdef Py_ssize_t b = cnp.PyArray_DIM(X, 0)
-        if self.n:
-            self._rows[:b * self.ld].reshape(b, self.ld)[:, :self.n] = self.kernel(X, self._points[:self.n])
-        gram = np.ascontiguousarray(self.kernel(X, X), dtype=np.float64)
-        self.gram = clean(gram, b, b)
-        self._gram = gram
-        return 0
-
-    cdef void close(self) noexcept:
-        self.b, self.at = 0, 0
-        self._block, self._gram = None, None
 
     cdef void begin(self, Py_ssize_t j) noexcept nogil:
         """Round of block row j: its hypothesis enters the average."""
@@ -208,32 +155,6 @@ cdef class Terms:
             self.settle()
         self.cum += self.scale
 
-    cdef const double* row(self) noexcept nogil:
-        """k(x, x_i) of the present row, n numbers."""
-        return self.rows + self.at * self.ld
-
-    cdef const double* x(self) noexcept nogil:
-        """The present row."""
-        return self.block + self.at * self.d
-
-    cdef double k_own(self) noexcept nogil:
-        """k(x, x) of the present row."""
-        cdef double k
-        if self.form is None:
-            return self.gram[self.at * (self.b + 1)]
-        self.form.fill(self.x(), 1, self.x(), 1, self.d, &k, 1)
-        return k
-
-    cdef int stored_row(self, Py_ssize_t i, double* k) except -1 nogil:
-        """k(x_i, x_j) of stored point i with all n, to k."""
-        if self.form is not None:
-            self.form.fill(self.xs + i * self.d, 1, self.xs, self.n, self.d, k, self.n)
-        else:
-            with gil:
-                values = np.ascontiguousarray(self.kernel.row(self._points[:self.n], self._points[i]), dtype=np.float64)
-                memcpy(k, clean(values, -1, self.n), self.n * sizeof(double))
-        return 0
-
     cdef Py_ssize_t oldest(self) noexcept nogil:
         """The entry that was stored first."""
         cdef Py_ssize_t i, first = 0
@@ -241,29 +162,6 @@ cdef class Terms:
             if self.born[i] < self.born[first]:
                 first = i
         return first
-
-    cdef int refresh(self, Py_ssize_t i, const double* x) except -1 nogil:
-        """Point i is now x: its column for the present row and those to come."""
-        cdef Py_ssize_t j, m = self.b - self.at
-        cdef const double* values = self.column
-        if m <= 0:
-            return 0
-        if self.form is not None:
-            self.form.fill(x, 1, self.x(), m, self.d, self.column, m)
-        elif x == self.x():
-            values = self.gram + self.at * (self.b + 1)
-        else:
-            with gil:
-                self.ask_column(x, m)
-        for j in range(m):
-            self.rows[(self.at + j) * self.ld + i] = values[j]
-        return 0
-
-    cdef int ask_column(self, const double* x, Py_ssize_t m) except -1:
-        point = np.array([x[j] for j in range(self.d)])
-        rows = np.array([self.x()[j] for j in range(m * self.d)]).reshape(m, self.d)
-        self._column[:m] = self.kernel(rows, point[None])[:, 0]
-        return 0
 
     # -- changes -------------------------------------------------------------------------------------------------------
     cdef void decay(self, double factor) noexcept nogil:
@@ -285,17 +183,17 @@ cdef class Terms:
                 self.sums[c * self.capacity + i] += self.cum * self.a[c * self.capacity + i]
         self.cum = 0.0
 
-    cdef int put(self, Py_ssize_t i, const double* x, const double* a, double own, long long birth) except -1 nogil:
+    cdef int put(self, Py_ssize_t i, const void* x, const double* a, double own, long long birth) except -1 nogil:
         """Entry i becomes (x, a), a (K) in units of `scale`."""
         cdef Py_ssize_t c
-        memcpy(self.xs + i * self.d, x, self.d * sizeof(double))
+        memcpy(self.xs + i * self.stride, x, self.stride)
         for c in range(self.K):
             self.a[c * self.capacity + i] = a[c]
             self.sums[c * self.capacity + i] = -self.cum * a[c]
         self.diag[i], self.born[i] = own, birth
         return self.refresh(i, x)
 
-    cdef int append(self, const double* x, const double* a, double own, long long birth) except -1 nogil:
+    cdef int append(self, const void* x, const double* a, double own, long long birth) except -1 nogil:
         """One more entry; there is room for it (`reserve`, `open`), unless the state came from a file that lies."""
         if self.n >= self.capacity or (self.b and self.n >= self.ld):
             with gil:
@@ -309,7 +207,7 @@ cdef class Terms:
         self.n = last
         if i == last:
             return
-        memcpy(self.xs + i * self.d, self.xs + last * self.d, self.d * sizeof(double))
+        memcpy(self.xs + i * self.stride, self.xs + last * self.stride, self.stride)
         for c in range(self.K):
             self.a[c * self.capacity + i] = self.a[c * self.capacity + last]
             self.sums[c * self.capacity + i] = self.sums[c * self.capacity + last]
@@ -347,22 +245,26 @@ cdef class Terms:
         return f
 
     def store(self, cnp.ndarray x, cnp.ndarray alpha, double own, long long birth):
-        cdef const double* point = clean(x, -1, self.d)
-        cdef cnp.ndarray a = alpha / self.scale
+        cdef cnp.ndarray row = self.as_point(x), a = alpha / self.scale
+        cdef const void* point = cnp.PyArray_DATA(row)
         cdef const double* values = clean(a, -1, self.K)
         if self.b and self.n == self.ld:
             raise IndexError(f"the open block has columns for {self.ld} points; close it first")
         if not self.b or self.n == self.capacity:
             self.reserve(self.n + 1)
         # a row of the block is passed on as such, so that Python kernels need no new call
-        if self.b and self.x()[0] == point[0] and bytes_equal(self.x(), point, self.d):
+        if self.b and memcmp(self.x(), point, self.stride) == 0:
             point = self.x()
         self.append(point, values, own, birth)
 
     def replace(self, Py_ssize_t i, cnp.ndarray x, cnp.ndarray alpha, double own, long long birth):
-        cdef cnp.ndarray a = alpha / self.scale
+        cdef cnp.ndarray row = self.as_point(x), a = alpha / self.scale
         self.check(i)
-        self.put(i, clean(x, -1, self.d), clean(a, -1, self.K), own, birth)
+        self.put(i, cnp.PyArray_DATA(row), clean(a, -1, self.K), own, birth)
+
+    cdef cnp.ndarray as_point(self, cnp.ndarray x):
+        clean(x, -1, self.d)
+        return rounded(x) if self.single else x
 
     def forget(self, Py_ssize_t i):
         self.check(i)
@@ -382,11 +284,3 @@ cdef class Terms:
         if not 0 <= i < self.n:
             raise IndexError(f"no point {i}: {self.n} are stored")
         return 0
-
-
-cdef bint bytes_equal(const double* x, const double* y, Py_ssize_t d) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(d):
-        if x[i] != y[i]:
-            return False
-    return True

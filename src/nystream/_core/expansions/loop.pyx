@@ -171,7 +171,7 @@ cdef class Blocks(OneRow):
         cdef const double* label = clean(y, -1, self.loss.columns)
         self.loss.check(label, 1)
         self.f.open(x, 0, 1, self.room())
-        self.prepare(self.f.block, 1)
+        self.prepare(self.f.given, 1)
         self.round(0, label, weight, t, <double*> cnp.PyArray_DATA(p))
         self.f.close()
         return p
@@ -187,7 +187,7 @@ cdef class Blocks(OneRow):
         for i in range(0, n, BLOCK):
             b = min(<Py_ssize_t> BLOCK, n - i)
             self.f.open(X, i, b, self.room())
-            self.prepare(self.f.block, b)
+            self.prepare(self.f.given, b)
             with nogil:
                 for j in range(b):
                     self.round(j, y + (i + j) * columns, weight[i + j] if weight else 1.0, t + i + j,

@@ -107,7 +107,7 @@ cdef class DualPegasos(Pegasos):
         cdef Py_ssize_t n = self.f.n
         cdef Terms f = self.f
         order = np.lexsort((f._birth[:n], np.abs(f._coef[:, :n]).max(axis=0)))[:self.evict]
-        Z = self.features.transform(f._points[order])
+        Z = self.features.transform(f._points[order].astype(np.float64, copy=False))
         W, past = self.arrays
         W += f._coef[:, order] @ Z
         past += f._past[:, order] @ Z

@@ -33,13 +33,13 @@ cdef enum:                             # rows of a meter's columns; row 4 (slack
 cdef double LARGEST = 1e200            # of |z|^2: beyond, the factor would overflow
 
 
-def aligned_zeros(*shape):
-    """float64 zeros whose first element starts a cache line, as 512-bit loads want it."""
+def aligned_zeros(*shape, object dtype="float64"):
+    """Zeros whose first element starts a cache line, as 512-bit loads want it."""
     cdef Py_ssize_t n = 1
     for k in shape:
         n *= k
-    raw = np.zeros(n + 7)
-    start = -raw.ctypes.data // 8 % 8
+    raw = np.zeros(n + 64 // np.dtype(dtype).itemsize, dtype)
+    start = -raw.ctypes.data % 64 // raw.itemsize
     return raw[start:start + n].reshape(shape)
 
 

@@ -21,98 +21,140 @@ enum { PAIRS_DOT, PAIRS_SQUARED, PAIRS_ABSOLUTE };
 #define PAIRS_SUMS 4             /* vectors of sums side by side: 2 rows, 2 vectors of points */
 #define PAIRS_WORTH 8            /* rows from which transposing pays */
 #define PAIRS_LOST (1.0 / 64.0)  /* a squared distance below this part of |x|^2 + |y|^2 has lost 6 bits */
+#define PAIRS_LOST_SINGLE (1.0f / 8.0f) /* the same for float, which has fewer to lose: 3 bits */
 #define PAIRS_LARGE (256 * 1024) /* bytes of a panel that many rows pass over: half of a small second cache */
 #define PAIRS_SMALL (16 * 1024)  /* bytes of a panel that few rows pass over: half of the first cache */
 
 #if ISA_VECTORS && (defined(__clang__) || __GNUC__ >= 12) /* __builtin_shufflevector */
 #define PAIRS_VECTORS 1
 #define PAIRS_INLINE static inline __attribute__((always_inline))
-typedef double pairs_v4 __attribute__((vector_size(32)));
-typedef double pairs_u4 __attribute__((vector_size(32), aligned(8), may_alias));
-typedef int64_t pairs_i4 __attribute__((vector_size(32)));
 #else
 #define PAIRS_VECTORS 0
 #define PAIRS_INLINE static inline
 #endif
 
-typedef void (*pairs_finish)(double *, ptrdiff_t, const void *);
-typedef void (*pairs_fn)(const double *, ptrdiff_t, const double *, ptrdiff_t, ptrdiff_t, double *, ptrdiff_t,
-                         pairs_finish, const void *);
+typedef void (*pairs_finish)(void *, ptrdiff_t, const void *);
+typedef void (*pairs_fn)(const void *, ptrdiff_t, const void *, ptrdiff_t, ptrdiff_t, double *, ptrdiff_t, pairs_finish,
+                         const void *);
+/* Of rows of either type: double with `pairs_pick`, float with `pairs_single_pick`, whose values are widened */
 typedef struct {
   pairs_fn dots, absolutes, squares, expanded;
+  ptrdiff_t size; /* bytes of a number */
   const char *name;
 } pairs_ops;
 
-#define PAIRS_OPS(isa) {pairs_dots_##isa, pairs_absolutes_##isa, pairs_squares_##isa, pairs_expanded_##isa, #isa}
+#define PAIRS_OF(isa, type, name) \
+  {pairs_dots_##isa, pairs_absolutes_##isa, pairs_squares_##isa, pairs_expanded_##isa, sizeof(type), name}
+#define PAIRS_OPS(isa) PAIRS_OF(isa, double, #isa)
+#define PAIRS_SINGLE_OPS(isa) PAIRS_OF(single_##isa, float, #isa)
 
-#define PAIRS(x) pairs_##x##_plain
 #define V 1
 #define ROWS 2
+#define SINGLE 0
+#define PAIRS(x) pairs_##x##_plain
 #include "pairs_body.h"
+#undef PAIRS
+#undef SINGLE
+#define SINGLE 1
+#define PAIRS(x) pairs_##x##_single_plain
+#include "pairs_body.h"
+#undef PAIRS
+#undef SINGLE
 #undef V
 #undef ROWS
-#undef PAIRS
 
 #if PAIRS_VECTORS
-#define PAIRS(x) pairs_##x##_base
+#define ROWS 3 /* 3 x 4 accumulators of 16 registers */
 #define V 2
-#define ROWS 3
+#define SINGLE 0
+#define PAIRS(x) pairs_##x##_base
 #include "pairs_body.h"
-#undef V
-#undef ROWS
 #undef PAIRS
+#undef SINGLE
+#undef V
+#define V 4
+#define SINGLE 1
+#define PAIRS(x) pairs_##x##_single_base
+#include "pairs_body.h"
+#undef PAIRS
+#undef SINGLE
+#undef V
 #if ISA_X86
 ISA_BEGIN_AVX2
-#define PAIRS(x) pairs_##x##_avx2
 #define V 4
-#define ROWS 3 /* 3 x 4 accumulators of 16 registers */
+#define SINGLE 0
+#define PAIRS(x) pairs_##x##_avx2
 #include "pairs_body.h"
-#undef V
-#undef ROWS
 #undef PAIRS
-ISA_END
-ISA_BEGIN_AVX512
-#define PAIRS(x) pairs_##x##_avx512
+#undef SINGLE
+#undef V
 #define V 8
-#define ROWS 4 /* 4 x 4 accumulators of 32 registers */
+#define SINGLE 1
+#define PAIRS(x) pairs_##x##_single_avx2
 #include "pairs_body.h"
-#undef V
-#undef ROWS
 #undef PAIRS
+#undef SINGLE
+#undef V
+ISA_END
+#undef ROWS
+#define ROWS 4 /* 4 x 4 accumulators of 32 registers */
+ISA_BEGIN_AVX512
+#define V 8
+#define SINGLE 0
+#define PAIRS(x) pairs_##x##_avx512
+#include "pairs_body.h"
+#undef PAIRS
+#undef SINGLE
+#undef V
+#define V 16
+#define SINGLE 1
+#define PAIRS(x) pairs_##x##_single_avx512
+#define NARROWER(x) pairs_##x##_single_avx2
+#include "pairs_body.h"
+#undef NARROWER
+#undef PAIRS
+#undef SINGLE
+#undef V
 ISA_END
 #endif
+#undef ROWS
 #endif
 
-static inline pairs_ops pairs_pick(void) {
-  const pairs_ops plain = PAIRS_OPS(plain);
-  const char *want = getenv("NYSTREAM_ISA");
-  if (want && !strcmp(want, "plain")) return plain;
-#if PAIRS_VECTORS
-  const pairs_ops base = PAIRS_OPS(base);
-#if ISA_X86
-  const pairs_ops avx2 = PAIRS_OPS(avx2), avx512 = PAIRS_OPS(avx512);
-  const int level = isa_level();
-  if (level == ISA_AVX512) return avx512;
-  if (level == ISA_AVX2) return avx2;
-#endif
+/* PAIRS_PICK(name, OPS) defines name(): the operations of the best instruction set that there is */
+#if PAIRS_VECTORS && ISA_X86
+#define PAIRS_BEST(OPS)                                              \
+  const pairs_ops base = OPS(base), avx2 = OPS(avx2), avx512 = OPS(avx512); \
+  const int level = isa_level();                                     \
+  return level == ISA_AVX512 ? avx512 : level == ISA_AVX2 ? avx2 : base;
+#elif PAIRS_VECTORS
+#define PAIRS_BEST(OPS)            \
+  const pairs_ops base = OPS(base); \
   return base;
 #else
-  return plain;
+#define PAIRS_BEST(OPS) return plain;
 #endif
-}
+#define PAIRS_PICK(name, OPS)                          \
+  static inline pairs_ops name(void) {                 \
+    const pairs_ops plain = OPS(plain);                \
+    const char *want = getenv("NYSTREAM_ISA");         \
+    if (want && !strcmp(want, "plain")) return plain;  \
+    PAIRS_BEST(OPS)                                    \
+  }
+PAIRS_PICK(pairs_pick, PAIRS_OPS)
+PAIRS_PICK(pairs_single_pick, PAIRS_SINGLE_OPS)
 
 /* out (n x m, rows ldo apart) = op between the rows of X (n x d) and of Y (m x d), then `finish` (or NULL) on them */
-static inline void pairs_block(const pairs_ops *ops, int op, const double *X, ptrdiff_t n, const double *Y,
-                               ptrdiff_t m, ptrdiff_t d, double *out, ptrdiff_t ldo, pairs_finish finish,
-                               const void *how) {
+static inline void pairs_block(const pairs_ops *ops, int op, const void *X, ptrdiff_t n, const void *Y, ptrdiff_t m,
+                               ptrdiff_t d, double *out, ptrdiff_t ldo, pairs_finish finish, const void *how) {
   const pairs_fn f = op == PAIRS_DOT ? ops->dots : op == PAIRS_ABSOLUTE ? ops->absolutes
                      : d <= PAIRS_FEW ? ops->squares : ops->expanded;
+  const ptrdiff_t row = d * ops->size; /* bytes */
   ptrdiff_t panel = PAIRS_PANEL;
   if (n > 1) { /* the points are read n / ROWS times: a panel of them should stay in a cache */
-    panel = (n < PAIRS_WORTH ? PAIRS_SMALL : PAIRS_LARGE) / (ptrdiff_t)(d * sizeof(double)) / 4 * 4;
+    panel = (n < PAIRS_WORTH ? PAIRS_SMALL : PAIRS_LARGE) / row / 4 * 4;
     panel = panel < 16 ? 16 : panel > PAIRS_PANEL ? PAIRS_PANEL : panel;
   }
   for (ptrdiff_t j = 0; j < m; j += panel)
-    f(X, n, Y + j * d, m - j < panel ? m - j : panel, d, out + j, ldo, finish, how);
+    f(X, n, (const char *)Y + j * row, m - j < panel ? m - j : panel, d, out + j, ldo, finish, how);
 }
 #endif

@@ -1,6 +1,6 @@
 /* The frame of every pixel's learner, for one type of number and one instruction set.  Included by pixels_kernel.h with
-   PIXELS(x) naming the functions, SINGLE telling float from double, FUSED whether a fused multiply-add is one
-   instruction; no include guard. */
+   PIXELS(x) naming the functions, SINGLE telling float from double, and PIXELS_EXP the exponential of numbers from FAR
+   to 0; no include guard. */
 #if SINGLE
 #define REAL float
 #define WHOLE int32_t
@@ -15,40 +15,9 @@
 #define TILE PIXELS_TILE
 #define EACH for (int p = 0; p < TILE; p++)
 
-#if SINGLE
-#if FUSED
-#define FMAF(a, b, c) __builtin_fmaf(a, b, c)
-#else
-#define FMAF(a, b, c) ((a) * (b) + (c))
-#endif
-/* exp(x) for FAR <= x <= 0, as exp_body.h has it for double: 2^n (1 + r + r^2 P(r)), here with P of degree 5 and a
-   relative error of 1e-7 (coefficients of Moshier's Cephes library, expf). */
-static inline float PIXELS(exp)(float x) {
-  const float n = FMAF(x, 1.44269504f, 12582912.0f) - 12582912.0f; /* 1.5 * 2^23: rounds to a whole number */
-  const float r = FMAF(n, 2.12194440e-4f, FMAF(n, -0.693359375f, x));
-  float q = 1.9875691500e-4f;
-  q = FMAF(q, r, 1.3981999507e-3f);
-  q = FMAF(q, r, 8.3334519073e-3f);
-  q = FMAF(q, r, 4.1665795894e-2f);
-  q = FMAF(q, r, 1.6666665459e-1f);
-  q = FMAF(q, r, 5.0000001201e-1f);
-  q = FMAF(q * r, r, r) + 1.0f;
-  const float b = n + (12582912.0f + 127.0f);
-  uint32_t i;
-  float s;
-  memcpy(&i, &b, 4);
-  i <<= 23;
-  memcpy(&s, &i, 4);
-  return q * s;
-}
-#undef FMAF
-#else
-static inline double PIXELS(exp)(double x) { return PIXELS_EXP(x); }
-#endif
-
 /* exp(x), x <= 0, and 0 beyond FAR: numbers too small for the type's normal range would cost a hundred cycles each. */
 static inline REAL PIXELS(near)(REAL x) {
-  const REAL e = PIXELS(exp)(x < FAR ? FAR : x);
+  const REAL e = PIXELS_EXP(x < FAR ? FAR : x);
   return x < FAR ? 0 : e;
 }
 

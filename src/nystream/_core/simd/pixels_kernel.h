@@ -35,10 +35,11 @@ typedef struct {
 #define PIXELS_OPS(isa) {pixels_sweep_single_##isa, pixels_sweep_double_##isa}
 
 #define PIXELS(x) pixels_##x##_single_base
-#define FUSED 0
+#define PIXELS_EXP exp_near_single_base
 #define SINGLE 1
 #include "pixels_body.h"
 #undef SINGLE
+#undef PIXELS_EXP
 #undef PIXELS
 #define PIXELS(x) pixels_##x##_double_base
 #define PIXELS_EXP exp_one_base
@@ -47,15 +48,15 @@ typedef struct {
 #undef SINGLE
 #undef PIXELS_EXP
 #undef PIXELS
-#undef FUSED
 
 #if ISA_X86
-#define FUSED 1
 ISA_BEGIN_AVX2
 #define PIXELS(x) pixels_##x##_single_avx2
+#define PIXELS_EXP exp_near_single_avx2
 #define SINGLE 1
 #include "pixels_body.h"
 #undef SINGLE
+#undef PIXELS_EXP
 #undef PIXELS
 #define PIXELS(x) pixels_##x##_double_avx2
 #define PIXELS_EXP exp_one_avx2
@@ -67,9 +68,11 @@ ISA_BEGIN_AVX2
 ISA_END
 ISA_BEGIN_AVX512
 #define PIXELS(x) pixels_##x##_single_avx512
+#define PIXELS_EXP exp_near_single_avx512
 #define SINGLE 1
 #include "pixels_body.h"
 #undef SINGLE
+#undef PIXELS_EXP
 #undef PIXELS
 #define PIXELS(x) pixels_##x##_double_avx512
 #define PIXELS_EXP exp_one_avx512
@@ -79,7 +82,6 @@ ISA_BEGIN_AVX512
 #undef PIXELS_EXP
 #undef PIXELS
 ISA_END
-#undef FUSED
 #endif
 
 ISA_PICK(pixels, PIXELS_OPS)

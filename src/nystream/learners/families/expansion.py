@@ -12,9 +12,10 @@ from nystream.dictionary.plain import PlainExpansion
 from nystream.kernels.base import Kernel
 from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.loss import LossLearner
-from nystream.types import Array
+from nystream.params import one_of
+from nystream.types import DTYPES, Array
 
-__all__ = ["ExpansionLearner", "Loop", "checked_kernel", "reference"]
+__all__ = ["ExpansionLearner", "Loop", "checked_dtype", "checked_kernel", "reference"]
 
 
 class Loop(Protocol):
@@ -53,12 +54,13 @@ class ExpansionLearner(LossLearner, Averaging):
     rounds that do the same to the same arrays, and are what runs; it is called whenever those arrays are new (start,
     growth, restore). `reference(learner)` runs the Python rounds instead, and tests hold the compiled ones to them.
     Blocks equal the loop of `step`: kernel rows of a block come from one product, and points that enter or leave inside
-    the block correct them. `_limits` gives the budget.
+    the block correct them. `_limits` gives the budget. Those that offer single precision set `dtype` (`checked_dtype`).
     """
 
     weighted: ClassVar[bool] = True
 
     kernel: Kernel
+    dtype: str = "float64"
     expansion_: Expansion
     budget_: Budget
     _in_python: bool = False  # see `reference`
@@ -93,7 +95,8 @@ class ExpansionLearner(LossLearner, Averaging):
 
     def _start(self, d: int, outputs: int) -> None:
         budget = self._limits()
-        expansion = (PlainExpansion if self._in_python else Expansion)(self.kernel, limit=budget.size)
+        kind = PlainExpansion if self._in_python else Expansion
+        expansion = kind(self.kernel, limit=budget.size, dtype=self.dtype)
         expansion.start(d, outputs)
         self.expansion_, self.budget_ = expansion, budget
         self._bind()
@@ -172,6 +175,16 @@ def reference(learner: _Learner) -> _Learner:
     twin = learner.clone()
     twin._in_python = True
     return twin
+
+
+def checked_dtype(dtype: Any, kernel: Kernel) -> str:
+    """The precision of stored points itself, or a ValueError: float32 needs a kernel that has a form in it."""
+    if one_of("dtype", dtype, DTYPES) == "float32" and not kernel.single:
+        raise ValueError(
+            f"dtype='float32' needs Gaussian, Laplacian without scales, Matern or Linear as kernel, got {kernel!r}; "
+            f"use dtype='float64'"
+        )
+    return str(dtype)
 
 
 def checked_kernel(kernel: Any) -> Kernel:

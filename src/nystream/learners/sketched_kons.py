@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.gram.kons import KernelNewton
+from nystream._core.gram.kons import KernelNewton, NewtonRow
+from nystream._core.gram.whitened import WhitenedRow
 from nystream.dictionary.kors import KORS
 from nystream.kernels.base import Kernel
-from nystream.learners.kons import GAIN, GRAD, KONS
-from nystream.learners.kons_bounds import BoundTerms, effective_dimension, leverages
+from nystream.learners.kons import KONS
+from nystream.learners.kons_bounds import GAIN, GRAD, BoundTerms, effective_dimension, leverages
 from nystream.losses import Loss
 from nystream.params import positive
 from nystream.seeds import checked_seed, generator
@@ -118,6 +119,22 @@ class SketchedKONS(KONS):
             c = record[kept, GRAD] * np.sqrt(record[kept, GAIN])
             self.kors_.extend(X[kept], c, odds[kept], self.kors_.factor_.whiten(X[kept]))
         self.u_ = self.rng_.random()
+
+    @property
+    def _coin(self) -> float:
+        return self.u_
+
+    def _sampler(self) -> WhitenedRow | None:
+        factor = self.kors_.factor_
+        form = self.kernel.compiled
+        return None if form is None else WhitenedRow(form, factor.factor, factor.points, factor.scale_.view)
+
+    def _tossed(self, row: NewtonRow, x: Array) -> None:
+        if row.odds > 0:
+            self._sampled(x[None], row.record[None], np.array([row.odds]))
+            self._row = None  # KORS has one more atom
+        else:
+            self.u_ = self.rng_.random()
 
     def _mark(self) -> tuple[Any, ...]:
         return super()._mark(), self.kors_.mark(), self.rng_.bit_generator.state, self.u_

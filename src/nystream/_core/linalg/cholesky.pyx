@@ -3,41 +3,55 @@
 import numpy as np
 cimport numpy as cnp
 from libc.math cimport sqrt
-from libc.string cimport memcpy, memset
-from scipy.linalg.cython_blas cimport dtrsm, dtrsv
+from libc.string cimport memcpy
+from scipy.linalg.cython_blas cimport dgemm, dtrsm
 
 cnp.import_array()
 
-cdef int FIRST = 32
+cdef extern from "triangle_kernel.h" nogil:
+    enum:
+        TRIANGLE_PANEL
+    ctypedef struct triangle_ops:
+        void (*solve)(Py_ssize_t, const double*, double*) noexcept nogil
+    triangle_ops triangle_pick() noexcept
+    Py_ssize_t triangle_numbers(Py_ssize_t panels) noexcept
+    const double* triangle_row(const double* L, Py_ssize_t i) noexcept
+
+cdef triangle_ops OPS = triangle_pick()
+cdef enum: LINE = 8     # numbers in a cache line
 
 
 cdef class Triangle:
-    """Lower triangular L, rows contiguous with leading dimension `capacity`, which doubles when it is full.
+    """Lower triangular L in panels of rows (simd/triangle_kernel.h); memory doubles when it is full.
 
-    A row-major lower triangle is a column-major upper one, U = L', so L^-1 b is a solve with U' and L^-T b one with U.
+    A panel, whose rows are contiguous, is its transpose to BLAS, which counts by columns.
     """
 
     def __init__(self, L=None):
         self._n = 0
-        self._reserve(FIRST)
+        self._reserve(1)
         if L is not None:
-            n = len(L)
-            self._reserve(n)
-            self._store[:n, :n] = np.tril(L)
-            self._n = n
+            L = np.ascontiguousarray(L, dtype=np.float64)
+            self.append(np.empty((len(L), 0)), L)
 
-    cdef void _reserve(self, int n) except *:
-        cdef int capacity = self._L.shape[0] if self._store is not None else 0
-        if n <= capacity:
-            return
-        capacity = max(capacity, FIRST)
-        while capacity < n:
-            capacity *= 2
-        store = np.zeros((capacity, capacity))
-        if self._n:
-            store[:self._n, :self._n] = self._store[:self._n, :self._n]
-        self._store = store
-        self._L = store
+    cdef int _reserve(self, Py_ssize_t n) except -1:
+        """Room for n rows."""
+        cdef Py_ssize_t held = max(self._held, 1), panels = (n + TRIANGLE_PANEL - 1)//TRIANGLE_PANEL
+        if panels <= self._held:
+            return 0
+        while held < panels:
+            held += max(held//2, 1)     # half as many panels again are twice the numbers
+        raw = np.zeros(triangle_numbers(held) + LINE)
+        start = -raw.ctypes.data//8 % LINE
+        store = raw[start:start + triangle_numbers(held)]
+        if self._held:
+            used = triangle_numbers((self._n + TRIANGLE_PANEL - 1)//TRIANGLE_PANEL)
+            store[:used] = self._store[:used]
+        self._store, self._L, self._held = store, <double*> cnp.PyArray_DATA(<cnp.ndarray> store), held
+        return 0
+
+    cdef double* row(self, Py_ssize_t i) noexcept nogil:
+        return <double*> triangle_row(self._L, i)
 
     @property
     def n(self):
@@ -50,21 +64,23 @@ cdef class Triangle:
     @property
     def matrix(self):
         """A copy of the factor, (n, n)."""
-        return self._store[:self._n, :self._n].copy()
+        cdef Py_ssize_t i
+        cdef cnp.ndarray out = np.zeros((self._n, self._n))
+        cdef double* to = <double*> cnp.PyArray_DATA(out)
+        for i in range(self._n):
+            memcpy(to + i*self._n, self.row(i), (i + 1)*sizeof(double))
+        return out
 
     @property
     def diagonal(self):
-        return self._store.diagonal()[:self._n].copy()
+        return np.array([self.row(i)[i] for i in range(self._n)])
 
     def __deepcopy__(self, memo):
         return Triangle(self.matrix)
 
     def solve(self, cnp.ndarray B, bint transposed=False):
         """L^-1 b (or L^-T b) for every row b of B (m, n), in place; B must be C-ordered float64. Returns B."""
-        cdef int n = self._n, m, ld = <int> self._L.shape[0], one = 1
-        cdef double alpha = 1.0
-        cdef char side = b"L", uplo = b"U", diag = b"N"
-        cdef char trans = b"N" if transposed else b"T"
+        cdef int n = self._n, m
         if (cnp.PyArray_TYPE(B) != cnp.NPY_FLOAT64 or cnp.PyArray_NDIM(B) != 2 or cnp.PyArray_DIM(B, 1) != n
                 or not cnp.PyArray_IS_C_CONTIGUOUS(B)):
             raise ValueError(f"right-hand sides must be rows of {n} float64 numbers, C-ordered")
@@ -72,42 +88,69 @@ cdef class Triangle:
         if n == 0 or m == 0:
             return B
         cdef double* b = <double*> cnp.PyArray_DATA(B)
-        cdef double* u = &self._L[0, 0]
         with nogil:
-            if m == 1:
-                dtrsv(&uplo, &trans, &diag, &n, u, &ld, b, &one)
+            if transposed:
+                self._backward(b, m)
+            elif m == 1:
+                self.solve_one(b)
             else:
-                dtrsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, u, &ld, b, &n)
+                self._forward(b, m)
         return B
 
     cdef void solve_one(self, double* b) noexcept nogil:
         """L^-1 b in place, n >= 1 numbers."""
-        cdef int n = self._n, ld = <int> self._L.shape[0], one = 1
-        cdef char uplo = b"U", trans = b"T", diag = b"N"
-        dtrsv(&uplo, &trans, &diag, &n, &self._L[0, 0], &ld, b, &one)
+        OPS.solve(self._n, self._L, b)
+
+    cdef void _forward(self, double* b, int m) noexcept nogil:
+        """Panel by panel: what earlier numbers say, then its own corner."""
+        cdef int n = self._n, i = 0, ld = 0, rows
+        cdef double one = 1.0, minus = -1.0
+        cdef char left = b"L", upper = b"U", yes = b"T", no = b"N"
+        cdef double* r
+        while i < n:
+            r, ld, rows = self.row(i), i + TRIANGLE_PANEL, min(TRIANGLE_PANEL, n - i)
+            if i:
+                dgemm(&yes, &no, &rows, &m, &i, &minus, r, &ld, b, &n, &one, b + i, &n)
+            dtrsm(&left, &upper, &yes, &no, &rows, &m, &one, r + i, &ld, b + i, &n)
+            i += TRIANGLE_PANEL
+
+    cdef void _backward(self, double* b, int m) noexcept nogil:
+        """From the last panel up: its own corner, then what that says to all earlier numbers."""
+        cdef int n = self._n, i = (self._n - 1)//TRIANGLE_PANEL*TRIANGLE_PANEL, ld, rows
+        cdef double one = 1.0, minus = -1.0
+        cdef char left = b"L", upper = b"U", no = b"N"
+        cdef double* r
+        while i >= 0:
+            r, ld, rows = self.row(i), i + TRIANGLE_PANEL, min(TRIANGLE_PANEL, n - i)
+            dtrsm(&left, &upper, &no, &no, &rows, &m, &one, r + i, &ld, b + i, &n)
+            if i:
+                dgemm(&no, &no, &i, &m, &rows, &minus, r, &ld, b + i, &n, &one, b, &n)
+            i -= TRIANGLE_PANEL
 
     def append(self, const double[:, ::1] T, const double[:, ::1] C):
         """Border with m rows: [[L, 0], [T, C]], T (m, n), C (m, m) lower triangular."""
-        cdef int m = <int> C.shape[0], n = self._n, i
+        cdef Py_ssize_t m = C.shape[0], n = self._n, i
+        cdef double* row
         if T.shape[0] != m or T.shape[1] != n or C.shape[1] != m:
             raise ValueError("shapes do not border the factor")
         self._reserve(n + m)
         for i in range(m):
+            row = self.row(n + i)
             if n:
-                memcpy(&self._L[n + i, 0], &T[i, 0], n*sizeof(double))
-            memcpy(&self._L[n + i, n], &C[i, 0], (i + 1)*sizeof(double))
-            if i + 1 < m:
-                memset(&self._L[n + i, n + i + 1], 0, (m - i - 1)*sizeof(double))
-        self._n = n + m
+                memcpy(row, &T[i, 0], n*sizeof(double))
+            memcpy(row + n, &C[i, 0], (i + 1)*sizeof(double))
+        self._n = <int> (n + m)
 
     cdef int append_one(self, const double* t, double pivot) except -1:
         """Border with the row (t, pivot), t (n,)."""
-        cdef int n = self._n
+        cdef Py_ssize_t n = self._n
+        cdef double* row
         self._reserve(n + 1)
+        row = self.row(n)
         if n:
-            memcpy(&self._L[n, 0], t, n*sizeof(double))
-        self._L[n, n] = pivot
-        self._n = n + 1
+            memcpy(row, t, n*sizeof(double))
+        row[n] = pivot
+        self._n += 1
         return 0
 
     def truncate(self, int n):

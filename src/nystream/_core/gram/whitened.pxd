@@ -1,0 +1,20 @@
+# A row against stored points and the factor of their Gram matrix, for compiled rounds of one row.
+cimport numpy as cnp
+
+from nystream._core.kernel_rows cimport KernelRows
+from nystream._core.linalg.cholesky cimport Triangle
+
+
+cdef class WhitenedRow:
+    cdef KernelRows form
+    cdef Triangle triangle
+    cdef Py_ssize_t m, d
+    cdef const double* at
+    cdef const double* scales
+    cdef double* t                      # (m,) the whitened kernel row of the last row
+    cdef object scratch
+    cdef tuple arrays
+
+    cdef int hold_points(self, cnp.ndarray points, cnp.ndarray scale) except -1
+    cdef void whiten(self, const double* x, double* t) noexcept nogil
+    cdef double square(self, const double* x) noexcept nogil

@@ -1,0 +1,51 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""One row against stored points and the factor of their Gram matrix."""
+import numpy as np
+
+cimport numpy as cnp
+
+from nystream._core.kernel_rows cimport KernelRows
+from nystream._core.linalg.cholesky cimport Triangle
+from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
+
+cnp.import_array()
+
+cdef linear_ops OPS = linear_pick()
+
+
+cdef class WhitenedRow:
+    """L^-1 (s_i k(x_i, x)) of a row x, for points x_i (m, d), scales s_i (m, 1) and their factor L, `triangle`.
+
+    Works on the memory of a model, which is given anew (`hold`) where it may have moved.
+    """
+
+    def __init__(self, KernelRows form, Triangle triangle, points=None, scale=None):
+        self.form, self.triangle, self.scratch = form, triangle, np.zeros(0)
+        if points is not None:
+            self.hold_points(points, scale)
+
+    cdef int hold_points(self, cnp.ndarray points, cnp.ndarray scale) except -1:
+        cdef Py_ssize_t m = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1)
+        if self.triangle._n != m:
+            raise ValueError(f"the factor has {self.triangle._n} rows, {m} points are given")
+        cdef const double* at = clean(points, m, d)
+        cdef const double* scales = clean(scale, m, 1)
+        if cnp.PyArray_DIM(self.scratch, 0) < m + 1:
+            self.scratch = np.zeros(2*m + 1)
+        self.t = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.scratch)
+        self.at, self.scales, self.m, self.d, self.arrays = at, scales, m, d, (points, scale)
+        return 0
+
+    cdef void whiten(self, const double* x, double* t) noexcept nogil:
+        """Into t (m,)."""
+        cdef Py_ssize_t i
+        if self.m:
+            self.form.fill(x, 1, self.at, self.m, self.d, t, self.m)
+            for i in range(self.m):
+                t[i] *= self.scales[i]
+            self.triangle.solve_one(t)
+
+    cdef double square(self, const double* x) noexcept nogil:
+        """Its squared length; `t` has it then."""
+        self.whiten(x, self.t)
+        return OPS.dot(self.m, self.t, self.t)

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Sums of many cosines with coefficients, for one row or a block: the same bits either way, the GIL released."""
-from libc.math cimport fabs
 from libc.stdlib cimport free, malloc
 
 cimport numpy as cnp
@@ -26,17 +25,9 @@ cdef enum: ROWS = 64     # that share a pass over the directions
 SLACK = FOURIER_SLACK(8)
 
 
-cdef bint near(Py_ssize_t n, const double* u) noexcept nogil:
-    """Whether all angles are numbers for the vector cosine."""
-    cdef Py_ssize_t i
-    cdef int far = 0
-    for i in range(n):
-        far |= not fabs(u[i]) <= FOURIER_FAR
-    return not far
-
-
 cdef void cosines_of(Py_ssize_t m, const double* u, double gain, double* c, double* s) noexcept nogil:
-    if near(m, u):
+    """The vector cosine where all angles are numbers small enough for it, which their squares tell."""
+    if OPS.dot(m, u, u) <= FOURIER_FAR*FOURIER_FAR:
         fourier.sincos(m, u, gain, c, s)
     else:
         fourier_far(m, u, gain, c, s)
@@ -93,15 +84,21 @@ def cosine_sums(cnp.ndarray X, cnp.ndarray chunks, Py_ssize_t block, cnp.ndarray
     cdef double* c = u + tile*ld
     cdef double* mixed = c + 2*C         # (K, C) coefficients of a chunk, as they are now
     cdef Py_ssize_t first, here, m, r, i, k, t, row
+    cdef const double* now
     with nogil:
         first = 0
         while first < rounds:
             here = min(together, rounds - first)
             m = here*block
             for r in range(here):
+                now = a + (first + r)*block*K
+                if K == 1:
+                    for i in range(block):
+                        mixed[r*block + i] = f[first + r]*now[i]
+                    continue
                 for i in range(block):
                     for k in range(K):
-                        mixed[k*C + r*block + i] = f[first + r]*a[((first + r)*block + i)*K + k]
+                        mixed[k*C + r*block + i] = f[first + r]*now[i*K + k]
             t = 0
             while t < n:
                 tile = min(ROWS, n - t)

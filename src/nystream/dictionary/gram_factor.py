@@ -133,7 +133,7 @@ class GramFactor(FactoredPoints[Triangle]):
                 f"{self.kernel!r} gives values that no positive definite kernel has: nan, infinite, or |k(x, y)|^2 "
                 "above k(x, x) k(y, y)"
             )
-        self._factor.append(np.ascontiguousarray(T), C)
+        self._factor.border(np.ascontiguousarray(T), C)
         self.points_.extend(X)
         self.scale_.extend(scale[:, None])
         self.trace_ += float(scale**2 @ K.diagonal())

@@ -106,6 +106,9 @@ class DoublySGD(LossLearner, Averaging):
     cum_: float
     """The sum of the scale over the rounds since it was settled."""
     t_: int
+    _together: int  # rounds in a chunk
+    _most: int  # rounds that are kept at most: whole chunks of them
+    _gain: float  # of the cosines: sqrt(2 k(x, x)), the same everywhere
     _kept: _Kept  # chunks of directions of the first stored rounds, and of how many of them
     _source: _Source  # of the directions of rounds that are learnt, one by one
 
@@ -167,28 +170,30 @@ class DoublySGD(LossLearner, Averaging):
         self._forget()
 
     def _predict(self, X: Array) -> Array:
-        return self.scale_ * self._past(X, self.rounds_.view[:, 1])
+        return self.scale_ * self._past(_with_phase(X), self.rounds_.view[:, 1])
 
     def _averaged(self, X: Array) -> Array:
         sums = self.rounds_.view[:, 1] * self.cum_ + self.rounds_.view[:, 2]
-        return self._past(X, sums / max(self.n_seen_, 1))
+        return self._past(_with_phase(X), sums / max(self.n_seen_, 1))
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         P = np.empty((len(X), self.outputs_))
         for i in range(0, len(X), BLOCK):
             part = slice(i, i + BLOCK)
-            F = self._past(X[part], self.rounds_.view[:, 1])
+            rows = _with_phase(X[part])
+            F = self._past(rows, self.rounds_.view[:, 1])
             if not self.frozen:
-                self._learn(X[part], Y[part], None if weights is None else weights[part], F, P[part])
+                self._learn(rows, Y[part], None if weights is None else weights[part], F, P[part])
             else:
                 P[part] = self.scale_ * F
                 self._count(len(F))
         return P
 
-    def _learn(self, X: Array, Y: Array, weights: Array | None, F: Array, P: Array) -> None:
+    def _learn(self, rows: Array, Y: Array, weights: Array | None, F: Array, P: Array) -> None:
         """Rounds into P. F (n, K): the functions of the rounds before the block, over the scale."""
-        rows, similar, gain = _with_phase(X), self._loss.label_similarity, self._gain
-        for i in range(len(X)):
+        B, gain, similar = self.block, self._gain, self._loss.label_similarity
+        own, phi = _chunks(1, B, rows.shape[1]), np.empty((1, B))
+        for i in range(len(rows)):
             P[i] = self.scale_ * F[i]
             self._count(1)
             if self.frozen:
@@ -200,16 +205,15 @@ class DoublySGD(LossLearner, Averaging):
             g = g if similar is None else similar @ g
             self.scale_ *= 1 - rate * self.lam
             if g.any() and (weights is None or weights[i] > 0):
-                rate *= (1.0 if weights is None else float(weights[i])) / self.block
-                own = _chunks(1, self.block, rows.shape[1])
-                own[0] = self._drawn(self.t_, self._source)
-                phi = cosines(rows[i : i + 1], own[0], self.block, gain, np.empty((1, self.block)))
-                coef = (-rate * np.outer(phi[0], g)).reshape(1, -1)
+                rate *= (1.0 if weights is None else float(weights[i])) / B
+                self._draw(self.t_, self._source, own[0])
+                cosines(rows[i : i + 1], own[0], B, gain, phi)
+                coef = (-rate * (phi.T * g)).reshape(1, -1)
                 self._remember(own[0])
                 self.rounds_.append(np.array([float(self.t_), 1 / self.scale_, -self.cum_ / self.scale_]))
                 self.coef_.append(coef[0])
-                if i + 1 < len(X):
-                    cosine_sums(rows[i + 1 :], own, self.block, coef, np.array([1 / self.scale_]), gain, F[i + 1 :])
+                if i + 1 < len(rows):
+                    cosine_sums(rows[i + 1 :], own, B, coef, np.array([1 / self.scale_]), gain, F[i + 1 :])
             if self.scale_ < TINY:
                 self._settle()
                 self.rounds_.view[:, 1] *= self.scale_
@@ -226,16 +230,16 @@ class DoublySGD(LossLearner, Averaging):
         self.rounds_.view[:, 2] += self.rounds_.view[:, 1] * self.cum_
         self.cum_ = 0.0
 
-    def _past(self, X: Array, factors: Array) -> Array:
+    def _past(self, rows: Array, factors: Array) -> Array:
         """(n, K): what the stored rounds give, their coefficients times these factors (stored,)."""
-        F, rows, gain = np.zeros((len(X), self.outputs_)), _with_phase(X), self._gain
+        F = np.zeros((len(rows), self.outputs_))
         kept, known = self._at_hand()
         first, several = 0, DRAWN * self._together
         while first < len(factors):
             last = known if first < known else min(first + several, len(factors))
             chunks = kept if first < known else self._directions(self.rounds_.view[first:last, 0])
             part = slice(first, last)
-            cosine_sums(rows, chunks, self.block, self.coef_.view[part], factors[part].copy(), gain, F)
+            cosine_sums(rows, chunks, self.block, self.coef_.view[part], factors[part].copy(), self._gain, F)
             first = last
         return F
 
@@ -245,27 +249,11 @@ class DoublySGD(LossLearner, Averaging):
         own = _chunks(1, B, rows.shape[1])
         Phi = []
         for t in rounds:
-            own[0] = self._drawn(t, source)
+            self._draw(t, source, own[0])
             Phi.append(cosines(rows, own[0], B, self._gain, np.empty((len(X), B))))
         return np.hstack(Phi)
 
     # -- directions ------------------------------------------------------------------------------------------------
-    @property
-    def _gain(self) -> float:
-        """Of the cosines: sqrt(2 k(x, x)), the same everywhere."""
-        return math.sqrt(2 * float(self.kernel.diag(np.zeros((1, self._columns)))[0]))
-
-    @property
-    def _together(self) -> int:
-        """Rounds in a chunk."""
-        return max(CHUNK // self.block, 1)
-
-    @property
-    def _most(self) -> int:
-        """Rounds that are kept at most: whole chunks of them."""
-        chunk = 8 * self._together * self.block * (self._columns + 1)
-        return max(KEPT - 8 * SLACK, 0) // chunk * self._together
-
     def _at_hand(self) -> _Kept:
         """What is kept, once more is drawn where there is room: after a file was read, or columns came."""
         chunks, known = self._kept
@@ -294,12 +282,16 @@ class DoublySGD(LossLearner, Averaging):
         chunks = _chunks(-(-len(rounds) // together), together * B, self._columns + 1)
         for i, t in enumerate(rounds.astype(np.int64).tolist()):
             chunk, place = divmod(i, together)
-            chunks[chunk, :, place * B : (place + 1) * B] = self._drawn(t, source)
+            self._draw(t, source, chunks[chunk, :, place * B : (place + 1) * B])
         return chunks
 
     def _forget(self) -> None:
         """Draw all directions again when they are asked for."""
-        self._kept = _chunks(0, self._together * self.block, self._columns + 1), 0
+        self._together = max(CHUNK // self.block, 1)
+        columns = self._together * self.block
+        self._most = max(KEPT - 8 * SLACK, 0) // (8 * columns * (self._columns + 1)) * self._together
+        self._gain = math.sqrt(2 * float(self.kernel.diag(np.zeros((1, self._columns)))[0]))
+        self._kept = _chunks(0, columns, self._columns + 1), 0
         self._key = np.random.SeedSequence(self.seed_).generate_state(2, np.uint64)
         self._source = self._new_source()
 
@@ -312,7 +304,7 @@ class DoublySGD(LossLearner, Averaging):
         bits = np.random.Philox(key=self._key)
         return np.random.Generator(bits), bits.state
 
-    def _drawn(self, t: int, source: _Source) -> Array:
+    def _draw(self, t: int, source: _Source, out: Array) -> None:
         """(d + 1, B): the directions of round t, and below them their phases. Columns that came later are drawn last,
         so that the others stay."""
         rng, fresh = source
@@ -322,7 +314,7 @@ class DoublySGD(LossLearner, Averaging):
         b = rng.uniform(0.0, 2 * math.pi, self.block)
         for d in self.widths_[1:]:
             W = np.hstack([W, self._extend(W, d - W.shape[1], rng)])
-        return np.vstack([W.T, b])
+        out[:-1], out[-1] = W.T, b
 
     @property
     def _extend(self) -> Any:
@@ -350,8 +342,8 @@ class DoublySGD(LossLearner, Averaging):
 
 def _with_phase(X: Array) -> Array:
     """Rows (x, 1): their products with directions and phases are the angles."""
-    rows = np.ones((len(X), X.shape[1] + 1))
-    rows[:, :-1] = X
+    rows = np.empty((len(X), X.shape[1] + 1))
+    rows[:, :-1], rows[:, -1] = X, 1.0
     return rows
 
 

@@ -177,7 +177,7 @@ class KONS(NewtonBounds):
         if len(v):
             C = np.ascontiguousarray((E[:, enters] * scale).T)  # strictly lower: a row gains by earlier ones only
             C.flat[:: len(C) + 1] = pivots
-            self._factor.append(np.ascontiguousarray(scale[:, None] * T[enters]), C)
+            self._factor.border(np.ascontiguousarray(scale[:, None] * T[enters]), C)
             self.scale_.extend(scale[:, None])
             self.v_.extend(v[:, None])
             self.trace_ += float(scale**2 @ own[enters])
@@ -221,8 +221,7 @@ class KONS(NewtonBounds):
         return self._row
 
     def _hold(self, row: NewtonRow) -> None:
-        places = None if self._factor.n == self.points_.n else self._entered
-        row.hold(self.points_.view, self.record_.view, self.scale_.view, self.v_.view, places)
+        row.hold(self.points_.view, self.record_.view, self.scale_.view, self.v_.view)
 
     @property
     def _coin(self) -> float:

@@ -67,6 +67,7 @@ class SketchedKONS(KONS):
     kors_: KORS
     rng_: np.random.Generator
     u_: float
+    _atoms: WhitenedRow | None = None  # KORS's dictionary, compiled, for one row at a time
 
     def __init__(
         self,
@@ -125,14 +126,16 @@ class SketchedKONS(KONS):
         return self.u_
 
     def _sampler(self) -> WhitenedRow | None:
-        factor = self.kors_.factor_
         form = self.kernel.compiled
-        return None if form is None else WhitenedRow(form, factor.factor, factor.points, factor.scale_.view)
+        if form is not None:
+            self._atoms = WhitenedRow(form, self.kors_.factor_.factor)
+            self._atoms.hold_row(self.kors_.points, self.kors_.factor_.scale_.view)
+        return self._atoms
 
     def _tossed(self, row: NewtonRow, x: Array) -> None:
-        if row.odds > 0:
+        if row.odds > 0 and self._atoms is not None:
             self._sampled(x[None], row.record[None], np.array([row.odds]))
-            self._row = None  # KORS has one more atom
+            self._atoms.hold_row(self.kors_.points, self.kors_.factor_.scale_.view)
         else:
             self.u_ = self.rng_.random()
 

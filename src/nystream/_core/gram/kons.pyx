@@ -7,7 +7,7 @@ from libc.math cimport fabs, fmax, fmin, sqrt
 from libc.string cimport memset
 
 from nystream._core.gram.residual cimport Score, bounded, enter, scored
-from nystream._core.gram.whitened cimport WhitenedRow
+from nystream._core.gram.whitened cimport ROOM, WhitenedRow
 from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linalg.cholesky cimport Triangle
 from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
@@ -136,9 +136,9 @@ cdef class NewtonRow:
     `learn` does the rest.
 
     Works on the memory of the learner, which is given anew (`hold`) where it may have moved: points (n, d) and records
-    (n, 6); scale (r,), v (r,) and `triangle` of those that entered the factor, `places` (r,) of these among the points,
-    None where all did. kors: the whitened rows of KORS's dictionary, where there is one. No row beyond `largest`, and no
-    label beyond `limit`, is taken.
+    (n, 6), of which only more come; scale (r,), v (r,) and `triangle` of those that entered the factor. kors: the
+    whitened rows of KORS's dictionary, where there is one. No row beyond `largest`, and no label beyond `limit`, is
+    taken.
     """
     cdef KernelNewton newton
     cdef KernelRows form
@@ -147,14 +147,14 @@ cdef class NewtonRow:
     cdef double largest, limit, pivot
     cdef Py_ssize_t n, r, d
     cdef const double* at
-    cdef const double* records
     cdef const double* scales
-    cdef const Py_ssize_t* places
     cdef double* v
     cdef double* k                      # (n,) kernel row
     cdef double* t                      # (r,) whitened
+    cdef double* outside                # (n,) coefficients outside the factor
+    cdef Py_ssize_t* places             # (r,) of those in the factor among the points
     cdef tuple arrays
-    cdef object scratch
+    cdef object scratch, entered_at
     cdef double* q
     cdef readonly object record         # (6,) of the last row,
     cdef readonly double loss           # its loss,
@@ -169,28 +169,33 @@ cdef class NewtonRow:
                  WhitenedRow kors=None):
         self.newton, self.form, self.triangle, self.kors = newton, form, triangle, kors
         self.largest, self.limit = largest, limit
-        self.scratch, self.record = np.zeros(0), np.zeros(WIDTH)
+        self.scratch, self.entered_at, self.record = np.zeros((3, 0)), np.zeros(0, dtype=np.intp), np.zeros(WIDTH)
         self.q = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.record)
 
-    cpdef hold(self, cnp.ndarray points, cnp.ndarray record, cnp.ndarray scale, cnp.ndarray v, cnp.ndarray places=None):
+    cpdef hold(self, cnp.ndarray points, cnp.ndarray record, cnp.ndarray scale, cnp.ndarray v):
         """Where everything is; scale and v are (r, 1)."""
-        cdef Py_ssize_t n = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), r = self.triangle._n
+        cdef Py_ssize_t n = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), r = self.triangle.n, i
+        cdef Py_ssize_t known = self.n, entered = self.r, room = cnp.PyArray_DIM(self.entered_at, 0)
         cdef const double* at = clean(points, n, d)
         cdef const double* records = clean(record, n, WIDTH)
         cdef const double* scales = clean(scale, r, 1)
         cdef const double* entries = clean(v, r, 1)
-        if places is None and n != r or places is not None and (
-                cnp.PyArray_TYPE(places) != cnp.NPY_INTP or cnp.PyArray_DIM(places, 0) != r
-                or not cnp.PyArray_IS_C_CONTIGUOUS(places)):
-            raise ValueError(f"{r} of {n} points are in the factor; others are said to be")
-        if cnp.PyArray_DIM(self.scratch, 0) < 2*n + 2:
-            self.scratch = np.zeros(4*n + 4)
-        self.k = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.scratch)
-        self.t = self.k + cnp.PyArray_DIM(self.scratch, 0)//2
-        self.at, self.records, self.scales, self.v = at, records, scales, <double*> entries
-        self.places = NULL if places is None else <const Py_ssize_t*> cnp.PyArray_DATA(places)
+        if room < n + 1 + ROOM:
+            room, known, entered = 2*n + 1 + ROOM, 0, 0
+            self.scratch, self.entered_at = np.zeros((3, room)), np.zeros(room, dtype=np.intp)
+            self.places = <Py_ssize_t*> cnp.PyArray_DATA(<cnp.ndarray> self.entered_at)
+            self.k = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.scratch)
+            self.t, self.outside = self.k + room, self.k + 2*room
+        for i in range(known, n):
+            self.outside[i] = records[i*WIDTH + OUTSIDE]
+            if records[i*WIDTH + GAIN] > 0:
+                self.places[entered] = i
+                entered += 1
+        if entered != r:
+            raise ValueError(f"{r} points are in the factor, {entered} are said to be")
+        self.at, self.scales, self.v = at, scales, <double*> entries
         self.n, self.d, self.r = n, d, r
-        self.arrays = (points, record, scale, v, places)
+        self.arrays = (points, scale, v)
 
     def one(self, object x, object y, long long t, double trace, double coin):
         """The prediction for x in round t; None, and nothing done, where x or y is not a clean row or label. `trace`:
@@ -239,12 +244,10 @@ cdef class NewtonRow:
             self.form.fill(x, 1, self.at, self.n, self.d, self.k, self.n)
         if self.r:
             for i in range(self.r):
-                self.t[i] = self.k[self.places[i] if self.places else i]*self.scales[i]
-            self.triangle.solve_one(self.t)
+                self.t[i] = self.k[self.places[i]]*self.scales[i]
+            square[0] -= self.triangle.solve_one(self.t)
             total = OPS.dot(self.r, self.t, self.v)
-            square[0] = own - OPS.dot(self.r, self.t, self.t)
-        for i in range(self.n):
-            total += self.k[i]*self.records[i*WIDTH + OUTSIDE]
+        total += OPS.dot(self.n, self.k, self.outside)
         if self.kors is not None:
-            unseen[0] = own - self.kors.square(x)
+            unseen[0] = own - self.kors.whiten(x, self.kors.t)
         return total

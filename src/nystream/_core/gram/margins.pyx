@@ -6,7 +6,7 @@ cimport numpy as cnp
 from libc.math cimport fmax, isfinite, sqrt
 
 from nystream._core.gram.residual cimport bounded, enter
-from nystream._core.gram.whitened cimport WhitenedRow
+from nystream._core.gram.whitened cimport ROOM, WhitenedRow
 from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linalg.cholesky cimport Triangle
 from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
@@ -156,10 +156,10 @@ cdef class MarginRow(WhitenedRow):
 
     def alone(self, cnp.ndarray x):
         """(1,) the margin of a row (d,), the same bits; several threads may ask."""
-        cdef cnp.ndarray out = np.empty(1), scratch = np.empty(self.m + self.r + 1)
+        cdef cnp.ndarray out = np.empty(1), scratch = np.empty(self.m + ROOM + self.r)
         cdef double* k = <double*> cnp.PyArray_DATA(scratch)
         cdef const double* row = clean(x, -1, self.d)
-        (<double*> cnp.PyArray_DATA(out))[0] = self.margin(row, k + self.m, k)
+        (<double*> cnp.PyArray_DATA(out))[0] = self.margin(row, k + self.m + ROOM, k)
         return out
 
     cdef double margin(self, const double* x, double* k, double* t) noexcept nogil:

@@ -55,10 +55,10 @@ cdef class RidgeRow(WhitenedRow):
         if not 0 <= self.own <= self.largest:
             return None
         if self.m < RELEASE:
-            square = self.square(row)
+            square = self.whiten(row, self.t)
         else:
             with nogil:
-                square = self.square(row)
+                square = self.whiten(row, self.t)
         self.ridge_prediction = OPS.dot(self.m, self.t, self.e)
         self.pivot = sqrt(fmax(self.own - square + self.ridge, self.ridge))
         if not isfinite(self.pivot) or not isfinite(square) or not isfinite(self.ridge_prediction):

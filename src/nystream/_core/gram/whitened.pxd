@@ -4,6 +4,8 @@ cimport numpy as cnp
 from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linalg.cholesky cimport Triangle
 
+cdef enum: ROOM = 8     # numbers beyond a whitened row that solving for it writes to
+
 
 cdef class WhitenedRow:
     cdef KernelRows form
@@ -16,5 +18,4 @@ cdef class WhitenedRow:
     cdef tuple arrays
 
     cdef int hold_points(self, cnp.ndarray points, cnp.ndarray scale) except -1
-    cdef void whiten(self, const double* x, double* t) noexcept nogil
-    cdef double square(self, const double* x) noexcept nogil
+    cdef double whiten(self, const double* x, double* t) noexcept nogil

@@ -6,11 +6,9 @@ cimport numpy as cnp
 
 from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linalg.cholesky cimport Triangle
-from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
+from nystream._core.linalg.linear_kernel cimport clean
 
 cnp.import_array()
-
-cdef linear_ops OPS = linear_pick()
 
 
 cdef class WhitenedRow:
@@ -19,33 +17,31 @@ cdef class WhitenedRow:
     Works on the memory of a model, which is given anew (`hold`) where it may have moved.
     """
 
-    def __init__(self, KernelRows form, Triangle triangle, points=None, scale=None):
+    def __init__(self, KernelRows form, Triangle triangle):
         self.form, self.triangle, self.scratch = form, triangle, np.zeros(0)
-        if points is not None:
-            self.hold_points(points, scale)
+
+    def hold_row(self, cnp.ndarray points, cnp.ndarray scale):
+        """Where points and scales are, where there is nothing else to hold."""
+        self.hold_points(points, scale)
 
     cdef int hold_points(self, cnp.ndarray points, cnp.ndarray scale) except -1:
         cdef Py_ssize_t m = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1)
-        if self.triangle._n != m:
-            raise ValueError(f"the factor has {self.triangle._n} rows, {m} points are given")
+        if self.triangle.n != m:
+            raise ValueError(f"the factor has {self.triangle.n} rows, {m} points are given")
         cdef const double* at = clean(points, m, d)
         cdef const double* scales = clean(scale, m, 1)
-        if cnp.PyArray_DIM(self.scratch, 0) < m + 1:
-            self.scratch = np.zeros(2*m + 1)
+        if cnp.PyArray_DIM(self.scratch, 0) < m + ROOM:
+            self.scratch = np.zeros(2*m + ROOM)
         self.t = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.scratch)
         self.at, self.scales, self.m, self.d, self.arrays = at, scales, m, d, (points, scale)
         return 0
 
-    cdef void whiten(self, const double* x, double* t) noexcept nogil:
-        """Into t (m,)."""
+    cdef double whiten(self, const double* x, double* t) noexcept nogil:
+        """Into t, m numbers with room for 8 more: their squared length."""
         cdef Py_ssize_t i
-        if self.m:
-            self.form.fill(x, 1, self.at, self.m, self.d, t, self.m)
-            for i in range(self.m):
-                t[i] *= self.scales[i]
-            self.triangle.solve_one(t)
-
-    cdef double square(self, const double* x) noexcept nogil:
-        """Its squared length; `t` has it then."""
-        self.whiten(x, self.t)
-        return OPS.dot(self.m, self.t, self.t)
+        if not self.m:
+            return 0
+        self.form.fill(x, 1, self.at, self.m, self.d, t, self.m)
+        for i in range(self.m):
+            t[i] *= self.scales[i]
+        return self.triangle.solve_one(t)

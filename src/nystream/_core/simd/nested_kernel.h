@@ -37,6 +37,8 @@ static inline double nested_tree(const double *q, int lanes) {
 }
 
 #if ISA_VECTORS
+#define NESTED_INLINE static inline __attribute__((always_inline))
+#define NESTED_SEVERAL 4   /* panels that one row passes over side by side */
 #define NESTED(x) nested_##x##_base
 #define TARGET
 #define W 2

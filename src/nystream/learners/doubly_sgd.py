@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -333,6 +333,14 @@ class DoublySGD(LossLearner, Averaging):
         coef[:, :, : self.outputs_] = self.coef_.view.reshape(len(coef), self.block, self.outputs_)
         self.coef_ = Rows(self.block * outputs)
         self.coef_.extend(coef.reshape(len(coef), self.block * outputs))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = super().__deepcopy__(memo)
+        if self.d_:  # directions at hand are at hand for a copy too, which goes on with others
+            chunks = _chunks(*(self._kept[0].shape[i] for i in (0, 2, 1)))
+            chunks[:] = self._kept[0]
+            twin._kept = chunks, self._kept[1]
+        return twin
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

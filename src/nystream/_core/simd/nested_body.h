@@ -78,18 +78,18 @@ TARGET static void NESTED(backward)(int groups, int panels, const double *R, dou
       NESTED(backward_panel)(p, nested_panel(R, p), X + (size_t)8 * panels * LANES * g);
 }
 
-/* One row: x of `several` panels (a constant) from `first` on lose what the numbers before say; each panel is read from
-   end to end, and their sums do not wait for each other. */
-TARGET NESTED_INLINE void NESTED(before)(const int several, int first, const double *R, double *x) {
-  const double *r[NESTED_SEVERAL];
-  VEC v[NESTED_SEVERAL][8 / W];
+/* One row: x of `several` panels (a constant) from `first` on lose what the numbers of the first `known` panels say;
+   each panel is read from end to end, and their sums do not wait for each other. */
+TARGET NESTED_INLINE void NESTED(before)(const int several, int first, int known, const double *R, double *x) {
+  const double *r[4];
+  VEC v[4][8 / W];
 #pragma GCC unroll 4
   for (int s = 0; s < several; s++) {
     r[s] = nested_panel(R, first + s);
 #pragma GCC unroll 4
     for (int h = 0; h < 8 / W; h++) v[s][h] = LOAD(x + 8 * (first + s) + W * h);
   }
-  for (int i = 0; i < 8 * first; i++) {
+  for (int i = 0; i < 8 * known; i++) {
     const double z = x[i];
 #pragma GCC unroll 4
     for (int s = 0; s < several; s++)
@@ -102,17 +102,15 @@ TARGET NESTED_INLINE void NESTED(before)(const int several, int first, const dou
     for (int h = 0; h < 8 / W; h++) STORE(x + 8 * (first + s) + W * h, v[s][h]);
 }
 
-/* A few panels at a time; among them, eight solved numbers go into all later ones. */
+/* Groups of panels; inside a group, eight solved numbers go into all later ones, which are independent of each other. */
 TARGET static void NESTED(forward_one)(int panels, const double *R, double *x, double *q) {
   memset(q, 0, 8 * sizeof(double));
-  for (int first = 0; first < panels; first += NESTED_SEVERAL) {
-    const int last = first + NESTED_SEVERAL < panels ? first + NESTED_SEVERAL : panels;
-    switch (last - first) {
-      case 4: NESTED(before)(4, first, R, x); break;
-      case 3: NESTED(before)(3, first, R, x); break;
-      case 2: NESTED(before)(2, first, R, x); break;
-      default: NESTED(before)(1, first, R, x);
-    }
+  for (int first = 0; first < panels; first += NESTED_GROUP) {
+    const int last = first + NESTED_GROUP < panels ? first + NESTED_GROUP : panels;
+    int p = first ? first : last;
+    for (; p + 4 <= last; p += 4) NESTED(before)(4, p, first, R, x);
+    if (p + 2 <= last) NESTED(before)(2, p, first, R, x), p += 2;
+    if (p < last) NESTED(before)(1, p, first, R, x);
     for (int b = first; b < last; b++) {
       const double *corner = nested_panel(R, b) + (size_t)64 * b;
       double z[8];

@@ -21,6 +21,8 @@
 #include <string.h>
 #include "isa.h"
 
+enum { NESTED_GROUP = 32 }; /* panels that stay in the cache while one row is solved among them */
+
 typedef struct {
   int lanes;
   void (*forward)(int groups, int panels, const double *R, double *X, double *Q);   /* Q[group][8][lane]: sums of z_j^2 */
@@ -38,7 +40,6 @@ static inline double nested_tree(const double *q, int lanes) {
 
 #if ISA_VECTORS
 #define NESTED_INLINE static inline __attribute__((always_inline))
-#define NESTED_SEVERAL 4   /* panels that one row passes over side by side */
 #define NESTED(x) nested_##x##_base
 #define TARGET
 #define W 2

@@ -34,7 +34,6 @@ from _timing import by_rows, in_turn, rows_of_ijcnn1
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from limits import bare_call, reading, state_bytes
-
 from nystream.catalogue import CATALOGUE, build
 from nystream.learners import DoublySGD
 

@@ -131,7 +131,7 @@ class KernelRidge(LeastSquares, Learner):
         return factor.points_.view, factor.scale_.view, self.e_.view, meter.totals_, meter.columns_
 
     def _bound(self) -> RidgeRow | None:
-        """The model as it is now, compiled; None where it has several outputs, or only Python can evaluate the kernel."""
+        """The model as it is now, compiled; None with several outputs, or where only Python can evaluate the kernel."""
         form = self.kernel.compiled if self.outputs_ == 1 else None
         if form is not None:
             clip = math.inf if self.clip is None else self.clip

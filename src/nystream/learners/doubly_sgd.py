@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
-from nystream._core.cosines import SLACK, cosine_sums, cosines
+from nystream._core.cosines import SLACK, DirectionRounds, cosine_sums, cosines
 from nystream.dictionary.rows import Rows
 from nystream.features.demands import sampler_of
 from nystream.kernels.base import Kernel
@@ -110,6 +110,7 @@ class DoublySGD(LossLearner, Averaging):
     _most: int  # rounds that are kept at most: whole chunks of them
     _gain: float  # of the cosines: sqrt(2 k(x, x)), the same everywhere
     _kept: _Kept  # chunks of directions of the first stored rounds, and of how many of them
+    _engine: DirectionRounds | None
     _source: _Source  # of the directions of rounds that are learnt, one by one
 
     def __init__(
@@ -191,34 +192,36 @@ class DoublySGD(LossLearner, Averaging):
 
     def _learn(self, rows: Array, Y: Array, weights: Array | None, F: Array, P: Array) -> None:
         """Rounds into P. F (n, K): the functions of the rounds before the block, over the scale."""
-        B, gain, similar = self.block, self._gain, self._loss.label_similarity
-        own, phi = _chunks(1, B, rows.shape[1]), np.empty((1, B))
-        for i in range(len(rows)):
-            P[i] = self.scale_ * F[i]
-            self._count(1)
-            if self.frozen:
-                continue
-            self.t_ += 1
-            rate = self._theta / (self.t0 + self.t_)
-            label = int(Y[i, 0]) if self._loss.multiclass else Y[i]
-            g = np.asarray(self._loss.grad(label, P[i]), dtype=np.float64)
-            g = g if similar is None else similar @ g
-            self.scale_ *= 1 - rate * self.lam
-            if g.any() and (weights is None or weights[i] > 0):
-                rate *= (1.0 if weights is None else float(weights[i])) / B
-                self._draw(self.t_, self._source, own[0])
-                cosines(rows[i : i + 1], own[0], B, gain, phi)
-                coef = (-rate * (phi.T * g)).reshape(1, -1)
-                self._remember(own[0])
-                self.rounds_.append(np.array([float(self.t_), 1 / self.scale_, -self.cum_ / self.scale_]))
-                self.coef_.append(coef[0])
-                if i + 1 < len(rows):
-                    cosine_sums(rows[i + 1 :], own, B, coef, np.array([1 / self.scale_]), gain, F[i + 1 :])
+        engine, row = self._rounds(), 0
+        while row < len(rows):
+            room = len(rows) if self.max_features is None else (self.max_features - self.size) // self.block
+            try:
+                row, left, coef = engine.run(rows, Y, weights, F, P, row, self.scale_, self.cum_, self.t_, room)
+                self.scale_, self.cum_, self.t_ = engine.scale, engine.cum, engine.t
+                self.rounds_.extend(left)
+                self.coef_.extend(coef)
+            finally:  # if a loss that is asked in Python raises, rounds that are not stored have been drawn
+                self._kept = self._kept[0], min(self._kept[1], self.rounds_.n)
             if self.scale_ < TINY:
                 self._settle()
                 self.rounds_.view[:, 1] *= self.scale_
                 F *= self.scale_
                 self.scale_ = 1.0
+            elif self.cum_ > LONG * self.scale_:
+                self._settle()
+
+    def _rounds(self) -> DirectionRounds:
+        """The recursion, compiled, for as many columns and outputs as there are."""
+        if self._engine is None:
+            own = _chunks(1, self.block, self._columns + 1)[0]
+            numbers = self._theta, self.t0, self.lam, self._gain
+            self._engine = DirectionRounds(self._loss, self.outputs_, *numbers, own, self._draw_next, LONG, TINY)
+        return self._engine
+
+    def _draw_next(self, t: int, own: Array) -> None:
+        """Directions of round t, which is learnt now, to use and to keep."""
+        self._draw(t, self._source, own)
+        self._remember(own)
 
     def _count(self, rounds: int) -> None:
         """The present hypothesis enters the mean, for so many rounds."""
@@ -264,9 +267,9 @@ class DoublySGD(LossLearner, Averaging):
         return chunks, known
 
     def _remember(self, own: Array) -> None:
-        """Directions (d + 1, B) of the round that is stored next."""
+        """Directions (d + 1, B) of the round that is stored next; those of all before it are kept, or there is no room."""
         chunks, known = self._kept
-        if known < self.rounds_.n or known >= self._most:
+        if known >= self._most:
             return
         chunk, place = divmod(known, self._together)
         if chunk == len(chunks):
@@ -293,7 +296,7 @@ class DoublySGD(LossLearner, Averaging):
         self._gain = math.sqrt(2 * float(self.kernel.diag(np.zeros((1, self._columns)))[0]))
         self._kept = _chunks(0, columns, self._columns + 1), 0
         self._key = np.random.SeedSequence(self.seed_).generate_state(2, np.uint64)
-        self._source = self._new_source()
+        self._source, self._engine = self._new_source(), None
 
     @property
     def _columns(self) -> int:
@@ -331,7 +334,7 @@ class DoublySGD(LossLearner, Averaging):
     def _grow(self, outputs: int) -> None:
         coef = np.zeros((len(self.coef_), self.block, outputs))
         coef[:, :, : self.outputs_] = self.coef_.view.reshape(len(coef), self.block, self.outputs_)
-        self.coef_ = Rows(self.block * outputs)
+        self.coef_, self._engine = Rows(self.block * outputs), None
         self.coef_.extend(coef.reshape(len(coef), self.block * outputs))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:

@@ -134,10 +134,9 @@ class SketchedKONS(KONS):
 
     def _tossed(self, row: NewtonRow, x: Array) -> None:
         if row.odds > 0 and self._atoms is not None:
-            self._sampled(x[None], row.record[None], np.array([row.odds]))
-            self._atoms.hold_row(self.kors_.points, self.kors_.factor_.scale_.view)
-        else:
-            self.u_ = self.rng_.random()
+            grad, gain = float(row.record[GRAD]), float(row.record[GAIN])
+            self.kors_.enter(x, grad * math.sqrt(gain), row.odds, row.own, self._atoms)
+        self.u_ = self.rng_.random()
 
     def _mark(self) -> tuple[Any, ...]:
         return super()._mark(), self.kors_.mark(), self.rng_.bit_generator.state, self.u_

@@ -36,6 +36,7 @@ class KernelNewton:
 
 class NewtonRow:
     record: _Array
+    own: float
     loss: float
     odds: float
     stored: bool

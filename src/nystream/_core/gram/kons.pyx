@@ -157,6 +157,7 @@ cdef class NewtonRow:
     cdef object scratch, entered_at
     cdef double* q
     cdef readonly object record         # (6,) of the last row,
+    cdef readonly double own            # its k(x, x),
     cdef readonly double loss           # its loss,
     cdef readonly double odds           # above 0 if KORS keeps it,
     cdef readonly bint stored           # whether it is stored,
@@ -218,7 +219,7 @@ cdef class NewtonRow:
         memset(rest, 0, sizeof(rest))
         self.entered = self.newton.follow(1, &f, &square, &own, &label, t, trace, &unseen if self.kors else NULL,
                                           &coin, self.q, &e, rest, &loss)
-        self.loss, self.odds = loss, rest[2]
+        self.own, self.loss, self.odds = own, loss, rest[2]
         self.stored = self.entered or self.q[OUTSIDE] != 0
         if self.entered:
             self.entry, self.pivot, self.scale, self.gained = rest[0], rest[1], rest[4], rest[4]*rest[4]*own

@@ -3,6 +3,7 @@
 import numpy as np
 
 cimport numpy as cnp
+from libc.math cimport fmax, sqrt
 
 from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linalg.cholesky cimport Triangle
@@ -35,6 +36,16 @@ cdef class WhitenedRow:
         self.t = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.scratch)
         self.at, self.scales, self.m, self.d, self.arrays = at, scales, m, d, (points, scale)
         return 0
+
+    def enter(self, double scale, double own, double ridge):
+        """The row that was whitened last, of k(x, x) = own, enters the factor with this scale; then its point and scale
+        are appended, and all is given anew."""
+        cdef Py_ssize_t i
+        cdef double square = 0
+        for i in range(self.m):
+            square += self.t[i]*self.t[i]
+            self.t[i] *= scale
+        self.triangle.append_one(self.t, sqrt(fmax(ridge + scale*scale*(own - square), ridge)))
 
     cdef double whiten(self, const double* x, double* t) noexcept nogil:
         """Into t, m numbers with room for 8 more: their squared length."""

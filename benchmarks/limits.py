@@ -24,7 +24,7 @@ def flops() -> float:
 def reading(size: float) -> float:
     """Seconds for so many bytes, read again and again: from the cache that they fit into."""
     doubles = max(size / 8, 1.0)
-    whole = max(1000, int(float(f"{doubles:.1e}")))  # not every size anew
+    whole = max(4000, int(float(f"{doubles:.1e}")))  # not every size anew
     return seconds_to_read(whole) * doubles / whole
 
 

@@ -198,6 +198,17 @@ def test_directions_at_hand_change_no_bit_and_stay_within_their_room(monkeypatch
     assert free.nbytes > stored + room
 
 
+def test_cosines_are_those_of_the_c_library_up_to_rounding():
+    def vector(angles):
+        memory = np.concatenate([angles, np.zeros(SLACK)])[None]
+        return cosines(np.ones((1, 1)), memory[:, : len(angles)], len(angles), 1.0, np.empty((1, len(angles))))[0]
+
+    near = np.concatenate([np.linspace(-20, 20, 4001), np.arange(-50, 50) * np.pi / 2])
+    assert_allclose(vector(near), np.cos(near), rtol=0, atol=4e-16)
+    for large in (1e3, -7e4, 9.9e5):
+        assert_allclose(vector(np.array([large])), np.cos(large), rtol=0, atol=4e-16)
+
+
 @pytest.mark.parametrize("far", [False, True])
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_compiled_sums_of_cosines_are_those_of_numpy(outputs, far):

@@ -16,11 +16,16 @@ cdef extern from "fourier_kernel.h" nogil:
     ctypedef struct fourier_ops:
         void (*project)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
                         const void*, const void*, void*) noexcept nogil
-        void (*sincos)(Py_ssize_t, const void*, double, void*, void*) noexcept nogil
     fourier_ops fourier_pick() noexcept
     void fourier_far(Py_ssize_t, const double*, double, double*, double*) noexcept
 
+cdef extern from "cosine_kernel.h" nogil:
+    ctypedef struct cosine_ops:
+        void (*cosines)(Py_ssize_t, const double*, double, double*) noexcept nogil
+    cosine_ops cosine_pick() noexcept
+
 cdef fourier_ops fourier = fourier_pick()
+cdef cosine_ops cosine = cosine_pick()
 cdef linear_ops OPS = linear_pick()
 cdef enum: ROWS = 64     # that share a pass over the directions
 
@@ -28,9 +33,9 @@ SLACK = FOURIER_SLACK(8)
 
 
 cdef void cosines_of(Py_ssize_t m, const double* u, double gain, double* c, double* s) noexcept nogil:
-    """The vector cosine where all angles are numbers small enough for it, which their squares tell."""
+    """The vector cosine where all angles are numbers small enough for it, which their squares tell; s is scratch."""
     if OPS.dot(m, u, u) <= FOURIER_FAR*FOURIER_FAR:
-        fourier.sincos(m, u, gain, c, s)
+        cosine.cosines(m, u, gain, c)
     else:
         fourier_far(m, u, gain, c, s)
 

@@ -134,8 +134,8 @@ cdef void add_sums(Py_ssize_t n, Py_ssize_t d, const double* x, const double* w,
 cdef class DirectionRounds:
     """Gradient steps of which each has directions of its own: the recursion of DoublySGD, for some rows.
 
-    loss, of K outputs; step, t0, lam: s_t = step / (t0 + t); `block` directions a round, which draw(t) writes into `own`
-    (d, block), its second argument. A sum of the scale above `long` times it, or a scale below `tiny`, is left to Python.
+    loss, of K outputs; step, t0, lam: s_t = step / (t0 + t); `block` directions a round, which draw(t, own) writes into
+    `own` (d, block). A sum of the scale above `long` times it, or a scale below `tiny`, is left to Python.
     """
     cdef OutputLoss loss
     cdef Py_ssize_t d, block

@@ -50,7 +50,8 @@ class DoublySGD(LossLearner, Averaging):
 
     so that f is an unbiased estimate of functional gradient descent, and converges to the kernel's own function at
     rate O(1/t), however large the data: memory is B numbers a round (and output), none for points or directions.
-    Time is O(t B d) a round; a block of rows draws the past directions that are not at hand once. In a single pass it
+    Time is O(t B d) a round; a block of rows draws the past directions that are not at hand once, and a round without a
+    gradient draws none. In a single pass it
     is weak by construction; fixed features (`FOGD`) learn faster from the same rows. With label similarities M the
     derivative l' becomes M l'. The mean of the hypotheses (`averaged`) costs two more numbers for each stored round.
 
@@ -267,7 +268,7 @@ class DoublySGD(LossLearner, Averaging):
         return chunks, known
 
     def _remember(self, own: Array) -> None:
-        """Directions (d + 1, B) of the round that is stored next; those of all before it are kept, or there is no room."""
+        """Directions (d + 1, B) of the round that is stored next; those of all before it are kept, or room is short."""
         chunks, known = self._kept
         if known >= self._most:
             return

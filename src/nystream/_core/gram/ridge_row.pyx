@@ -1,7 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The round of one row of exact kernel least squares, in one call."""
-import numpy as np
-
 cimport numpy as cnp
 from libc.math cimport fmax, fmin, isfinite, sqrt
 
@@ -21,8 +19,8 @@ cdef enum: RELEASE = 64     # points from which a row is long enough to be worth
 cdef class RidgeRow(WhitenedRow):
     """l = L^-1 k, r = l.e, s = (k(x, x) - l.l)/ridge and what follows from them; `learn` is the rest of the round.
 
-    Works on the memory of the learner, which is given anew (`hold`) where it may have moved: points (m, d), scale (m, 1)
-    and e (m, 1) of one output, totals (3,) and columns (6, 1) of its meter. No row whose k(x, x) is below 0 or above
+    Works on the memory of the learner, which is given anew (`hold`) where it may have moved: points (m, d), scale
+    (m, 1) and e (m, 1) of one output, totals (3,) and columns (6, 1) of its meter. No row whose k(x, x) is below 0 or above
     `largest` is taken.
     """
     cdef double ridge, clip, largest, label, ridge_prediction, emitted, leverage, pivot
@@ -73,4 +71,5 @@ cdef class RidgeRow(WhitenedRow):
         """The last row enters the factor and the meter; its point, a scale of 1 and `entry` are for the learner to
         append, and then all is given anew."""
         self.triangle.append_one(self.t, self.pivot)
-        count_round(self.totals, self.columns, 1, &self.label, &self.ridge_prediction, &self.emitted, self.leverage, 1.0)
+        count_round(self.totals, self.columns, 1, &self.label, &self.ridge_prediction, &self.emitted, self.leverage,
+                    1.0)

@@ -256,7 +256,7 @@ cdef class LDL(OneRow):
                     ws = own.lev[k] if w == NULL else w[t + k]*own.lev[k]
                     self._emit(own.M + k*self.ld, ws, P + (t + k)*K)
                     count_round(self.totals, self.columns, K, Y + (t + k)*K, own.M + k*self.ld, P + (t + k)*K, ws,
-                            1.0 if w == NULL else w[t + k])
+                                1.0 if w == NULL else w[t + k])
             else:
                 S = 1
                 self._ask(own, 1, Z + t*self.dim)

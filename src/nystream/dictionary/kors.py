@@ -149,7 +149,7 @@ class KORS(Params):
         return self.factor_.border(X, T, self.factor_.bounded(c / np.sqrt(p), self.kernel.diag(X)))
 
     def enter(self, x: Array, c: float, p: float, own: float, row: WhitenedRow) -> None:
-        """Keep a row, met with probability p, of k(x, x) = own, which `row`, that holds this dictionary, whitened last."""
+        """Keep a row of k(x, x) = own, met with probability p, that `row`, on this dictionary, whitened last."""
         self.odds_.append(p)
         self.factor_.enter(x, c / math.sqrt(p), own, row)
 

@@ -20,8 +20,8 @@ cdef class RidgeRow(WhitenedRow):
     """l = L^-1 k, r = l.e, s = (k(x, x) - l.l)/ridge and what follows from them; `learn` is the rest of the round.
 
     Works on the memory of the learner, which is given anew (`hold`) where it may have moved: points (m, d), scale
-    (m, 1) and e (m, 1) of one output, totals (3,) and columns (6, 1) of its meter. No row whose k(x, x) is below 0 or above
-    `largest` is taken.
+    (m, 1) and e (m, 1) of one output, totals (3,) and columns (6, 1) of its meter. No row whose k(x, x) is below 0 or
+    above `largest` is taken.
     """
     cdef double ridge, clip, largest, label, ridge_prediction, emitted, leverage, pivot
     cdef bint vovk

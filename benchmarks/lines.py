@@ -24,9 +24,7 @@ import datetime
 import json
 import re
 import sys
-import time
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +32,7 @@ import numpy as np
 
 from compare import TURNS, Key, Times, built, measure, sides
 from compare import run as output_of
+from limits import bare_call, flops, reading
 from nystream.choosing import NOTES
 from run import FOLDER, figure, measured, processor
 
@@ -155,56 +154,6 @@ def interpreter(site: Path) -> Path:
     path.write_text(f'#!/bin/sh\nPYTHONPATH="{site}" exec "{sys.executable}" "$@"\n')
     path.chmod(0o755)
     return path
-
-
-# -- the limits of this machine ----------------------------------------------------------------------------------------
-def least(work: Callable[[], object], repeats: int) -> float:
-    taken = []
-    for _ in range(repeats):
-        start = time.thread_time()
-        work()
-        taken.append(time.thread_time() - start)
-    return min(taken)
-
-
-@cache
-def flops() -> float:
-    """Of dgemm, a second."""
-    A = np.random.default_rng(0).normal(size=(1000, 1000))
-    return 2e9 / least(lambda: A @ A, 9)
-
-
-@cache
-def seconds_to_read(doubles: int) -> float:
-    """So many, again and again."""
-    a, times = np.ones(doubles), max(1, 2_000_000 // doubles)
-
-    def work() -> None:
-        for _ in range(times):
-            a.dot(a)
-
-    empty = np.ones(1)
-    alone = least(lambda: [empty.dot(empty) for _ in range(times)], 9) / times
-    return max(least(work, 9) / times - alone, 0.0)
-
-
-def reading(size: float) -> float:
-    """Seconds for so many bytes."""
-    doubles = max(size / 8, 1.0)
-    whole = max(1000, int(float(f"{doubles:.1e}")))  # not every size anew
-    return seconds_to_read(whole) * doubles / whole
-
-
-@cache
-def bare_call() -> float:
-    """Of a Python method that gets a row and a label."""
-
-    class Bare:
-        def step(self, x: np.ndarray, y: float) -> float:
-            return 0.0
-
-    step, X, y = Bare().step, np.zeros((10_000, 22)), [0.0] * 10_000
-    return least(lambda: [step(row, label) for row, label in zip(X, y, strict=True)], 9) / len(X)
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------

@@ -4,11 +4,14 @@
 
 Every learner of the catalogue learns the first rows of ijcnn1; from that state on, the next rows are learnt by `step`,
 and, from the same state again, by `run` in blocks. Both end in the same state, to the bit, so that their difference is
-the call, its checks and what a block shares among its rows (one product for all its features or kernel rows). The limit
-is a call of a Python method that does nothing but return. Two more columns tell the call from the matrix that is read
-for every row: `alone`, `run` of one row after the other, with all that a block does once; and, for factors A = L D L',
-`apart`, the blocks again with a pass over the factor for every row: a `step` above that is the call alone. `--before`:
-an interpreter with an earlier nystream, whose times are printed beside.
+the call, its checks and what a block shares among its rows (one product for all its features or kernel rows, one pass
+over a factor). The limit is what a row alone cannot do without: a call of a Python method that does nothing but return,
+and reading the numbers of the model once, at the speed at which this machine reads as many again and again; `over` and
+`times` are a `step` above it and in units of it. No limit is given where a row reads a part of the model only. Two more
+columns tell the call from the matrix that is read for every row: `alone`, `run` of one row after the other, with all
+that a block does once; and, for factors A = L D L', `apart`, the blocks again with a pass over the factor for every
+row: a `step` above that is the call alone. `--before`: an interpreter with an earlier nystream, whose times are printed
+beside.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ os.environ["NYSTREAM_THREADS"] = "1"  # what another thread does for a block is 
 import copy
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +32,10 @@ from _before import measured
 from _results import note
 from _timing import by_rows, in_turn, rows_of_ijcnn1
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from limits import bare_call, reading, state_bytes
 from nystream.catalogue import CATALOGUE, build
+from nystream.learners import DoublySGD
 
 WARM, ROWS, BLOCK, DIM, REPEATS = 1500, 512, 256, 100, 7
 TARGET = 1.5
@@ -37,13 +44,8 @@ ENOUGH = 2.0
 """Seconds after which a slow learner is not measured again."""
 SETTINGS: dict[str, dict[str, Any]] = {"bsgd": {"lam": 1e-4}, "dual-sgd": {"lam": 1e-4}}
 BUDGET = {"budget": 100, "landmarks": 100}
-
-
-class Bare:
-    """The limit: a method that is called like `step`."""
-
-    def step(self, x: np.ndarray, y: float) -> float:
-        return 0.0
+PARTLY = ("sparse-linear", "gaussian-filter", "auto")
+"""Learners of which a row reads a part."""
 
 
 def learner_of(name: str) -> Any:
@@ -62,27 +64,42 @@ def main() -> None:
         f"bare call of a Python method: {here['bare']:.2f} us; target: at most {TARGET} us above the round in a block"
     )
     head = f"{'learner':>24} {'step, us':>9} {'run, us':>9} {'above':>7} {'':>6} {'apart':>9} {'alone':>9}"
-    print(f"{head} {'before' if before else '':>7}")
-    for name, (step, run, alone, apart) in here["learners"].items():
+    print(f"{head} {'limit':>7} {'over':>7} {'times':>6} {'before' if before else '':>7}")
+    for name, (step, run, alone, apart, limit) in here["learners"].items():
         verdict = "" if step - run <= TARGET else "missed"
         earlier = f"{np.subtract(*before['learners'][name][:2]):.2f}" if before else ""
         passes = f"{apart:.2f}" if apart else ""
+        least = f"{limit:>7.2f} {step - limit:>7.2f} {step / limit:>6.1f}" if limit else f"{'':>22}"
         note(name, "row by row", 1e6 / max(step, 1e-9), "rows/s", run / step, "the same rows in blocks")
         above = f"{name:>24} {step:>9.2f} {run:>9.2f} {step - run:>7.2f} {verdict:>6}"
-        print(f"{above} {passes:>9} {alone:>9.2f} {earlier:>7}")
+        print(f"{above} {passes:>9} {alone:>9.2f} {least} {earlier:>7}")
 
 
 def taken(only: list[str]) -> dict[str, Any]:
     """Microseconds a row of every learner, by `step` and by `run`."""
     stream, X, y = rows_of_ijcnn1(WARM + ROWS)
     first, rest = slice(0, WARM), slice(WARM, None)
-    bare = in_turn({"": lambda: by_rows(Bare().step, X[rest], y[rest])}, REPEATS)[""]
     found = {}
     for name in only or CATALOGUE:
         learner = learner_of(name)
         learner.run(X[first], y[first])
-        found[name] = times(learner, X[rest], y[rest])
-    return {"stream": stream, "d": X.shape[1], "bare": bare / ROWS * 1e6, "learners": found}
+        found[name] = (*times(learner, X[rest], y[rest]), limit_of(name, learner, X[rest], y[rest]))
+    return {"stream": stream, "d": X.shape[1], "bare": bare_call() * 1e6, "learners": found}
+
+
+def limit_of(name: str, learner: Any, X: np.ndarray, y: np.ndarray) -> float:
+    """Microseconds, the mean of the model before these rows and after them; 0 where none is known."""
+    if name in PARTLY:
+        return 0.0
+    later = copy.deepcopy(learner)
+    later.run(X, y)
+    size = [state_bytes(model) + directions(model) for model in (learner, later)]
+    return 1e6 * (bare_call() + sum(map(reading, size)) / 2)
+
+
+def directions(learner: Any) -> int:
+    """Bytes of those that are a function of the seed, and so no part of the model."""
+    return 8 * learner.size * learner.d_ if isinstance(learner, DoublySGD) else 0
 
 
 def times(learner: Any, X: np.ndarray, y: np.ndarray) -> tuple[float, ...]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import math
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from nystream._core.cosines import SLACK, cosine_sums, cosines
 from nystream.kernels import Gaussian, Laplacian, Matern, Polynomial
 from nystream.learners.doubly_sgd import DoublySGD
 from nystream.losses import MulticlassHinge, Softmax, as_loss
@@ -194,3 +196,57 @@ def test_directions_at_hand_change_no_bit_and_stay_within_their_room(monkeypatch
     stored = bound.rounds_.nbytes + bound.coef_.nbytes
     assert stored + room >= bound.nbytes
     assert free.nbytes > stored + room
+
+
+def test_cosines_are_those_of_the_c_library_up_to_rounding():
+    def vector(angles):
+        memory = np.concatenate([angles, np.zeros(SLACK)])[None]
+        return cosines(np.ones((1, 1)), memory[:, : len(angles)], len(angles), 1.0, np.empty((1, len(angles))))[0]
+
+    near = np.concatenate([np.linspace(-20, 20, 4001), np.arange(-50, 50) * np.pi / 2])
+    assert_allclose(vector(near), np.cos(near), rtol=0, atol=4e-16)
+    for large in (1e3, -7e4, 9.9e5):
+        assert_allclose(vector(np.array([large])), np.cos(large), rtol=0, atol=4e-16)
+
+
+@pytest.mark.parametrize("far", [False, True])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_compiled_sums_of_cosines_are_those_of_numpy(outputs, far):
+    rng = np.random.default_rng(0)
+    d, B, together, rounds, n = 5, 3, 4, 10, 70
+    memory = np.zeros(3 * d * together * B + SLACK)
+    chunks = memory[:-SLACK].reshape(3, d, together * B)
+    chunks[:] = rng.normal(size=chunks.shape)
+    X, coef, factors = rng.normal(size=(n, d)), rng.normal(size=(rounds, B * outputs)), rng.normal(size=rounds)
+    X[7] *= 1e8 if far else 1.0
+    W = np.hstack(list(chunks))[:, : rounds * B]
+    F = rng.normal(size=(n, outputs))
+    expected = F + 1.5 * np.cos(X @ W) @ (factors[:, None] * coef).reshape(-1, outputs)
+    got = cosine_sums(X, chunks, B, coef, factors, 1.5, F.copy())
+    rest = np.arange(n) != 7  # at 1e8 the angle itself has an error of 1e-8
+    assert_allclose(got[rest], expected[rest], rtol=0, atol=1e-12)
+    assert_allclose(got[7], expected[7], rtol=0, atol=1e-6 if far else 1e-12)
+    for t in (0, 7, 69):
+        assert_array_equal(cosine_sums(X[t : t + 1], chunks, B, coef, factors, 1.5, F[t : t + 1].copy())[0], got[t])
+    values = cosines(X[:5], chunks[0], 7, 2.0, np.empty((5, 7)))
+    assert_allclose(values, 2 * np.cos(X[:5] @ chunks[0][:, :7]), rtol=0, atol=1e-13)
+    with pytest.raises(ValueError, match="do not hold 13 rounds"):
+        cosine_sums(X, chunks, B, rng.normal(size=(13, B * outputs)), np.ones(13), 1.0, F)
+    with pytest.raises(ValueError, match="there are 12 directions, not 13"):
+        cosines(X, chunks[0], 13, 1.0, np.empty((n, 13)))
+
+
+def test_copies_take_their_directions_along_and_go_on_alone():
+    X, y = stream(loss="squared")
+    make = DoublySGD(Gaussian(0.6), loss="squared", block=5, step=0.5, seed=1).clone
+    model, other = make(), make()
+    model.run(X[:100], y[:100])
+    twin = copy.deepcopy(model)
+    assert twin._kept[1] == model._kept[1] == 100
+    model.run(X[100:200], y[100:200])
+    twin.run(X[200:], y[200:])
+    other.run(X[:100], y[:100])
+    other.run(X[200:], y[200:])
+    assert_array_equal(twin.predict(X), other.predict(X))
+    assert math.isfinite(float(model.predict(X[:1])[0]))
+    assert model.nbytes >= 8 * 200 * 5 * 4

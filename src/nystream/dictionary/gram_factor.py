@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from nystream._core.gram.whitened import WhitenedRow
 from nystream._core.inputs import all_finite
 from nystream._core.linalg.cholesky import Triangle, floored_cholesky
 from nystream.dictionary.factored import FactoredPoints
@@ -133,11 +136,21 @@ class GramFactor(FactoredPoints[Triangle]):
                 f"{self.kernel!r} gives values that no positive definite kernel has: nan, infinite, or |k(x, y)|^2 "
                 "above k(x, x) k(y, y)"
             )
-        self._factor.append(np.ascontiguousarray(T), C)
+        self._factor.border(np.ascontiguousarray(T), C)
         self.points_.extend(X)
         self.scale_.extend(scale[:, None])
         self.trace_ += float(scale**2 @ K.diagonal())
         return C
+
+    def enter(self, x: Array, scale: float, own: float, row: WhitenedRow) -> None:
+        """Append a row of k(x, x) = own, its scale `bounded`, that `row`, which holds these points, whitened last."""
+        most = math.sqrt(HEAVIEST * self.ridge / max(own, 1e-200))
+        scale = min(max(scale, -most), most)
+        row.enter(scale, own, self.ridge)
+        self.points_.append(x)
+        self.scale_.append(scale)
+        self.trace_ += scale * scale * own
+        row.hold_row(self.points, self.scale_.view)
 
     def extend(self, X: Array, scale: Array) -> None:
         """Append many rows, block by block."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream._core.gram.kors import toss
+from nystream._core.gram.whitened import WhitenedRow
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel
@@ -146,6 +147,11 @@ class KORS(Params):
         """Keep rows met with probabilities p; T is `factor_.whiten(X)`. The new diagonal block of the factor."""
         self.odds_.extend(p[:, None])
         return self.factor_.border(X, T, self.factor_.bounded(c / np.sqrt(p), self.kernel.diag(X)))
+
+    def enter(self, x: Array, c: float, p: float, own: float, row: WhitenedRow) -> None:
+        """Keep a row of k(x, x) = own, met with probability p, that `row`, on this dictionary, whitened last."""
+        self.odds_.append(p)
+        self.factor_.enter(x, c / math.sqrt(p), own, row)
 
     def step(self, x: Array, u: float, c: float = 1.0) -> tuple[float, float, bool]:
         """One round with the uniform u: (tau, p, kept)."""

@@ -78,8 +78,9 @@ class Rows(Params):
         n = self._n
         if n == len(self._store):
             self._reserve(n + 1)
-        self._store[n] = x
-        self._hold(self._store, n + 1)
+        store = self._store
+        store[n] = x
+        self._n, self._view = n + 1, store[: n + 1]  # as `_hold`, whose call is a third of what this costs
 
     def extend(self, X: Array) -> None:
         """Add the rows of X (m, d)."""

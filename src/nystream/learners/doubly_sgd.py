@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
-from nystream._core.features import FourierFeatures
+from nystream._core.cosines import SLACK, DirectionRounds, cosine_sums, cosines
 from nystream.dictionary.rows import Rows
 from nystream.features.demands import sampler_of
 from nystream.kernels.base import Kernel
@@ -22,9 +22,11 @@ from nystream.types import Array, Seed
 __all__ = ["DoublySGD"]
 
 BLOCK = 128
-"""Rows that share one regeneration of the directions so far."""
-CHUNK = 64
-"""Rounds whose directions are held at once."""
+"""Rows that share one pass over the directions so far."""
+CHUNK = 128
+"""Directions, about, that lie side by side: rows pass over so many at a time."""
+DRAWN = 64
+"""Chunks that are drawn at once where they are not kept."""
 KEPT = 1 << 24
 """Bytes of directions that are held from call to call; those beyond are drawn again every time."""
 TINY = 1e-100
@@ -32,8 +34,8 @@ TINY = 1e-100
 LONG = 1e4
 """Sum of the scale, in units of it, above which it is settled: the mean hypothesis loses 4 of 16 digits at most."""
 
-_Draw: TypeAlias = tuple[Array, Array]
-_Map: TypeAlias = tuple[FourierFeatures, Array, Array]
+_Kept: TypeAlias = tuple[Array, int]
+_Source: TypeAlias = tuple[np.random.Generator, Any]
 
 
 class DoublySGD(LossLearner, Averaging):
@@ -48,7 +50,8 @@ class DoublySGD(LossLearner, Averaging):
 
     so that f is an unbiased estimate of functional gradient descent, and converges to the kernel's own function at
     rate O(1/t), however large the data: memory is B numbers a round (and output), none for points or directions.
-    Time is O(t B d) a round; a block of rows draws the past directions that are not at hand once. In a single pass it
+    Time is O(t B d) a round; a block of rows draws the past directions that are not at hand once, and a round without a
+    gradient draws none. In a single pass it
     is weak by construction; fixed features (`FOGD`) learn faster from the same rows. With label similarities M the
     derivative l' becomes M l'. The mean of the hypotheses (`averaged`) costs two more numbers for each stored round.
 
@@ -104,9 +107,12 @@ class DoublySGD(LossLearner, Averaging):
     cum_: float
     """The sum of the scale over the rounds since it was settled."""
     t_: int
-    _maps: dict[int, tuple[int, _Map]]  # of chunks of stored rounds: how many, and what `_map` gives
-    _last: dict[int, _Draw]  # of the last chunk, while it grows
-    _next: dict[int, _Draw]  # of the next rounds
+    _together: int  # rounds in a chunk
+    _most: int  # rounds that are kept at most: whole chunks of them
+    _gain: float  # of the cosines: sqrt(2 k(x, x)), the same everywhere
+    _kept: _Kept  # chunks of directions of the first stored rounds, and of how many of them
+    _engine: DirectionRounds | None
+    _source: _Source  # of the directions of rounds that are learnt, one by one
 
     def __init__(
         self,
@@ -151,8 +157,7 @@ class DoublySGD(LossLearner, Averaging):
     def nbytes(self) -> int:
         if not self.d_:
             return 0
-        kept = sum(engine.W.nbytes + a.nbytes + b.nbytes for _, (engine, a, b) in self._maps.values())
-        return self.rounds_.nbytes + self.coef_.nbytes + kept
+        return self.rounds_.nbytes + self.coef_.nbytes + self._kept[0].nbytes
 
     def _start(self, d: int, outputs: int) -> None:
         if self.seed is None:
@@ -167,51 +172,57 @@ class DoublySGD(LossLearner, Averaging):
         self._forget()
 
     def _predict(self, X: Array) -> Array:
-        return self.scale_ * self._past(X, self.rounds_.view[:, 1])
+        return self.scale_ * self._past(_with_phase(X), self.rounds_.view[:, 1])
 
     def _averaged(self, X: Array) -> Array:
         sums = self.rounds_.view[:, 1] * self.cum_ + self.rounds_.view[:, 2]
-        return self._past(X, sums / max(self.n_seen_, 1))
+        return self._past(_with_phase(X), sums / max(self.n_seen_, 1))
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         P = np.empty((len(X), self.outputs_))
         for i in range(0, len(X), BLOCK):
             part = slice(i, i + BLOCK)
-            F = self._past(X[part], self.rounds_.view[:, 1])
+            rows = _with_phase(X[part])
+            F = self._past(rows, self.rounds_.view[:, 1])
             if not self.frozen:
-                self._learn(X[part], Y[part], None if weights is None else weights[part], F, P[part])
+                self._learn(rows, Y[part], None if weights is None else weights[part], F, P[part])
             else:
                 P[part] = self.scale_ * F
                 self._count(len(F))
         return P
 
-    def _learn(self, X: Array, Y: Array, weights: Array | None, F: Array, P: Array) -> None:
+    def _learn(self, rows: Array, Y: Array, weights: Array | None, F: Array, P: Array) -> None:
         """Rounds into P. F (n, K): the functions of the rounds before the block, over the scale."""
-        B, similar = self.block, self._loss.label_similarity
-        Phi = self._features(X, range(self.t_ + 1, self.t_ + len(X) + 1))
-        for i in range(len(X)):
-            P[i] = self.scale_ * F[i]
-            self._count(1)
-            if self.frozen:
-                continue
-            self.t_ += 1
-            rate = self._theta / (self.t0 + self.t_)
-            label = int(Y[i, 0]) if self._loss.multiclass else Y[i]
-            g = np.asarray(self._loss.grad(label, P[i]), dtype=np.float64)
-            g = g if similar is None else similar @ g
-            self.scale_ *= 1 - rate * self.lam
-            if g.any() and (weights is None or weights[i] > 0):
-                own = slice(i * B, (i + 1) * B)
-                rate *= (1.0 if weights is None else float(weights[i])) / B
-                coef = -rate * np.outer(Phi[i, own], g)
-                self.rounds_.append(np.array([float(self.t_), 1 / self.scale_, -self.cum_ / self.scale_]))
-                self.coef_.append(coef.ravel())
-                F[i + 1 :] += Phi[i + 1 :, own] @ coef / self.scale_
+        engine, row = self._rounds(), 0
+        while row < len(rows):
+            room = len(rows) if self.max_features is None else (self.max_features - self.size) // self.block
+            try:
+                row, left, coef = engine.run(rows, Y, weights, F, P, row, self.scale_, self.cum_, self.t_, room)
+                self.scale_, self.cum_, self.t_ = engine.scale, engine.cum, engine.t
+                self.rounds_.extend(left)
+                self.coef_.extend(coef)
+            finally:  # if a loss that is asked in Python raises, rounds that are not stored have been drawn
+                self._kept = self._kept[0], min(self._kept[1], self.rounds_.n)
             if self.scale_ < TINY:
                 self._settle()
                 self.rounds_.view[:, 1] *= self.scale_
                 F *= self.scale_
                 self.scale_ = 1.0
+            elif self.cum_ > LONG * self.scale_:
+                self._settle()
+
+    def _rounds(self) -> DirectionRounds:
+        """The recursion, compiled, for as many columns and outputs as there are."""
+        if self._engine is None:
+            own = _chunks(1, self.block, self._columns + 1)[0]
+            numbers = self._theta, self.t0, self.lam, self._gain
+            self._engine = DirectionRounds(self._loss, self.outputs_, *numbers, own, self._draw_next, LONG, TINY)
+        return self._engine
+
+    def _draw_next(self, t: int, own: Array) -> None:
+        """Directions of round t, which is learnt now, to use and to keep."""
+        self._draw(t, self._source, own)
+        self._remember(own)
 
     def _count(self, rounds: int) -> None:
         """The present hypothesis enters the mean, for so many rounds."""
@@ -223,79 +234,91 @@ class DoublySGD(LossLearner, Averaging):
         self.rounds_.view[:, 2] += self.rounds_.view[:, 1] * self.cum_
         self.cum_ = 0.0
 
-    def _past(self, X: Array, factors: Array) -> Array:
+    def _past(self, rows: Array, factors: Array) -> Array:
         """(n, K): what the stored rounds give, their coefficients times these factors (stored,)."""
-        F = np.zeros((len(X), self.outputs_))
-        rounds = self.rounds_.view[:, 0].astype(np.int64)
-        for i in range(0, len(rounds), CHUNK):
-            engine, cosines, sines = self._stored(i, rounds[i : i + CHUNK].tolist())
-            a = (factors[i : i + CHUNK, None] * self.coef_.view[i : i + CHUNK]).reshape(-1, self.outputs_)
-            a = np.vstack([cosines[:, None] * a, sines[:, None] * a])
-            for j in range(0, len(X), BLOCK):
-                Z = np.empty((len(X[j : j + BLOCK]), len(a)))
-                engine.map(X[j : j + BLOCK], Z)
-                F[j : j + BLOCK] += Z @ a
+        F = np.zeros((len(rows), self.outputs_))
+        kept, known = self._at_hand()
+        first, several = 0, DRAWN * self._together
+        while first < len(factors):
+            last = known if first < known else min(first + several, len(factors))
+            chunks = kept if first < known else self._directions(self.rounds_.view[first:last, 0])
+            part = slice(first, last)
+            cosine_sums(rows, chunks, self.block, self.coef_.view[part], factors[part].copy(), self._gain, F)
+            first = last
         return F
 
     def _features(self, X: Array, rounds: Iterable[int]) -> Array:
-        """phi of all directions of these rounds, which are the next ones, round by round, (n, rounds B)."""
-        self._next = self._drawn(rounds)
-        engine, cosines, sines = self._map(list(self._next.values()))
-        Z = np.empty((len(X), 2 * len(cosines)))
-        engine.map(X, Z)
-        return Z[:, : len(cosines)] * cosines + Z[:, len(cosines) :] * sines
+        """phi of all directions of these rounds, round by round, (n, rounds B)."""
+        rows, source, B = _with_phase(X), self._new_source(), self.block
+        own = _chunks(1, B, rows.shape[1])
+        Phi = []
+        for t in rounds:
+            self._draw(t, source, own[0])
+            Phi.append(cosines(rows, own[0], B, self._gain, np.empty((len(X), B))))
+        return np.hstack(Phi)
 
-    def _stored(self, first: int, rounds: list[int]) -> _Map:
-        """The map of a chunk of stored rounds, of which the first has this number; kept while there is room."""
-        kept = self._maps.get(first)
-        if kept is not None and kept[0] == len(rounds):
-            return kept[1]
-        known = self._last | self._next
-        draws = {t: known[t] for t in rounds if t in known}
-        draws |= self._drawn([t for t in rounds if t not in draws])
-        made = self._map([draws[t] for t in rounds])
-        if (first + CHUNK) * self.block * (self._columns + 4) * 8 <= KEPT:
-            self._maps[first] = len(rounds), made
-            self._last = draws if len(rounds) < CHUNK else {}
-        return made
+    # -- directions ------------------------------------------------------------------------------------------------
+    def _at_hand(self) -> _Kept:
+        """What is kept, once more is drawn where there is room: after a file was read, or columns came."""
+        chunks, known = self._kept
+        stored = min(self.rounds_.n, self._most)
+        if known < stored:
+            chunks, known = self._directions(self.rounds_.view[:stored, 0]), stored
+            self._kept = chunks, known  # in one go: others may be asking
+        return chunks, known
+
+    def _remember(self, own: Array) -> None:
+        """Directions (d + 1, B) of the round that is stored next; those of all before it are kept, or room is short."""
+        chunks, known = self._kept
+        if known >= self._most:
+            return
+        chunk, place = divmod(known, self._together)
+        if chunk == len(chunks):
+            more = min(max(2 * chunk, 1), self._most // self._together)
+            chunks = _chunks(more, self._together * self.block, len(own))
+            chunks[:chunk] = self._kept[0]
+        chunks[chunk, :, place * self.block : (place + 1) * self.block] = own
+        self._kept = chunks, known + 1
+
+    def _directions(self, rounds: Array) -> Array:
+        """Chunks of the directions of these rounds, drawn again."""
+        source, B, together = self._new_source(), self.block, self._together
+        chunks = _chunks(-(-len(rounds) // together), together * B, self._columns + 1)
+        for i, t in enumerate(rounds.astype(np.int64).tolist()):
+            chunk, place = divmod(i, together)
+            self._draw(t, source, chunks[chunk, :, place * B : (place + 1) * B])
+        return chunks
 
     def _forget(self) -> None:
         """Draw all directions again when they are asked for."""
-        self._maps, self._last, self._next = {}, {}, {}
+        self._together = max(CHUNK // self.block, 1)
+        columns = self._together * self.block
+        self._most = max(KEPT - 8 * SLACK, 0) // (8 * columns * (self._columns + 1)) * self._together
+        self._gain = math.sqrt(2 * float(self.kernel.diag(np.zeros((1, self._columns)))[0]))
+        self._kept = _chunks(0, columns, self._columns + 1), 0
         self._key = np.random.SeedSequence(self.seed_).generate_state(2, np.uint64)
+        self._source, self._engine = self._new_source(), None
 
     @property
     def _columns(self) -> int:
         return self.widths_[-1]
 
-    def _drawn(self, rounds: Iterable[int]) -> dict[int, _Draw]:
-        """Directions and phases, by round."""
+    def _new_source(self) -> _Source:
+        """A generator, and the state in which it starts."""
         bits = np.random.Philox(key=self._key)
-        rng, fresh = np.random.Generator(bits), bits.state
-        drawn = {}
-        for t in rounds:
-            fresh["state"]["counter"][:] = 0, t, 0, 0  # a counter has 2^64 blocks for each round
-            bits.state = fresh
-            drawn[t] = self._draw(rng)
-        return drawn
+        return np.random.Generator(bits), bits.state
 
-    def _map(self, drawn: list[_Draw]) -> _Map:
-        """The map to (cos, sin) of the rounds' projections, and the factors that make phi of the two.
-
-        cos(u + b) = cos u cos b - sin u sin b.
-        """
-        W = np.vstack([w for w, _ in drawn])
-        b = np.concatenate([phase for _, phase in drawn])
-        amplitude = float(self.kernel.diag(np.zeros((1, W.shape[1])))[0])  # k(x, x), the same everywhere
-        return FourierFeatures(W.T, math.sqrt(2 * amplitude)), np.cos(b), -np.sin(b)
-
-    def _draw(self, rng: np.random.Generator) -> _Draw:
-        """B directions (B, d) and phases (B,). Columns that came later are drawn last, so that the others stay."""
+    def _draw(self, t: int, source: _Source, out: Array) -> None:
+        """(d + 1, B): the directions of round t, and below them their phases. Columns that came later are drawn last,
+        so that the others stay."""
+        rng, fresh = source
+        fresh["state"]["counter"][:] = 0, t, 0, 0  # a counter has 2^64 blocks for each round
+        rng.bit_generator.state = fresh
         W = sampler_of(self.kernel)(self.block, self.widths_[0], rng)
         b = rng.uniform(0.0, 2 * math.pi, self.block)
         for d in self.widths_[1:]:
             W = np.hstack([W, self._extend(W, d - W.shape[1], rng)])
-        return W, b
+        out[:-1], out[-1] = W.T, b
 
     @property
     def _extend(self) -> Any:
@@ -312,10 +335,30 @@ class DoublySGD(LossLearner, Averaging):
     def _grow(self, outputs: int) -> None:
         coef = np.zeros((len(self.coef_), self.block, outputs))
         coef[:, :, : self.outputs_] = self.coef_.view.reshape(len(coef), self.block, self.outputs_)
-        self.coef_ = Rows(self.block * outputs)
+        self.coef_, self._engine = Rows(self.block * outputs), None
         self.coef_.extend(coef.reshape(len(coef), self.block * outputs))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = super().__deepcopy__(memo)
+        if self.d_:  # directions at hand are at hand for a copy too, which goes on with others
+            chunks = _chunks(*(self._kept[0].shape[i] for i in (0, 2, 1)))
+            chunks[:] = self._kept[0]
+            twin._kept = chunks, self._kept[1]
+        return twin
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         if "seed_" in state:
             self._forget()
+
+
+def _with_phase(X: Array) -> Array:
+    """Rows (x, 1): their products with directions and phases are the angles."""
+    rows = np.empty((len(X), X.shape[1] + 1))
+    rows[:, :-1], rows[:, -1] = X, 1.0
+    return rows
+
+
+def _chunks(count: int, columns: int, d: int) -> Array:
+    """(count, d, columns), with memory beyond as the compiled sums want it."""
+    return np.zeros(count * d * columns + SLACK)[: count * d * columns].reshape(count, d, columns)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
-from typing import ClassVar, Self
+import math
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from nystream._core.gram.ridge_row import RidgeRow
 from nystream.deferred import linalg
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
@@ -65,6 +67,7 @@ class KernelRidge(LeastSquares, Learner):
     multi_output: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
     vovk: ClassVar[bool] = False
+    _row: RidgeRow | None = None  # the model as it is, compiled, for one row at a time
 
     def __init__(
         self, kernel: Kernel, *, lam: float = 1.0, clip: float | None = None, max_points: int | None = None
@@ -79,6 +82,7 @@ class KernelRidge(LeastSquares, Learner):
         self.factor_.start(d)
         self.e_ = Rows(outputs)
         self.meter_ = Meter(outputs, vovk=self.vovk, clip=self.clip)
+        self._row = None
 
     def _emit(self, R: Array, s: Array) -> Array:
         """Ridge predictions R (n, K) and leverages s (n,) -> what the learner says."""
@@ -91,6 +95,49 @@ class KernelRidge(LeastSquares, Learner):
 
     def _leverage(self, X: Array, T: Array | None = None) -> Array:
         return self.factor_.leverage(X, T)
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        p = self._one(x, y)
+        return super()._step_one(x, y) if p is None else p
+
+    def _one(self, x: Any, y: Any) -> float | None:
+        """The round of one row in one call; None, and nothing done, where the row or the model needs more than that."""
+        row = self._row or self._bound()
+        if self.max_points is not None and self.factor_.n >= self.max_points:
+            return None
+        p = None if row is None else row.one(x, y)
+        if row is None or p is None:
+            return None
+        factor = self.factor_
+        before = factor.mark()
+        try:
+            factor.points_.append(x)
+            factor.scale_.append(1.0)
+            self.e_.append(row.entry)
+            factor.trace_ += row.own
+            row.learn()
+        except BaseException:
+            if factor.n == before[0]:
+                factor.rewind(before)
+                self.e_.truncate(before[0])
+            self._row = None
+            raise
+        row.hold(*self._memory)
+        return p
+
+    @property
+    def _memory(self) -> tuple[Array, ...]:
+        factor, meter = self.factor_, self.meter_
+        return factor.points_.view, factor.scale_.view, self.e_.view, meter.totals_, meter.columns_
+
+    def _bound(self) -> RidgeRow | None:
+        """The model as it is now, compiled; None with several outputs, or where only Python can evaluate the kernel."""
+        form = self.kernel.compiled if self.outputs_ == 1 else None
+        if form is not None:
+            clip = math.inf if self.clip is None else self.clip
+            self._row = RidgeRow(form, self.factor_.factor, self.lam, 1e12 * self.lam, self.vovk, clip)
+            self._row.hold(*self._memory)
+        return self._row
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         self._check(x[None], 1)
@@ -120,9 +167,14 @@ class KernelRidge(LeastSquares, Learner):
         self.factor_.rewind(mark)
         self.e_.truncate(mark[0])
         self.meter_.totals_[:], self.meter_.columns_[:] = totals, columns
+        self._row = None
 
     def _learn(self, X: Array, Y: Array, w: Array) -> Array:
         """One block, every weight > 0: psi = sqrt(w) phi with label sqrt(w) y."""
+        alone = self._one(X[0], float(Y[0, 0])) if len(X) == 1 and w[0] == 1 and Y.shape[1] == 1 else None
+        if alone is not None:  # a row has the same bits on the long way as on the short one
+            return np.array([[alone]])
+        self._row = None
         root = np.sqrt(w)
         T = self.factor_.whiten(X)
         R = T @ self.e_.view
@@ -164,7 +216,7 @@ class KernelRidge(LeastSquares, Learner):
         """New outputs whose past targets are the given linear combinations (K, new) of the present outputs' targets."""
         e = Rows(self.outputs_ + combination.shape[1])
         e.extend(np.hstack([self.e_.view, self.e_.view @ combination]))
-        self.e_ = e
+        self.e_, self._row = e, None
         self._gained(combination.shape[1])
         self.meter_ = self.meter_.widened(combination)
 
@@ -187,12 +239,17 @@ class KernelRidge(LeastSquares, Learner):
         coefficients = self.factor_.solve_transposed(e.T.copy())
         best = self.lam * (e**2).sum(axis=0)
         meter.merge(other.meter_, best, best - self.lam**2 * (coefficients**2).sum(axis=1))
-        self.meter_ = meter
+        self.meter_, self._row = meter, None
         self.n_seen_ += other.n_seen_
         return self
 
     def _widen(self, d: int) -> None:
         self.factor_.widen(d)
+        self._row = None
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._row = None
 
     @property
     def size(self) -> int:

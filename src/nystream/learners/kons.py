@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.gram.kons import KernelNewton
+from nystream._core.gram.kons import KernelNewton, NewtonRow
+from nystream._core.gram.whitened import WhitenedRow
 from nystream._core.linalg.cholesky import Triangle
 from nystream.dictionary.rows import Rows
-from nystream.features.base import refuse_large
-from nystream.inputs import as_labels
+from nystream.features.base import LARGEST, refuse_large
 from nystream.kernels.base import Kernel
-from nystream.learners.families.loss import LossLearner
-from nystream.learners.kons_bounds import BoundTerms, a_priori_dimension, sharp_terms
+from nystream.learners.kons_bounds import GAIN, OUTSIDE, PREDICTION, WIDTH, NewtonBounds
 from nystream.losses import Loss, as_loss
 from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink, warn_of_label
 from nystream.params import at_least, positive
@@ -27,11 +26,9 @@ BLOCK = 64
 """Rows that share one kernel block and one triangular solve."""
 CHUNK = 512
 """Rows whose predictions are computed together."""
-OUTSIDE, GRAD, PREDICTION, GAIN, LEVERAGE, ROUND, WIDTH = range(7)
-"""Columns of `record_`, one row per stored point; the compiled rounds count on this order."""
 
 
-class KONS(LossLearner):
+class KONS(NewtonBounds):
     """Kernel online Newton step: logarithmic regret for curved losses against every function, at O(t^2) a round.
 
     A_t = lam I + sum_s eta_s g_s g_s' is the metric of the gradients g_s = l'(y_s, p_s) phi(x_s) in the kernel's space.
@@ -82,15 +79,12 @@ class KONS(LossLearner):
     (16.072607, 17.009407)
     """
 
-    points_: Rows
-    record_: Rows
     scale_: Rows
     v_: Rows
     trace_: float
-    total_loss_: float
-    _factor: Triangle
     _coef: Array | None = None  # coefficients of u, once a prediction asked for them
     _index: npt.NDArray[np.intp] | None = None  # which stored points have a row in the factor, once it was asked for
+    _row: NewtonRow | None = None  # the model as it is, compiled, for one row at a time
 
     def __init__(
         self,
@@ -126,6 +120,7 @@ class KONS(LossLearner):
         self.points_, self.record_, self.scale_, self.v_ = Rows(d), Rows(WIDTH), Rows(1), Rows(1)
         self.trace_ = self.total_loss_ = 0.0
         self._factor = Triangle()
+        self._row = None
 
     def _check(self, X: Array, learnt: int) -> None:
         refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
@@ -152,6 +147,10 @@ class KONS(LossLearner):
 
     def _block(self, X: Array, Y: Array, t: int) -> Array:
         """Rounds t, t + 1, ... Whatever can fail does so before anything changes."""
+        alone = self._one(X[0], float(Y[0, 0]), t) if len(X) == 1 else None
+        if alone is not None:  # a row has the same bits on the long way as on the short one
+            return np.array([[alone]])
+        self._row = None
         K, gram = self._kernel_rows(X), self.kernel(X, X)
         T, own = self._whitened(K), gram.diagonal().copy()
         f = T @ self.v_.view[:, 0] + K @ self.record_.view[:, OUTSIDE]
@@ -178,13 +177,63 @@ class KONS(LossLearner):
         if len(v):
             C = np.ascontiguousarray((E[:, enters] * scale).T)  # strictly lower: a row gains by earlier ones only
             C.flat[:: len(C) + 1] = pivots
-            self._factor.append(np.ascontiguousarray(scale[:, None] * T[enters]), C)
+            self._factor.border(np.ascontiguousarray(scale[:, None] * T[enters]), C)
             self.scale_.extend(scale[:, None])
             self.v_.extend(v[:, None])
             self.trace_ += float(scale**2 @ own[enters])
         self.points_.extend(X)
         self.record_.extend(record)
         self._coef = None
+
+    # -- one row -------------------------------------------------------------------------------------------------------
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        p = self._one(x, y, self.n_seen_ + 1)
+        return super()._step_one(x, y) if p is None else p
+
+    def _one(self, x: Any, y: Any, t: int) -> float | None:
+        """Round t of one row in one call; None, and nothing done, where the row or the model needs more than that."""
+        row = self._row or self._bound()
+        if self.max_points is not None and self.points_.n >= self.max_points:
+            return None
+        p = None if row is None else row.one(x, y, t, self.trace_, self._coin)
+        if row is None or p is None:
+            return None
+        self.total_loss_ += row.loss
+        if row.stored:
+            row.learn()
+            self.points_.append(x)
+            self.record_.append(row.record)
+            if row.entered:
+                self.scale_.append(row.scale)
+                self.v_.append(row.entry)
+                self.trace_ += row.gained
+            self._coef = None
+            self._hold(row)
+        self._tossed(row, x)
+        return p
+
+    def _bound(self) -> NewtonRow | None:
+        """The model as it is now, compiled; None where only Python can evaluate the kernel."""
+        form = self.kernel.compiled
+        if form is not None:
+            self._row = NewtonRow(self._newton, form, self._factor, LARGEST, self._limit, self._sampler())
+            self._hold(self._row)
+        return self._row
+
+    def _hold(self, row: NewtonRow) -> None:
+        row.hold(self.points_.view, self.record_.view, self.scale_.view, self.v_.view)
+
+    @property
+    def _coin(self) -> float:
+        """The uniform of the next round, where rounds are sampled."""
+        return 0.0
+
+    def _sampler(self) -> WhitenedRow | None:
+        """What `_coins` looks at, compiled."""
+        return None
+
+    def _tossed(self, row: NewtonRow, x: Array) -> None:
+        """`_sampled` of the round that `row` has just had."""
 
     def _coins(self, X: Array, gram: Array) -> tuple[Array | None, Array | None]:
         """What decides whether rows with a gradient enter the factor; here all do."""
@@ -195,6 +244,7 @@ class KONS(LossLearner):
 
     def _warn_once(self) -> None:
         self._limit = math.inf
+        self._row = None
         warn_of_label(self.clip, stacklevel=5)
 
     @property
@@ -220,7 +270,7 @@ class KONS(LossLearner):
         self.scale_.truncate(rows)
         self.v_.truncate(rows)
         self.v_.view[:] = v
-        self._coef = self._index = None
+        self._coef = self._index = self._row = None
 
     # -- the function --------------------------------------------------------------------------------------------------
     def _kernel_rows(self, X: Array) -> Array:
@@ -260,97 +310,10 @@ class KONS(LossLearner):
             P[i : i + CHUNK, 0] = self._kernel_rows(X[i : i + CHUNK]) @ coef
         return np.clip(P, -self.clip, self.clip)
 
-    # -- what it promised and what it delivered ------------------------------------------------------------------------
-    def regret_against(self, values: Any, Y: Any) -> float:
-        """Cumulative loss so far minus that of a comparator that predicted `values` (n_seen,) where labels were Y."""
-        f = self._comparator(values)
-        y = as_labels(Y, self.labels, len(f))[:, 0]
-        return (self.total_loss_ if self.d_ else 0.0) - float(np.sum(self._loss.value(y, f)))
-
-    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
-        """Bound on the regret so far against every f with |f|^2 <= norm2 and |f(x_t)| <= clip; see `bound_terms`."""
-        return self.bound_terms(self._norm2(norm2, changes)).total
-
-    def bound_terms(self, norm2: float, values: Any = None) -> BoundTerms:
-        """The sharp bound, term by term::
-
-            1/2 [ lam norm2 + sum g' A_t^-1 g + sum (z_t eta_t - sigma) (g'(w_t - f))^2 ]
-
-        z_t is 1 (in sketches: whether the round entered). `values` (n_seen,), the comparator's predictions, make the
-        last sum exact; without them each of its terms is replaced by a bound that holds for every f.
-        """
-        f = None if values is None else self._comparator(values)
-        if f is not None and np.abs(f).max(initial=0.0) > self.clip * (1 + 1e-9):
-            raise ValueError(
-                f"the bound holds against functions within [-clip, clip] = +-{self.clip!r}; scale values down"
-            )
-        record = self._record
-        return sharp_terms(
-            *(record[:, i] for i in (GRAD, PREDICTION, GAIN, LEVERAGE)),
-            lam=self.lam,
-            clip=self.clip,
-            sigma=self._steps.sigma,
-            norm2=norm2,
-            f=None if f is None else f[record[:, ROUND].astype(int) - 1],
-        )
-
-    def published_bound(self, norm2: float, a_priori: bool = False) -> BoundTerms:
-        """Theorem 1 of the paper: lam norm2 + d_onl/eta_T + 4 clip^2 L^2 sum_t (eta_t - sigma).
-
-        d_onl is `online_dimension`; `a_priori` replaces it by d_eff(r) (1 + log(1 + kappa^2 T/r)), r = lam/(eta_1 L^2),
-        of the raw kernel, which depends on the points alone; O(n^3).
-        """
-        if not self.n_seen_:
-            return BoundTerms(self.lam * norm2, 0.0, 0.0)
-        eta, L = self._steps.at(np.arange(1, self.n_seen_ + 1)), self._loss.lipschitz(self.clip)
-        dimension = self.online_dimension()
-        if a_priori:
-            dimension = a_priori_dimension(self.kernel, self._gradients()[0], self.lam / (eta[0] * L * L), self.n_seen_)
-        excess = 4 * (self.clip * L) ** 2 * float(np.maximum(eta - self._steps.sigma, 0.0).sum())
-        return BoundTerms(self.lam * norm2, dimension / float(eta[-1]), excess)
-
-    @property
-    def pivots(self) -> Array:
-        """Squares of the diagonal of L, one for each gradient in the metric: each at least lam."""
-        return self._factor.diagonal**2 if self.d_ else np.zeros(0)
-
-    def log_det(self) -> float:
-        """log det(A_t / lam) = log det(I + D K D/lam), D the scales l' sqrt(eta)."""
-        return float(2 * np.log(self._factor.diagonal / math.sqrt(self.lam)).sum()) if self.d_ else 0.0
-
-    def online_dimension(self) -> float:
-        """Sum over rounds of d^2 s/(1 + d^2 s), the leverage of the scaled point when it arrived."""
-        record = self._record
-        s = record[:, GAIN] * record[:, GRAD] ** 2 * record[:, LEVERAGE]
-        return float((s / (1 + s)).sum())
-
-    def effective_dimension(self) -> float:
-        """tr D K D (D K D + lam I)^-1: how many directions the gradients really have at this ridge. O(n^3)."""
-        if not self.d_:
-            return 0.0
-        inverse = self._factor.solve(np.eye(self._factor.n))
-        return float(self._factor.n - self.lam * np.vdot(inverse, inverse))
-
-    @property
-    def _record(self) -> Array:
-        return self.record_.view if self.d_ else np.zeros((0, WIDTH))
-
-    def _gradients(self) -> tuple[Array, Array, Array]:
-        """Points, derivatives and step sizes of the rounds with a gradient, whether they entered the factor or not."""
-        record = self._record
-        live = record[:, GRAD] != 0
-        points = self.points_.view[live] if self.d_ else np.zeros((0, 1))
-        return points, record[live, GRAD], self._steps.at(record[live, ROUND])
-
-    def _comparator(self, values: Any) -> Array:
-        f = as_labels(values, "real", self.n_seen_, name="values")
-        if f.shape[1] != 1:
-            raise ValueError(f"values must be one number for each of the {self.n_seen_} rounds, got shape {f.shape}")
-        return f[:, 0]
-
     # -- the rest of a learner -----------------------------------------------------------------------------------------
     def _widen(self, d: int) -> None:
         self.points_ = self.points_.widened(d)
+        self._row = None
 
     @property
     def size(self) -> int:
@@ -370,5 +333,5 @@ class KONS(LossLearner):
         state = dict(state)
         if "factor_" in state:
             self._factor = Triangle(state.pop("factor_"))
-        self._coef = self._index = None
+        self._coef = self._index = self._row = None
         super()._restore(state)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.gram.kons import KernelNewton
+from nystream._core.gram.kons import KernelNewton, NewtonRow
+from nystream._core.gram.whitened import WhitenedRow
 from nystream.dictionary.kors import KORS
 from nystream.kernels.base import Kernel
-from nystream.learners.kons import GAIN, GRAD, KONS
-from nystream.learners.kons_bounds import BoundTerms, effective_dimension, leverages
+from nystream.learners.kons import KONS
+from nystream.learners.kons_bounds import GAIN, GRAD, BoundTerms, effective_dimension, leverages
 from nystream.losses import Loss
 from nystream.params import positive
 from nystream.seeds import checked_seed, generator
@@ -66,6 +67,7 @@ class SketchedKONS(KONS):
     kors_: KORS
     rng_: np.random.Generator
     u_: float
+    _atoms: WhitenedRow | None = None  # KORS's dictionary, compiled, for one row at a time
 
     def __init__(
         self,
@@ -117,6 +119,23 @@ class SketchedKONS(KONS):
         if kept.any():
             c = record[kept, GRAD] * np.sqrt(record[kept, GAIN])
             self.kors_.extend(X[kept], c, odds[kept], self.kors_.factor_.whiten(X[kept]))
+        self.u_ = self.rng_.random()
+
+    @property
+    def _coin(self) -> float:
+        return self.u_
+
+    def _sampler(self) -> WhitenedRow | None:
+        form = self.kernel.compiled
+        if form is not None:
+            self._atoms = WhitenedRow(form, self.kors_.factor_.factor)
+            self._atoms.hold_row(self.kors_.points, self.kors_.factor_.scale_.view)
+        return self._atoms
+
+    def _tossed(self, row: NewtonRow, x: Array) -> None:
+        if row.odds > 0 and self._atoms is not None:
+            grad, gain = float(row.record[GRAD]), float(row.record[GAIN])
+            self.kors_.enter(x, grad * math.sqrt(gain), row.odds, row.own, self._atoms)
         self.u_ = self.rng_.random()
 
     def _mark(self) -> tuple[Any, ...]:

@@ -60,15 +60,15 @@ cdef class KnownAtoms(RowMap):
             if len(places) and not 0 <= places.min() <= places.max() < self.m:
                 raise ValueError(f"atoms are among {self.m} points")
             self.places = <const Py_ssize_t*> cnp.PyArray_DATA(<cnp.ndarray> places)
-        scale, scratch = None, np.zeros((2, max(self.m, 1)))
+        scale, scratch = None, np.zeros((2, self.m + 8))
         if sampled is not None:
             triangle, scale, self.ridge, self.odds, self.resolved = sampled
             if triangle.n != self.m:
                 raise ValueError(f"{triangle.n} points are weighed, {self.m} are given")
             self.triangle, scale = triangle, np.ascontiguousarray(scale)
             self.scale = clean(scale, -1, self.m)
-        self.k = <double*> clean(scratch, 2, max(self.m, 1))
-        self.t = self.k + max(self.m, 1)
+        self.k = <double*> clean(scratch, 2, self.m + 8)
+        self.t = self.k + self.m + 8
         self.arrays = (points, places, scale, scratch)
 
     cdef Py_ssize_t features(self) noexcept:
@@ -102,9 +102,7 @@ cdef class KnownAtoms(RowMap):
         if self.triangle is not None:
             for i in range(self.m):
                 self.t[i] = self.k[i]*self.scale[i]
-            self.triangle.solve_one(self.t)
-            for i in range(self.m):
-                inside += self.t[i]*self.t[i]
+            inside = self.triangle.solve_one(self.t)
             s = (own - inside)/self.ridge
             if own - inside > self.resolved*own and s > 0 and coin*(1 + s) < self.odds*s:
                 return 1

@@ -3,6 +3,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.gram.whitened import WhitenedRow
+from nystream._core.kernel_rows import KernelRows
+from nystream._core.linalg.cholesky import Triangle
+
 _Array = npt.NDArray[np.float64]
 
 class KernelNewton:
@@ -29,3 +33,26 @@ class KernelNewton:
         H: _Array | None = None,
         u: _Array | None = None,
     ) -> tuple[_Array, float, _Array, _Array, _Array, _Array, _Array]: ...
+
+class NewtonRow:
+    record: _Array
+    own: float
+    loss: float
+    odds: float
+    stored: bool
+    entered: bool
+    scale: float
+    entry: float
+    gained: float
+    def __init__(
+        self,
+        newton: KernelNewton,
+        form: KernelRows,
+        triangle: Triangle,
+        largest: float,
+        limit: float,
+        kors: WhitenedRow | None = None,
+    ) -> None: ...
+    def hold(self, points: _Array, record: _Array, scale: _Array, v: _Array) -> None: ...
+    def one(self, x: object, y: object, t: int, trace: float, coin: float) -> float | None: ...
+    def learn(self) -> None: ...

@@ -3,14 +3,21 @@
 import numpy as np
 
 cimport numpy as cnp
-from libc.math cimport fmax, fmin, sqrt
+from libc.math cimport fabs, fmax, fmin, sqrt
+from libc.string cimport memset
 
-from nystream._core.linalg.linear_kernel cimport clean
 from nystream._core.gram.residual cimport Score, bounded, enter, scored
+from nystream._core.gram.whitened cimport ROOM, WhitenedRow
+from nystream._core.kernel_rows cimport KernelRows
+from nystream._core.linalg.cholesky cimport Triangle
+from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
 from nystream._core.losses cimport OutputLoss
+from nystream._core.one_row cimport clean_number, clean_row
 
 cnp.import_array()
 
+cdef linear_ops OPS = linear_pick()
+cdef enum: RELEASE = 64     # points from which a row is long enough to be worth giving up the GIL
 cdef double STEEPEST = 1e70    # of the derivative of the loss, for labels beyond all bounds: dl^2 k(x, x) is a number
 cdef enum: OUTSIDE, GRAD, PREDICTION, GAIN, LEVERAGE, ROUND, WIDTH   # columns of a record; kons.py counts on the order
 
@@ -42,50 +49,60 @@ cdef class KernelNewton:
         A gradient enters with scale dl sqrt(eta), or what the factor can bear of it (`bounded`); its own step is that
         of the whole. Then A_t is at most A_{t-1} + eta g g', and the bound on the regret holds all the same.
         """
-        cdef Py_ssize_t m = cnp.PyArray_DIM(f, 0), j, i, r = 0
+        cdef Py_ssize_t m = cnp.PyArray_DIM(f, 0), r
         cdef cnp.ndarray records = np.zeros((m, WIDTH)), E = np.zeros((m, m)), rest = np.zeros((5, m))
         cdef double* ybar = <double*> clean(f, -1, m)
         cdef double* g = <double*> clean(G, m, m)
-        cdef double* hh = <double*> clean(H, m, m) if H is not None else NULL
+        cdef double* h = <double*> clean(H, m, m) if H is not None else NULL
         cdef const double* k = clean(own, -1, m)
         cdef const double* label = clean(y, m, 1)
         cdef const double* coin = clean(u, -1, m) if u is not None else NULL
         cdef double* q = <double*> cnp.PyArray_DATA(records)
         cdef double* e = <double*> cnp.PyArray_DATA(E)
         cdef double* v = <double*> cnp.PyArray_DATA(rest)
+        cdef double loss = 0
+        with nogil:
+            r = self.follow(m, ybar, g, k, label, t, trace, h, coin, q, e, v, &loss)
+        return records, loss, E[:r], rest[0, :r], rest[4, :r], rest[1, :r], rest[2]
+
+    cdef Py_ssize_t follow(self, Py_ssize_t m, double* ybar, double* g, const double* k, const double* label,
+                           long long t, double trace, double* h, const double* coin, double* q, double* e, double* v,
+                           double* loss) except -1 nogil:
+        """`rounds` on plain memory: q (m, 6), e (m, m) and v (5, m), zeros, become records, E and v, pivots, odds,
+        scratch, scales. Returns how many rows enter."""
+        cdef Py_ssize_t j, i, r = 0
         cdef double* pivot = v + m
         cdef double* odds = v + 2*m
         cdef double* scale = v + 4*m
-        cdef double move, root, loss = 0
-        with nogil:
-            for j in range(m):
-                q[PREDICTION], q[ROUND] = fmin(fmax(ybar[j], -self.clip), self.clip), t + j
-                if not k[j] > 0:   # no feature: predict 0, learn nothing
-                    q[PREDICTION] = 0
-                loss += self.loss.value(label[j], q[PREDICTION])
-                if not k[j] > 0:
-                    q += WIDTH
-                    continue
-                q[LEVERAGE] = fmax(g[j*m + j] / self.lam, k[j] / (self.lam + trace))
-                self._ask(label[j], t + j, q)
-                if hh != NULL and q[GAIN] > 0 and not self._sampled(hh, m, j, k[j], coin[j], q, odds + j, v + 3*m):
-                    q[GAIN] = 0
-                move = self._move(ybar[j], q)
-                for i in range(j + 1, m):
-                    ybar[i] -= move * g[j*m + i]
-                if q[OUTSIDE] != 0:   # what is outside the factor is seen by it: v -= (c/lam) l
-                    for i in range(r):
-                        v[i] -= q[OUTSIDE] * e[i*m + j]
-                if q[GAIN] > 0:
-                    root = sqrt(bounded(q[GAIN], q[GRAD] * q[GRAD] * k[j], self.lam))
-                    scale[r] = q[GRAD] * root
-                    pivot[r] = sqrt(self.lam * (1 + scale[r] * scale[r] * q[LEVERAGE]))
-                    v[r] = -pivot[r] / (root * self.lam * (1 + q[GAIN] * q[GRAD] * q[GRAD] * q[LEVERAGE]))
-                    enter(g, m, j, scale[r] / pivot[r], e + r*m)
-                    trace += scale[r] * scale[r] * k[j]
-                    r += 1
+        cdef double move, root
+        for j in range(m):
+            q[PREDICTION], q[ROUND] = fmin(fmax(ybar[j], -self.clip), self.clip), t + j
+            if not k[j] > 0:   # no feature: predict 0, learn nothing
+                q[PREDICTION] = 0
+            loss[0] += self.loss.value(label[j], q[PREDICTION])
+            if not k[j] > 0:
                 q += WIDTH
-        return records, loss, E[:r], rest[0, :r], rest[4, :r], rest[1, :r], rest[2]
+                continue
+            q[LEVERAGE] = fmax(g[j*m + j] / self.lam, k[j] / (self.lam + trace))
+            self._ask(label[j], t + j, q)
+            if h != NULL and q[GAIN] > 0 and not self._sampled(h, m, j, k[j], coin[j], q, odds + j, v + 3*m):
+                q[GAIN] = 0
+            move = self._move(ybar[j], q)
+            for i in range(j + 1, m):
+                ybar[i] -= move * g[j*m + i]
+            if q[OUTSIDE] != 0:   # what is outside the factor is seen by it: v -= (c/lam) l
+                for i in range(r):
+                    v[i] -= q[OUTSIDE] * e[i*m + j]
+            if q[GAIN] > 0:
+                root = sqrt(bounded(q[GAIN], q[GRAD] * q[GRAD] * k[j], self.lam))
+                scale[r] = q[GRAD] * root
+                pivot[r] = sqrt(self.lam * (1 + scale[r] * scale[r] * q[LEVERAGE]))
+                v[r] = -pivot[r] / (root * self.lam * (1 + q[GAIN] * q[GRAD] * q[GRAD] * q[LEVERAGE]))
+                enter(g, m, j, scale[r] / pivot[r], e + r*m)
+                trace += scale[r] * scale[r] * k[j]
+                r += 1
+            q += WIDTH
+        return r
 
     cdef int _ask(self, double y, long long t, double* q) except -1 nogil:
         """Derivative of the loss and step size of the round; a step of 0 where there is no gradient."""
@@ -112,3 +129,126 @@ cdef class KernelNewton:
         cdef double h = ybar - q[PREDICTION], back = h / q[LEVERAGE] if h != 0 else 0
         q[OUTSIDE] = -(back if q[GAIN] > 0 else back + q[GRAD]) / self.lam
         return (back + q[GRAD] / (1 + q[GAIN] * q[GRAD] * q[GRAD] * q[LEVERAGE])) / self.lam
+
+
+cdef class NewtonRow:
+    """The round of one row in one call; what it does to points, records, scales and v is for the learner to append, and
+    `learn` does the rest.
+
+    Works on the memory of the learner, which is given anew (`hold`) where it may have moved: points (n, d) and records
+    (n, 6), of which only more come; scale (r,), v (r,) and `triangle` of those that entered the factor. kors: the
+    whitened rows of KORS's dictionary, where there is one. No row beyond `largest`, and no label beyond `limit`, is
+    taken.
+    """
+    cdef KernelNewton newton
+    cdef KernelRows form
+    cdef Triangle triangle
+    cdef WhitenedRow kors
+    cdef double largest, limit, pivot
+    cdef Py_ssize_t n, r, d
+    cdef const double* at
+    cdef const double* scales
+    cdef double* v
+    cdef double* k                      # (n,) kernel row
+    cdef double* t                      # (r,) whitened
+    cdef double* outside                # (n,) coefficients outside the factor
+    cdef Py_ssize_t* places             # (r,) of those in the factor among the points
+    cdef tuple arrays
+    cdef object scratch, entered_at
+    cdef double* q
+    cdef readonly object record         # (6,) of the last row,
+    cdef readonly double own            # its k(x, x),
+    cdef readonly double loss           # its loss,
+    cdef readonly double odds           # above 0 if KORS keeps it,
+    cdef readonly bint stored           # whether it is stored,
+    cdef readonly bint entered          # and whether it enters the factor,
+    cdef readonly double scale          # with this scale,
+    cdef readonly double entry          # this part of v,
+    cdef readonly double gained         # and what it adds to the trace
+
+    def __init__(self, KernelNewton newton, KernelRows form, Triangle triangle, double largest, double limit,
+                 WhitenedRow kors=None):
+        self.newton, self.form, self.triangle, self.kors = newton, form, triangle, kors
+        self.largest, self.limit = largest, limit
+        self.scratch, self.entered_at, self.record = np.zeros((3, 0)), np.zeros(0, dtype=np.intp), np.zeros(WIDTH)
+        self.q = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.record)
+
+    cpdef hold(self, cnp.ndarray points, cnp.ndarray record, cnp.ndarray scale, cnp.ndarray v):
+        """Where everything is; scale and v are (r, 1)."""
+        cdef Py_ssize_t n = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), r = self.triangle.n, i
+        cdef Py_ssize_t known = self.n, entered = self.r, room = cnp.PyArray_DIM(self.entered_at, 0)
+        cdef const double* at = clean(points, n, d)
+        cdef const double* records = clean(record, n, WIDTH)
+        cdef const double* scales = clean(scale, r, 1)
+        cdef const double* entries = clean(v, r, 1)
+        if room < n + 1 + ROOM:
+            room, known, entered = 2*n + 1 + ROOM, 0, 0
+            self.scratch, self.entered_at = np.zeros((3, room)), np.zeros(room, dtype=np.intp)
+            self.places = <Py_ssize_t*> cnp.PyArray_DATA(<cnp.ndarray> self.entered_at)
+            self.k = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.scratch)
+            self.t, self.outside = self.k + room, self.k + 2*room
+        for i in range(known, n):
+            self.outside[i] = records[i*WIDTH + OUTSIDE]
+            if records[i*WIDTH + GAIN] > 0:
+                self.places[entered] = i
+                entered += 1
+        if entered != r:
+            raise ValueError(f"{r} points are in the factor, {entered} are said to be")
+        self.at, self.scales, self.v = at, scales, <double*> entries
+        self.n, self.d, self.r = n, d, r
+        self.arrays = (points, scale, v)
+
+    def one(self, object x, object y, long long t, double trace, double coin):
+        """The prediction for x in round t; None, and nothing done, where x or y is not a clean row or label. `trace`:
+        that of the factor's Gram matrix; `coin`: the uniform of this round, where there is KORS."""
+        cdef double own = 0, f = 0, square = 0, unseen = 0, label = 0, e = 0, loss = 0
+        cdef double[5] rest
+        cdef const double* row = clean_row(x, self.d)
+        self.stored = self.entered = False
+        if row == NULL or not clean_number(y, self.newton.loss.signs, &label) or not fabs(label) <= self.limit:
+            return None
+        self.form.fill(row, 1, row, 1, self.d, &own, 1)
+        if not 0 < own <= self.largest:
+            return None
+        if self.n < RELEASE:
+            f = self.ask(row, own, &square, &unseen)
+        else:
+            with nogil:
+                f = self.ask(row, own, &square, &unseen)
+        memset(self.q, 0, WIDTH*sizeof(double))
+        memset(rest, 0, sizeof(rest))
+        self.entered = self.newton.follow(1, &f, &square, &own, &label, t, trace, &unseen if self.kors else NULL,
+                                          &coin, self.q, &e, rest, &loss)
+        self.own, self.loss, self.odds = own, loss, rest[2]
+        self.stored = self.entered or self.q[OUTSIDE] != 0
+        if self.entered:
+            self.entry, self.pivot, self.scale, self.gained = rest[0], rest[1], rest[4], rest[4]*rest[4]*own
+        return self.q[PREDICTION]
+
+    def learn(self):
+        """What the last row does to the factor and to v as it is; then its own numbers are appended, and all is given
+        anew."""
+        cdef Py_ssize_t i
+        if self.q[OUTSIDE] != 0:
+            OPS.mix(self.r, 1.0, self.v, -self.q[OUTSIDE], self.t)
+        if self.entered:
+            for i in range(self.r):
+                self.t[i] *= self.scale
+            self.triangle.append_one(self.t, self.pivot)
+
+    cdef double ask(self, const double* x, double own, double* square, double* unseen) noexcept nogil:
+        """u(x), what the factor does not see of k(x, x), and what KORS's dictionary does not."""
+        cdef double total = 0
+        cdef Py_ssize_t i
+        square[0] = own
+        if self.n:
+            self.form.fill(x, 1, self.at, self.n, self.d, self.k, self.n)
+        if self.r:
+            for i in range(self.r):
+                self.t[i] = self.k[self.places[i]]*self.scales[i]
+            square[0] -= self.triangle.solve_one(self.t)
+            total = OPS.dot(self.r, self.t, self.v)
+        total += OPS.dot(self.n, self.k, self.outside)
+        if self.kors is not None:
+            unseen[0] = own - self.kors.whiten(x, self.kors.t)
+        return total

@@ -1,6 +1,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from nystream._core.gram.whitened import WhitenedRow
 from nystream._core.kernel_rows import KernelRows
 from nystream._core.linalg.cholesky import Triangle
 
@@ -10,7 +11,7 @@ def margin_rounds(
     margins: _Array, G: _Array, own: _Array, y: _Array, ridge: float, trace: float, b: float
 ) -> tuple[npt.NDArray[np.int8], _Array, _Array]: ...
 
-class MarginRow:
+class MarginRow(WhitenedRow):
     did: int
     scale: float
     entry: float

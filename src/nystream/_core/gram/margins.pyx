@@ -5,11 +5,12 @@ import numpy as np
 cimport numpy as cnp
 from libc.math cimport fmax, isfinite, sqrt
 
+from nystream._core.gram.residual cimport bounded, enter
+from nystream._core.gram.whitened cimport ROOM, WhitenedRow
 from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linalg.cholesky cimport Triangle
 from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
 from nystream._core.one_row cimport clean_number, clean_row
-from nystream._core.gram.residual cimport bounded, enter
 
 cnp.import_array()
 
@@ -73,52 +74,41 @@ def margin_rounds(cnp.ndarray margins, cnp.ndarray G, cnp.ndarray own, cnp.ndarr
     return did, rest[0, :r].copy(), rest[1, :r].copy()
 
 
-cdef class MarginRow:
+cdef class MarginRow(WhitenedRow):
     """The round of one row: its margin, and what it does, in one call; `learn` is the rest of a round that learns.
 
     Works on the memory of the learner, which is given anew (`hold`) where it may have moved: points (m, d), scale (m,),
     f (m,) and `triangle` are of the rows that entered the factor, outside (r, d) and signs (r,) of those that did not.
     """
-    cdef KernelRows form
-    cdef Triangle triangle
-    cdef Py_ssize_t d, m, r
-    cdef const double* at
-    cdef const double* factors
+    cdef Py_ssize_t r
     cdef double* f
     cdef const double* outside
     cdef const double* signs
     cdef double ridge, b, largest, label, pivot
-    cdef double* k
-    cdef double* t                      # (m,) the whitened kernel row of the last row
-    cdef tuple arrays
-    cdef object scratch
+    cdef double* k                      # (r,) kernel row of those outside
+    cdef object room
+    cdef tuple rest
     cdef readonly int did               # what the last round does: NOTHING, ENTERED, OUTSIDE
     cdef readonly double scale          # of a row that enters,
     cdef readonly double entry          # its part of f
     cdef readonly double gained         # and what it adds to the trace
 
     def __init__(self, KernelRows form, Triangle triangle, double ridge, double b, double largest):
-        self.form, self.triangle, self.ridge, self.b, self.largest = form, triangle, ridge, b, largest
-        self.scratch = np.zeros(0)
+        super().__init__(form, triangle)
+        self.ridge, self.b, self.largest, self.room = ridge, b, largest, np.zeros(0)
 
     cpdef hold(self, cnp.ndarray points, cnp.ndarray scale, cnp.ndarray f, cnp.ndarray outside, cnp.ndarray signs):
         """Where everything is; scale, f and signs are (m, 1), (m, 1) and (r, 1)."""
-        cdef Py_ssize_t m = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), r = cnp.PyArray_DIM(outside, 0)
-        if self.triangle.n != m:
-            raise ValueError(f"the factor has {self.triangle.n} rows, {m} points are given")
-        cdef const double* at = clean(points, m, d)
-        cdef const double* beside = clean(outside, r, d)
-        cdef const double* factors = clean(scale, m, 1)
-        cdef const double* mine = clean(f, m, 1)
+        cdef Py_ssize_t r = cnp.PyArray_DIM(outside, 0)
+        self.hold_points(points, scale)
+        cdef const double* beside = clean(outside, r, self.d)
+        cdef const double* mine = clean(f, self.m, 1)
         cdef const double* theirs = clean(signs, r, 1)
-        cdef Py_ssize_t most = max(m, r, 1)
-        if len(self.scratch) < 2*most:
-            self.scratch = np.zeros(4*most)
-        self.k = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.scratch)
-        self.t = self.k + cnp.PyArray_DIM(self.scratch, 0)//2
-        self.at, self.outside, self.factors, self.f, self.signs = at, beside, factors, <double*> mine, theirs
-        self.m, self.d, self.r = m, d, r
-        self.arrays = (points, scale, f, outside, signs)
+        if cnp.PyArray_DIM(self.room, 0) < r + 1:
+            self.room = np.zeros(2*r + 1)
+        self.k = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.room)
+        self.outside, self.f, self.signs, self.r = beside, <double*> mine, theirs, r
+        self.rest = (f, outside, signs)
 
     def one(self, object x, object y, double trace):
         """The margin of x, which does not depend on y; None where x or y is not a clean row or sign. `trace`: that of
@@ -166,21 +156,15 @@ cdef class MarginRow:
 
     def alone(self, cnp.ndarray x):
         """(1,) the margin of a row (d,), the same bits; several threads may ask."""
-        cdef cnp.ndarray out = np.empty(1), scratch = np.empty(max(self.m, self.r, 1) + self.m)
+        cdef cnp.ndarray out = np.empty(1), scratch = np.empty(self.m + ROOM + self.r)
         cdef double* k = <double*> cnp.PyArray_DATA(scratch)
         cdef const double* row = clean(x, -1, self.d)
-        (<double*> cnp.PyArray_DATA(out))[0] = self.margin(row, k + self.m, k)
+        (<double*> cnp.PyArray_DATA(out))[0] = self.margin(row, k + self.m + ROOM, k)
         return out
 
     cdef double margin(self, const double* x, double* k, double* t) noexcept nogil:
-        cdef double total = 0
-        cdef Py_ssize_t i
-        if self.m:
-            self.form.fill(x, 1, self.at, self.m, self.d, t, self.m)
-            for i in range(self.m):
-                t[i] *= self.factors[i]
-            self.triangle.solve_one(t)
-            total = OPS.dot(self.m, t, self.f)
+        self.whiten(x, t)
+        cdef double total = OPS.dot(self.m, t, self.f)
         if self.r:
             self.form.fill(x, 1, self.outside, self.r, self.d, k, self.r)
             total += OPS.dot(self.r, k, self.signs)/self.ridge

@@ -1,120 +1,80 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """A lower triangular factor that grows: solves against a leading block, appends rows, never reallocates per row."""
-import numpy as np
-cimport numpy as cnp
 from libc.math cimport sqrt
-from libc.string cimport memcpy, memset
-from scipy.linalg.cython_blas cimport dtrsm, dtrsv
+from libc.string cimport memset
+
+cimport numpy as cnp
+
+from nystream._core.linalg.nested cimport NestedFactor
 
 cnp.import_array()
 
-cdef int FIRST = 32
 
+cdef class Triangle(NestedFactor):
+    """Lower triangular L, the factor of a Gram matrix, which is solved with in place, grows by blocks and is cut short.
 
-cdef class Triangle:
-    """Lower triangular L, rows contiguous with leading dimension `capacity`, which doubles when it is full.
-
-    A row-major lower triangle is a column-major upper one, U = L', so L^-1 b is a solve with U' and L^-T b one with U.
+    What is solved for one right-hand side does not depend on the others, to the last bit.
     """
-
-    def __init__(self, L=None):
-        self._n = 0
-        self._reserve(FIRST)
-        if L is not None:
-            n = len(L)
-            self._reserve(n)
-            self._store[:n, :n] = np.tril(L)
-            self._n = n
-
-    cdef void _reserve(self, int n) except *:
-        cdef int capacity = self._L.shape[0] if self._store is not None else 0
-        if n <= capacity:
-            return
-        capacity = max(capacity, FIRST)
-        while capacity < n:
-            capacity *= 2
-        store = np.zeros((capacity, capacity))
-        if self._n:
-            store[:self._n, :self._n] = self._store[:self._n, :self._n]
-        self._store = store
-        self._L = store
-
-    @property
-    def n(self):
-        return self._n
-
-    @property
-    def nbytes(self):
-        return self._store.nbytes
-
-    @property
-    def matrix(self):
-        """A copy of the factor, (n, n)."""
-        return self._store[:self._n, :self._n].copy()
-
-    @property
-    def diagonal(self):
-        return self._store.diagonal()[:self._n].copy()
 
     def __deepcopy__(self, memo):
         return Triangle(self.matrix)
 
     def solve(self, cnp.ndarray B, bint transposed=False):
         """L^-1 b (or L^-T b) for every row b of B (m, n), in place; B must be C-ordered float64. Returns B."""
-        cdef int n = self._n, m, ld = <int> self._L.shape[0], one = 1
-        cdef double alpha = 1.0
-        cdef char side = b"L", uplo = b"U", diag = b"N"
-        cdef char trans = b"N" if transposed else b"T"
-        if (cnp.PyArray_TYPE(B) != cnp.NPY_FLOAT64 or cnp.PyArray_NDIM(B) != 2 or cnp.PyArray_DIM(B, 1) != n
+        if (cnp.PyArray_TYPE(B) != cnp.NPY_FLOAT64 or cnp.PyArray_NDIM(B) != 2 or cnp.PyArray_DIM(B, 1) != self.n
                 or not cnp.PyArray_IS_C_CONTIGUOUS(B)):
-            raise ValueError(f"right-hand sides must be rows of {n} float64 numbers, C-ordered")
-        m = <int> cnp.PyArray_DIM(B, 0)
-        if n == 0 or m == 0:
-            return B
+            raise ValueError(f"right-hand sides must be rows of {self.n} float64 numbers, C-ordered")
         cdef double* b = <double*> cnp.PyArray_DATA(B)
-        cdef double* u = &self._L[0, 0]
-        with nogil:
-            if m == 1:
-                dtrsv(&uplo, &trans, &diag, &n, u, &ld, b, &one)
-            else:
-                dtrsm(&side, &uplo, &trans, &diag, &n, &m, &alpha, u, &ld, b, &n)
+        if self.n:
+            self._solve(not transposed, cnp.PyArray_DIM(B, 0), b, self.n, b, self.n, NULL)
         return B
 
-    cdef void solve_one(self, double* b) noexcept nogil:
-        """L^-1 b in place, n >= 1 numbers."""
-        cdef int n = self._n, ld = <int> self._L.shape[0], one = 1
-        cdef char uplo = b"U", trans = b"T", diag = b"N"
-        dtrsv(&uplo, &trans, &diag, &n, &self._L[0, 0], &ld, b, &one)
+    cdef double solve_one(self, double* b) noexcept nogil:
+        """L^-1 b in place, n numbers with room for 8 more, which become 0: |L^-1 b|^2."""
+        memset(b + self.n, 0, (8*(self.n//8 + 1) - self.n)*sizeof(double))
+        return self.forward_one(b)
 
-    def append(self, const double[:, ::1] T, const double[:, ::1] C):
+    def border(self, const double[:, ::1] T, const double[:, ::1] C):
         """Border with m rows: [[L, 0], [T, C]], T (m, n), C (m, m) lower triangular."""
-        cdef int m = <int> C.shape[0], n = self._n, i
+        cdef Py_ssize_t m = C.shape[0], n = self.n, i, j
+        cdef double* panel
         if T.shape[0] != m or T.shape[1] != n or C.shape[1] != m:
             raise ValueError("shapes do not border the factor")
-        self._reserve(n + m)
+        self._reserve((n + m)//8 + 1)
         for i in range(m):
-            if n:
-                memcpy(&self._L[n + i, 0], &T[i, 0], n*sizeof(double))
-            memcpy(&self._L[n + i, n], &C[i, 0], (i + 1)*sizeof(double))
-            if i + 1 < m:
-                memset(&self._L[n + i, n + i + 1], 0, (m - i - 1)*sizeof(double))
-        self._n = n + m
+            panel = self._place(n + i)
+            for j in range(n):
+                panel[8*j] = T[i, j]
+            for j in range(i + 1):
+                panel[8*(n + j)] = C[i, j]
+        self.n = n + m
 
     cdef int append_one(self, const double* t, double pivot) except -1:
         """Border with the row (t, pivot), t (n,)."""
-        cdef int n = self._n
-        self._reserve(n + 1)
-        if n:
-            memcpy(&self._L[n, 0], t, n*sizeof(double))
-        self._L[n, n] = pivot
-        self._n = n + 1
+        cdef Py_ssize_t j, n = self.n
+        self._reserve((n + 1)//8 + 1)
+        cdef double* panel = self._place(n)
+        for j in range(n):
+            panel[8*j] = t[j]
+        panel[8*n] = pivot
+        self.n = n + 1
         return 0
 
-    def truncate(self, int n):
+    cdef double* _place(self, Py_ssize_t i) noexcept nogil:
+        """Where row i begins; its numbers are 8 apart."""
+        return self._R + 32*(i//8)*(i//8 + 1) + i % 8
+
+    def truncate(self, Py_ssize_t n):
         """Forget all rows after the first n."""
-        if not 0 <= n <= self._n:
-            raise ValueError(f"the factor has {self._n} rows, not {n} or more")
-        self._n = n
+        cdef Py_ssize_t i, j
+        cdef double* row
+        if not 0 <= n <= self.n:
+            raise ValueError(f"the factor has {self.n} rows, not {n} or more")
+        for i in range(n, self.n):      # rows of the identity from there on
+            row = self._place(i)
+            for j in range(8*(i//8 + 1)):
+                row[8*j] = i == j
+        self.n = n
 
 
 def floored_cholesky(double[:, ::1] S, double floor):

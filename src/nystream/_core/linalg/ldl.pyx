@@ -9,6 +9,7 @@ from libc.string cimport memcpy
 from nystream._core.linalg.ldl_kernel cimport (
     LDL_SAMPLES, Scratch, ldl_choose, ldl_flush, ldl_fn, ldl_gather, ldl_isa,
     ldl_norm2, ldl_plain_sample, ldl_together, ldl_unflush, reserve)
+from nystream._core.linalg.meter cimport count_round
 from nystream._core.one_row cimport OneRow, RowMap, clean_number
 
 cnp.import_array()
@@ -17,18 +18,6 @@ cdef ldl_fn learn_pass = ldl_choose(1)
 cdef ldl_fn query_pass = ldl_choose(0)
 
 ISA = ldl_isa().decode()
-
-cdef enum:                             # a meter's totals
-    ROUNDS = 0
-    ONLINE = 1
-    SPREAD = 2
-
-cdef enum:                             # rows of a meter's columns; row 4 (slack) changes in merges only
-    LOSS = 0
-    BEST = 1
-    LABEL = 2
-    MISS = 3
-    WEIGHT = 5
 
 cdef double LARGEST = 1e200            # of |z|^2: beyond, the factor would overflow
 
@@ -54,26 +43,7 @@ def record(double[::1] totals, double[:, ::1] columns, const double[:, ::1] Y, c
         raise ValueError("these are not the arrays of a meter")
     with nogil:
         for t in range(n):
-            _record(&totals[0], &columns[0, 0], K, &Y[t, 0], &R[t, 0], &P[t, 0], s[t], weights[t])
-
-
-cdef void _record(double* totals, double* columns, Py_ssize_t K, const double* y, const double* r, const double* p,
-                  double s, double w) noexcept nogil:
-    cdef double share = 1/(1 + s), miss, label
-    cdef Py_ssize_t k
-    totals[ROUNDS] += 1
-    totals[ONLINE] += s*share
-    totals[SPREAD] += w*(s*share)
-    for k in range(K):
-        miss = (y[k] - p[k])*(y[k] - p[k])
-        columns[LOSS*K + k] += w*miss
-        columns[BEST*K + k] += w*((y[k] - r[k])*(y[k] - r[k])*share)
-        columns[WEIGHT*K + k] += w
-        label = y[k] if y[k] >= 0 else -y[k]
-        if label > columns[LABEL*K + k]:
-            columns[LABEL*K + k] = label
-        if miss > columns[MISS*K + k]:
-            columns[MISS*K + k] = miss
+            count_round(&totals[0], &columns[0, 0], K, &Y[t, 0], &R[t, 0], &P[t, 0], s[t], weights[t])
 
 
 cdef class LDL(OneRow):
@@ -270,8 +240,8 @@ cdef class LDL(OneRow):
                 for k in range(S):
                     ws = own.lev[k] if w == NULL else w[t + k]*own.lev[k]
                     self._emit(own.M + k*self.ld, ws, P + (t + k)*K)
-                    _record(self.totals, self.columns, K, Y + (t + k)*K, own.M + k*self.ld, P + (t + k)*K, ws,
-                            1.0 if w == NULL else w[t + k])
+                    count_round(self.totals, self.columns, K, Y + (t + k)*K, own.M + k*self.ld, P + (t + k)*K, ws,
+                                1.0 if w == NULL else w[t + k])
             else:
                 S = 1
                 self._ask(own, 1, Z + t*self.dim)

@@ -62,7 +62,8 @@ cdef class NestedFactor:
 
     @property
     def diagonal(self):
-        return self.matrix.diagonal().copy()
+        cdef Py_ssize_t i
+        return np.array([self._R[32*(i//8)*(i//8 + 1) + 8*i + i % 8] for i in range(self.n)])
 
     def __deepcopy__(self, memo):
         return NestedFactor(self.matrix)

@@ -46,18 +46,21 @@ ALWAYS_INLINE void FOURIER(tile)(const int vectors, ptrdiff_t d, ptrdiff_t ldw, 
     for (int v = 0; v < vectors; v++) STORE(U + t * ldu + v * V, sum[t][v]);
 }
 
-/* u = x W for one row, in the same order */
-static void FOURIER(single)(ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const REAL *x, const REAL *restrict W,
-                            REAL *restrict u) {
-  ptrdiff_t i = 0;
-  memset(u, 0, m * sizeof(REAL));
-  for (; i + 4 <= d; i += 4, W += 4 * ldw) {
-    const REAL a = x[i], b = x[i + 1], c = x[i + 2], e = x[i + 3];
-    for (ptrdiff_t j = 0; j < m; j++)
-      u[j] = FMA(e, W[3 * ldw + j], FMA(c, W[2 * ldw + j], FMA(b, W[ldw + j], FMA(a, W[j], u[j]))));
-  }
-  for (; i < d; i++, W += ldw)
-    for (ptrdiff_t j = 0; j < m; j++) u[j] = FMA(x[i], W[j], u[j]);
+/* u[j] = sum_i x[i] W[i, j] for one row and the columns of `vectors` vectors, in the same order */
+ALWAYS_INLINE void FOURIER(strip)(const int vectors, ptrdiff_t d, ptrdiff_t ldw, const REAL *x, const REAL *W, REAL *u) {
+  FOURIER(vec) sum[8];
+  for (int v = 0; v < vectors; v++) sum[v] = (FOURIER(vec)){0};
+  for (ptrdiff_t i = 0; i < d; i++, W += ldw)
+    for (int v = 0; v < vectors; v++) sum[v] = FUSED_VECTOR(x[i], LOAD(W + v * V), sum[v]);
+  for (int v = 0; v < vectors; v++) STORE(u + v * V, sum[v]);
+}
+
+/* u = x W for one row; the last vector may reach over m */
+static void FOURIER(single)(ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const REAL *x, const REAL *W, REAL *u) {
+  ptrdiff_t j = 0;
+  for (; j + 8 * V <= m; j += 8 * V) FOURIER(strip)(8, d, ldw, x, W + j, u + j);
+  for (; j + 3 * V <= m; j += 3 * V) FOURIER(strip)(3, d, ldw, x, W + j, u + j);
+  for (; j < m; j += V) FOURIER(strip)(1, d, ldw, x, W + j, u + j);
 }
 
 /* U = X W for X (n, d) and m columns of W; rows of W are ldw, rows of U m + FOURIER_SLACK apart, and the last

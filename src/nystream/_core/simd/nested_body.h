@@ -78,32 +78,63 @@ TARGET static void NESTED(backward)(int groups, int panels, const double *R, dou
       NESTED(backward_panel)(p, nested_panel(R, p), X + (size_t)8 * panels * LANES * g);
 }
 
-/* One row: eight solved numbers at a time go into all later panels, which are independent of each other. */
+/* One row: x of `several` panels (a constant) from `first` on lose what the numbers of the first `known` panels say;
+   each panel is read from end to end, and their sums do not wait for each other. */
+TARGET NESTED_INLINE void NESTED(before)(const int several, int first, int known, const double *R, double *x) {
+  const double *r[4];
+  VEC v[4][8 / W];
+#pragma GCC unroll 4
+  for (int s = 0; s < several; s++) {
+    r[s] = nested_panel(R, first + s);
+#pragma GCC unroll 4
+    for (int h = 0; h < 8 / W; h++) v[s][h] = LOAD(x + 8 * (first + s) + W * h);
+  }
+  for (int i = 0; i < 8 * known; i++) {
+    const double z = x[i];
+#pragma GCC unroll 4
+    for (int s = 0; s < several; s++)
+#pragma GCC unroll 4
+      for (int h = 0; h < 8 / W; h++) v[s][h] = v[s][h] - LOAD(r[s] + 8 * i + W * h) * z;
+  }
+#pragma GCC unroll 4
+  for (int s = 0; s < several; s++)
+#pragma GCC unroll 4
+    for (int h = 0; h < 8 / W; h++) STORE(x + 8 * (first + s) + W * h, v[s][h]);
+}
+
+/* Groups of panels; inside a group, eight solved numbers go into all later ones, which are independent of each other. */
 TARGET static void NESTED(forward_one)(int panels, const double *R, double *x, double *q) {
   memset(q, 0, 8 * sizeof(double));
-  for (int b = 0; b < panels; b++) {
-    const double *corner = nested_panel(R, b) + (size_t)64 * b;
-    double z[8];
-    for (int l = 0; l < 8; l++) z[l] = x[8 * b + l];
+  for (int first = 0; first < panels; first += NESTED_GROUP) {
+    const int last = first + NESTED_GROUP < panels ? first + NESTED_GROUP : panels;
+    int p = first ? first : last;
+    for (; p + 4 <= last; p += 4) NESTED(before)(4, p, first, R, x);
+    if (p + 2 <= last) NESTED(before)(2, p, first, R, x), p += 2;
+    if (p < last) NESTED(before)(1, p, first, R, x);
+    for (int b = first; b < last; b++) {
+      const double *corner = nested_panel(R, b) + (size_t)64 * b;
+      double z[8];
+      for (int l = 0; l < 8; l++) z[l] = x[8 * b + l];
 #pragma GCC unroll 8
-    for (int l = 0; l < 8; l++) {
-      z[l] = z[l] / corner[9 * l];
+      for (int l = 0; l < 8; l++) {
+        z[l] = z[l] / corner[9 * l];
 #pragma GCC unroll 8
-      for (int k = l + 1; k < 8; k++) z[k] = z[k] - corner[8 * l + k] * z[l];
-      q[l] = q[l] + z[l] * z[l];
-      x[8 * b + l] = z[l];
-    }
-    for (int p = b + 1; p < panels; p++) {
-      const double *r = nested_panel(R, p) + (size_t)64 * b;
-      VEC v[8 / W];
+        for (int k = l + 1; k < 8; k++) z[k] = z[k] - corner[8 * l + k] * z[l];
+        q[l] = q[l] + z[l] * z[l];
+        x[8 * b + l] = z[l];
+      }
+      for (int p = b + 1; p < last; p++) {
+        const double *r = nested_panel(R, p) + (size_t)64 * b;
+        VEC v[8 / W];
 #pragma GCC unroll 4
-      for (int h = 0; h < 8 / W; h++) v[h] = LOAD(x + 8 * p + W * h);
+        for (int h = 0; h < 8 / W; h++) v[h] = LOAD(x + 8 * p + W * h);
 #pragma GCC unroll 8
-      for (int l = 0; l < 8; l++)
+        for (int l = 0; l < 8; l++)
 #pragma GCC unroll 4
-        for (int h = 0; h < 8 / W; h++) v[h] = v[h] - LOAD(r + 8 * l + W * h) * z[l];
+          for (int h = 0; h < 8 / W; h++) v[h] = v[h] - LOAD(r + 8 * l + W * h) * z[l];
 #pragma GCC unroll 4
-      for (int h = 0; h < 8 / W; h++) STORE(x + 8 * p + W * h, v[h]);
+        for (int h = 0; h < 8 / W; h++) STORE(x + 8 * p + W * h, v[h]);
+      }
     }
   }
 }

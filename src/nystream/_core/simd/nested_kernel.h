@@ -21,6 +21,8 @@
 #include <string.h>
 #include "isa.h"
 
+enum { NESTED_GROUP = 32 }; /* panels that stay in the cache while one row is solved among them */
+
 typedef struct {
   int lanes;
   void (*forward)(int groups, int panels, const double *R, double *X, double *Q);   /* Q[group][8][lane]: sums of z_j^2 */
@@ -37,6 +39,7 @@ static inline double nested_tree(const double *q, int lanes) {
 }
 
 #if ISA_VECTORS
+#define NESTED_INLINE static inline __attribute__((always_inline))
 #define NESTED(x) nested_##x##_base
 #define TARGET
 #define W 2

@@ -134,12 +134,12 @@ class Learner(Abilities, Params):
         self._check_weights(weights)
         learnt = len(X) if weights is None else int(np.count_nonzero(weights))
         fresh = None if self.d_ else dict(self.__dict__)
-        parts = X.parts()
+        parts, finite = X.parts(), fresh is not None and X.glance()
         try:
             for part in parts:  # no name for what is converted: it would be held while the next part is
                 if fresh is None:
                     self._check(X[part].numbers(), learnt)
-                elif not X.finite:
+                elif not finite:
                     X[part].numbers()  # refuses what cannot be converted
             w = [None if weights is None else weights[part] for part in parts]
             return _stacked([self.run_clean(X[p].numbers(), Y[p], v) for p, v in zip(parts, w, strict=True)])

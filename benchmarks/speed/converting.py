@@ -100,7 +100,7 @@ def whole(rows: Any) -> np.ndarray:
     """All rows at once as a clean matrix."""
     if isinstance(rows, list) and isinstance(rows[0], dict):
         rows = [list(row.values()) for row in rows]
-    return np.ascontiguousarray(rows, dtype=np.float64)
+    return np.ascontiguousarray(np.asarray(rows), dtype=np.float64)
 
 
 def held(work: Callable[[], object], size: int) -> float:

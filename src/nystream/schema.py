@@ -16,7 +16,7 @@ from nystream.inputs import Unconverted, as_block, rows_at_once, unconverted
 from nystream.params import Params, at_least, one_of
 from nystream.sparse_rows import NARROW, SparseRows, as_sparse_rows, is_sparse
 from nystream.tables.kinds import KINDS, looked
-from nystream.tables.plain import Plain
+from nystream.tables.plain import Plain, matrix_of_dicts
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import columns_of as target_columns
 from nystream.tables.targets import task_of
@@ -289,8 +289,11 @@ class Schema(Params):
         return found if found.look() else None
 
     def as_numbers(self, rows: Any) -> Any:
-        """`unconverted` rows; or the matrix whose columns a frame shows, where these are the schema's; else the rows
-        themselves."""
+        """`unconverted` rows; or the matrix of dicts, or the one whose columns a frame shows, where these are the
+        schema's; else the rows themselves."""
+        if isinstance(rows, list):
+            X = matrix_of_dicts(rows, self._used) if self._plain else None
+            return rows if X is None else X
         alike = self._plain and [str(name) for name in getattr(rows, "columns", ())] == self._used
         matrix = matrix_of(rows) if alike else None
         shown = rows if matrix is None else matrix

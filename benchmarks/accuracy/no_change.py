@@ -99,9 +99,8 @@ def after_first(y: np.ndarray, one_in: int, draws: int = 3000, length: int = 300
 
 
 def print_first(rows: int) -> None:
-    print(
-        "| stream | one label known in | first changes | rows | of the new class | of the old |\n|---|---|---|---|---|---|"
-    )
+    print("| stream | one label known in | first changes | rows | of the new class | of the old |")
+    print("|---|---|---|---|---|---|")
     streams = {name: read_any(name, rows) for name in STREAMS}
     labels = {name: stream.y for name, stream in streams.items() if stream.classes}
     labels["2 classes, 200 rows"] = switching(rows, 200, 2)[1]

@@ -17,6 +17,7 @@ import nystream as ny
 from nystream import inputs
 from nystream.catalogue import CATALOGUE
 from nystream.cli.app import call
+from nystream.features import Identity
 from nystream.model import Model
 from nystream.river import KernelRegressor
 from nystream.schema import Schema
@@ -119,12 +120,16 @@ def test_a_matrix_converted_in_parts_gives_the_bits_of_a_clean_one(matrix, kind,
     assert models[0].to_bytes() == models[1].to_bytes()
 
 
+@pytest.mark.parametrize("started", [False, True])
 @pytest.mark.parametrize("name", CATALOGUE)
-def test_every_learner_gives_the_same_bits_for_a_matrix_converted_in_parts(name, monkeypatch):
+def test_every_learner_gives_the_same_bits_for_a_matrix_converted_in_parts(name, started, monkeypatch):
     monkeypatch.setattr(inputs, "NUMBERS_TO_CONVERT", 1)
     X = np.random.default_rng(0).normal(size=(1100, 3)).astype(np.float32)
     learners = [CATALOGUE[name].example.clone() for _ in range(2)]
     y = np.sign(X[:, 0] * X[:, 1]) if learners[0].labels == "sign" else np.round(X[:, 0] > 0)
+    if started:
+        for learner in learners:
+            learner.run(X[:9].astype(float), y[:9])
     parts, whole = (learner.run(rows, y) for learner, rows in zip(learners, (X, X.astype(float)), strict=True))
     np.testing.assert_array_equal(parts, whole)
     assert learners[0].to_bytes() == learners[1].to_bytes()
@@ -140,8 +145,9 @@ def test_classes_that_appear_in_a_later_part_are_unknown_before_it(matrix):
 
 
 @pytest.mark.parametrize("started", [False, True])
-def test_a_matrix_that_is_refused_in_its_last_part_has_taught_nothing(matrix, started):
-    X = matrix.astype(np.float32)
+@pytest.mark.parametrize("kind", ["single", "columns first"])
+def test_a_matrix_that_is_refused_in_its_last_part_has_taught_nothing(matrix, started, kind):
+    X = KINDS[kind](matrix)
     X[-1, 7] = np.nan
     learner = fogd()
     if started:
@@ -230,6 +236,17 @@ def test_a_model_that_refuses_the_last_part_has_learnt_nothing(matrix, bad, star
     before = learner.to_bytes()
     with pytest.raises(ValueError, match=f"row {ROWS - 1}: column 'c7' is"):
         learner.run(X if library == "matrix" else frame_of(library, X), labels())
+    assert learner.to_bytes() == before
+
+
+def test_a_row_that_a_started_learner_refuses_in_the_last_part_has_taught_nothing(matrix):
+    X = np.asfortranarray(matrix)
+    X[-1, 7] = 1e200  # finite, but its square is not
+    learner = ny.PKRR(Identity())
+    learner.run(matrix[:10], labels()[:10])
+    before = learner.to_bytes()
+    with pytest.raises(ValueError, match="scale the inputs"):
+        learner.run(X, labels())
     assert learner.to_bytes() == before
 
 

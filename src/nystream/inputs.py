@@ -121,8 +121,10 @@ class Unconverted:
         return True
 
     def glance(self) -> bool:
-        """Whether all numbers are finite, as far as that is seen without converting them."""
-        self.finite = self.finite or (self._sources is not None and are_finite(self._sources))
+        """Whether all numbers are finite, as far as that is seen without converting them; they are looked at once."""
+        if not self.finite and self._sources is not None:
+            self.finite = are_finite(self._sources)
+            self._sources = None
         return self.finite
 
     def picked(self, index: npt.NDArray[np.intp]) -> Unconverted:

@@ -104,9 +104,10 @@ bench: install
 bench-compare: install
 	$(BIN)/python benchmarks/compare.py $(or $(COMMIT),$(error say which: make bench-compare COMMIT=abc123)) $(if $(NAMES),--names $(NAMES)) $(if $(EXPECTED),--expected $(EXPECTED))
 
-# Before, now and the limit of this machine, a line for each workload; GO_ON=1 goes on where it was interrupted.
+# Before, now and the limit of this machine, a line for each workload; GO_ON=1 goes on where it was interrupted,
+# NAMES="silk ..." are measured anew, and alone.
 bench-lines: install
-	$(BIN)/python benchmarks/lines.py $(if $(COMMIT),--before $(COMMIT)) $(if $(GO_ON),--go-on)
+	$(BIN)/python benchmarks/lines.py $(if $(COMMIT),--before $(COMMIT)) $(if $(GO_ON),--go-on) $(if $(NAMES),--names $(NAMES))
 
 clean:
 	rm -rf $(SITE) $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,13 +1,16 @@
 """The automatic learner where labels rarely change: its mistakes beside those of the last label.
 
-    python benchmarks/accuracy/no_change.py [--rows 8000] [--unguarded] [--touched]
+    python benchmarks/accuracy/no_change.py [--rows 8000] [--unguarded] [--touched] [--first]
 
 Labels that change once in 200, 600, 2,000 rows on average, two and four classes and the same as numbers, with five
 columns that tell nothing; the first of them with one label in two, or in ten, known (weight 0 for the others, mistakes
 of all rows, beside the last known label); two classes, and numbers from 1 to 9, of which one row in 50 is not 0, so
 that changes do not last; and elec2 (files as in auto_streams.py), where columns tell something. With --unguarded the
 learner is without its guard (nystream.auto.guard). With --touched nothing is learnt: of the streams of boosters.py the
-rows, as many as there are or --rows, in which the guard may change a prediction, which labels alone decide.
+rows, as many as there are or --rows, in which the guard may change a prediction, which labels alone decide. With
+--first nothing is learnt either: parts of the streams with classes, from random rows on, one label in 1, 2 or 10 known,
+whose first change comes after 5 to 19 equal labels; then the rows up to the next known label, and of how many of them
+the new class and the one before it are the label. That is what a guard of the first labels would gain and lose.
 """
 
 from __future__ import annotations
@@ -78,12 +81,44 @@ def touched(y: np.ndarray, classes: int) -> int:
     return count
 
 
+def after_first(y: np.ndarray, one_in: int, draws: int = 3000, length: int = 3000) -> np.ndarray:
+    """Changes that came first, after 5 to 19 equal labels; rows before the next label; those of the new class, the old.
+
+    Of so many parts of a stream, each of that length and from a random row on, or as long as the stream is.
+    """
+    rng, found = np.random.default_rng(0), np.zeros(4, dtype=int)
+    for _ in range(draws):
+        start = rng.integers(max(1, len(y) - length))
+        part = y[start : start + length]
+        known = np.flatnonzero(rng.random(len(part)) < 1 / one_in)
+        run = 1 + int(np.argmax(part[known[1:]] != part[known[:-1]]))
+        if 5 <= run < 20 and run + 1 < len(known) and part[known[run]] != part[known[0]]:
+            rows = part[known[run] + 1 : known[run + 1] + 1]
+            found += [1, len(rows), (rows == part[known[run]]).sum(), (rows == part[known[0]]).sum()]
+    return found
+
+
+def print_first(rows: int) -> None:
+    print("| stream | one label known in | first changes | rows | of the new class | of the old |")
+    print("|---|---|---|---|---|---|")
+    streams = {name: read_any(name, rows) for name in STREAMS}
+    labels = {name: stream.y for name, stream in streams.items() if stream.classes}
+    labels["2 classes, 200 rows"] = switching(rows, 200, 2)[1]
+    for name, y in labels.items():
+        for one_in in (1, 2, 10):
+            print(f"| {name} | {one_in} | " + " | ".join(map(str, after_first(y, one_in))) + " |", flush=True)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--rows", type=int, default=8000)
     options.add_argument("--unguarded", action="store_true")
     options.add_argument("--touched", action="store_true")
+    options.add_argument("--first", action="store_true")
     chosen = options.parse_args()
+    if chosen.first:
+        print_first(chosen.rows)
+        return
     if chosen.touched:
         for name in STREAMS:
             stream = read_any(name, chosen.rows)

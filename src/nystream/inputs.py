@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nystream._core.inputs import all_finite, is_clean_row
+from nystream.frames import Picked, are_finite, columns_of, matrix_of, side_by_side
 from nystream.types import Array, LabelKind
 
 __all__ = [
@@ -32,8 +33,6 @@ ROWS_TO_CONVERT = 1024
 """Rows converted at once are a multiple of this, and so of the blocks of every learner: no bit depends on it."""
 NUMBERS_TO_CONVERT = 1 << 17
 """About as many of them at once: they stay in a cache until they are learnt."""
-Picked: TypeAlias = slice | npt.NDArray[np.intp]
-"""Some rows: from one to another, or these in this order."""
 
 
 def as_block(X: Any, d: int | None = None, name: str = "X", missing: bool = False, first: int = 0) -> Array:
@@ -73,14 +72,23 @@ class Unconverted:
         Some rows, of a slice or of an index, as clean numbers.
     index : slice or array of int, optional
         Which of the rows that `take` knows, in which order; None: all.
+    sources : sequence of arrays, optional
+        All the numbers that `take` knows: whether they are finite is then seen without converting them.
     """
 
     finite: bool = False
     """Whether somebody has looked, and found them so."""
 
-    def __init__(self, shape: tuple[int, int], take: Callable[[Picked], Array], index: Picked | None = None) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        take: Callable[[Picked], Array],
+        index: Picked | None = None,
+        sources: Sequence[Any] | None = None,
+    ) -> None:
         self.shape = shape
         self._take = take
+        self._sources = sources
         self._index = slice(0, shape[0]) if index is None else index
 
     def __len__(self) -> int:
@@ -101,7 +109,7 @@ class Unconverted:
 
     def look(self) -> bool:
         """Look at all rows, unless somebody has; whether none of their numbers is infinite."""
-        if self.finite:
+        if self.glance():
             return True
         self.finite = True
         for part in self.parts():
@@ -112,13 +120,20 @@ class Unconverted:
                     return False
         return True
 
+    def glance(self) -> bool:
+        """Whether all numbers are finite, as far as that is seen without converting them; they are looked at once."""
+        if not self.finite and self._sources is not None:
+            self.finite = are_finite(self._sources)
+            self._sources = None
+        return self.finite
+
     def picked(self, index: npt.NDArray[np.intp]) -> Unconverted:
         """The rows of an index, in its order."""
         known = self._index
         return self._some(len(index), index + known.start if isinstance(known, slice) else known[index])
 
     def _some(self, n: int, index: Picked) -> Unconverted:
-        found = Unconverted((n, self.shape[1]), self._take, index)
+        found = Unconverted((n, self.shape[1]), self._take, index, self._sources)
         found.finite = self.finite
         return found
 
@@ -160,9 +175,14 @@ def unconverted(X: Any, d: int | None = None, missing: bool = False, *, infinite
     found = rows_of(X)
     if found is None or found[0][0] <= rows_at_once(found[0][1]):
         return None
-    if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous and X.flags.aligned:
+    matrix = X if isinstance(X, np.ndarray) else matrix_of(X)
+    if matrix is not None and matrix.dtype == np.float64 and matrix.flags.c_contiguous and matrix.flags.aligned:
         return None
-    shape, rows = found
+    shape, rows = found if matrix is None else (matrix.shape, matrix.__getitem__)
+    columns = None if matrix is not None else columns_of(X)
+    if columns is not None:
+        rows = side_by_side(list(columns.values()))
+    sources = [matrix] if matrix is not None else None if columns is None else list(columns.values())
 
     def take(picked: Picked) -> Array:
         if infinite:
@@ -170,7 +190,7 @@ def unconverted(X: Any, d: int | None = None, missing: bool = False, *, infinite
         first = picked.start if isinstance(picked, slice) else 0
         return as_block(rows(picked), shape[1] if d is None else d, missing=missing, first=first)
 
-    return Unconverted(shape, take)
+    return Unconverted(shape, take, sources=sources)
 
 
 def as_row(x: Any, d: int | None = None, name: str = "x", missing: bool = False) -> Array:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from nystream._core.inputs import all_finite
+from nystream.frames import Pieces, columns_of, matrix_of, side_by_side
 from nystream.inputs import Unconverted, as_block, rows_at_once, unconverted
 from nystream.params import Params, at_least, one_of
 from nystream.sparse_rows import NARROW, SparseRows, as_sparse_rows, is_sparse
 from nystream.tables.kinds import KINDS, looked
-from nystream.tables.plain import Plain
+from nystream.tables.plain import Plain, matrix_of_dicts
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import columns_of as target_columns
 from nystream.tables.targets import task_of
@@ -275,30 +276,38 @@ class Schema(Params):
         or order, or columns of numbers. They are converted when they are taken; None where `matrix` is to be asked."""
         if not self._plain or self.width is not None:
             return None
-        found = rows if isinstance(rows, Unconverted) else self._beside(rows) if isinstance(rows, Table) else None
+        found = rows if isinstance(rows, Unconverted) else None
         if isinstance(rows, np.ndarray) and rows.dtype.kind != "b":
             found = unconverted(rows, missing=True, infinite=True)
+        elif isinstance(rows, Table):
+            found = self._beside(rows.columns, rows.n, rows.named)
+        elif found is None:
+            columns = columns_of(rows) if _are_many(*getattr(rows, "shape", ())) else None
+            found = None if columns is None else self._beside(columns, len(rows))
         if found is None or found.shape[1] != len(self._used):
             return None
         return found if found.look() else None
 
-    def _beside(self, table: Table) -> Unconverted | None:
-        """Columns of numbers side by side, where all of them are there and no others."""
-        known: list[Any] = [table.columns.get(name) for name in self._used]
-        known = known if table.named else list(table.columns.values())
-        few = table.n <= rows_at_once(len(known))
-        if few or (table.named and not table.columns.keys() <= self._known):
-            return None
-        if not all(isinstance(column, np.ndarray) and column.dtype.kind in "iuf" for column in known):
-            return None
+    def as_numbers(self, rows: Any) -> Any:
+        """`unconverted` rows; or the matrix of dicts, or the one whose columns a frame shows, where these are the
+        schema's; else the rows themselves."""
+        if isinstance(rows, list):
+            X = matrix_of_dicts(rows, self._used) if self._plain else None
+            return rows if X is None else X
+        alike = self._plain and [str(name) for name in getattr(rows, "columns", ())] == self._used
+        matrix = matrix_of(rows) if alike else None
+        shown = rows if matrix is None else matrix
+        found = self.unconverted(shown)
+        return shown if found is None else found
 
-        def take(picked: Any) -> Array:
-            X = np.empty((len(known[0][picked]), len(known)))
-            for j, column in enumerate(known):
-                X[:, j] = column[picked]
-            return X
-
-        return Unconverted((table.n, len(known)), take)
+    def _beside(self, columns: Mapping[str, Any], n: int, named: bool = True) -> Unconverted | None:
+        """Many rows of columns of numbers side by side, where all of them are there and no others."""
+        known: list[Any] = [columns.get(name) for name in self._used] if named else list(columns.values())
+        if not _are_many(n, len(known)) or (named and not columns.keys() <= self._known):
+            return None
+        if not all(isinstance(c, Pieces) or (isinstance(c, np.ndarray) and c.dtype.kind in "iuf") for c in known):
+            return None
+        return Unconverted((n, len(known)), side_by_side(known), sources=known)
 
     def row(self, row: Any) -> Array | None:
         """One dict as a row of numbers (d,), where all columns are numbers and nothing is doubtful; else None."""
@@ -368,6 +377,11 @@ def _check_names(asked: Iterable[str], table: Table) -> None:
 def _listed(names: list[str]) -> str:
     shown = ", ".join(names[:30])
     return shown if len(names) <= 30 else f"{shown}, ... ({len(names)} in all)"
+
+
+def _are_many(*shape: int) -> bool:
+    """Whether that is the shape of rows that are converted in several parts."""
+    return len(shape) == 2 and shape[0] > rows_at_once(shape[1])
 
 
 def _absent(kind: str, n: int) -> Any:

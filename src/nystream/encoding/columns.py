@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,8 @@ def _typed(name: str, values: Any, kind: str) -> npt.NDArray[Any]:
 
 
 def _texts(name: str, array: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
+    if set(map(type, array)) <= {str, NoneType}:
+        return np.ascontiguousarray(array)
     holes = []
     for row, value in enumerate(array):
         if value is None or isinstance(value, str):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from nystream.deferred import Deferred
+from nystream.evaluate.pairs import are_tables, tables
 from nystream.evaluate.result import Result
 from nystream.evaluate.trial import Snapshot, Trial
 from nystream.learners.base import Learner
@@ -57,7 +58,8 @@ def prequential(
     Parameters
     ----------
     stream : Stream or (X, Y)
-        Anything with `blocks(size)`, or a pair of arrays.
+        Anything with `blocks(size)`, or a pair of arrays, lists or frames; for a model also dicts, or a frame with
+        columns of all kinds. They are converted a part at a time.
     learner : Learner or Model
         Trained in place. A model is given blocks as they come, of tables or numbers, with labels as people have them.
     metrics : str, Metric, Meter or several of them
@@ -126,12 +128,12 @@ def evaluate(
         def one(rows: Given, trial: Trial, tell: Callable[[Snapshot], None]) -> Result:
             return evaluate(rows, [trial], every=every, block=block, limit=None, progress=tell)[0]
 
-        cut = _cut(_blocks(stream, block), every, limit)
+        cut = _cut(_blocks(stream, trials, block), every, limit)
         found: list[Result] = sharing.shared_out(cut, trials, one, jobs=jobs, progress=progress)
         return found
     rows, interrupted = 0, False
     try:
-        for X, Y in _cut(_blocks(stream, block), every, limit):
+        for X, Y in _cut(_blocks(stream, trials, block), every, limit):
             for trial in trials:
                 _feed(trial, X, Y)
             rows += len(X)
@@ -186,7 +188,7 @@ def _cut(blocks: Iterable[tuple[Any, Any]], every: Every, limit: int | None) -> 
             start = stop
 
 
-def _blocks(stream: Stream | tuple[Any, Any], size: int) -> Iterator[tuple[Any, Any]]:
+def _blocks(stream: Stream | tuple[Any, Any], trials: Sequence[Trial], size: int) -> Iterator[tuple[Any, Any]]:
     """Blocks of at most `size` rows, converted once for all learners where that is plain (they check the rest).
 
     A stream's own blocks are taken as they come, however short: rows that have arrived are never held back.
@@ -195,6 +197,10 @@ def _blocks(stream: Stream | tuple[Any, Any], size: int) -> Iterator[tuple[Any, 
         rows = as_sparse_rows(stream[0])
         for i in range(0, len(rows), size):
             yield rows[i : i + size], None if stream[1] is None else np.asarray(stream[1])[i : i + size]
+        return
+    models = [trial.learner for trial in trials if isinstance(trial.learner, Model)]
+    if isinstance(stream, tuple) and len(models) == len(trials) and are_tables(stream[0], models):
+        yield from tables(*stream, models, size)
         return
     if isinstance(stream, tuple) or not callable(getattr(stream, "blocks", None)):
         stream = as_stream(stream)

@@ -136,11 +136,12 @@ class Learner(Abilities, Params):
         fresh = None if self.d_ else dict(self.__dict__)
         parts = X.parts()
         try:
-            for part in parts:  # no name for what is converted: it would be held while the next part is
-                if fresh is None:
-                    self._check(X[part].numbers(), learnt)
-                elif not X.finite:
-                    X[part].numbers()  # refuses what cannot be converted
+            if not X.glance() or (fresh is None and self._refuses):
+                for part in parts:  # no name for what is converted: it would be held while the next part is
+                    if fresh is None:
+                        self._check(X[part].numbers(), learnt)
+                    else:
+                        X[part].numbers()  # refuses what cannot be converted
             w = [None if weights is None else weights[part] for part in parts]
             return _stacked([self.run_clean(X[p].numbers(), Y[p], v) for p, v in zip(parts, w, strict=True)])
         except BaseException:
@@ -262,6 +263,11 @@ class Learner(Abilities, Params):
 
     def _check(self, X: Array, learnt: int) -> None:
         """Once started: refuse clean rows, so many of which are to be learnt, before anything changes."""
+
+    @property
+    def _refuses(self) -> bool:
+        """Whether `_check` may refuse finite rows."""
+        return type(self)._check is not Learner._check
 
     def _grow(self, outputs: int) -> None:
         """Make room for classes that appear late."""

@@ -172,7 +172,8 @@ class Translator(Params):
         else:
             known = 0.0 if self.experts_ is None else float(np.abs(self.experts_.descent_.moments_[:, 3:]).max())
             bound = 2.0 * max(largest, known)  # experts stay within the range of the labels and half of it around
-        derived = [j for j, name in enumerate(self.layout_) if name in self._from_labels()]
+        moved = self._from_labels()
+        derived = [j for j, name in enumerate(self.layout_) if name in moved]
         X[:, derived] = np.copysign(np.maximum(np.abs(X[:, derived]), bound), X[:, derived])
         return X
 

@@ -216,13 +216,15 @@ class Model(Changing):
     @staticmethod
     def _matrix(rows: Any, schema: Schema) -> Any:
         """Rows that need no look at their columns, clean or still to be converted; else None."""
-        X = schema.unconverted(rows)
-        return schema.matrix(rows) if X is None else X
+        X = schema.as_numbers(rows)
+        return X if isinstance(X, Unconverted) else schema.matrix(X)
 
     def _run(self, rows: Any, y: Any, weights: Any) -> Scores:
+        schema, apart = self.schema_ or self.schema, y is not None and not isinstance(y, str)
+        rows = schema.as_numbers(rows) if schema is not None and apart else rows
         plain = is_sparse(rows) or isinstance(rows, Unconverted)
         plain = plain or (isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf")
-        if self.schema_ is not None and y is not None and not isinstance(y, str):
+        if self.schema_ is not None and apart:
             plain = plain or self.schema_.matrix(rows) is not None  # a dict without doubt, whose label is apart
         table = rows if plain else read(rows)
         if isinstance(y, str):

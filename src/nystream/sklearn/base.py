@@ -12,7 +12,8 @@ from nystream.auto.learner import Auto
 from nystream.compose.encoded import Encoded
 from nystream.encoding.columns import NUMERIC
 from nystream.explain import Importance, Reasons
-from nystream.inputs import Unconverted, as_row, rows_at_once, rows_of
+from nystream.frames import columns_of as columns_of_numbers
+from nystream.inputs import Unconverted, as_row, rows_of, unconverted
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.loading import trained
@@ -166,9 +167,13 @@ class Online(BaseEstimator):  # type: ignore[misc]
     def _in_parts(self, X: Any, reset: bool) -> Unconverted | None:
         """A long frame as scikit-learn checks and converts it, some rows at a time; None for all else."""
         known = None if isinstance(X, np.ndarray) else rows_of(X)
-        if known is None or known[0][0] <= rows_at_once(known[0][1]):
+        found = None if known is None else unconverted(X, missing=True, infinite=True)
+        if known is None or found is None:
             return None
         shape, rows = known
+        if found.glance():  # finite numbers in all columns: one row tells the rest
+            validate_data(self, rows(slice(0, 1)), reset=reset, **self._numbers)
+            return found
         plain = all(isinstance(dtype, np.dtype) for dtype in getattr(X, "dtypes", [None]))
 
         def take(picked: Any) -> Array:
@@ -274,7 +279,7 @@ def _innermost(model: Model) -> Learner:
 
 def _other_than_numbers(X: Any) -> Table | None:
     """The table of a frame of which some columns are neither numbers nor booleans; None for all else."""
-    if not (hasattr(X, "columns") or hasattr(X, "column_names")):
+    if not (hasattr(X, "columns") or hasattr(X, "column_names")) or columns_of_numbers(X) is not None:
         return None
     table = read(X)
     doubtful = {name: values for name, values in table.columns.items() if table.kinds.get(name) not in NUMERIC}

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from nystream.frames import columns_of, matrix_of, side_by_side
+from nystream.inputs import ROWS_TO_CONVERT, Unconverted, rows_at_once
 from nystream.streams.base import Stream, Task
 from nystream.streams.cutting import Block
 from nystream.streams.labels import Labels
@@ -49,7 +51,9 @@ def arrays(
         if isinstance(y, str):
             X, y = _without(X, y)
         names = tuple(str(name) for name in X.columns)
-        return ArrayStream(_frame_values(X), y, columns=columns or names, labels=labels, task=task)
+        return ArrayStream(
+            X if columns_of(X) is not None else _frame_values(X), y, columns=columns or names, labels=labels, task=task
+        )
     if isinstance(y, str):
         raise ValueError(f"y={y!r} names a column, but X is no data frame; pass the values of y")
     if hasattr(X, "toarray"):
@@ -84,8 +88,8 @@ class ArrayStream(Stream):
         task: Task | None = None,
         name: str = "arrays",
     ) -> None:
-        values = _checked(X, "X")
-        if values.ndim != 2 or values.shape[1] == 0:
+        values = _in_parts(X)
+        if len(values.shape) != 2 or values.shape[1] == 0:
             raise ValueError(f"X must have rows and columns, got shape {values.shape}")
         names = None if columns is None else tuple(columns)
         if names is not None and len(names) != values.shape[1]:
@@ -96,6 +100,8 @@ class ArrayStream(Stream):
         super().__init__(name, columns=names, d=values.shape[1], n=len(values), task=task, labels=coder)
 
     def _chunks(self, rows: int) -> Iterator[Block]:
+        if isinstance(self.X, Unconverted):
+            rows = max(rows, rows_at_once(self.X.shape[1]))
         for start in range(0, len(self.X), rows):
             part = slice(start, start + rows)
             yield _floats(self.X[part]), _floats(self.y[part])
@@ -105,7 +111,7 @@ class ArrayStream(Stream):
         return _floats(self.X), _floats(self.y)
 
     def _arrays(self) -> tuple[Any, Any]:
-        return self.X, self.y
+        return self.X.numbers() if isinstance(self.X, Unconverted) else self.X, self.y
 
 
 class _Foreign(Stream):
@@ -132,6 +138,20 @@ def _targets(y: Any, n: int, labels: Iterable[Any] | None) -> tuple[Labels | Non
         return None, _checked(values, "y")
     coder = Labels(labels)
     return coder, coder.encode(values, "y")
+
+
+def _in_parts(X: Any) -> Any:
+    """Rows that are converted when they are taken, where they are many in lists or columns; else the array."""
+    if isinstance(X, list) and len(X) > ROWS_TO_CONVERT and isinstance(X[0], (list, tuple)):
+        d = len(X[0])
+        if d and set(map(len, X)) == {d}:
+            _checked(X[:ROWS_TO_CONVERT], "X")  # most mistakes are in all rows
+            return Unconverted((len(X), d), lambda rows: _floats(_checked(X[rows], "X")))
+    matrix, columns = matrix_of(X), columns_of(X)
+    if matrix is not None or columns is None:
+        return _checked(X if matrix is None else matrix, "X")
+    sources = list(columns.values())
+    return Unconverted((len(X), len(sources)), side_by_side(sources), sources=sources)
 
 
 def _checked(value: Any, name: str) -> Any:

@@ -268,9 +268,17 @@ def _arrow(rows: Any) -> Table:
                 zero_copy_only=False
             )
         else:
-            values = values.to_pylist()
+            values = _arrow_words(values) if "string" in dtype else values.to_pylist()
         columns.append((column.name, values))
     return _named(columns, rows.num_rows, kinds)
+
+
+def _arrow_words(values: Any) -> Column:
+    """Strings, or categories that are strings, as objects, None where one is missing."""
+    kind = str(values.type)
+    if kind.startswith("dictionary<values=string,"):
+        values, kind = values.cast("string"), "string"
+    return values.to_numpy(zero_copy_only=False) if kind in ("string", "large_string") else values.to_pylist()
 
 
 _LIBRARIES: dict[str, Callable[[Any], Table]] = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}

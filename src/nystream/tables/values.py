@@ -58,6 +58,10 @@ def converted(
     `place` is what messages call a row. Numbers and booleans are float64 with nan, times datetime64[us] with NaT, words
     an array of str and None.
     """
+    if kind in ("category", "text"):
+        words = _plain_words(values)
+        if words is not None:
+            return words, 0
     quick = _quick(values, kind)
     if quick is not None:
         bad = np.isinf(quick) if quick.dtype.kind == "f" else np.zeros(0, dtype=bool)
@@ -110,6 +114,16 @@ def _quick(values: Any, kind: str) -> Any:
         except (TypeError, OverflowError):
             return _written(values) if kind == "number" else None
     return None
+
+
+def _plain_words(values: Any) -> Any:
+    """A column of which every value is a word as it is, or None; else None."""
+    there = [value for value in values if value is not None]
+    if set(map(type, there)) != {str} or not all(there) or not all(map(str.isascii, there)):
+        return None
+    words = np.empty(len(values), dtype=object)
+    words[:] = values
+    return words
 
 
 def _written(values: Any) -> Any:

@@ -62,6 +62,10 @@ class FeatureLearner(Learner):
     def _check(self, X: Array, learnt: int) -> None:
         self.features_.check(X)
 
+    @property
+    def _refuses(self) -> bool:
+        return not self.features_.bounded
+
     def _predict(self, X: Array) -> Array:
         P = np.empty((len(X), self.outputs_))
         for i in range(0, len(X), BLOCK):

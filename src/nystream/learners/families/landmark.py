@@ -95,6 +95,10 @@ class LandmarkLearner(GradientLearner):
         if self.expansion_ is None:
             super()._check(X, learnt)
 
+    @property
+    def _refuses(self) -> bool:
+        return self.expansion_ is None and super()._refuses
+
     def _predict(self, X: Array) -> Array:
         return super()._predict(X) if self.expansion_ is None else self.expansion_.predict(X)
 

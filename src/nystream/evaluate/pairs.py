@@ -1,0 +1,79 @@
+"""Rows in memory as tables for models, made of a part of the rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nystream.frames import columns_of as columns_of_numbers
+from nystream.inputs import rows_at_once
+from nystream.model import Model
+from nystream.model.labels import labels_in
+from nystream.schema import Schema
+from nystream.tables.reading import Table, read
+from nystream.tables.targets import columns_of
+
+__all__ = ["are_tables", "tables"]
+
+
+def are_tables(rows: Any, models: Sequence[Model]) -> bool:
+    """Whether rows reach all models by the names of their columns: dicts, a frame that has others than numbers, or one
+    whose columns are in another order than a model's. All others are matrices, whose columns have places alone."""
+    names = _names(rows)
+    schemas = [model.schema_ or model.schema for model in models]
+    if not models or not names or any(s is not None and not set(s.names) <= set(names) for s in schemas):
+        return False
+    alike = all(s is None or s.names == names for s in schemas)
+    return not alike or columns_of_numbers(rows) is None
+
+
+def tables(rows: Any, y: Any, models: Sequence[Model], size: int) -> Iterator[tuple[Any, Any]]:
+    """Tables of `size` rows, matrices where they are numbers without doubt, with their labels: y, the column that y
+    names, or without y the target of the models."""
+    n = len(rows)
+    labels = None if y is None or isinstance(y, str) else _labels(y, n)
+    schema = _schema(models)
+    some = max(rows_at_once(len(_names(rows))) // size, 1) * size
+    for i in range(0, n, some):
+        part: Any = _part(rows, i, min(i + some, n))
+        part = schema.as_numbers(part) if schema is not None and labels is not None else part
+        part = part if isinstance(part, np.ndarray) else read(part)
+        own = labels[i : i + some] if labels is not None else None
+        if isinstance(y, str):
+            if y not in part.columns:
+                raise ValueError(f"y={y!r} is not a column of the rows; they have {', '.join(part.columns)}")
+            own = part.columns[y]
+            part = Table({k: v for k, v in part.columns.items() if k != y}, part.n, True, part.kinds)
+        elif y is None:
+            own = next((t for m in models if (t := labels_in(part, m.schema_ or m.schema)) is not None), None)
+        for j in range(0, len(part), size):
+            yield part[j : j + size], None if own is None else own[j : j + size]
+
+
+def _schema(models: Sequence[Model]) -> Schema | None:
+    """The schema that all models have, if they have one."""
+    known = [model.schema_ or model.schema for model in models]
+    alike = all(s is not None and known[0] is not None and s.columns == known[0].columns for s in known)
+    return known[0] if alike else None
+
+
+def _labels(y: Any, n: int) -> Any:
+    """Labels of n rows, of several targets a matrix."""
+    parts = columns_of(y, n)
+    return parts[0] if len(parts) == 1 else np.column_stack(parts)
+
+
+def _names(rows: Any) -> list[str]:
+    """Names of the columns of a frame, or those that the first dict has; none for all else."""
+    if isinstance(rows, Sequence) and len(rows) and isinstance(rows[0], Mapping):
+        return [str(name) for name in rows[0]]
+    frame = len(getattr(rows, "shape", ())) == 2
+    return [str(name) for name in getattr(rows, "column_names", getattr(rows, "columns", ()))] if frame else []
+
+
+def _part(rows: Any, start: int, stop: int) -> Any:
+    if hasattr(rows, "iloc"):
+        return rows.iloc[start:stop]
+    return rows.slice(start, stop - start) if hasattr(rows, "slice") else rows[start:stop]

@@ -203,7 +203,7 @@ def test_shapes_that_do_not_fit_are_refused():
         gathered(F, 0, np.zeros((3, 1)), np.zeros((2, 1)), one, one)
     with pytest.raises(ValueError, match=r"shape \(2, 3, 1\) is needed"):
         gathered(F.astype(np.float32), 0, np.zeros((2, 1)), np.zeros((2, 1)), one, one)
+    frozen = np.zeros((1, 1))
+    frozen.flags.writeable = False
     with pytest.raises(ValueError, match="written to"):
-        frozen = np.zeros((1, 1))
-        frozen.flags.writeable = False
         gathered(F, 0, np.zeros((2, 1)), np.zeros((2, 1)), one, one, None, False, frozen, one)

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from changing_streams import in_cuts
 from nystream import Auto
-from nystream.auto import rounds
+from nystream.auto import parts as parts_of_auto
 from nystream.auto.changes.regimes import EVERY, Regime, Regimes, frozen
 from nystream.auto.changes.verdict import of_use
 from nystream.auto.recipe import Recipe
@@ -62,7 +62,7 @@ def test_where_nothing_returns_nothing_is_different_to_the_last_bit(task, monkey
     P = model.run(X, y)
     assert len(model.alarms()) >= 2
     assert {alarm.regime for alarm in model.alarms()} == {-1}
-    monkeypatch.setattr(rounds, "REGIMES", 0.0)
+    monkeypatch.setattr(parts_of_auto, "REGIMES", 0.0)
     without = auto(task)
     assert_array_equal(without.run(X, y), P)
     assert without.changes_.regimes_.nbytes == 0 < model.changes_.regimes_.nbytes

@@ -32,7 +32,8 @@ WHERE = np.array([[0.0, 1.0, 2.0], [1.0, 2.0, 0.5]])
     ],
 )
 def test_a_change_is_where_likelihoods_turn_if_they_do_so_clearly(gains, rows):
-    assert first_of_new(np.array(gains)) == rows
+    assert first_of_new(np.array(gains), 6) == rows
+    assert first_of_new(np.array(gains), 0) == 0
 
 
 def test_rows_left_out_are_predicted_as_if_they_had_never_been_learnt():

@@ -68,7 +68,7 @@ class Targets:
         members = np.array([old, *both, self.m + s * (self.line @ [1.0, (core - self.m) / s]), novice])
         predicted = self.shares @ members
         losses = (members - y) ** 2
-        self.powers = losses if self.powers is None else 0.9 * self.powers + 0.1 * losses
+        self.powers = losses if self.powers is None else 0.95 * self.powers + 0.05 * losses
         self.shares = followed(self.shares, losses / (2 * self.powers.min()), self.n, 10 if self.young else 100)
         self.n += 1
         self.rows.append((old - self.m, young - self.m, y - self.m))

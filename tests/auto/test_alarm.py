@@ -112,7 +112,7 @@ def test_the_mixture_of_targets_equals_its_definition_in_any_cuts(young):
     ]
     Z = np.clip((X - WHERE[0]) / WHERE[1], -5, 5)
     scale, shift = before.std(axis=0), before.mean(axis=0)
-    novice = oracle.few(Z, (Y - shift) / scale, 60, 1.7 * 3, 0.02) * scale + shift
+    novice = oracle.few(Z, (Y - shift) / scale, 60, 3.4 * 3, 0.01) * scale + shift
     carried = []
     for k in range(2):
         slow = oracle.Targets(before[:, k], young)
@@ -210,7 +210,10 @@ def flat(value, n=1000):
         (2.0, 1.0, 1.0, 500, "promoted"),
         (2.0, 1.0, 0.9, 500, None),
         (1.0, 0.98, 0.98, 600, None),
-        (1.0, 2.0, 1.0, 500, "dropped"),
+        (1.0, 2.0, 1.02, 500, "dropped"),
+        (1.0, 2.0, 1.0, 500, None),
+        (1.0, 2.0, 1.0, 1000, "dropped"),
+        (1.0, 2.0, 0.9, 1000, None),
         (1.0, 0.999, 1.0, 1000, None),
         (1.0, 1.0, 1.0, 1000, "dropped"),
         (1.0, 1.0, 0.9, 1000, None),

@@ -24,6 +24,8 @@ __all__ = ["Answer", "Generation", "Learnt", "Rows"]
 MARGIN = 1.5
 CODES = Frame(np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN), np.zeros(1), np.ones(1))
 """What scores of classes are clipped to, where codes are, and their unit."""
+OWED = 100
+"""A rebuild that waits begins at a multiple of so many rows, as soon as it may."""
 
 
 class Rows(NamedTuple):
@@ -80,6 +82,8 @@ class Generation(Params):
     """Rows learnt."""
     begun_: int = 0
     """Rows that had been learnt when the rebuild or refresh that is under way began; 0: none is."""
+    owed_: bool = False
+    """Whether a rebuild has to wait, or has waited and is under way."""
     _renewal: Renewal | None = None
     """It, unless the model was just read from a file: then it is done again from the rows that are kept."""
 
@@ -127,7 +131,7 @@ class Generation(Params):
     @property
     def warm(self) -> bool:
         """Whether the warm-up is over."""
-        return self.count_ >= self.bank_.recipe.warmup
+        return self.count_ >= self.bank_.recipe.warmup and not self.owed_
 
     @property
     def rows_at_once(self) -> int:
@@ -145,17 +149,20 @@ class Generation(Params):
         return (recipe.ring if self.warm and self.begun_ != recipe.warmup else recipe.warmup) + recipe.late
 
     def until_event(self) -> int:
-        """Rows until the next rebuild or refresh begins."""
+        """Rows until the next rebuild or refresh begins, or one that waits can."""
         if self.warm:
             return self.every - self.count_ % self.every
-        return min(r for r in self.bank_.recipe.rebuilds if r > self.count_) - self.count_
+        waits = [OWED - self.count_ % OWED] if self.owed_ else []
+        return min([*(r - self.count_ for r in self.bank_.recipe.rebuilds if r > self.count_), *waits])
 
     @property
     def due(self) -> bool:
         """Whether a rebuild or a refresh is due after the row learnt last."""
         recipe = self.bank_.recipe
+        if self.owed_ and not self.begun_ and self.count_ % OWED == 0:
+            return True
         if self.count_ > recipe.warmup:
-            return self.count_ % self.every == 0
+            return not self.owed_ and self.count_ % self.every == 0
         return self.count_ in recipe.rebuilds
 
     def ahead(self, n: int, last: Callable[[int], Rows]) -> int:
@@ -180,11 +187,13 @@ class Generation(Params):
     ) -> bool:
         """After rows were learnt: go on with the rebuild or refresh that is under way, and begin the one that is due.
 
-        Returns whether one was begun or taken up. Without `refreshes` none is begun. `alone` is entered where what
-        predicts changes, which takes little time unless the recipe does not spread its rebuilds.
+        Returns whether one was begun or taken up. Without `refreshes` none is begun, and a rebuild waits. `alone` is
+        entered where what predicts changes, which takes little time unless the recipe does not spread its rebuilds.
         """
         changed = self.begun_ > 0 and self._go_on(last, alone)
-        if self.due and refreshes:
+        if self.due and not refreshes:
+            self.owed_ = self.owed_ or not self.warm or self.count_ == self.bank_.recipe.warmup
+        elif self.due:
             with alone():
                 self._begin(last)
             if self.begun_:
@@ -222,13 +231,12 @@ class Generation(Params):
     @property
     def _looks_back(self) -> int:
         """Last rows before it began that the rebuild or refresh looks at."""
-        recipe = self.bank_.recipe
-        return self.begun_ if self.begun_ in recipe.rebuilds else min(recipe.ring, self.begun_)
+        return min(self.begun_, self.bank_.recipe.warmup if self._rebuilds else self.bank_.recipe.ring)
 
     @property
     def _rebuilds(self) -> bool:
         """Whether what is under way is a rebuild."""
-        return self.begun_ in self.bank_.recipe.rebuilds
+        return self.owed_ or self.begun_ in self.bank_.recipe.rebuilds
 
     def _begin(self, last: Callable[[int], Rows]) -> None:
         self.begun_ = self.count_
@@ -288,7 +296,7 @@ class Generation(Params):
             if renewal.targets is not None and renewal.rescaled is not None:
                 self.targets_ = renewal.targets
                 self.stack_.rescale(*renewal.rescaled)
-        self.begun_, self._renewal = 0, None
+        self.begun_, self.owed_, self._renewal = 0, False, None
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def grow(self, outputs: int) -> None:

@@ -175,8 +175,8 @@ class Rounds(Parts):
 
     @property
     def _refreshes(self) -> bool:
-        """Whether memory suffices to refresh the old generation now."""
-        return self.changes_ is None or self.changes_.refreshes_ or not self.old_.warm
+        """Whether memory suffices to rebuild or refresh the old generation now."""
+        return self.changes_ is None or self.changes_.refreshes_
 
     # -- rows that are kept ------------------------------------------------------------------------------------------
     @property

@@ -15,6 +15,7 @@ from nystream.auto.changes.past import Past, padded_classes, padded_scores
 from nystream.auto.changes.record import Alarm, Records
 from nystream.auto.changes.regimes import EVERY, KNOWN, USUAL, Regimes
 from nystream.auto.changes.replay import Side, spread_of
+from nystream.auto.changes.second_look import LOOKS
 from nystream.auto.changes.suspicion import Suspicion
 from nystream.auto.changes.verdict import CHECK, LOOK_BACK
 from nystream.auto.generation import Answer, Generation
@@ -126,11 +127,18 @@ class Beside(Params):
         return None if regime is None else regime.generation_
 
     def _next_check(self, t: int) -> int:
-        """The first row after t at which a verdict is sought."""
+        """The first row after t at which a verdict is sought, or one looks again where the change was."""
         if self.handover_ is None:
             return NEVER
         age = max(t + 1, self.born_ + CHECK) - self.since_
-        return self.since_ + -(-age // CHECK) * CHECK
+        looks = (self.since_ + look for look in LOOKS)
+        rows = (row for row in looks if row > t and self._looks_at(row))
+        return min(self.since_ + -(-age // CHECK) * CHECK, next(rows, NEVER))
+
+    def _looks_at(self, t: int) -> bool:
+        """Whether one looks again at row t."""
+        young, age = self.young_ is not None and self.woken is None, t - self.since_
+        return young and age in LOOKS and t > self.born_ and age <= self.reach_
 
     @property
     def _others(self) -> list[Generation | None]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from nystream.auto.changes.alarm import NEVER, Found, Heat
-from nystream.auto.changes.beside import Beside
+from nystream.auto.changes.beginning import Beginning
 from nystream.auto.changes.block import Block, Last, Surroundings
-from nystream.auto.changes.catching_up import CatchingUp, Known, Told
-from nystream.auto.changes.inputs import PLACES, QUIET, centred, location, moved
+from nystream.auto.changes.catching_up import Known, Told
+from nystream.auto.changes.inputs import QUIET, moved
 from nystream.auto.changes.memory import Afforded
 from nystream.auto.changes.mixture import Handover, Heard
-from nystream.auto.changes.past import Past
 from nystream.auto.changes.record import Alarm
-from nystream.auto.changes.regimes import USUAL
 from nystream.auto.changes.replay import (
     Side,
     end_of,
@@ -26,11 +24,10 @@ from nystream.auto.changes.replay import (
     spread_of,
     whole,
 )
-from nystream.auto.changes.suspicion import BACK, HINT, odds
+from nystream.auto.changes.suspicion import HINT, odds
 from nystream.auto.changes.verdict import LOOK_BACK, SURE, advantage, of_use, verdict
 from nystream.auto.changes.watch import heats_of, watch_one
-from nystream.auto.generation import Generation, Learnt, Rows
-from nystream.auto.recipe import Recipe
+from nystream.auto.generation import Generation, Learnt
 from nystream.types import Array
 
 __all__ = ["CREDIT", "Changes"]
@@ -43,14 +40,12 @@ CREDIT = (1500, 0.15)
 """Rows that young ones may have run: so many, and this part of all rows."""
 SETTLED = 4200
 """Rows of an old one's age from which on falling losses are news: before, it is still learning."""
-RECALLED = 64
-"""Rows that models of regimes that were left are shown after an alarm, all together."""
 COMPARED, AGE = 1000, 200
 """Rows before a change that columns are compared with, and rows since that there have to be."""
 CAUSES = {"rise": "loss", "steady": "experts", "fall": "gain", "alert": "inputs"}
 
 
-class Changes(Beside):
+class Changes(Beginning):
     """Everything falls on rows and losses, row by row. Within a block generations and mixture may run ahead of a
     decision, since none of them depends on it, so nothing depends on how blocks are cut.
     """
@@ -124,6 +119,10 @@ class Changes(Beside):
                 shown = self._awaited(old, sides, block, L, row, around, shown)
                 self.losses_.put(t0, L)
                 sounded = None
+            elif self._looks_at(t) and (again := self._begun_again(old, block, row, around)) is not None:
+                sides = [sides[0], *again]
+                shown = self._awaited(old, sides, block, L, row, around, shown)
+                self.losses_.put(t0, L)
             elif self._next_check(t - 1) == t:
                 outcome = self._judged(t, t0 + n, around)
                 if outcome is not None and self.young_ is not None:
@@ -237,26 +236,6 @@ class Changes(Beside):
 
         return self.suspicion_.cover(part, t0, heats, [self.alarm_, self.steady_], begin, mixed, shown)
 
-    def _handed(self, old: Generation, rows: Rows, since: int, end: int, woken: Array | None = None) -> Handover:
-        """A mixture without a young one that has learnt rows `since` to `end`; `rows`, the last ones up to there."""
-        mixture, labels = self._mixture(old, rows, since, end, young=False, woken=woken is not None)
-        part = slice(len(labels) - (end - since), None)
-        past, own = part_of(rows, part), self.predicted_[0].get(since, end)
-        core = None if self.classes else own[:, old.outputs_ :]
-        mixture.run(Heard(past.X, own[:, : old.outputs_], core, None, woken), labels[part], past.w)
-        return mixture
-
-    def _mixture(
-        self, old: Generation, rows: Rows, since: int, end: int, *, young: bool, woken: bool
-    ) -> tuple[Handover, Array]:
-        """One that has learnt nothing; the last rows, up to `end`, tell the scales. And their labels as learnt."""
-        mixture = Handover(self.classes, self.few, young, woken)
-        labels = rows.Y if old.targets_ is None else old.targets_.fenced(rows.Y)
-        before = len(labels) - (end - since)
-        where = centred(location(rows.X[-PLACES:]), rows.X[before:])
-        mixture.start(labels, old.outputs_, where, self._usual(labels[:before], since))
-        return mixture, labels
-
     def _compared(self, t: int) -> tuple[Array, Array, Array]:
         """Losses of the last rows up to t: of the old one, the young one, the mixture."""
         losses = self.losses_.get(t - min(t, LOOK_BACK), t)
@@ -281,63 +260,6 @@ class Changes(Beside):
         t, cause = self.count_, CAUSES[found.cause]
         since = max(found.since, t - self.reach_, 0)
         self.records_.add(Alarm(t, since, cause, outcome, t, found.before, found.after, ()))
-
-    def _begun(
-        self, old: Generation, found: Found, recipe: Recipe, block: Block, row: int, around: Surroundings
-    ) -> list[Learnt]:
-        """Begin a young generation at the change, which is to catch up; until it is level, what learns from few rows is
-        mixed with the old one.
-
-        What one of before whose regime is back makes of the rows of the block, if there is one.
-        """
-        t, n = self.count_, len(block.admitted)
-        end = t - row + n
-        since = max(found.since, t - self.reach_, 0)
-        first = max(0, t - self.reach_)
-        rows = around.last(end - first)
-        young = Generation(recipe, self.classes, old.lags, old.seed)
-        young.start(old.d_, old.outputs_, old.stack_.more_)
-        sides: list[Learnt] = []
-        if self.regimes_ is not None:
-            sides = self._recalled(part_of(rows, slice(since - first, None)), since, t, end, old)
-            known = max(since - USUAL, self.begun_, t - max(self.reach_, LOOK_BACK))
-            self.regimes_.alarmed(since, self.losses_.get(known, since)[:, 0])
-        mixed = end - len(sides[0].P) if sides else since
-        rows = part_of(rows, slice(0, t - first))
-        late = max(mixed, t - BACK)
-        back = sides[0].P[late - mixed : t - mixed] if sides else None
-        self.handover_ = self._handed(old, rows, late, t, back)
-        self.suspicion_.end()
-        kept = min(max(recipe.ring, recipe.warmup) + recipe.late, self.predicted_[0].size) - self.ahead
-        self.coming_ = CatchingUp(since, t, min(t + self.late, since + kept) if recipe.spread else t)
-        past = Past(self.predicted_[0].size, old.outputs_) if sides else None
-        if past is not None:
-            past.put(mixed, sides[0].P[: t - mixed])
-        admitted = Past(max(0, self.coming_.latest - t) + self.ahead, block.admitted.shape[1])
-        mixture, _ = self._mixture(old, rows, since, t, young=True, woken=bool(sides))
-        self.coming_.start(young, mixture, mixed, admitted, past)
-        self.since_, self.born_ = since, NEVER
-        self.used_ += t - since
-        self.columns_known_ = False
-        self.alarm_.start()
-        self.steady_.start()
-        return [end_of(one, n) for one in sides]
-
-    def _recalled(self, late: Rows, since: int, t: int, end: int, old: Generation) -> list[Learnt]:
-        """What one of before, whose regime is back, makes of the last rows up to `end`; those up to t tell that."""
-        assert self.regimes_ is not None
-        if not self.regimes_.retired_:
-            return []
-        first = max(since, t - RECALLED // len(self.regimes_.retired_))
-        rows, losses = part_of(late, slice(first - since, None)), self.losses_.get(first, t)[:, 0]
-        answers = (
-            None if self.answers_ is None else self.answers_.get(first, end).reshape(end - first, old.stack_.more_, -1)
-        )
-        back = self.regimes_.back(rows, answers, losses, losses_of)
-        if back is None:
-            return []
-        self.records_.note(regime=back[0])
-        return [back[1]]
 
     def _judged(self, t: int, end: int, around: Surroundings) -> str | None:
         age = t - self.since_

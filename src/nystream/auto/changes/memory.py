@@ -28,19 +28,21 @@ class Afforded(NamedTuple):
     recipe: Recipe
     """Of the young generation."""
     refreshes: bool
-    """Whether the old one can be refreshed while both live."""
+    """Whether the old one can be rebuilt or refreshed while both live; if not, that waits."""
 
 
 def beside(old: Generation, recipe: Recipe, budget: float, more: int) -> Afforded | None:
     """The largest recipe of this shape for a generation beside the old one; None: the budget does not suffice."""
     d, outputs, codes = old.d_, old.outputs_, old.classes
+    held = _held(old, d, outputs, more) if old.warm or old.begun_ else SLACK * old.nbytes  # between two rebuilds
     try:
-        young = in_memory(recipe, budget - _held(old, d, outputs, more), d, outputs, codes=codes, more=more)
+        young = in_memory(recipe, budget - held, d, outputs, codes=codes, more=more)
     except ValueError:
         return None
-    if not old.warm and _with_old_rebuilt(old, young, d, outputs, more) > budget:
+    rebuilt = old.begun_ > 0 and not old.warm
+    if rebuilt and _with_old_rebuilt(old, young, d, outputs, more) > budget:
         young = young.resized(rough=0, change=0)
-    while not old.warm and _with_old_rebuilt(old, young, d, outputs, more) > budget and young.landmarks > 1:
+    while rebuilt and _with_old_rebuilt(old, young, d, outputs, more) > budget and young.landmarks > 1:
         young = young.scaled(0.8, 0.8)
     if young.landmarks < SMALLEST * old.bank_.recipe.landmarks:
         return None
@@ -59,9 +61,8 @@ def reach_of(recipe: Recipe, memory: float, d: int, outputs: int, *, codes: bool
 
 
 def fit_together(old: Generation, young: Recipe, d: int, outputs: int, budget: float, more: int) -> bool:
-    """Whether both fit, with so many columns and classes, as long as the old one is not refreshed."""
-    need = _held(old, d, outputs, more) + most_bytes(young, d, outputs, codes=old.classes, more=more)
-    return need <= budget and (old.warm or _with_old_rebuilt(old, young, d, outputs, more) <= budget)
+    """Whether both fit, with so many columns and classes, as long as the old one is not rebuilt or refreshed."""
+    return _held(old, d, outputs, more) + most_bytes(young, d, outputs, codes=old.classes, more=more) <= budget
 
 
 def _with_old_rebuilt(old: Generation, young: Recipe, d: int, outputs: int, more: int) -> float:

@@ -19,7 +19,7 @@ KEEP, RIDGE = 0.998, 1.0
 """Of the stack: what a row keeps of its weight from row to row, and what draws it to the young one."""
 FIRST_AGE = (100, 10)
 """Shares begin as if so many rows had been mixed, without and with a young one: the more, the less they move."""
-RATE = 0.1
+RATE = 0.05
 """Of the running means of squared losses."""
 TINY = 1e-300
 LEAST = 1e-6
@@ -153,6 +153,23 @@ class Handover(Params):
         shares = fading_shares(np.ascontiguousarray(losses), self.shares_, self.powers_, self.age_, rate, weights)
         self.age_ += len(Y)
         return self._mixed(said, shares), self._of_old(shares)
+
+    def gains_of_old(self, old: Array, Y: Array, usual: Array | None) -> Array:
+        """(n,) log likelihoods of the first rows by the old generation, which predicted `old` (n, K), less those by a
+        novice that learnt the others of them. `usual`: (K,) mean squared losses of the old one before the change.
+        """
+        missing, variances = self.novice_.left_out(len(Y))
+        if usual is None:
+            right = Y.astype(np.intp)
+            novice = np.take_along_axis(self.novice_.without(missing, Y[:, 0]), right, axis=1)
+            own = np.exp(np.take_along_axis(old, right, axis=1))
+            return np.asarray(np.log(np.maximum(own, LEAST) / np.maximum(novice, LEAST))[:, 0])
+        squares = missing**2 / variances[:, None]
+        units = np.maximum(squares[len(Y) // 2 :].mean(axis=0), TINY)
+        novice = squares / units + np.log(units * variances[:, None])
+        before = np.maximum(usual, TINY) / self.scale_**2
+        own = (old - Y) ** 2 / np.maximum(usual, TINY) + np.log(before)
+        return np.asarray((novice - own).sum(axis=1) / 2)
 
     def predict(self, heard: Heard) -> tuple[Array, Array]:
         """The same for rows whose labels are not known. Pure."""

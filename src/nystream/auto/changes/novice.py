@@ -11,9 +11,11 @@ from nystream.types import Array
 
 __all__ = ["Novice"]
 
-WIDTH = 1.7
-"""Squared width of the kernel for each column, standardised: about the median of squared distances."""
-RIDGES = (0.02, 0.3)
+WIDTHS = (3.4, 1.7)
+"""Squared width of the kernel for each column, standardised, for targets and classes: the median of squared distances
+is about 1.7. Classes have edges.
+"""
+RIDGES = (0.01, 0.3)
 """Of targets and of codes of classes, in units of their variance."""
 SURELY = 0.02
 """Probabilities are not below this before they are made to sum to 1."""
@@ -53,7 +55,7 @@ class Novice(Params):
 
     def start(self, outputs: int, where: Array) -> None:
         self.outputs_, self.where_, self.count_ = outputs, where, 0
-        self.width_ = WIDTH * max(1, where.shape[1])
+        self.width_ = WIDTHS[self.classes] * max(1, where.shape[1])
         self.kept_, self.inverse_ = np.zeros((self.rows, where.shape[1])), np.zeros((self.rows, self.rows))
         self.whitened_, self.labels_ = np.zeros((self.rows, outputs)), np.zeros(self.rows if self.classes else 0)
 
@@ -69,6 +71,18 @@ class Novice(Params):
     def predict(self, X: Array) -> Array:
         """Pure."""
         return self._said(self._rounds(X, np.empty((0, 0)), None, learn=False)[0])
+
+    def left_out(self, n: int) -> tuple[Array, Array]:
+        """Of the first n rows that it learnt, each predicted from the others: what was missing to its targets (n, K),
+        and variances of that (n,) in units of the targets'.
+        """
+        inverse, whitened = self.inverse_[:n, :n], self.whitened_[:n]
+        variances = 1 / np.einsum("ji,ji->i", inverse, inverse)
+        return np.einsum("ji,jk->ik", inverse, whitened) * variances[:, None], variances
+
+    def without(self, missing: Array, labels: Array) -> Array:
+        """(n, K) probabilities of classes by what was missing to the codes of these labels."""
+        return self._said(self._coded(labels) - missing)
 
     def grow(self, outputs: int) -> None:
         """More classes."""

@@ -76,8 +76,17 @@ class Records(Params):
         if alarm.outcome == "watched" or not repeats:
             self.rows_ = [*self.rows_[1 - REMEMBERED :], tuple(alarm)]
 
+    @property
+    def watched(self) -> Alarm:
+        """The alarm that began the young generation."""
+        return self.alarms[self._place]
+
+    @property
+    def _place(self) -> int:
+        return max(i for i, row in enumerate(self.rows_) if row[3] == "watched")
+
     def note(self, **news: object) -> None:
         """More about the alarm that began the young generation."""
-        k = max(i for i, row in enumerate(self.rows_) if row[3] == "watched")
+        k = self._place
         row = tuple(Alarm(*self.rows_[k])._replace(**news))  # type: ignore[arg-type]
         self.rows_ = [*self.rows_[:k], row, *self.rows_[k + 1 :]]

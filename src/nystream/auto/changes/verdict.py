@@ -29,9 +29,14 @@ AS_GOOD, BETTER = 1.01, 0.99
 """The young one's loss over the mixture's, at most, to go on alone; the mixture's over the old one's to go on."""
 
 
+def _rows(age: int) -> int:
+    """The last rows, which are compared."""
+    return min(LOOK_BACK, age - min(age // 2, LEARNING))
+
+
 def advantage(old: Array, young: Array, age: int) -> tuple[float, float]:
     """z of the old one's losses minus the young one's, over the last rows up to now, and their mean difference."""
-    n = min(LOOK_BACK, age - min(age // 2, LEARNING), len(old))
+    n = min(_rows(age), len(old))
     n -= n % BATCH
     if n < 2 * BATCH:
         return 0.0, 0.0
@@ -42,15 +47,14 @@ def advantage(old: Array, young: Array, age: int) -> tuple[float, float]:
 def verdict(old: Array, young: Array, mixed: Array, age: int, both: int) -> Literal["promoted", "dropped"] | None:
     """Losses of the last rows, as many as there are up to LOOK_BACK; of the mixture those of the last `both` only."""
     z, gain = advantage(old, young, age)
-    n = min(LOOK_BACK, both, len(old))
+    n = min(_rows(age), both, len(old))
     a, b, c = (float(np.mean(losses[-n:])) for losses in (old, young, mixed))
     if age >= GROWN and z >= SURE and b <= AS_GOOD * c and gain > WORTH * a:
         return "promoted"
     if age >= LIMIT:
         return "promoted" if z > 1 else "dropped"
-    if age >= GROWN and z <= -SURE:
-        return "dropped"
-    return "dropped" if age >= SETTLED and z < SURE and c > BETTER * a else None
+    useless = z <= -SURE and c > AS_GOOD * a if age < SETTLED else z < SURE and c > BETTER * a
+    return "dropped" if age >= GROWN and useless else None
 
 
 def of_use(alone: Array, mixed: Array, age: int) -> bool:

@@ -1,0 +1,142 @@
+"""How a young generation begins at a change, with what is mixed until it is level, and how it begins again."""
+
+from __future__ import annotations
+
+from nystream.auto.changes.alarm import NEVER, Found
+from nystream.auto.changes.beside import Beside
+from nystream.auto.changes.block import Block, Surroundings
+from nystream.auto.changes.catching_up import CatchingUp
+from nystream.auto.changes.inputs import PLACES, centred, location
+from nystream.auto.changes.mixture import Handover, Heard
+from nystream.auto.changes.past import Past
+from nystream.auto.changes.regimes import USUAL
+from nystream.auto.changes.replay import end_of, losses_of, part_of
+from nystream.auto.changes.second_look import first_of_new
+from nystream.auto.changes.suspicion import BACK
+from nystream.auto.changes.verdict import LOOK_BACK
+from nystream.auto.generation import Generation, Learnt, Rows
+from nystream.auto.recipe import Recipe
+from nystream.types import Array
+
+__all__ = ["Beginning"]
+
+RETURNED = 30
+"""Rows of a young one's age up to which it is looked again whether a regime is back."""
+RECALLED = 64
+"""Rows that models of regimes that were left are shown after an alarm, all together."""
+
+
+class Beginning(Beside):
+    """The beginnings of young generations: all that is known when an alarm has sounded, or at a second look."""
+
+    def _begun(
+        self, old: Generation, found: Found, recipe: Recipe, block: Block, row: int, around: Surroundings
+    ) -> list[Learnt]:
+        """Begin a young generation at the change, which is to catch up; until it is level, what learns from few rows is
+        mixed with the old one.
+
+        What one of before whose regime is back makes of the rows of the block, if there is one.
+        """
+        t, n = self.count_, len(block.admitted)
+        end = t - row + n
+        since = max(found.since, t - self.reach_, 0)
+        first = max(0, t - self.reach_)
+        rows = around.last(end - first)
+        sides: list[Learnt] = []
+        if self.regimes_ is not None:
+            sides = self._recalled(part_of(rows, slice(since - first, None)), since, t, end, old)
+            known = max(since - USUAL, self.begun_, t - max(self.reach_, LOOK_BACK))
+            self.regimes_.alarmed(since, self.losses_.get(known, since)[:, 0])
+        self.suspicion_.end()
+        self.columns_known_ = False
+        self.alarm_.start()
+        self.steady_.start()
+        self._catches_up(
+            old, since, recipe, part_of(rows, slice(0, t - first)), [one.P[: len(one.P) - (end - t)] for one in sides]
+        )
+        return [end_of(one, n) for one in sides]
+
+    def _begun_again(self, old: Generation, block: Block, row: int, around: Surroundings) -> list[Learnt] | None:
+        """Begin the young generation again where it began too early, or a regime is back after all; None: neither is
+        so. What one of before makes of the rows of the block, if there is one.
+        """
+        assert self.young_ is not None
+        t, n, first = self.count_, len(block.admitted), max(0, self.count_ - self.reach_)
+        rows = around.last(t - row + n - first)
+        past = part_of(rows, slice(0, t - first))
+        since = self._put_again(t, past.Y if old.targets_ is None else old.targets_.fenced(past.Y))
+        late = part_of(rows, slice(since - first, None))
+        sides = self._recalled(late, since, t, t - row + n, old) if t - self.since_ <= RETURNED else []
+        if since == self.since_ and not sides:
+            return None
+        recipe, self.young_ = self.young_.recipe, None
+        self.records_.note(change=since)
+        self._catches_up(old, since, recipe, past, [one.P[: len(one.P) - (n - row)] for one in sides])
+        return [end_of(one, n) for one in sides]
+
+    def _catches_up(self, old: Generation, since: int, recipe: Recipe, rows: Rows, back: list[Array]) -> None:
+        """A young generation that begins at row `since` is to catch up. `rows`: the last ones up to now; `back`: what
+        one of before whose regime is back makes of the last of them, if there is one.
+        """
+        t = self.count_
+        young = Generation(recipe, self.classes, old.lags, old.seed)
+        young.start(old.d_, old.outputs_, old.stack_.more_)
+        mixed = t - len(back[0]) if back else since
+        late = max(mixed, t - BACK)
+        self.handover_ = self._handed(old, rows, late, t, back[0][late - mixed :] if back else None)
+        kept = min(max(recipe.ring, recipe.warmup) + recipe.late, self.predicted_[0].size) - self.ahead
+        self.coming_ = CatchingUp(since, t, min(t + self.late, since + kept) if recipe.spread else t)
+        past = Past(self.predicted_[0].size, old.outputs_) if back else None
+        if past is not None:
+            past.put(mixed, back[0])
+        admitted = Past(max(0, self.coming_.latest - t) + self.ahead, rows.Y.shape[1])
+        mixture, _ = self._mixture(old, rows, since, t, young=True, woken=bool(back))
+        self.coming_.start(young, mixture, mixed, admitted, past)
+        self.since_, self.born_ = since, NEVER
+        self.used_ += t - since
+
+    def _recalled(self, late: Rows, since: int, t: int, end: int, old: Generation) -> list[Learnt]:
+        """What one of before, whose regime is back, makes of the last rows up to `end`; those up to t tell that."""
+        if self.regimes_ is None or not self.regimes_.retired_:
+            return []
+        first = max(since, t - RECALLED // len(self.regimes_.retired_))
+        rows, losses = part_of(late, slice(first - since, None)), self.losses_.get(first, t)[:, 0]
+        answers = (
+            None if self.answers_ is None else self.answers_.get(first, end).reshape(end - first, old.stack_.more_, -1)
+        )
+        back = self.regimes_.back(rows, answers, losses, losses_of)
+        if back is None:
+            return []
+        self.records_.note(regime=back[0])
+        return [back[1]]
+
+    def _put_again(self, t: int, labels: Array) -> int:
+        """The row that the change is put at as of row t; `labels` of the last rows up to there."""
+        assert self.handover_ is not None
+        n, first = min(t - self.since_, self.few), self.since_ - (t - len(labels))
+        usual = self._usual(labels[:first], self.since_)
+        if usual is None and not self.classes:
+            return self.since_
+        old = self.predicted_[0].get(self.since_, self.since_ + n)[:, : self.outputs_]
+        gains = self.handover_.gains_of_old(old, labels[first : first + n], usual)
+        return self.since_ + first_of_new(gains, self.records_.watched.row - 1 - self.since_)  # before the alarm
+
+    def _handed(self, old: Generation, rows: Rows, since: int, end: int, woken: Array | None = None) -> Handover:
+        """A mixture without a young one that has learnt rows `since` to `end`; `rows`, the last ones up to there."""
+        mixture, labels = self._mixture(old, rows, since, end, young=False, woken=woken is not None)
+        part = slice(len(labels) - (end - since), None)
+        past, own = part_of(rows, part), self.predicted_[0].get(since, end)
+        core = None if self.classes else own[:, old.outputs_ :]
+        mixture.run(Heard(past.X, own[:, : old.outputs_], core, None, woken), labels[part], past.w)
+        return mixture
+
+    def _mixture(
+        self, old: Generation, rows: Rows, since: int, end: int, *, young: bool, woken: bool
+    ) -> tuple[Handover, Array]:
+        """One that has learnt nothing; the last rows, up to `end`, tell the scales. And their labels as learnt."""
+        mixture = Handover(self.classes, self.few, young, woken)
+        labels = rows.Y if old.targets_ is None else old.targets_.fenced(rows.Y)
+        before = len(labels) - (end - since)
+        where = centred(location(rows.X[-PLACES:]), rows.X[before:])
+        mixture.start(labels, old.outputs_, where, self._usual(labels[:before], since))
+        return mixture, labels

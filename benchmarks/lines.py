@@ -6,6 +6,8 @@ Every learner row by row and as a whole stream, as `make bench-compare` has them
 built beside (out/compare, kept), and under this one, in turns; then what benchmarks/speed has of starting, moves of
 landmarks and reading of files. Written after every few lines to results/lines.json: with --go-on those that are there
 already, of the same commit of before, stay; results/lines.md is the table, which the docs show (--table: only that).
+With --names these alone are measured: their lines take the place of those of the same commit of before; of another
+commit they are only shown, and the files stay.
 
 The limit of a whole stream: the multiply-adds of its cost, as `nystream.choosing` has it, at the speed of dgemm here,
 or reading the rows. Of a row alone: a bare call of a Python method, and reading once what the round reads, at the speed
@@ -57,16 +59,20 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="measure nothing; the table of the lines that are there")
     given = parser.parse_args()
     there: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    written = True
     if not given.table:
         commit = output_of(["git", "rev-parse", "--verify", f"{given.before}^{{commit}}"])
         kept = (given.go_on or given.names) and there.get("before") == commit
+        written = bool(kept or not given.names)
         there = {**circumstances(commit), "lines": there["lines"] if kept else []}
         done = {line["workload"] for line in there["lines"]} if given.go_on else set()
         for found in lines(built(commit), given.names, done, given.rounds):
             known = {(line["workload"], line["mode"]): line for line in [*there["lines"], *found]}
             there["lines"] = list(known.values())  # each where it was first
-            RESULTS.write_text(json.dumps(there, indent=1) + "\n")
-    RESULTS.with_suffix(".md").write_text(page(there))
+            if written:
+                RESULTS.write_text(json.dumps(there, indent=1) + "\n")
+    if written:
+        RESULTS.with_suffix(".md").write_text(page(there))
     print(table(there["lines"]))
 
 
@@ -86,6 +92,8 @@ def lines(site: Path, names: list[str] | None, done: set[str], rounds: int) -> I
     """Some lines at a time."""
     with sides(site) as both:
         known = both["after"].ask()
+    if unknown := set(names or ()) - set(known["names"]):
+        sys.exit(f"no workload {', '.join(sorted(unknown))}; there are {', '.join(known['names'])}")
     todo = [name for name in names or known["names"] if name not in done]
     for i in range(0, len(todo), FEW):
         some = todo[i : i + FEW]

@@ -1,6 +1,7 @@
 /* Sums over columns for all pairs of rows, for one instruction set.  Included by pairs_kernel.h with PAIRS(x) naming
    the functions, SINGLE telling float from double, V the numbers in a vector (1: plain C) and ROWS the rows of X that
-   share a pass; NARROWER(x), where it is defined, names functions of 8 numbers in a vector, which few rows of few
+   share a pass; FUSED_VECTOR(x, y, a) a + x y of vectors, fused by name where there is an instruction for it: compilers
+   contract in one place and not in another.  NARROWER(x), where it is defined, names functions of 8 numbers in a vector, which few rows of few
    columns go to: 16 would be half empty.  No include guard.
 
    Lane l of an accumulator adds columns l, l + V, l + 2V, ...; the lanes are then added as a fixed tree.  That order
@@ -42,16 +43,18 @@ typedef WHOLE PAIRS(bits);
 
 /* a + the terms of columns x, y; in `add_tail`, `mask` blanks lanes that were counted before */
 PAIRS_INLINE PAIRS(vec) PAIRS(add)(const int op, PAIRS(vec) a, PAIRS(vec) x, PAIRS(vec) y) {
-  if (op == PAIRS_DOT) return a + x * y;
+  if (op == PAIRS_DOT) return FUSED_VECTOR(x, y, a);
   const PAIRS(vec) t = x - y;
-  return op == PAIRS_SQUARED ? a + t * t : a + ABS(t);
+  if (op == PAIRS_SQUARED) return FUSED_VECTOR(t, t, a);
+  return a + ABS(t);
 }
 
 PAIRS_INLINE PAIRS(vec) PAIRS(add_tail)(const int op, PAIRS(vec) a, PAIRS(vec) x, PAIRS(vec) y, PAIRS(bits) mask) {
   (void)mask;
-  if (op == PAIRS_DOT) return a + KEEP(x, mask) * y;
+  if (op == PAIRS_DOT) return FUSED_VECTOR(KEEP(x, mask), y, a);
   const PAIRS(vec) t = KEEP(x - y, mask);
-  return op == PAIRS_SQUARED ? a + t * t : a + ABS(t);
+  if (op == PAIRS_SQUARED) return FUSED_VECTOR(t, t, a);
+  return a + ABS(t);
 }
 
 /* Sums of the lanes of four accumulators: ((0+4)+(1+5)) + ((2+6)+(3+7)), where each of 8 lanes is first added to the
@@ -317,6 +320,7 @@ PAIRS_ENTRY(expanded, PAIRS_SQUARED, !(SINGLE && V == 1)) /* one sum of many flo
 #undef MAGNITUDE
 #undef ABSOLUTE
 #undef LOST
+#undef FUSED_VECTOR
 #undef LOAD
 #undef STORE
 #undef SPLAT

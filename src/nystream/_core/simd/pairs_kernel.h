@@ -12,6 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "isa.h"
+#if ISA_X86
+#include <immintrin.h>
+#elif ISA_VECTORS && defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 enum { PAIRS_DOT, PAIRS_SQUARED, PAIRS_ABSOLUTE };
 
@@ -48,14 +53,35 @@ typedef struct {
 #define PAIRS_OPS(isa) PAIRS_OF(isa, double, #isa)
 #define PAIRS_SINGLE_OPS(isa) PAIRS_OF(single_##isa, float, #isa)
 
+#if defined(FP_FAST_FMA) || defined(__FMA__)
+#define PLAIN_DOUBLE(x, y, a) fma(x, y, a)
+#define PLAIN_SINGLE(x, y, a) fmaf(x, y, a)
+#else
+#define PLAIN_DOUBLE(x, y, a) ((a) + (x) * (y))
+#define PLAIN_SINGLE PLAIN_DOUBLE
+#endif
+/* The baseline fuses where the compiler would: on arm64, or told of a newer processor (-march). */
+#if ISA_VECTORS && defined(__aarch64__)
+#define BASE_DOUBLE(x, y, a) vfmaq_f64(a, x, y)
+#define BASE_SINGLE(x, y, a) vfmaq_f32(a, x, y)
+#elif ISA_X86 && defined(__FMA__)
+#define BASE_DOUBLE(x, y, a) _mm_fmadd_pd(x, y, a)
+#define BASE_SINGLE(x, y, a) _mm_fmadd_ps(x, y, a)
+#else
+#define BASE_DOUBLE(x, y, a) ((a) + (x) * (y))
+#define BASE_SINGLE BASE_DOUBLE
+#endif
+
 #define V 1
 #define ROWS 2
 #define SINGLE 0
+#define FUSED_VECTOR PLAIN_DOUBLE
 #define PAIRS(x) pairs_##x##_plain
 #include "pairs_body.h"
 #undef PAIRS
 #undef SINGLE
 #define SINGLE 1
+#define FUSED_VECTOR PLAIN_SINGLE
 #define PAIRS(x) pairs_##x##_single_plain
 #include "pairs_body.h"
 #undef PAIRS
@@ -67,6 +93,7 @@ typedef struct {
 #define ROWS 3 /* 3 x 4 accumulators of 16 registers */
 #define V 2
 #define SINGLE 0
+#define FUSED_VECTOR BASE_DOUBLE
 #define PAIRS(x) pairs_##x##_base
 #include "pairs_body.h"
 #undef PAIRS
@@ -74,6 +101,7 @@ typedef struct {
 #undef V
 #define V 4
 #define SINGLE 1
+#define FUSED_VECTOR BASE_SINGLE
 #define PAIRS(x) pairs_##x##_single_base
 #include "pairs_body.h"
 #undef PAIRS
@@ -83,6 +111,7 @@ typedef struct {
 ISA_BEGIN_AVX2
 #define V 4
 #define SINGLE 0
+#define FUSED_VECTOR(x, y, a) _mm256_fmadd_pd(x, y, a)
 #define PAIRS(x) pairs_##x##_avx2
 #include "pairs_body.h"
 #undef PAIRS
@@ -90,6 +119,7 @@ ISA_BEGIN_AVX2
 #undef V
 #define V 8
 #define SINGLE 1
+#define FUSED_VECTOR(x, y, a) _mm256_fmadd_ps(x, y, a)
 #define PAIRS(x) pairs_##x##_single_avx2
 #include "pairs_body.h"
 #undef PAIRS
@@ -101,6 +131,7 @@ ISA_END
 ISA_BEGIN_AVX512
 #define V 8
 #define SINGLE 0
+#define FUSED_VECTOR(x, y, a) _mm512_fmadd_pd(x, y, a)
 #define PAIRS(x) pairs_##x##_avx512
 #include "pairs_body.h"
 #undef PAIRS
@@ -108,6 +139,7 @@ ISA_BEGIN_AVX512
 #undef V
 #define V 16
 #define SINGLE 1
+#define FUSED_VECTOR(x, y, a) _mm512_fmadd_ps(x, y, a)
 #define PAIRS(x) pairs_##x##_single_avx512
 #define NARROWER(x) pairs_##x##_single_avx2
 #include "pairs_body.h"

@@ -2,6 +2,7 @@
 
     python benchmarks/accuracy/auto_stress.py [--rows 6000]
     python benchmarks/accuracy/auto_stress.py --draws 10 [--streams generated cpusmall casp bike] [--kinds Cauchy 1.0%]
+    python benchmarks/accuracy/auto_stress.py --speed
 
 Regression on cpusmall (files as in auto_streams.py) and on a generated stream of five columns: root mean squared error
 against the true labels, on rows whose label was left as it is, of a model that was given the true labels and of one
@@ -14,7 +15,7 @@ error, all rows and second half, of the model and of the most frequent class; pe
 With `--draws N` the first part alone, for N draws of the stream and of the noise: median and largest of the errors over
 those of models that were given the true labels, and all of them. Draws of the generated stream have other seeds, those
 of cpusmall and casp are in other orders, and those of bike begin 1,000 rows later each; draw 0 is the one of above.
-`--kinds`: how the names of kinds begin.
+`--kinds`: how the names of kinds begin. With `--speed` what steps take alone, and what it takes to cut labels anew.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ import numpy as np
 from auto_streams import read
 
 from nystream import Auto
+from nystream.auto.retold import retold
+from nystream.auto.tails import LEAST
+from nystream.blas import single_threaded
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from refitted.streams import read as read_any
@@ -133,6 +137,24 @@ def steps(rows: int = 4300, timed: int = 500) -> None:
     print(f"a step: {1e6 * seconds[0]:.0f} us, with Cauchy noise {seconds[1] / seconds[0]:.2f} times that", flush=True)
 
 
+def cutting_anew(repeats: int = 9) -> None:
+    """At 22 columns, in ms, best of several."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3200, 22))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.25 * rng.standard_cauchy(3200)
+    model = Auto()
+    model.run(X[:-1], y[:-1])
+    assert model.tails_ is not None and model.targets_ is not None  # noqa: PT018
+    for n in (50, 100, 200, 400, 800, 1600, 3199):
+        rows, least, seconds = model._last(n), LEAST * model.targets_.scale_, []
+        for _ in range(repeats):
+            start = time.process_time()
+            with single_threaded():
+                retold(model.bank_, rows, model.tails_, least, np.ones(1, dtype=bool))
+            seconds.append(time.process_time() - start)
+        print(f"labels of {n} rows cut anew: {1e3 * min(seconds):.1f} ms", flush=True)
+
+
 def classes(rows: int, memory: str) -> None:
     rng = np.random.default_rng(0)
     frequency = 1 / np.arange(1.0, 2001)
@@ -156,11 +178,16 @@ def main() -> None:
     options.add_argument("--draws", type=int, default=0)
     options.add_argument("--streams", nargs="+", default=["generated", "cpusmall", "casp", "bike"])
     options.add_argument("--kinds", nargs="+", default=[""])
+    options.add_argument("--speed", action="store_true")
     chosen = options.parse_args()
     rows = chosen.rows
     if chosen.draws:
         for name in chosen.streams:
             many_draws(name, rows, chosen.draws, chosen.kinds)
+        return
+    if chosen.speed:
+        steps()
+        cutting_anew()
         return
     for name in ("generated", "cpusmall"):
         accidents(name, rows)

@@ -45,8 +45,9 @@ class Tails(Params):
     squares are right; then p, too, is within the outer tenth of the last predictions on that side, and a tenth of the
     way from their median to y. Where a running share of those that were so foreseen is under a half, the label is wild,
     and from it on tails are long for 1,000 rows; what is told of the last labels changes too, for the next rebuild.
-    Before a wild label everything is told as it is. Where 7 of the last 10 residuals are beyond 10 medians, it is the
-    labels that have changed: they are believed, and tails are not long.
+    `nystream.auto.retold` may `suspect` that they are before. Until then everything is told as it is. Where 7 of the
+    last 10 residuals are beyond 10 medians, it is the labels that have changed: they are believed, and tails are not
+    long.
 
     Parameters
     ----------

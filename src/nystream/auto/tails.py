@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nystream._core.auto.tails import cuts, medians
 from nystream.params import Params, at_least
 from nystream.scaling.ring import Ring
 from nystream.types import Array
@@ -16,12 +17,12 @@ FEWEST = 10
 FAR_OFF, GAIN = 8.0, 3.0
 """Medians of the residuals' sizes beyond which a label is far off, where Huber's estimate is so many times as precise
 as the mean."""
-EXTREME, RATE = 0.1, 0.2
+EXTREME, RATE = 0.1, 0.1
 """Part of the predictions, at their end, where one foresees such a label if it is also so much of the way to it from
 their median; rate of the running share of those."""
 FAR, LAST, BELIEVED = 10.0, 10, 7
 """Where so many of the last residuals are beyond FAR medians, labels have another level or scale: they are believed."""
-REACHES = (1.5, 3.0, 6.0, 12.0)
+REACHES = np.array([1.5, 3.0, 6.0, 12.0])
 """Medians to which residuals may be cut."""
 LEAST = 0.1
 """No residual is cut to less than this part of the labels' deviation: what is rare could not be learnt any more."""
@@ -44,8 +45,9 @@ class Tails(Params):
     squares are right; then p, too, is within the outer tenth of the last predictions on that side, and a tenth of the
     way from their median to y. Where a running share of those that were so foreseen is under a half, the label is wild,
     and from it on tails are long for 1,000 rows; what is told of the last labels changes too, for the next rebuild.
-    Before a wild label everything is told as it is. Where 7 of the last 10 residuals are beyond 10 medians, it is the
-    labels that have changed: they are believed, and tails are not long.
+    `nystream.auto.retold` may `suspect` that they are before. Until then everything is told as it is. Where 7 of the
+    last 10 residuals are beyond 10 medians, it is the labels that have changed: they are believed, and tails are not
+    long.
 
     Parameters
     ----------
@@ -72,6 +74,9 @@ class Tails(Params):
     labels_: Ring | None = None
     """(n, K) the last labels as they came; none in models saved before it."""
 
+    suspected_: NDArray[np.bool_] | None = None
+    """(K,) see `suspect`; none in models saved before it."""
+
     def __init__(self, outputs: int, window: int = 500, lasting: int = 1000, kept: int = 1) -> None:
         self.outputs = at_least("outputs", outputs, 1)
         self.window = at_least("window", window, LAST)
@@ -83,6 +88,7 @@ class Tails(Params):
         self.wild_ = np.full(self.outputs, -self.lasting)
         self.foreseen_ = np.full(self.outputs, HALF)
         self.labels_ = Ring(self.kept, self.outputs)
+        self.suspected_ = np.zeros(self.outputs, dtype=bool)
 
     @staticmethod
     def window_for(budget: float, outputs: int, most: int = 500, least: int = 100) -> int:
@@ -117,12 +123,12 @@ class Tails(Params):
         past, before = self.past_.last(self.window), self.long
         P, R = np.split(past, 2, axis=1)
         sizes = np.abs(R)
-        median = np.median(sizes, axis=0)
+        median = medians(sizes)
         believed = (sizes[-LAST:] > FAR * median).sum(axis=0) >= BELIEVED
-        reach, kept, variance = _cut(sizes, median, LEAST * deviation)
+        reach, kept, variance = cuts(sizes, median, LEAST * deviation, REACHES, HALF)
         mean = ((sizes**2).sum(axis=0) + (y - p) ** 2) / (len(sizes) + 1)
         far = outside & (np.abs(y - p) > FAR_OFF * median) & (mean > GAIN * variance)
-        middle = np.median(P, axis=0)
+        middle = medians(P)
         beyond = np.where(y > middle, p < P, p > P).mean(axis=0)
         foreseen = (beyond < EXTREME) & (np.abs(p - middle) > EXTREME * np.abs(y - middle))
         self.foreseen_[far] += RATE * (foreseen[far] - self.foreseen_[far])
@@ -131,6 +137,17 @@ class Tails(Params):
         again = (self.long & ~before) & (sizes > reach)
         told = np.where(self.long, p + np.clip(y - p, -reach, reach) / kept, y)
         return told, np.where(again, P + np.clip(R, -reach, reach) / kept, np.nan)
+
+    @property
+    def suspected(self) -> NDArray[np.bool_]:
+        """(K,) whether tails were last said to be long, or are, without a wild label."""
+        return np.zeros(self.outputs, dtype=bool) if self.suspected_ is None else self.suspected_
+
+    def suspect(self, target: int, rows: int) -> None:
+        """Tails of this target are long for the next so many rows, without a wild label; 0: they no longer are."""
+        self.suspected_ = self.suspected.copy()
+        self.suspected_[target] = rows > 0
+        self.wild_[target] = self.past_.seen_ - self.lasting + min(rows, self.lasting)
 
     def see(self, P: Array, Y: Array) -> None:
         """The next predictions and labels, (n, K), in order."""
@@ -141,29 +158,17 @@ class Tails(Params):
     def variance(self, least: Array) -> Array:
         """(K,) of the estimate, from the last residuals; none is cut to less than `least` (K,)."""
         sizes = np.abs(self.past_.last(self.window)[:, self.outputs :])
-        return _cut(sizes, np.median(sizes, axis=0), least)[2]
+        return cuts(sizes, medians(sizes), least, REACHES, HALF)[2]
 
     @staticmethod
     def cut(Y: Array, P: Array, least: Array, window: int) -> tuple[Array, Array]:
         """What is told (n, K) of labels with these predictions, and the estimate's variance over the last of them."""
         sizes = np.abs(Y - P)
-        reach, kept, _ = _cut(sizes, np.median(sizes, axis=0), least)
+        reach, kept, _ = cuts(sizes, medians(sizes), least, REACHES, HALF)
         last = sizes[-window:]
-        return P + np.clip(Y - P, -reach, reach) / kept, _cut(last, np.median(last, axis=0), least)[2]
+        return P + np.clip(Y - P, -reach, reach) / kept, cuts(last, medians(last), least, REACHES, HALF)[2]
 
     @property
     def nbytes(self) -> int:
         labels = 0 if self.labels_ is None else self.labels_.nbytes
         return self.past_.nbytes + self.wild_.nbytes + self.foreseen_.nbytes + labels
-
-
-def _cut(sizes: Array, median: Array, least: Array) -> tuple[Array, Array, Array]:
-    """(K,) what residuals are cut to, the part of them that is not cut, and the estimate's variance."""
-    lowest, reach, kept = np.full(len(median), np.inf), np.ones(len(median)), np.ones(len(median))
-    for medians in REACHES:
-        k = np.maximum(medians * median, least)
-        q = np.maximum((sizes <= k).mean(axis=0), HALF)
-        variance = ((np.minimum(sizes, k) / k) ** 2).mean(axis=0) * (k / q) ** 2
-        better = variance < lowest
-        lowest, reach, kept = (np.where(better, a, b) for a, b in ((variance, lowest), (k, reach), (q, kept)))
-    return reach, kept, lowest

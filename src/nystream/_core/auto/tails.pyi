@@ -1,0 +1,9 @@
+import numpy as np
+import numpy.typing as npt
+
+_Array = npt.NDArray[np.float64]
+
+def medians(X: _Array) -> _Array: ...
+def cuts(
+    sizes: _Array, median: _Array, least: _Array, reaches: _Array, part: float
+) -> tuple[_Array, _Array, _Array]: ...

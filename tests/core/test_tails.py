@@ -1,0 +1,59 @@
+"""Medians and cuts of residuals, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nystream._core.auto.tails import cuts, medians
+
+REACHES = np.array([1.5, 3.0, 6.0, 12.0])
+
+
+def plainly(sizes, median, least):
+    """What sizes of one column are cut to, the part that is not cut, and the variance."""
+    found = []
+    for k in np.maximum(REACHES * median, least):
+        q = max(np.mean(sizes <= k), 0.5)
+        found.append((np.mean(np.minimum(sizes, k) ** 2) / q**2, k, q))
+    variance, k, q = min(found)
+    return k, q, variance
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 99, 100, 501])
+@pytest.mark.parametrize("kind", ["normal", "equal", "few", "sorted"])
+def test_medians_are_those_of_numpy(n, kind):
+    X = np.random.default_rng(n).normal(size=(n, 6))
+    if kind == "equal":
+        X[:] = 2.5
+    elif kind == "few":
+        X = np.round(X)
+    elif kind == "sorted":
+        X = np.sort(X, axis=0)
+    np.testing.assert_allclose(medians(X), np.median(X, axis=0), rtol=1e-15, atol=1e-300)
+    np.testing.assert_allclose(medians(X[:, ::2]), np.median(X[:, ::2], axis=0), rtol=1e-15, atol=1e-300)
+
+
+def test_medians_of_no_rows_are_refused():
+    with pytest.raises(ValueError, match="at least one row"):
+        medians(np.empty((0, 2)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cuts_are_as_by_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    noise = [rng.standard_cauchy(300), rng.normal(size=300), rng.standard_t(3, size=300), 1e70 * rng.laplace(size=300)]
+    sizes, least = np.abs(np.column_stack(noise)), np.array([0.0, 2.0, 0.1, 1e60])
+    found = np.array(cuts(sizes, medians(sizes), least, REACHES, 0.5))
+    wanted = [plainly(sizes[:, k], np.median(sizes[:, k]), least[k]) for k in range(4)]
+    np.testing.assert_allclose(found, np.transpose(wanted), rtol=1e-12)
+
+
+def test_where_all_residuals_are_0_nothing_is_known():
+    reach, kept, variance = cuts(np.zeros((5, 1)), np.zeros(1), np.zeros(1), REACHES, 0.5)
+    assert (reach[0], kept[0], variance[0]) == (1.0, 1.0, np.inf)
+
+
+def test_shapes_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="median and least"):
+        cuts(np.ones((5, 2)), np.ones(1), np.ones(2), REACHES, 0.5)

@@ -10,7 +10,7 @@ cnp.import_array()
 
 
 cdef double smallest(double* v, Py_ssize_t n, Py_ssize_t rank) noexcept nogil:
-    """The value of this rank, from 0, among n; those before it in v are no larger afterwards, those after no smaller."""
+    """The value of this rank, from 0, among n; before it in v are none larger afterwards, after it none smaller."""
     cdef Py_ssize_t low = 0, high = n - 1, i, j
     cdef double pivot, kept
     while low < high:

@@ -22,6 +22,8 @@ FIRST_AGE = (100, 10)
 RATE = 0.05
 """Of the running means of squared losses."""
 TINY = 1e-300
+EXACT = 1e-12
+"""Of the labels' variance: losses that are less count as this much where likelihoods are compared."""
 LEAST = 1e-6
 """Probabilities below count as this in losses and in the stack."""
 
@@ -164,12 +166,13 @@ class Handover(Params):
             novice = np.take_along_axis(self.novice_.without(missing, Y[:, 0]), right, axis=1)
             own = np.exp(np.take_along_axis(old, right, axis=1))
             return np.asarray(np.log(np.maximum(own, LEAST) / np.maximum(novice, LEAST))[:, 0])
-        squares = missing**2 / variances[:, None]
-        units = np.maximum(squares[len(Y) // 2 :].mean(axis=0), TINY)
-        novice = squares / units + np.log(units * variances[:, None])
-        before = np.maximum(usual, TINY) / self.scale_**2
-        own = (old - Y) ** 2 / np.maximum(usual, TINY) + np.log(before)
-        return np.asarray((novice - own).sum(axis=1) / 2)
+        before = np.maximum(usual / self.scale_**2, EXACT)
+        with np.errstate(over="ignore", invalid="ignore"):  # then nothing is clear
+            squares = missing**2 / variances[:, None]
+            units = np.maximum(squares[len(Y) // 2 :].mean(axis=0), EXACT)
+            novice = squares / units + np.log(units * variances[:, None])
+            own = ((old - Y) / self.scale_) ** 2 / before + np.log(before)
+            return np.asarray((novice - own).sum(axis=1) / 2)
 
     def predict(self, heard: Heard) -> tuple[Array, Array]:
         """The same for rows whose labels are not known. Pure."""

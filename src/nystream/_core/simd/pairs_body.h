@@ -1,8 +1,8 @@
 /* Sums over columns for all pairs of rows, for one instruction set.  Included by pairs_kernel.h with PAIRS(x) naming
    the functions, SINGLE telling float from double, V the numbers in a vector (1: plain C) and ROWS the rows of X that
-   share a pass; FUSED_VECTOR(x, y, a) a + x y of vectors, fused by name where there is an instruction for it: compilers
-   contract in one place and not in another.  NARROWER(x), where it is defined, names functions of 8 numbers in a vector, which few rows of few
-   columns go to: 16 would be half empty.  No include guard.
+   share a pass; FUSED_VECTOR(x, y, a) is a + x y of vectors, fused by name where there is an instruction for it, since
+   compilers contract in one place and not in another.  NARROWER(x), where it is defined, names functions of 8 numbers
+   in a vector, which few rows of few columns go to: 16 would be half empty.  No include guard.
 
    Lane l of an accumulator adds columns l, l + V, l + 2V, ...; the lanes are then added as a fixed tree.  That order
    depends on the number of columns alone, so the value of a pair does not depend on which rows stand beside it: one

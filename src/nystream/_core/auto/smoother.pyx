@@ -109,9 +109,10 @@ cdef int one_round(cnp.ndarray points, cnp.ndarray targets, Py_ssize_t kept, int
     cdef Ring ring
     take_points(&ring, points)
     ring.K, ring.kept = K, kept
-    if kept < 0 or not 1 <= neighbours <= MOST or ring.d != d:
-        raise ValueError(f"kept must be at least 0, neighbours from 1 to {MOST} and columns {ring.d}, got {kept}, "
-                         f"{neighbours} and {d}")
+    if ring.d != d:
+        raise ValueError(f"a row of {ring.d} columns is needed, got {d}")
+    if kept < 0 or not 1 <= neighbours <= MOST:
+        raise ValueError(f"kept must be at least 0 and neighbours from 1 to {MOST}, got {kept} and {neighbours}")
     ring.targets = <double*> clean(targets, ring.window, K + 1)
     cdef double* target = scratch(&ring, 1)
     cdef double* D = target + K + 1

@@ -17,15 +17,15 @@ from nystream.persist.format1 import NAMES
 from nystream.tags import TAGS, class_of, tag_of
 
 BASES = {
-    "auto": ["Beside", "Expert", "Footprint", "Rounds", "_Landmarks"],
+    "auto": ["Beginning", "Beside", "Expert", "Footprint", "Parts", "Rounds", "_Landmarks"],
     "compose": ["Calibration", "ClassLearner", "Ensemble", "Wrapper"],
     "dictionary": ["FactoredPoints", "Growing"],
     "features": ["FeatureMap"],
     "kernels": ["CompiledKernel", "Kernel", "Pair"],
     "learners": [
         *("AtomLearner", "Averaging", "CorrectionLearner", "ExpansionLearner", "FeatureLearner", "GradientLearner"),
-        *("LandmarkLearner", "Learner", "LeastSquares", "LossLearner", "MarginLearner", "SparseLearner"),
-        *("TabularLearner", "UnboundedCorrections"),
+        *("LandmarkLearner", "Learner", "LeastSquares", "LossLearner", "MarginLearner", "NewtonBounds"),
+        *("SparseLearner", "TabularLearner", "UnboundedCorrections"),
     ],
     "losses": ["Loss", "MarginLoss", "ScalarLoss", "VectorLoss"],
     "metrics": ["Mean", "Meter", "Metric", "OfIntervals", "OfQuantiles", "Shares", "_Confusion", "_Share"],

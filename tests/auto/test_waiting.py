@@ -55,6 +55,14 @@ def test_the_young_one_is_not_made_smaller_for_that():
     assert model._young.bank_.recipe.landmarks == model.old_.bank_.recipe.landmarks
 
 
+def test_what_is_told_says_when_it_may_come():
+    X, y = changing(250, AT)
+    model = auto()
+    model.run(X, y)
+    assert model.old_.owed_
+    assert "all is fitted anew after 300 rows, for the last time after 300" in model.explain()
+
+
 @pytest.mark.parametrize("sizes", [(1,), (37, 1, 64, 5)])
 def test_blocks_do_not_matter_to_the_last_bit(sizes):
     X, y = changing(END, AT)

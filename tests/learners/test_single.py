@@ -116,7 +116,9 @@ OFFERING = (SILK, ILK, NORMA, SVMD, BudgetPA, Perceptron, PassiveAggressive, Ran
 
 
 @pytest.mark.parametrize("kind", OFFERING)
-@pytest.mark.parametrize("kernel", [Own(), G + Linear(), Polynomial(3), Laplacian(1.0, scales=[1.0, 2.0])], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [Own(), G + Linear(), Linear(), Polynomial(3), Laplacian(1.0, scales=[1.0, 2.0])], ids=repr
+)
 def test_a_kernel_without_a_form_in_single_precision_is_refused(kind, kernel):
     assert kind(kernel).dtype == "float64"
     with pytest.raises(ValueError, match="use dtype='float64'"):
@@ -143,13 +145,6 @@ def test_a_precision_that_is_none_is_refused(kind):
 def test_rules_that_solve_with_kernel_values_need_double_precision(build):
     with pytest.raises(ValueError, match="needs dtype='float64'"):
         build()
-
-
-@pytest.mark.parametrize("kind", [Perceptron, PassiveAggressive])
-def test_a_linear_model_stores_no_points_and_has_no_single_precision(kind):
-    assert kind(Linear()).dtype == "float64"
-    with pytest.raises(ValueError, match=r"with Linear\(\) there are weights"):
-        kind(Linear(), dtype="float32")
 
 
 def test_classes_one_against_the_rest_share_the_precision():

@@ -29,7 +29,7 @@ VARIANTS = {
         "project, softmax": SILK(G, loss="softmax", budget=20, drop="project"),
         "similar labels": SILK(G, loss=ORDERED, multiclass="runner_up", budget=20),
         "single precision": SILK(Laplacian(0.7), budget=20, dtype="float32"),
-        "single precision, linear": SILK(Linear(), budget=20, loss="squared", drop="contribution", dtype="float32"),
+        "single precision, squared": SILK(G, budget=20, loss="squared", drop="contribution", dtype="float32"),
     },
     "svmd": {
         "squared": SVMD(G, loss="squared", budget=30),

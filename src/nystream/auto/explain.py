@@ -164,8 +164,9 @@ def _generation(model: Auto, generation: Generation) -> list[str]:
     bank, stack = generation.bank_, generation.stack_
     recipe, names, count, lines = bank.recipe, bank.names, generation.count_, []
     if not generation.warm:
-        soon = min(r for r in recipe.rebuilds if r > count)
-        lines.append(f"warming up: all is fitted anew after {soon:,} rows, for the last time after {recipe.warmup:,}")
+        soon = count + generation.until_event()
+        last = max(recipe.warmup, soon)  # a rebuild may have to wait
+        lines.append(f"warming up: all is fitted anew after {soon:,} rows, for the last time after {last:,}")
     else:
         lines.append(f"landmarks frozen; what follows the stream is refreshed every {generation.every:,} rows")
     if "big" in bank.seen_in_:

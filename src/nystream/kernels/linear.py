@@ -21,3 +21,8 @@ class Linear(CompiledKernel):
 
     def __init__(self) -> None:
         self._rows = KernelRows("linear")
+
+    @property
+    def single(self) -> bool:
+        """Not: products of large numbers exceed the range of single precision."""
+        return False

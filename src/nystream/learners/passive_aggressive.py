@@ -9,8 +9,8 @@ import numpy as np
 
 from nystream._core.expansions.loop import Correction
 from nystream.kernels.base import Kernel
-from nystream.learners.families.correction import UnboundedCorrections, checked_loss, stored_dtype
-from nystream.learners.families.expansion import checked_kernel
+from nystream.learners.families.correction import UnboundedCorrections, checked_loss
+from nystream.learners.families.expansion import checked_dtype, checked_kernel
 from nystream.losses import EpsilonInsensitive, Hinge, Loss, MulticlassHinge, StructuredHinge, VectorLoss
 from nystream.params import one_of, positive
 from nystream.types import Array
@@ -97,7 +97,7 @@ class PassiveAggressive(UnboundedCorrections):
         self.C = positive("C", C)
         self.loss = loss
         self.multiclass = one_of("multiclass", multiclass, RULES)
-        self.dtype = stored_dtype(dtype, kernel)
+        self.dtype = checked_dtype(dtype, kernel)
         self._loss = checked_loss(loss, LOSSES)
         self._loss.check_rule(multiclass)
 

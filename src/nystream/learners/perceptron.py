@@ -12,7 +12,6 @@ from nystream.learners.families.correction import (
     CorrectionLearner,
     UnboundedCorrections,
     checked_loss,
-    stored_dtype,
 )
 from nystream.learners.families.expansion import Loop, checked_dtype, checked_kernel
 from nystream.losses import Hinge, Loss, MulticlassHinge
@@ -71,7 +70,7 @@ class Perceptron(UnboundedCorrections):
     def __init__(self, kernel: Kernel, *, loss: str | Loss = "hinge", dtype: str = "float64") -> None:
         self.kernel = checked_kernel(kernel)
         self.loss = loss
-        self.dtype = stored_dtype(dtype, kernel)
+        self.dtype = checked_dtype(dtype, kernel)
         self._loss = checked_loss(loss, LOSSES)
 
     def _correction(self) -> Correction:

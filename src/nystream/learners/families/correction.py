@@ -10,13 +10,12 @@ from nystream._core.expansions.loop import Correction
 from nystream._core.expansions.mistakes import Mistakes
 from nystream._core.linear.linear_rounds import LinearRounds
 from nystream.dictionary.plain import PlainExpansion
-from nystream.kernels.base import Kernel
 from nystream.kernels.linear import Linear
-from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_dtype
+from nystream.learners.families.expansion import ExpansionLearner, Loop
 from nystream.losses import Loss, as_loss
 from nystream.types import Array
 
-__all__ = ["CorrectionLearner", "UnboundedCorrections", "checked_loss", "stored_dtype"]
+__all__ = ["CorrectionLearner", "UnboundedCorrections", "checked_loss"]
 
 
 class CorrectionLearner(ExpansionLearner):
@@ -141,13 +140,6 @@ class UnboundedCorrections(CorrectionLearner):
         super()._restore(state)
         if "W_" in state:
             self._hold(np.ascontiguousarray(self.W_), np.ascontiguousarray(self.past_))
-
-
-def stored_dtype(dtype: Any, kernel: Kernel) -> str:
-    """The precision of stored points itself, or a ValueError: with the linear kernel there are weights, not points."""
-    if dtype == "float32" and type(kernel) is Linear:
-        raise ValueError("dtype='float32' is that of stored points, and with Linear() there are weights; leave it out")
-    return checked_dtype(dtype, kernel)
 
 
 def checked_loss(loss: Any, kinds: tuple[type[Loss], ...]) -> Loss:

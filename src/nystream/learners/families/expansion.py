@@ -181,7 +181,7 @@ def checked_dtype(dtype: Any, kernel: Kernel) -> str:
     """The precision of stored points itself, or a ValueError: float32 needs a kernel that has a form in it."""
     if one_of("dtype", dtype, DTYPES) == "float32" and not kernel.single:
         raise ValueError(
-            f"dtype='float32' needs Gaussian, Laplacian without scales, Matern or Linear as kernel, got {kernel!r}; "
+            f"dtype='float32' needs Gaussian, Laplacian without scales or Matern as kernel, got {kernel!r}; "
             f"use dtype='float64'"
         )
     return str(dtype)

@@ -5,19 +5,11 @@ import numpy as np
 cimport numpy as cnp
 from libc.stdlib cimport free, malloc
 
+from nystream._core.fourier_kernel cimport FOURIER_FAR, FOURIER_SLACK, fourier_far, fourier_ops, fourier_pick
 from nystream._core.linalg.linear_kernel cimport clean, linear_ops, linear_pick
 from nystream._core.losses cimport OutputLoss
 
 cnp.import_array()
-
-cdef extern from "fourier_kernel.h" nogil:
-    Py_ssize_t FOURIER_SLACK(Py_ssize_t size) noexcept
-    const double FOURIER_FAR
-    ctypedef struct fourier_ops:
-        void (*project)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
-                        const void*, const void*, void*) noexcept nogil
-    fourier_ops fourier_pick() noexcept
-    void fourier_far(Py_ssize_t, const double*, double, double*, double*) noexcept
 
 cdef extern from "cosine_kernel.h" nogil:
     ctypedef struct cosine_ops:

@@ -8,6 +8,9 @@ from math import comb
 cimport numpy as cnp
 import numpy as np
 
+from nystream._core.fourier_kernel cimport (
+    FOURIER_FAR, FOURIER_LANES, FOURIER_NEAR, FOURIER_SLACK, fourier_far, fourier_ops, fourier_pick, fourier_single_far,
+    fourier_single_pick, fourier_square)
 from nystream._core.one_row cimport RowMap
 
 cnp.import_array()
@@ -30,24 +33,6 @@ cdef extern from "taylor_kernel.h" nogil:
         void (*map)(const taylor_plan*, Py_ssize_t, const double*, double*, double*) noexcept nogil
     taylor_isa taylor_pick() noexcept
     double taylor_tail(double q, int M, double log_factorial) noexcept
-
-cdef extern from "fourier_kernel.h" nogil:
-    enum:
-        FOURIER_LANES
-    Py_ssize_t FOURIER_SLACK(Py_ssize_t size) noexcept
-    const double FOURIER_FAR, FOURIER_NEAR
-    ctypedef struct fourier_ops:
-        void (*project)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t,
-                        const void*, const void*, void*) noexcept nogil
-        void (*sincos)(Py_ssize_t, const void*, double, void*, void*) noexcept nogil
-        void (*hadamard)(Py_ssize_t, Py_ssize_t, void*) noexcept nogil
-        void (*directions)(Py_ssize_t, Py_ssize_t, Py_ssize_t, Py_ssize_t, const void*, const int32_t*, const void*,
-                           const void*, const void*, void*, void*) noexcept nogil
-    fourier_ops fourier_pick() noexcept
-    fourier_ops fourier_single_pick() noexcept
-    void fourier_far(Py_ssize_t, const double*, double, double*, double*) noexcept
-    void fourier_single_far(Py_ssize_t, const float*, double, float*, float*) noexcept
-    double fourier_square(Py_ssize_t, const double*) noexcept
 
 cdef enum:
     ROWS = 64  # a block is cut into tiles of this many rows

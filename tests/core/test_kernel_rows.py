@@ -1,9 +1,6 @@
 """The compiled kernel rows: exp to one ulp, values by definition, and bits that do not depend on the block."""
 
-import io
 import math
-import os
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from instruction_sets import LEVELS, found_at
 from nystream._core.kernel_rows import KernelRows, exp
 
 NUMBERS = {
@@ -184,16 +182,10 @@ np.savez(sys.stdout.buffer, **found)
 """
 
 
-@pytest.mark.parametrize("level", ["plain", "base", "avx2", "avx512"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_every_instruction_set_gives_the_same_values(level):
     """Each one alone is exact about rows and blocks; between them only roundings differ."""
-    code = ELSEWHERE.replace("NUMBERS", repr(NUMBERS))
-    environment = {**os.environ, "NYSTREAM_ISA": level}
-    there = subprocess.run([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, check=True)
-    with np.load(io.BytesIO(there.stdout)) as file:
-        found = dict(file)
-    if str(found["isa"]) != level:
-        pytest.skip(f"this machine has {found['isa']}, not {level}")
+    found = found_at(level, ELSEWHERE.replace("NUMBERS", repr(NUMBERS)))
     exact = np.array([math.exp(v) for v in np.linspace(-750, 705, 5001)])
     assert ulps(found["exp"], exact).max() <= 1
     rng = np.random.default_rng(7)

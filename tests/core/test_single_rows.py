@@ -1,14 +1,10 @@
 """Kernel rows in single precision: close to those of double, and bits that do not depend on the block."""
 
-import io
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from instruction_sets import LEVELS, found_at
 from nystream._core.expansions.eviction import Eviction
 from nystream._core.expansions.expansion import Terms
 from nystream._core.kernel_rows import KernelRows, rounded
@@ -152,16 +148,10 @@ np.savez(sys.stdout.buffer, **found)
 """
 
 
-@pytest.mark.parametrize("level", ["plain", "base", "avx2", "avx512"])
+@pytest.mark.parametrize("level", LEVELS)
 def test_every_instruction_set_gives_the_same_values(level):
     """Each one alone is exact about rows and blocks; between them only roundings differ."""
-    code = ELSEWHERE.replace("NUMBERS", repr(NUMBERS))
-    environment = {**os.environ, "NYSTREAM_ISA": level}
-    there = subprocess.run([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, check=True)
-    with np.load(io.BytesIO(there.stdout)) as file:
-        found = dict(file)
-    if str(found["isa"]) != level:
-        pytest.skip(f"this machine has {found['isa']}, not {level}")
+    found = found_at(level, ELSEWHERE.replace("NUMBERS", repr(NUMBERS)))
     rng = np.random.default_rng(7)
     for form in NUMBERS:
         for d in (1, 3, 6, 8, 12, 22, 41):

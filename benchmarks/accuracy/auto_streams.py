@@ -1,11 +1,12 @@
 """The automatic learner with no option on ten real streams, one pass (benchmarks/peers.py: beside other libraries).
 
-    python benchmarks/accuracy/auto_streams.py [STREAM ...] [--rows 20000] [--no-lags] [--json FILE]
+    python benchmarks/accuracy/auto_streams.py [STREAM ...] [--rows 20000] [--memory 64MB ...] [--no-lags] [--json FILE]
 
 Every row is predicted before its label is given. elec2, weather, covtype and mnist come in stored order, the others
 shuffled with seed 0; of ijcnn1, cod-rna and mnist the training part, of covtype either all classes or class 2 against
-the rest. Errors are error rates, or root mean squared errors for casp and cpusmall; then log loss and expected
-calibration error (15 bins), rows per second (one thread) and bytes of the model. The files are looked for in
+the rest. Errors are error rates, or root mean squared errors for casp and cpusmall, also of the last third of
+the rows; then log loss and expected calibration error (15 bins), rows per second (one thread) and bytes of the model,
+for every one of the budgets. The files are looked for in
 NYSTREAM_DATA (default: ../shared/data beside the repository), then downloaded. `--json FILE` keeps the figures.
 """
 
@@ -100,39 +101,45 @@ def figures(p: np.ndarray, y: np.ndarray, P: np.ndarray | None = None, *, regres
     return {**error, "log loss": float(loss), "ECE": float(sum(gaps) / len(y))}
 
 
-def auto(X: np.ndarray, y: np.ndarray, regression: bool, lags: bool) -> dict[str, float]:
-    model = Auto(lags=lags, task="regression" if regression else "classification")
+def auto(X: np.ndarray, y: np.ndarray, regression: bool, lags: bool, memory: str) -> dict[str, float]:
+    model = Auto(memory=memory, lags=lags, task="regression" if regression else "classification")
     start, most, parts = time.perf_counter(), 0, []
     for i in range(0, len(X), 256):
         parts.append(model.run(X[i : i + 256], y[i : i + 256]))
         most = max(most, model.nbytes)
     seconds = time.perf_counter() - start
     if regression:
-        found = figures(np.concatenate(parts), y, regression=True)
+        p = np.concatenate(parts)
+        found = figures(p, y, regression=True)
     else:
         P = np.zeros((len(X), model.outputs_))
         row = 0
         for part in parts:
             P[row : row + len(part), : part.shape[1]] = np.exp(part)
             row += len(part)
-        found = figures(P.argmax(axis=1), y, P, regression=False)
-    return {**found, "rows/s": len(X) / seconds, "bytes": most}
+        p = P.argmax(axis=1)
+        found = figures(p, y, P, regression=False)
+    late = slice(2 * len(y) // 3, None)
+    third = figures(p[late], y[late], regression=regression)["error"]
+    return {**found, "last third": third, "rows/s": len(X) / seconds, "bytes": most}
 
 
 def main() -> None:
     from_command_line = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     from_command_line.add_argument("streams", nargs="*", default=list(READERS))
     from_command_line.add_argument("--rows", type=int, default=20_000)
+    from_command_line.add_argument("--memory", nargs="+", default=["64MB"])
     from_command_line.add_argument("--no-lags", action="store_true")
     from_command_line.add_argument("--json", default=None)
     options = from_command_line.parse_args()
     found = {}
     for name in options.streams:
         X, y = read(name, options.rows)
-        regression = name in REGRESSION
-        found[name] = auto(X, y, regression, not options.no_lags)
-        text = "  ".join(f"{k} {v:,.4g}" if v < 1e4 else f"{k} {v:,.0f}" for k, v in found[name].items())
-        print(f"{name:>9} {len(X):>6} x {X.shape[1]:<4} {text}  (prototype {PUBLISHED[name]:g})", flush=True)
+        for memory in options.memory:
+            told = name if len(options.memory) == 1 else f"{name} {memory}"
+            found[told] = auto(X, y, name in REGRESSION, not options.no_lags, memory)
+            text = "  ".join(f"{k} {v:,.4g}" if v < 1e4 else f"{k} {v:,.0f}" for k, v in found[told].items())
+            print(f"{told:>9} {len(X):>6} x {X.shape[1]:<4} {text}  (prototype {PUBLISHED[name]:g})", flush=True)
     if options.json:
         about = {"nystream": nystream.__version__, "numpy": np.__version__, "python": platform.python_version()}
         Path(options.json).write_text(json.dumps({"versions": about, "rows": options.rows, "streams": found}, indent=1))

@@ -1,9 +1,11 @@
 """What a row of the automatic learner costs: flat after the warm-up, pauses where it rebuilds, single steps.
 
     python benchmarks/speed/auto.py [--rows 120000] [--deadlines-only | --pauses-only] [--columns 22] [--repeats 1]
+                                   [--memory 64MB] [--steps 12000]
 
 A generated stream of 22 columns, one thread: rows per second of processor time for every 10,000 rows from row 20,000
-on, in one call; the longest calls of `step` in the first 12,000 rows, with their rows, by the processor's clock and by
+on, in one call; the longest calls of `step` in the first rows (with more memory landmarks grow after 6,400 and 12,800
+of them, so take 16,000), with their rows, by the processor's clock and by
 the one on the wall, again where the function changes at row 6,000, and where labels become noisier from there on, and
 alarms wait until bets have won 1e110, so that more than 1,000 rows since have to be learnt by a fresh copy. Then, for
 deadlines of 0.05 to 5 ms, what `step` and `run` take per row after the warm-up, a refresh included, by both clocks,
@@ -31,8 +33,8 @@ def generated(rows: int, columns: int = 22) -> tuple[np.ndarray, np.ndarray]:
     return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=rows)
 
 
-def flat(X: np.ndarray, y: np.ndarray) -> None:
-    model = Auto()
+def flat(X: np.ndarray, y: np.ndarray, memory: str) -> None:
+    model = Auto(memory=memory)
     model.run(X[:20_000], y[:20_000])
     speeds = []
     for i in range(20_000, len(X), 10_000):
@@ -43,9 +45,9 @@ def flat(X: np.ndarray, y: np.ndarray) -> None:
     print("rows/s by 10,000 rows:", " ".join(f"{s:,.0f}" for s in speeds), f"; {model.nbytes:,} bytes")
 
 
-def stepped(X: np.ndarray, y: np.ndarray, bar: float | None) -> tuple[Auto, np.ndarray]:
+def stepped(X: np.ndarray, y: np.ndarray, memory: str, bar: float | None) -> tuple[Auto, np.ndarray]:
     """A model after single steps, and seconds of each by both clocks; `bar` of the alarms, if it is another one."""
-    model, seconds = Auto(), np.zeros((len(y), 2))
+    model, seconds = Auto(memory=memory), np.zeros((len(y), 2))
     for i, (x, label) in enumerate(zip(X, y, strict=True)):
         begun = time.process_time(), time.perf_counter()
         model.step(x, label)
@@ -55,11 +57,11 @@ def stepped(X: np.ndarray, y: np.ndarray, bar: float | None) -> tuple[Auto, np.n
     return model, seconds
 
 
-def pauses(X: np.ndarray, y: np.ndarray, what: str, repeats: int, bar: float | None = None) -> None:
+def pauses(X: np.ndarray, y: np.ndarray, what: str, repeats: int, memory: str, bar: float | None = None) -> None:
     """The longest of single steps, each the least of several runs of the same, and how many are over 20 ms."""
-    model, seconds = stepped(X, y, bar)
+    model, seconds = stepped(X, y, memory, bar)
     for _ in range(repeats - 1):
-        seconds = np.minimum(seconds, stepped(X, y, bar)[1])
+        seconds = np.minimum(seconds, stepped(X, y, memory, bar)[1])
     for clock, taken in zip(("processor", "wall"), 1e3 * seconds.T, strict=True):
         longest = np.argsort(-taken)[:6].tolist()
         if clock == "processor":
@@ -119,15 +121,17 @@ def main() -> None:
     options.add_argument("--pauses-only", action="store_true")
     options.add_argument("--columns", type=int, default=22)
     options.add_argument("--repeats", type=int, default=1, help="runs of single steps, of which the least counts")
+    options.add_argument("--memory", default="64MB")
+    options.add_argument("--steps", type=int, default=12_000, help="rows of which single steps are looked at")
     given = options.parse_args()
-    X, y = generated(12_000 if given.pauses_only else given.rows, given.columns)
+    X, y = generated(given.steps if given.pauses_only else given.rows, given.columns)
     if not given.deadlines_only and not given.pauses_only:
-        flat(X, y)
+        flat(X, y, given.memory)
     if not given.deadlines_only:
-        X, y = X[:12_000], y[:12_000]
-        pauses(X, y, "one function", given.repeats)
-        pauses(X, changed(X, y, 6000), "another from row 6,000 on", given.repeats)
-        pauses(X, noisier(y, 6000), "noisier from row 6,000 on", given.repeats, 1e110)
+        X, y = X[: given.steps], y[: given.steps]
+        pauses(X, y, "one function", given.repeats, given.memory)
+        pauses(X, changed(X, y, 6000), "another from row 6,000 on", given.repeats, given.memory)
+        pauses(X, noisier(y, 6000), "noisier from row 6,000 on", given.repeats, given.memory, 1e110)
     if given.pauses_only:
         return
     deadlines(X, y, (0.05, 0.1, 0.2, 0.5, 1, 5, None))

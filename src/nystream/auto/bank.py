@@ -164,9 +164,9 @@ class Bank(Footprint):
         for expert in self.experts_.values():
             expert.freeze()
 
-    def successor(self) -> Bank:
-        """What is to take its place, and has to be fitted: `rebuilding`."""
-        fresh = Bank(self.recipe, self.codes)
+    def successor(self, recipe: Recipe) -> Bank:
+        """What is to take its place, with these sizes, and has to be fitted: `rebuilding`."""
+        fresh = Bank(recipe, self.codes)
         fresh.start()
         fresh.losses_ = copy.deepcopy(self.losses_)
         return fresh

@@ -15,6 +15,8 @@ from nystream.types import Array
 
 __all__ = ["Big"]
 
+WORK, FEWEST = 64 * 1700**2, 8
+"""Rows that are learnt at a time times squared landmarks, at most, some 8 ms; and rows at least."""
 _LINEAR = KernelRows("linear")
 
 
@@ -23,22 +25,31 @@ class Big(Ridge):
 
     A factor of a thousand features is 4 MB, more than a core's cache holds: learning one row at a time, most of the
     time goes into reading and writing it. Rows that share a pass cost less, and a prediction is one dot
-    product. What is given up is that a row counts up to 31 rows late.
+    product. What is given up is that a row counts up to 31 rows late. With very many landmarks groups are smaller, so
+    that none is a long pause.
     """
 
     asked: ClassVar[type[Asked]] = AskedWaiting
     together: ClassVar[int] = 32
-    """Rows that are learnt at a time."""
+    """Rows that are learnt at a time, at most."""
     first: int = 32
-    """Rows that are learnt the first time: large experts take turns."""
+    """Of those, rows that are learnt the first time: large experts take turns."""
 
     rows_: Array
-    """Features, targets and weights of the rows that wait, (together, r + K + 1)."""
+    """Features, targets and weights of the rows that wait, (group, r + K + 1)."""
     filled_: int
 
     @classmethod
     def nbytes_for(cls, m: int, d: int, outputs: int, lams: int = 1) -> float:
-        return Ridge.nbytes_for(m, d, outputs, lams) + 8.0 * m * (outputs + cls.together)
+        return Ridge.nbytes_for(m, d, outputs, lams) + 8.0 * m * (outputs + cls.group(m))
+
+    @classmethod
+    def group(cls, m: int) -> int:
+        """Rows that m landmarks learn at a time: `together`, halved until it is no more work than WORK."""
+        rows = cls.together
+        while rows > FEWEST and rows * m * m > WORK:
+            rows //= 2
+        return rows
 
     @staticmethod
     def fit_nbytes(m: int, outputs: int) -> float:
@@ -48,9 +59,10 @@ class Big(Ridge):
     def adopt(self, solvers: list[AWV]) -> None:
         """Go on from these: room for the rows that wait, and the first weights."""
         super().adopt(solvers)
-        self.rows_ = np.zeros((self.together, self._dim + solvers[0].outputs_ + 1))
+        rows = self.group(self._dim - 1)
+        self.rows_ = np.zeros((rows, self._dim + solvers[0].outputs_ + 1))
         self._settle()
-        self.filled_ = self.together - self.first  # by rows of weight 0
+        self.filled_ = rows - rows * self.first // self.together  # by rows of weight 0
 
     def predict(self, U: Array) -> Array:
         return _LINEAR.block(self._features(U), self.weights_)
@@ -66,7 +78,7 @@ class Big(Ridge):
             waiting = (self.points_, self.weights_, self.rows_, self.filled_)
             taken = answered(self._kernel, U, Y, w, row, *waiting, P)
             row, self.filled_ = row + taken, self.filled_ + taken
-            if self.filled_ == self.together:
+            if self.filled_ == len(self.rows_):
                 self.learn()
         return [P]
 

@@ -27,6 +27,8 @@ FACTOR = 4e9
 """Flops a second of factoring small matrices anew."""
 METRIC = 2e10
 """Flops a second of learning a metric."""
+FITTED = 2e10
+"""Squared landmarks a second of fitting a row."""
 REFIT = 12e-6
 """Seconds a row that refreshes take beside the metric."""
 PROBES = {"python": 2.2e-6, "awv": 10e-6}
@@ -43,13 +45,16 @@ def in_time(recipe: Recipe, deadline: float, d: int, outputs: int, beside: float
     """The recipe with fewer and smaller experts, such that one `step` takes so many seconds on average at most.
 
     A smaller big expert; a metric from fewer rows; fewer experts; smaller ones. Refuses what none of these can do.
+    Of its `grows` those stay after which a row is learnt in time still, with what growing costs, by the rows so far.
     `beside`: seconds of the formula's machine that a row takes before the experts see it; `times`: how often a row is
     learnt on average, where at times two copies of all this live.
     """
     slow = times * slowness()
     for faster in _ever_faster(recipe):
         if slow * (beside + seconds_a_row(faster, d, outputs)) <= deadline:
-            return faster
+            return faster.growing_while(
+                lambda larger: slow * (beside + seconds_a_row(larger, d, outputs) + growth(larger)) <= deadline
+            )
     need = math.ceil(slow * (beside + seconds_a_row(faster, d, outputs)) * 1e5) / 100
     raise ValueError(f"deadline is too short for rows of {d} columns on this machine: it can be '{need:g}ms' at least")
 
@@ -97,6 +102,12 @@ def seconds_a_row(recipe: Recipe, d: int, outputs: int) -> float:
         flops = 2 * (n**3 / 3 + 2 * n * n / 5 * d * targets + 2 * n * n * targets) + 2 * 9 * full**3 + 6 * n * n * d
         total += flops / METRIC / recipe.every(d, outputs) + REFIT
     return total
+
+
+def growth(recipe: Recipe) -> float:
+    """Seconds that growing to this took, over the rows that it was fitted on."""
+    sizes = {"big": recipe.big, "rough": recipe.rough, "change": recipe.change}
+    return sum(sizes.get(name, recipe.landmarks) ** 2 for name in recipe.living) / FITTED
 
 
 def _learning(r: int, K: int) -> float:

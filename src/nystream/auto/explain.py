@@ -168,7 +168,8 @@ def _generation(model: Auto, generation: Generation) -> list[str]:
         last = max(recipe.warmup, soon)  # a rebuild may have to wait
         lines.append(f"warming up: all is fitted anew after {soon:,} rows, for the last time after {last:,}")
     else:
-        lines.append(f"landmarks frozen; what follows the stream is refreshed every {generation.every:,} rows")
+        grow = f"grow after {recipe.grows[0]:,} rows" if recipe.grows else "are frozen"
+        lines.append(f"landmarks {grow}; what follows the stream is refreshed every {generation.every:,} rows")
     if "big" in bank.seen_in_:
         view = VIEW_TITLES[bank.seen_in_["big"]]
         lines.append(f"inputs of the expert with the most landmarks: {view}, which did best in the warm-up")

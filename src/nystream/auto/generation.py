@@ -25,7 +25,7 @@ MARGIN = 1.5
 CODES = Frame(np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN), np.zeros(1), np.ones(1))
 """What scores of classes are clipped to, where codes are, and their unit."""
 OWED = 100
-"""A rebuild that waits begins at a multiple of so many rows, as soon as it may."""
+"""A rebuild or growth that waits begins at a multiple of so many rows, as soon as it may."""
 
 
 class Rows(NamedTuple):
@@ -84,6 +84,8 @@ class Generation(Params):
     """Rows that had been learnt when the rebuild or refresh that is under way began; 0: none is."""
     owed_: bool = False
     """Whether a rebuild has to wait, or has waited and is under way."""
+    growing_: bool = False
+    """Whether what is under way is a rebuild with more landmarks, after the warm-up."""
     _renewal: Renewal | None = None
     """It, unless the model was just read from a file: then it is done again from the rows that are kept."""
 
@@ -146,19 +148,47 @@ class Generation(Params):
     def capacity(self) -> int:
         """Rows to keep for the rebuilds and refreshes to come, and for the one that is under way."""
         recipe = self.bank_.recipe
+        if recipe.grows:
+            recipe = self.larger
+            return recipe.warmup + recipe.late
         return (recipe.ring if self.warm and self.begun_ != recipe.warmup else recipe.warmup) + recipe.late
 
     def until_event(self) -> int:
         """Rows until the next rebuild or refresh begins, or one that waits can."""
         if self.warm:
-            return self.every - self.count_ % self.every
+            events = [self.every - self.count_ % self.every]
+            if grows := self.bank_.recipe.grows:
+                events.append(grows[0] - self.count_ if grows[0] > self.count_ else OWED - self.count_ % OWED)
+            return min(events)
         waits = [OWED - self.count_ % OWED] if self.owed_ else []
         return min([*(r - self.count_ for r in self.bank_.recipe.rebuilds if r > self.count_), *waits])
 
     @property
     def due(self) -> bool:
         """Whether a rebuild or a refresh is due after the row learnt last."""
+        return self._outgrown or self._usual_due
+
+    @property
+    def _outgrown(self) -> bool:
+        """Whether there are rows enough for more landmarks, and they may come now."""
+        grows = self.bank_.recipe.grows
+        if not grows or self.begun_ or not self.warm or self.count_ < grows[0]:
+            return False
+        return self.count_ == grows[0] or self.count_ % OWED == 0
+
+    @property
+    def larger(self) -> Recipe:
+        """What the sizes are after the next growth, or after all whose rows have gone by while it had to wait."""
+        recipe = self.bank_.recipe.grown()
+        while recipe.grows and recipe.grows[0] <= (self.begun_ if self.growing_ else self.count_):
+            recipe = recipe.grown()
+        return recipe
+
+    @property
+    def _usual_due(self) -> bool:
         recipe = self.bank_.recipe
+        if self.growing_:
+            return False
         if self.owed_ and not self.begun_ and self.count_ % OWED == 0:
             return True
         if self.count_ > recipe.warmup:
@@ -173,7 +203,7 @@ class Generation(Params):
         n = min(n, self.until_event())
         if self.begun_:
             since, renewal = self.count_ - self.begun_, self._underway(last)
-            n = min(n, self.bank_.recipe.late - since)
+            n = min(n, self._late - since)
             renewal.build(since + n)
             n = n if renewal.level is None else min(n, renewal.level - since)
         return n
@@ -183,17 +213,23 @@ class Generation(Params):
         last: Callable[[int], Rows],
         *,
         refreshes: bool = True,
+        grows: bool = True,
         alone: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> bool:
         """After rows were learnt: go on with the rebuild or refresh that is under way, and begin the one that is due.
 
-        Returns whether one was begun or taken up. Without `refreshes` none is begun, and a rebuild waits. `alone` is
-        entered where what predicts changes, which takes little time unless the recipe does not spread its rebuilds.
+        Returns whether one was begun or taken up. Without `refreshes` none is begun, and a rebuild waits; without
+        `grows` more landmarks do. `alone` is entered where what predicts changes, which takes little time unless the
+        recipe does not spread its rebuilds.
         """
         changed = self.begun_ > 0 and self._go_on(last, alone)
-        if self.due and not refreshes:
+        growing = grows and self._outgrown
+        if not growing and not self._usual_due:
+            return changed
+        if not growing and not refreshes:
             self.owed_ = self.owed_ or not self.warm or self.count_ == self.bank_.recipe.warmup
-        elif self.due:
+        else:
+            self.growing_ = growing
             with alone():
                 self._begin(last)
             if self.begun_:
@@ -204,7 +240,7 @@ class Generation(Params):
     def _go_on(self, last: Callable[[int], Rows], alone: Callable[[], AbstractContextManager[None]]) -> bool:
         """What the rows since it began bring of what is under way; whether it was taken up."""
         since, renewal = self.count_ - self.begun_, self._underway(last)
-        late = since > 0 and (self.due or since >= self.bank_.recipe.late)
+        late = since > 0 and (self._usual_due or since >= self._late)
         self._work(renewal, last, late)
         if not late and since != renewal.level:
             return False
@@ -231,12 +267,18 @@ class Generation(Params):
     @property
     def _looks_back(self) -> int:
         """Last rows before it began that the rebuild or refresh looks at."""
-        return min(self.begun_, self.bank_.recipe.warmup if self._rebuilds else self.bank_.recipe.ring)
+        recipe = self.larger if self.growing_ else self.bank_.recipe
+        return min(self.begun_, recipe.warmup if self._rebuilds else recipe.ring)
+
+    @property
+    def _late(self) -> int:
+        """Rows after which what is under way is taken up, at the latest."""
+        return (self.larger if self.growing_ else self.bank_.recipe).late
 
     @property
     def _rebuilds(self) -> bool:
         """Whether what is under way is a rebuild."""
-        return self.owed_ or self.begun_ in self.bank_.recipe.rebuilds
+        return self.owed_ or self.growing_ or self.begun_ in self.bank_.recipe.rebuilds
 
     def _begin(self, last: Callable[[int], Rows]) -> None:
         self.begun_ = self.count_
@@ -272,12 +314,12 @@ class Generation(Params):
         T = coded(Y, self.outputs_) if targets is None else targets.standardised(targets.tamed(Y))
         rng = np.random.default_rng([self.seed, self.begun_])
         if self._rebuilds:
-            fresh = self.bank_.successor()
+            fresh = self.bank_.successor(self.larger if self.growing_ else self.bank_.recipe)
             work = fresh.rebuilding(X, T, w, rng, last=self.begun_ >= fresh.recipe.warmup)
         else:
             fresh = self.bank_.following()
             work = fresh.refreshing(X, T, w, rng)
-        return Renewal(work, fresh, targets, rescaled)
+        return Renewal(work, fresh, targets, rescaled, growing=self.growing_)
 
     def _missed(self, renewal: Renewal, last: Callable[[int], Rows], i: int, j: int) -> Missed:
         """Rows i to j - 1 since it began, as it learns them."""
@@ -296,7 +338,7 @@ class Generation(Params):
             if renewal.targets is not None and renewal.rescaled is not None:
                 self.targets_ = renewal.targets
                 self.stack_.rescale(*renewal.rescaled)
-        self.begun_, self.owed_, self._renewal = 0, False, None
+        self.begun_, self.owed_, self.growing_, self._renewal = 0, False, False, None
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def grow(self, outputs: int) -> None:
@@ -319,7 +361,7 @@ class Generation(Params):
             self.stack_ = stack
         if self.bank_.experts_:
             rows, rng = last(self.capacity), np.random.default_rng([self.seed, self.count_, outputs])
-            self.bank_ = self.bank_.successor()
+            self.bank_ = self.bank_.successor(recipe)
             all_at_once(self.bank_.rebuilding(rows.X, coded(rows.Y, outputs), rows.w, rng, last=self.warm))
 
     def widen(self, d: int) -> None:

@@ -41,6 +41,8 @@ SCORES = 0.01
 """Of the memory: what past residuals may take, which quantiles are made of."""
 SIZES = 0.005
 """Of the memory: what past predictions and residuals may take, by which long tails are known."""
+GROWS = (6400, 12800)
+"""Rows after which landmarks grow, where budgets allow it."""
 TINY = 1e-300
 """In place of a sum that is 0."""
 
@@ -342,8 +344,9 @@ class Auto(ByColumn, Rounds):
 
     def _sized(self, d: int, outputs: int) -> Recipe:
         """The recipe that fits the budgets."""
-        recipe = (self.recipe or Recipe()).suited(d, forecasts=self.lags and not self._classes)
-        recipe, seconds = self._affordable(recipe, d, outputs), seconds_of(self.deadline)
+        recipe = (self.recipe or Recipe(grows=GROWS)).suited(d, forecasts=self.lags and not self._classes)
+        recipe = self._growing(self._affordable(recipe, d, outputs), d, outputs)
+        seconds = seconds_of(self.deadline)
         if seconds is None:
             return recipe
         beside = 0.0 if self.translator_ is None else seconds_to_translate(self.kinds_, outputs)

@@ -9,7 +9,7 @@ from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.scaling.ring import Ring
 
-__all__ = ["in_memory", "most_bytes"]
+__all__ = ["in_memory", "may_grow", "most_bytes"]
 
 SLACK = 1.3
 """What the allocator and small things take beside the arrays that are counted."""
@@ -67,8 +67,7 @@ def in_memory(
             need = most_bytes(smaller, d, outputs, codes=codes, more=more) / share
             if need > budget:
                 continue
-            second = smaller.scaled(YOUNG, YOUNG)
-            room = SLACK * Bank.racing_nbytes(second, d, outputs, codes=codes) if young else 0.0
+            room = _room(smaller, d, outputs, codes) if young else 0.0
             for spread in (True, False) if shape.spread else (False,):
                 for part in (*ROUGH, 0.0):
                     large = {"rough": int(part * shape.rough), "change": int(part * shape.change)}
@@ -78,6 +77,31 @@ def in_memory(
             return smaller
     what = f"rows of {d} columns" + (f" and {outputs} classes" if codes and outputs > FEW else "")
     raise ValueError(f"memory is too small for {what}: at least memory='{math.ceil(need / 1e6)}MB' is needed")
+
+
+def may_grow(
+    recipe: Recipe,
+    budget: float,
+    d: int,
+    outputs: int,
+    *,
+    codes: bool = False,
+    more: int = 0,
+    share: float = 1.0,
+    young: bool = False,
+) -> Recipe:
+    """The recipe with those of its `grows` after which it is within the budget still: see `in_memory`."""
+
+    def fits(larger: Recipe) -> bool:
+        room = _room(larger.resized(rough=0, change=0), d, outputs, codes) if young else 0.0
+        return room + most_bytes(larger, d, outputs, codes=codes, more=more) <= share * budget
+
+    return recipe.growing_while(fits)
+
+
+def _room(recipe: Recipe, d: int, outputs: int, codes: bool) -> float:
+    """Bytes of a second model beside one that warms up."""
+    return SLACK * Bank.racing_nbytes(recipe.scaled(YOUNG, YOUNG), d, outputs, codes=codes)
 
 
 def most_bytes(recipe: Recipe, d: int, outputs: int, *, codes: bool = False, more: int = 0) -> float:

@@ -12,7 +12,7 @@ from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation
 from nystream.auto.guard import Guard
 from nystream.auto.intervals import Intervals
-from nystream.auto.memory import in_memory, most_bytes
+from nystream.auto.memory import in_memory, may_grow, most_bytes
 from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of
 from nystream.auto.recalibration import Recalibration
@@ -118,9 +118,17 @@ class Parts(TabularLearner):
         return 0 if self.translator_ is None else len(self.translator_.titles)
 
     def _affordable(self, recipe: Recipe, d: int, outputs: int) -> Recipe:
-        """The largest recipe of this shape that memory suffices for."""
-        kinds = {"codes": self._classes, "young": self.changes}
-        return in_memory(recipe, bytes_of(self.memory), d, outputs, more=self._more, share=self._share, **kinds)
+        """The largest recipe of this shape that memory suffices for; whether it may grow is not asked."""
+        return in_memory(recipe, bytes_of(self.memory), d, outputs, **self._kinds)
+
+    def _growing(self, recipe: Recipe, d: int, outputs: int) -> Recipe:
+        """The recipe, which grows as far as memory suffices."""
+        return may_grow(recipe, bytes_of(self.memory), d, outputs, **self._kinds)
+
+    @property
+    def _kinds(self) -> dict[str, Any]:
+        """What the bytes of a model depend on beside its sizes, and the share of memory."""
+        return {"codes": self._classes, "young": self.changes, "more": self._more, "share": self._share}
 
     def _beside(self, old: Generation) -> Afforded | None:
         """The young generation that memory suffices for beside this one."""
@@ -143,7 +151,7 @@ class Parts(TabularLearner):
         more, columns = self._more, 1 if self._classes and outputs == 2 else outputs
         few = Novice.affordable(NOVICE * bytes_of(self.memory) / 8, self.old_.d_, outputs)
         few = max(1, min(few, MOST))
-        most = most_bytes(self.sized_, self.old_.d_, outputs, codes=self._classes, more=more)
+        most = most_bytes(self.sized_.largest, self.old_.d_, outputs, codes=self._classes, more=more)
         room = int(max(0.0, min(REGIMES * bytes_of(self.memory), self._share * bytes_of(self.memory) - most)))
         reach, late = self._reach(outputs)
         changes = Changes(self._classes, reach, self.sized_.rows_at_once(outputs), few, room, late)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -25,6 +25,8 @@ WIDE = 100
 """Columns beyond which there are no rough kernels: on images they gained nothing, and a row costs all columns."""
 LATE, LEAST_LATE = 10, 8
 """A rebuild may be under way for one in so many rows of the warm-up, or for so many rows if those are more."""
+GROWTH = 2**0.5
+"""What landmarks are multiplied by each time that they grow: their matrices then grow as the rows double."""
 TOGETHER, LEAST_ROWS = 1 << 13, 8
 """Rows times classes of a block, at most, and rows at least."""
 
@@ -39,6 +41,9 @@ class Recipe(Params):
     rebuilds : sequence of int
         Rows after which scales, metric, widths and landmarks are computed anew and every expert is refitted on all
         rows so far: 1, 2 (from then on targets have a scale) and more. The last one ends the warm-up.
+    grows : sequence of int
+        Rows after the warm-up, each twice the one before, at which everything is computed anew once more, with half as
+        many landmarks again; the default is never. `Auto` adds 6,400 and 12,800 where its budgets allow it.
     landmarks, big, small, rough, change : int
         Landmarks of the plain experts, of the big one (0: none), of the one that forgets, of the one with a rough
         kernel (0: none) and of the one that learns changes since the last label (0: none).
@@ -63,6 +68,7 @@ class Recipe(Params):
         self,
         rebuilds: Sequence[int] = (1, 2, 5, 10, 20, 50, 100, 200, 400, 800, 1600, 3200),
         *,
+        grows: Sequence[int] = (),
         landmarks: int = 300,
         big: int = 1000,
         small: int = 100,
@@ -78,6 +84,7 @@ class Recipe(Params):
         spread: bool = True,
     ) -> None:
         self.rebuilds = rebuilds
+        self.grows = grows
         self.landmarks = at_least("landmarks", landmarks, 1)
         self.big = at_least("big", big, 0)
         self.small = at_least("small", small, 1)
@@ -98,6 +105,8 @@ class Recipe(Params):
             raise ValueError(f"experts must be some of {', '.join(EXPERTS)}; got {experts!r}")
         if list(rebuilds[:2]) != [1, 2] or any(b <= a for a, b in pairwise(rebuilds)):
             raise ValueError(f"rebuilds must be increasing row counts that begin with 1, 2; got {rebuilds!r}")
+        if any(b <= a for a, b in pairwise([rebuilds[-1], *grows])):
+            raise ValueError(f"grows must be increasing row counts after {rebuilds[-1]:,}; got {grows!r}")
 
     @property
     def living(self) -> list[str]:
@@ -135,6 +144,23 @@ class Recipe(Params):
     def resized(self, **sizes: Any) -> Recipe:
         """A copy with some sizes replaced."""
         return Recipe(**{**self.get_params(deep=False), **sizes})
+
+    def grown(self) -> Recipe:
+        """What it is after the next of `grows`, which ends another warm-up."""
+        large = {name: math.floor(GROWTH * getattr(self, name)) for name in ("landmarks", "big", "rough", "change")}
+        return self.resized(rebuilds=[*self.rebuilds, self.grows[0]], grows=self.grows[1:], **large)
+
+    def growing_while(self, fits: Callable[[Recipe], bool]) -> Recipe:
+        """With those of its `grows` alone up to which what it becomes fits."""
+        larger, times = self, 0
+        while larger.grows and fits(larger := larger.grown()):
+            times += 1
+        return self.resized(grows=self.grows[:times])
+
+    @property
+    def largest(self) -> Recipe:
+        """What it is after all of `grows`."""
+        return self.grown().largest if self.grows else self
 
     def scaled(self, rows: float, landmarks: float) -> Recipe:
         """A smaller one: these parts of the rows that are kept and of the landmarks."""

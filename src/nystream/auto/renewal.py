@@ -19,6 +19,9 @@ SLICE = 1.6e8
 """Operations of a slice: some 4 ms where a processor does 40 in a nanosecond; its last piece may go beyond."""
 CAUGHT_UP = 16
 """Rows that are learnt in a slice, once everything is fitted."""
+LARGER, FEWER = 1.5, 2
+"""Slices of a growth are so many times larger, since there is more to build, and learn so many times fewer rows, since
+each costs more."""
 
 
 class Missed(NamedTuple):
@@ -34,10 +37,10 @@ class Renewal:
     """What is built beside a generation that goes on predicting.
 
     It begins after row n with a first slice, and each row after it brings one more; where those end tells sizes alone
-    (`nystream.work`). Say that slice s was the last. Then every row brings as many of the rows after n as CAUGHT_UP, so
-    that it is level, and can be taken up, after row n + s + ceil(s / (CAUGHT_UP - 1)): for s = 0 at once. It depends
-    on the rows up to n, and on those after it one by one: not on when slices are done, in blocks or after a file was
-    read. So it is no part of a model's state: the row at which it began is.
+    (`nystream.work`). Say that slice s was the last. Then every row brings c of the rows after n, CAUGHT_UP or, of a
+    growth, fewer, so that it is level, and can be taken up, after row n + s + ceil(s / (c - 1)): for s = 0 at once. It
+    depends on the rows up to n, and on those after it one by one: not on when slices are done, in blocks or after a
+    file was read. So it is no part of a model's state: the row at which it began is.
 
     Parameters
     ----------
@@ -49,12 +52,21 @@ class Renewal:
         On the scale that the bank knows; it follows the rows that were missed.
     rescaled : tuple or None
         Of a rebuild of targets: what `Stack.rescale` has to know.
+    growing : bool
+        Whether the bank has more landmarks than the one that it takes the place of.
     """
 
     def __init__(
-        self, work: Work[None], bank: Bank, targets: Targets | None, rescaled: tuple[Array, NDArray[np.intp]] | None
+        self,
+        work: Work[None],
+        bank: Bank,
+        targets: Targets | None,
+        rescaled: tuple[Array, NDArray[np.intp]] | None,
+        *,
+        growing: bool = False,
     ) -> None:
         self.work, self.bank, self.targets, self.rescaled = work, bank, targets, rescaled
+        self.slice, self.caught_up = (LARGER * SLICE, CAUGHT_UP // FEWER) if growing else (SLICE, CAUGHT_UP)
         self.slices = 0
         """That were done."""
         self.level: int | None = None
@@ -67,10 +79,10 @@ class Renewal:
         while self.level is None and self.slices <= last:
             done = 0.0
             try:
-                while done < SLICE:
+                while done < self.slice:
                     done += next(self.work)
             except StopIteration:
-                self.level = self.slices + -(-self.slices // (CAUGHT_UP - 1))
+                self.level = self.slices + -(-self.slices // (self.caught_up - 1))
             self.slices += 1
 
     def catch_up(self, rows: int, missed: Callable[[int, int], Missed], *, all_of_them: bool = False) -> None:
@@ -78,9 +90,9 @@ class Renewal:
         if self.level is None:
             return
         slices = rows - (self.slices - 1)
-        until = rows if all_of_them or rows >= self.level else min(rows, slices * CAUGHT_UP)
+        until = rows if all_of_them or rows >= self.level else min(rows, slices * self.caught_up)
         while self.learnt < until:
-            stop = min(until, self.learnt + CAUGHT_UP)
+            stop = min(until, self.learnt + self.caught_up)
             X, T, w, bounds = missed(self.learnt, stop)
             self.bank.run(X, T, w, bounds)
             self.learnt = stop

@@ -48,7 +48,7 @@ def sizes(rows: int, d: int) -> tuple[int, int]:
 
 
 class Rough(Big):
-    """Nystrom ridge with the Laplacian kernel exp(-|x - x'|_1), many landmarks; learns 64 rows at a time, as `Big`.
+    """Nystrom ridge with the Laplacian kernel exp(-|x - x'|_1), many landmarks; learns at most 64 rows at a time.
 
     Its functions may bend sharply, as trees do, and a column whose scale is 0 does not count.
     """

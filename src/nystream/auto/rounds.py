@@ -140,7 +140,9 @@ class Rounds(Parts):
         for generation in living:
             if (generation.begun_ or generation.due) and generation in self._generations:
                 refreshes = generation is self._young or self._refreshes
-                moved = generation.attend(self._last, refreshes=refreshes, alone=self._turns.writing) or moved
+                grows = self._young is None and self._coming is None
+                alone = self._turns.writing
+                moved = generation.attend(self._last, refreshes=refreshes, grows=grows, alone=alone) or moved
         if moved or self._coming is not None:
             with self._turns.writing():
                 self._keep()
@@ -246,6 +248,7 @@ class Rounds(Parts):
             before = self._dense
             translator.grow(outputs)
             self._widen_dense(wide, before)
+        self.sized_ = self._growing(self.sized_, wide, outputs)
         young, fit = self._young, smaller is None
         if young is not None and fit:
             recipe, left = young.bank_.recipe, self._for_generations
@@ -254,6 +257,8 @@ class Rounds(Parts):
             self.old_.grow(outputs)
         else:
             self.old_.shrink(smaller, outputs, self._last)
+        for generation in self._generations:
+            generation.bank_.recipe = self._growing(generation.bank_.recipe, wide, outputs)
         if self.changes_ is not None:
             self.changes_.grow(outputs, *self._reach(outputs), self.old_.rows_at_once, fits=fit)
         self._keep()

@@ -19,7 +19,8 @@ PAST = 0.03
 """Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
 
 SMALLEST = 0.4
-"""Landmarks of a young generation over those of the old one, at least; with fewer it would not catch up."""
+"""Landmarks of a young generation over those of the old one, or over those that it had before it grew, at least; with
+fewer it would not catch up."""
 
 
 class Afforded(NamedTuple):
@@ -39,12 +40,12 @@ def beside(old: Generation, recipe: Recipe, budget: float, more: int) -> Afforde
         young = in_memory(recipe, budget - held, d, outputs, codes=codes, more=more)
     except ValueError:
         return None
-    rebuilt = old.begun_ > 0 and not old.warm
+    rebuilt = old.begun_ > 0 and (old.growing_ or not old.warm)
     if rebuilt and _with_old_rebuilt(old, young, d, outputs, more) > budget:
         young = young.resized(rough=0, change=0)
     while rebuilt and _with_old_rebuilt(old, young, d, outputs, more) > budget and young.landmarks > 1:
         young = young.scaled(0.8, 0.8)
-    if young.landmarks < SMALLEST * old.bank_.recipe.landmarks:
+    if young.landmarks < SMALLEST * min(recipe.landmarks, old.bank_.recipe.landmarks):
         return None
     return Afforded(young, _with_old_rebuilt(old, young, d, outputs, more) <= budget)
 
@@ -69,7 +70,8 @@ def _with_old_rebuilt(old: Generation, young: Recipe, d: int, outputs: int, more
     """Bytes while the old one is rebuilt or refreshed, and the young one is at its largest. Rows are kept once."""
     codes, r = old.classes, old.bank_.recipe
     beside = SLACK * (Bank.racing_nbytes(young, d, outputs, codes=codes) + _stack(young, outputs, more, codes))
-    if not old.warm:
+    if old.growing_ or not old.warm:
+        r = old.larger if old.growing_ else r
         return most_bytes(r, d, outputs, codes=codes, more=more) + beside
     refreshed = Bank.refresh_nbytes(r, d, outputs, codes=codes) + _stack(r, outputs, more, codes)
     refreshed += Ring.nbytes_for(max(r.ring, young.warmup) + r.late, 2 * d + 3 * (1 if codes else outputs) + 2)

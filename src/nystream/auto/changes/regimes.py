@@ -173,7 +173,7 @@ def frozen(generation: Generation) -> Generation:
     """What predicts as it does, of the same arrays: those that take much memory are left out."""
     small = copy.copy(generation)
     small.bank_ = _frozen(generation.bank_)
-    small.begun_, small._renewal = 0, None
+    small.begun_, small.growing_, small._renewal = 0, False, None
     return small
 
 

@@ -1,0 +1,240 @@
+"""Landmarks that grow after the warm-up: at rows that the recipe tells, as far as memory and deadline allow."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import nystream
+from changing_streams import changing, in_cuts
+from nystream import Auto
+from nystream.auto import clock, renewal
+from nystream.auto.big import WORK, Big
+from nystream.auto.memory import most_bytes
+from nystream.auto.recipe import Recipe
+from nystream.auto.rough import Rough
+
+SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 40, "change": 20, "windows": (30, 10), "metric": 50}
+SMALL = Recipe((1, 2, 5, 20, 60, 150), grows=(300, 640), ring=200, refresh=100, block=64, **SIZES)
+NEVER = 100_000
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Slices so small that a growth of these sizes is under way for several rows."""
+    monkeypatch.setattr(renewal, "SLICE", 2e6)
+
+
+def auto(task="regression", **options):
+    return Auto(**{"task": task, "recipe": SMALL, **options})
+
+
+def sizes(model):
+    r = model.bank_.recipe
+    return r.landmarks, r.big, r.rough, r.change
+
+
+# -- when, and to what ---------------------------------------------------------------------------------------------
+def test_landmarks_grow_by_half_at_the_rows_of_the_recipe():
+    X, y = changing(700, at=NEVER)
+    model, before = auto(), (15, 30, 40, 20)
+    model.run(X[:299], y[:299])
+    assert sizes(model) == before
+    assert model.buffer_[0].capacity >= 300
+    model.run(X[299:300], y[299:300])
+    model.settle()
+    assert sizes(model) == (21, 42, 56, 28)
+    assert len(model.bank_.experts_["rough"].points_) == 56
+    model.run(X[300:], y[300:])
+    model.settle()
+    assert sizes(model) == (29, 59, 79, 39)
+    assert not model.bank_.recipe.grows
+    assert model.buffer_[0].capacity < 640  # nothing is going to look at as many rows
+
+
+def test_a_growth_is_fitted_on_all_rows_so_far():
+    X, y = changing(300, at=NEVER)
+    options = {"changes": False, "lags": False}
+    experts = ("std", "big", "rough")
+    model = auto(recipe=SMALL.resized(experts=experts, grows=(300,)), **options)
+    other = auto(recipe=SMALL.resized(experts=experts, grows=()).resized(**sizes_after(SMALL)), **options)
+    other.recipe = other.recipe.resized(rebuilds=[*SMALL.rebuilds, 300])
+    model.run(X, y)
+    other.run(X, y)
+    for one in (model, other):
+        one.settle()
+    rough = [one.bank_.experts_["rough"].points_ for one in (model, other)]
+    assert_array_equal(*rough)
+    assert_allclose(*(one.bank_.predict(X[:50], 1)[:, 1] for one in (model, other)), atol=1e-9)
+
+
+def sizes_after(recipe):
+    return {name: int(2**0.5 * getattr(recipe, name)) for name in ("landmarks", "big", "rough", "change")}
+
+
+def test_refreshes_go_on_between_growths(slow):
+    X, y = changing(620, at=NEVER)
+    model, begun = auto(), {}
+    for i in range(620):
+        model.step(X[i], y[i])
+        if model.old_.begun_:
+            begun[model.old_.begun_] = model.old_.growing_
+    assert {row: grows for row, grows in begun.items() if row > 150} == {
+        **dict.fromkeys((200, 400, 500, 600), False),
+        300: True,  # which renews what a refresh would
+    }
+
+
+def test_more_landmarks_lower_the_loss_of_a_function_with_much_to_learn():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(1500, 2))
+    y = np.sign(np.sin(6 * X[:, 0]) * np.sin(6 * X[:, 1]))
+    losses = []
+    for grows in ((), (300, 600)):
+        model = auto(recipe=SMALL.resized(grows=grows), lags=False, changes=False)
+        losses.append(float(((model.run(X, y) - y)[900:] ** 2).mean()))
+    assert losses[1] < 0.95 * losses[0]
+
+
+def test_rows_of_a_recipe_are_checked():
+    with pytest.raises(ValueError, match="grows must be increasing row counts after 150; got"):
+        SMALL.resized(grows=(150,))
+    with pytest.raises(ValueError, match="grows must be increasing"):
+        SMALL.resized(grows=(400, 300))
+
+
+# -- blocks, files, classes, columns -------------------------------------------------------------------------------
+@pytest.mark.parametrize("task", ["regression", "classification"])
+@pytest.mark.parametrize("cuts", [(1,), (37, 1, 64, 5)])
+def test_blocks_do_not_matter_to_the_last_bit(slow, task, cuts):
+    X, y = changing(900, at=NEVER, task=task)
+    whole, parts = auto(task), auto(task)
+    assert_array_equal(in_cuts(parts, X, y, cuts), whole.run(X, y))
+    assert sizes(parts)[:3] == sizes(whole)[:3] == (29, 59, 79)
+    assert_array_equal(parts.predict(X[:50]), whole.predict(X[:50]))
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+@pytest.mark.parametrize("stop", [300, 303, 312, 500, 645])
+def test_saved_while_it_grows_it_goes_on_bit_for_bit(slow, task, stop):
+    X, y = changing(800, at=NEVER, task=task)
+    model = auto(task)
+    model.run(X[:stop], y[:stop])
+    assert model.old_.growing_ == (stop != 500)
+    twin = nystream.from_bytes(nystream.to_bytes(model))
+    P = model.run(X[stop:], y[stop:])
+    assert_array_equal([twin.step(X[i], y[i]) for i in range(stop, 800)], P)
+    assert sizes(twin)[:3] == sizes(model)[:3] == (29, 59, 79)
+
+
+def test_it_is_taken_up_rows_later_and_never_too_late(slow):
+    X, y = changing(800, at=NEVER)
+    model, rows = auto(), {}
+    for i in range(800):
+        model.step(X[i], y[i])
+        if model.old_.growing_:
+            rows[model.old_.begun_] = rows.get(model.old_.begun_, 0) + 1
+    assert set(rows) == {300, 640}
+    assert all(5 < rows[n] <= n // 10 for n in rows)
+
+
+def test_a_class_and_columns_that_come_while_it_grows(slow):
+    X, y = changing(500, at=NEVER, task="classification")
+    y[:305] = np.minimum(y[:305], 1)
+    y[305] = 2.0
+    wide = np.pad(X, ((0, 0), (0, 2)), constant_values=1.0)
+    models = auto("classification"), auto("classification")
+    for model, cuts in zip(models, ((500,), (1,)), strict=True):
+        in_cuts(model, X[:303], y[:303], cuts)
+        assert model.old_.growing_
+        model.widen(5)
+        assert not model.old_.growing_
+        in_cuts(model, wide[303:], y[303:], cuts)
+        assert model.outputs_ == 3
+        assert sizes(model)[0] == 21
+    assert_array_equal(*(model.predict(wide[:50]) for model in models))
+
+
+# -- changes of the stream -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_growth_waits_while_a_young_generation_lives(task):
+    X, y = changing(1500, at=560, task=task)
+    whole, parts, two = auto(task), auto(task), []
+    for i in range(len(y)):
+        parts.step(X[i], y[i])
+        two.append((parts._young is not None, parts.old_.growing_ or parts.bank_.recipe.rough > 56))
+    young, grew = np.array(two).T
+    assert young[650]
+    assert not grew[young & (np.arange(1500) < 700)].any()
+    whole.run(X, y)
+    assert_array_equal(whole.predict(X[:50]), parts.predict(X[:50]))
+    assert sizes(whole) == sizes(parts)
+
+
+def test_the_generation_that_takes_over_grows_too():
+    X, y = changing(1500, at=560)
+    model = auto()
+    model.run(X, y)
+    assert [alarm.outcome for alarm in model.alarms()] == ["promoted"]
+    assert model.old_.count_ == 940
+    assert sizes(model) == (29, 59, 79, 39)
+
+
+# -- budgets ---------------------------------------------------------------------------------------------------------
+def test_memory_decides_how_often_landmarks_grow():
+    def grows(memory, d=22, outputs=1, **options):
+        model = Auto(memory=memory, **options)
+        X = np.random.default_rng(0).normal(size=(3, d))
+        model.run(X, np.arange(3.0))
+        return tuple(model.sized_.grows)
+
+    assert grows("64MB") == grows("100MB") == ()
+    assert grows("192MB") == (6400,)
+    assert grows("288MB") == grows("4GB") == (6400, 12800)
+    assert grows("192MB", task="classification") == (6400,)
+
+
+def test_a_budget_holds_what_it_grows_to():
+    large = {"landmarks": 80, "big": 200, "rough": 400, "change": 200}
+    recipe = Recipe((1, 2, 5, 50, 200, 400), grows=(800, 1600), metric=200, **large)
+    model, (X, y) = Auto(memory="24MB", recipe=recipe), changing(2000, at=NEVER)
+    model.run(X[:3], y[:3])  # what Python itself keeps is there
+    assert len(model.sized_.grows) == 2
+    assert 10e6 < most_bytes(model.sized_.largest, 3, 1) <= 24e6
+    tracemalloc.start()
+    for i in range(3, 2000, 20):
+        model.run(X[i : i + 20], y[i : i + 20])
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert model.bank_.recipe.rough == 799
+    assert most < 24e6
+
+
+def test_a_deadline_decides_it_too(monkeypatch):
+    monkeypatch.setattr(clock, "slowness", lambda: 1.0)
+    whole = Recipe(grows=(6400, 12800))
+    found = [len(clock.in_time(whole, seconds, 22, 1).grows) for seconds in (1e-3, 2e-3, 1.0)]
+    assert found == [0, 1, 2]
+
+
+def test_classes_that_come_late_and_need_the_memory_end_growth():
+    model = Auto(task="classification", memory="2.5MB", recipe=SMALL.resized(rough=60, big=60))
+    X, y = changing(400, at=NEVER, task="classification")
+    model.run(X[:200], y[:200])
+    assert len(model.bank_.recipe.grows) == 2
+    y[200:237] = np.arange(3, 40)
+    model.run(X[200:], y[200:])
+    assert (model.outputs_, model.bank_.recipe.rough) == (40, 60)
+    assert not model.bank_.recipe.grows
+    assert not model.sized_.grows
+    assert model.nbytes < 2.5e6
+
+
+# -- many landmarks --------------------------------------------------------------------------------------------------
+def test_many_landmarks_learn_fewer_rows_at_a_time():
+    assert [Rough.group(m) for m in (10, 1700, 2404, 3399)] == [64, 64, 32, 16]
+    assert [Big.group(m) for m in (1000, 1999, 4000)] == [32, 32, 8]
+    assert Rough.group(3399) * 3399**2 <= WORK

@@ -12,7 +12,19 @@ from nystream._core.kernel_rows import KernelRows
 from nystream._core.linalg.refactor import factor_columns, pivot_columns
 from nystream.types import Array
 
-__all__ = ["CALL", "PIECE", "Work", "all_at_once", "factoring", "kernel_matrix", "median", "pairs", "panel", "pivoting"]
+__all__ = [
+    "CALL",
+    "PIECE",
+    "Work",
+    "all_at_once",
+    "blank",
+    "factoring",
+    "kernel_matrix",
+    "median",
+    "pairs",
+    "panel",
+    "pivoting",
+]
 
 T = TypeVar("T")
 
@@ -26,6 +38,8 @@ CALL = 4e5
 """What Python's own time for a few calls counts."""
 ENTRY, COLUMN, MEDIAN = 50.0, 4.0, 500.0
 """Operations for a kernel value, for each of its columns, and for a distance of which the median is sought."""
+TOUCHED = 600.0
+"""Operations for a number of a large matrix that is written first: the system hands out its memory then."""
 SAMPLE = 400
 """Rows whose distances that is, at most: see `nystream.scaling.median_distance`."""
 
@@ -68,6 +82,15 @@ def kernel_matrix(kernel: KernelRows, X: Array, Y: Array) -> Work[Array]:
         K[i : i + rows] = kernel.block(X[i : i + rows], Y)
         yield CALL + pairs(min(rows, len(X) - i), len(Y), X.shape[1])
     return K
+
+
+def blank(dim: int) -> Work[Array]:
+    """Zeros (dim, dim), whose memory is not asked for all at once."""
+    A, rows = np.empty((dim, dim)), max(1, int(PIECE / (TOUCHED * dim)))
+    for i in range(0, dim, rows):
+        A[i : i + rows] = 0.0
+        yield CALL + TOUCHED * min(rows, dim - i) * dim
+    return A
 
 
 def factoring(A: Array) -> Work[int]:

@@ -23,7 +23,7 @@ from nystream.scaling.ring import Ring
 from nystream.solvers.awv import AWV
 from nystream.solvers.forgetting import Forgetting
 from nystream.types import Array
-from nystream.work import CALL, PIECE, Work, all_at_once, median, pairs
+from nystream.work import CALL, PIECE, Work, all_at_once, blank, median, pairs
 
 __all__ = ["BLOCK", "Decaying", "Expert", "Linear", "Ridge", "Window", "copied"]
 
@@ -143,7 +143,7 @@ class _Landmarks(Expert):
     def summing(self, view: View, X: Array, Y: Array, w: Array | None) -> Work[tuple[Array, Array]]:
         """Z'WZ, its lower triangle, and Z'WY."""
         dim, rows, d = len(self.points_) + 1, self._rows, X.shape[1]
-        G, b = np.zeros((dim, dim)), np.zeros((dim, Y.shape[1]))
+        G, b = (yield from blank(dim)), np.zeros((dim, Y.shape[1]))
         for i in range(0, len(X), rows):
             part = slice(i, i + rows)
             Z, T = self._features(view(X[part])), Y[part]

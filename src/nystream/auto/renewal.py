@@ -19,7 +19,7 @@ SLICE = 1.6e8
 """Operations of a slice: some 4 ms where a processor does 40 in a nanosecond; its last piece may go beyond."""
 CAUGHT_UP = 16
 """Rows that are learnt in a slice, once everything is fitted."""
-LARGER, FEWER = 1.5, 2
+LARGER, FEWER = 2.0, 4
 """Slices of a growth are so many times larger, since there is more to build, and learn so many times fewer rows, since
 each costs more."""
 

@@ -16,8 +16,8 @@ from nystream.work import Work, all_at_once, factoring, panel
 
 __all__ = ["Factored"]
 
-MOVED, READ = 80.0, 40.0
-"""Operations that putting a number into its tile, and reading one from memory, count for."""
+MOVED, READ = 600.0, 40.0
+"""Operations that putting a number into its tile, new memory, and reading one from memory, count for."""
 
 
 class Factored(Params):

@@ -55,7 +55,8 @@ class Auto(ByColumn, Rounds):
     follows the best stacker predicts; where labels hardly ever change, `nystream.auto.guard.Guard` keeps it from
     falling behind the last label. During the warm-up everything is computed anew after 1, 2, 5, 10, 20, 50, ...,
     3200 rows from all rows so far; after it landmarks are frozen, and what follows the stream is refreshed from the
-    last 2,000 rows every 1,000. All of this falls on row counts: cutting the stream into other blocks changes nothing.
+    last 2,000 rows every 1,000. With more memory landmarks grow twice more, by half, after 6,400 and 12,800 rows, from
+    all rows so far again. All of this falls on row counts: cutting the stream into other blocks changes nothing.
 
     nan in the inputs is a missing value: it counts as the column's mean, and columns in which values were missing
     during the warm-up get an indicator. With task="classification" labels are 0, 1, 2, ...; `predict` gives logarithms
@@ -70,6 +71,8 @@ class Auto(ByColumn, Rounds):
     ----------
     memory : str or number, default "64MB"
         Bytes that the model may take, what it needs for a moment to rebuild included; decides landmarks and buffers.
+        With 192MB for some ten columns landmarks grow once, with 288MB twice: less error on long streams, and a row
+        costs two and five times as much. See `sized_.grows` after the first row.
     deadline : str or number, optional
         Time for a `step`, as "1ms", on average after the warm-up, that decides which experts live and how large they
         are; None: as large as memory allows. A formula decides, times how much slower this machine is than the one it

@@ -24,6 +24,7 @@ __all__ = [
     "pairs",
     "panel",
     "pivoting",
+    "touched",
 ]
 
 T = TypeVar("T")
@@ -38,8 +39,9 @@ CALL = 4e5
 """What Python's own time for a few calls counts."""
 ENTRY, COLUMN, MEDIAN = 50.0, 4.0, 500.0
 """Operations for a kernel value, for each of its columns, and for a distance of which the median is sought."""
-TOUCHED = 600.0
-"""Operations for a number of a large matrix that is written first: the system hands out its memory then."""
+TOUCHED, HELD = 600.0, 1 << 22
+"""Operations for a number of a matrix that is written first, where the system has to hand out its memory: that of one
+with fewer numbers than these, 32 MB, the allocator holds."""
 SAMPLE = 400
 """Rows whose distances that is, at most: see `nystream.scaling.median_distance`."""
 
@@ -84,12 +86,20 @@ def kernel_matrix(kernel: KernelRows, X: Array, Y: Array) -> Work[Array]:
     return K
 
 
+def touched(numbers: int) -> float:
+    """Operations for each number of an array of so many that is written first."""
+    return TOUCHED if numbers > HELD else 0.0
+
+
 def blank(dim: int) -> Work[Array]:
-    """Zeros (dim, dim), whose memory is not asked for all at once."""
-    A, rows = np.empty((dim, dim)), max(1, int(PIECE / (TOUCHED * dim)))
+    """Zeros (dim, dim); the memory of a large matrix is not asked for all at once."""
+    each = touched(dim * dim)
+    if not each:
+        return np.zeros((dim, dim))
+    A, rows = np.empty((dim, dim)), max(1, int(PIECE / (each * dim)))
     for i in range(0, dim, rows):
         A[i : i + rows] = 0.0
-        yield CALL + TOUCHED * min(rows, dim - i) * dim
+        yield CALL + each * min(rows, dim - i) * dim
     return A
 
 

@@ -12,12 +12,12 @@ from nystream._core.linalg.refactor import pack_columns, right_side
 from nystream.deferred import linalg
 from nystream.params import Params, affordable, positive
 from nystream.types import Array
-from nystream.work import Work, all_at_once, factoring, panel
+from nystream.work import Work, all_at_once, factoring, panel, touched
 
 __all__ = ["Factored"]
 
-MOVED, READ = 600.0, 40.0
-"""Operations that putting a number into its tile, new memory, and reading one from memory, count for."""
+MOVED, READ = 80.0, 40.0
+"""Operations that putting a number into its tile, and reading one from memory, count for."""
 
 
 class Factored(Params):
@@ -162,7 +162,7 @@ class Factored(Params):
         width = panel(self.dim_)
         for i in range(0, self.dim_, width):
             pack_columns(A, i, min(self.dim_, i + width), self.tiles_, self.dinv_)
-            yield MOVED * width * (self.dim_ - i)
+            yield (MOVED + touched(self.tiles_.size)) * width * (self.dim_ - i)
         right_side(A, b, self.q_)
         yield READ * self.dim_**2 + float(self.dim_**2 * b.shape[1])
 

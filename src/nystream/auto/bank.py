@@ -67,8 +67,8 @@ class Bank(Footprint):
     experts_: dict[str, Expert]
     others_: dict[str, Ridge]
     """Competitors that are not experts; empty after the warm-up."""
-    losses_: dict[str, list[float]]
-    """Discounted losses of the competitors, for each ridge."""
+    losses_: dict[str, Array]
+    """(ridges, K) discounted losses of the competitors; of classes (ridges, 1), for all codes."""
     seen_in_: dict[str, str]
     """Which view each expert looks through."""
     holes_: npt.NDArray[np.int64]
@@ -85,7 +85,7 @@ class Bank(Footprint):
 
     def start(self) -> None:
         self.views_, self.experts_, self.others_ = {}, {}, {}
-        self.losses_ = {name: [0.0] * len(LAMS) for name in CANDIDATES}
+        self.losses_ = {name: np.zeros((len(LAMS), 1)) for name in CANDIDATES}
         self.seen_in_ = {}
         self.winner_ = "ag"
         self.holes_ = np.empty(0, dtype=np.int64)
@@ -164,11 +164,14 @@ class Bank(Footprint):
         for expert in self.experts_.values():
             expert.freeze()
 
-    def successor(self, recipe: Recipe) -> Bank:
-        """What is to take its place, with these sizes, and has to be fitted: `rebuilding`."""
+    def successor(self, recipe: Recipe, factor: Array | float = 1.0) -> Bank:
+        """What is to take its place, with these sizes, and has to be fitted: `rebuilding`.
+
+        Targets are so many times larger for it, (K,), and so is what its competitors have lost.
+        """
         fresh = Bank(recipe, self.codes)
         fresh.start()
-        fresh.losses_ = copy.deepcopy(self.losses_)
+        fresh.losses_ = {name: losses * np.square(factor) for name, losses in self.losses_.items()}
         return fresh
 
     def rebuilding(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> Work[None]:
@@ -341,13 +344,15 @@ class Bank(Footprint):
         keep = 0.5 ** (1 / HALF_LIFE)
         ages = keep ** np.arange(len(Y) - 1.0, -1.0, -1.0)
         v = ages if w is None else ages * w
+        lost = np.zeros((len(LAMS), 1 if self.codes else Y.shape[1]))
         for i, F in enumerate(outputs):
-            miss = ((np.clip(F, *bounds) - Y) ** 2).mean(axis=1)
-            self.losses_[name][i] = keep ** len(Y) * self.losses_[name][i] + float(v @ miss)
+            miss = (np.clip(F, *bounds) - Y) ** 2
+            lost[i] = v @ (miss.mean(axis=1, keepdims=True) if self.codes else miss)
+        self.losses_[name] = keep ** len(Y) * self.losses_[name] + lost
 
     def _winner(self) -> tuple[str, float]:
         """The competitor with the least loss, and the width factor of the big expert."""
-        best = {name: min(losses) for name, losses in self.losses_.items()}
+        best = {name: float(losses.mean(axis=1).min()) for name, losses in self.losses_.items()}
         if not any(best.values()):
             return "ag", 1.0
         least = min(best.values())

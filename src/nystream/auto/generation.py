@@ -314,7 +314,8 @@ class Generation(Params):
         T = coded(Y, self.outputs_) if targets is None else targets.standardised(targets.tamed(Y))
         rng = np.random.default_rng([self.seed, self.begun_])
         if self._rebuilds:
-            fresh = self.bank_.successor(self.larger if self.growing_ else self.bank_.recipe)
+            factor = 1.0 if rescaled is None else rescaled[0]
+            fresh = self.bank_.successor(self.larger if self.growing_ else self.bank_.recipe, factor)
             work = fresh.rebuilding(X, T, w, rng, last=self.begun_ >= fresh.recipe.warmup)
         else:
             fresh = self.bank_.following()

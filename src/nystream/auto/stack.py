@@ -21,6 +21,8 @@ RATES = (1.0, 0.1, 0.01)
 PACES = np.array(RATES)
 LAGS = len(RATES) + 1
 """With the label before the last: where labels swing, both tell which way."""
+CLOSE = 0.1
+"""Where standardised targets shrink to this, their scale had been that of labels that happened to be close."""
 RECENT = 0.002
 """Rate of the running means of losses that `explain` shows."""
 SHARE = 0.001
@@ -178,14 +180,19 @@ class Stack(Params):
         self.outputs_ = outputs
 
     def rescale(self, factor: Array, lost: NDArray[np.intp]) -> None:
-        """Standardised targets are from now on so many times larger, (K,); those of `lost` start anew."""
+        """Standardised targets are from now on so many times larger, (K,); those of `lost` start anew.
+
+        Where they shrink tenfold, losses so far were in the unit of two labels that happened to be close, and would
+        outweigh those to come: shares start anew.
+        """
         assert isinstance(self.stacker_, RidgeStacker)
         self.stacker_.rescale(factor)
         if len(lost):
             self.stacker_.restart(lost)
-            self.expert_shares_[lost] = 1 / self.expert_shares_.shape[1]
-            self.member_shares_[lost] = 1 / self.member_shares_.shape[1]
             self.lags_[:, lost] = np.nan
+        anew = np.union1d(lost, np.flatnonzero(factor < CLOSE))
+        self.expert_shares_[anew] = 1 / self.expert_shares_.shape[1]
+        self.member_shares_[anew] = 1 / self.member_shares_.shape[1]
 
     def weights(self) -> Array:
         """(inputs, G) what the stack inputs count for in the next prediction, the members weighed by the mixture."""

@@ -148,9 +148,10 @@ class Stack(Params):
         stacked = self.stacker_.run(G, labels if self.classes else T, w)
         shares, paces = (self.expert_shares_, self.member_shares_), (ETA_SQUARED, SHARE)
         if not self.classes:
-            last, aside, news = self._last, self.aside_, (T, w, self.recent_, RECENT, REACH, self.early_)
-            self.early_ = max(0, self.early_ - len(F))
-            return Stacked(*mix_targets(G, stacked, *shares, last, aside, steady, *frame, *paces, *news))
+            last, aside, early = self._last, self.aside_, self.early_
+            self.early_ = max(0, early - len(F))
+            heard = (G, stacked, *shares, last, aside, steady, *frame, *paces)
+            return Stacked(*mix_targets(*heard, T, w, self.recent_, RECENT, REACH, early))
         same, first, recent = None if self.repeats_ is None else self.repeats_.run(labels), self._first, self.recent_
         P, errors = mix_classes(G, stacked, *shares, same, steady, *paces, first, T, labels, w, recent, RECENT)
         return Stacked(P, None, errors, None)

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 import nystream
 from changing_streams import in_cuts
 from nystream import Auto
-from nystream.auto import renewal
+from nystream.auto import renewal, stack
 from nystream.auto.changes import catching_up
 from nystream.auto.recipe import Recipe
 from table_streams import columns
@@ -81,13 +81,14 @@ def test_a_recipe_that_does_not_spread_its_rebuilds_is_level_at_once():
     assert awaited(auto(recipe=PATIENT.resized(spread=False)), X, y) == {}
 
 
-def test_when_it_is_level_it_is_what_it_were_if_it_had_lived_since_the_change():
+def test_when_it_is_level_it_is_what_it_were_if_it_had_lived_since_the_change(monkeypatch):
     X, y = slowly()
     model = auto()
     found = awaited(model, X[:1200], y[:1200])
     alarm = model.alarms()[0]
     assert max(found) < 1100
     assert model._young is not None
+    monkeypatch.setattr(stack, "EARLY", 0)  # its rows are not the first ones of the stream
     fresh = auto(recipe=model._young.recipe, changes=False)
     fresh.run(X[alarm.change : 1200], y[alarm.change : 1200])
     assert model._young.count_ == fresh.old_.count_ == 1200 - alarm.change

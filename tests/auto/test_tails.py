@@ -51,7 +51,7 @@ def slowly(labels, predictions, outside, deviation):
                 middle = np.median(said)
                 beyond = np.mean([(one > p) if y > middle else (one < p) for one in said])
                 seen = beyond < 0.1 and abs(p - middle) > 0.1 * abs(y - middle)
-                foreseen += 0.2 * (seen - foreseen)
+                foreseen += 0.1 * (seen - foreseen)
                 wild = t if foreseen < 0.5 else None
             if sum(size > 10 * median for size in sizes[-10:]) >= 7:
                 wild = None

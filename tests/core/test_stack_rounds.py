@@ -59,7 +59,7 @@ def test_without_targets_lags_stay_and_one_bound_serves_all_rows():
 def test_targets_are_mixed_by_shares_that_follow_losses(size, last, aside):
     rng, n, E, N, S, K = np.random.default_rng(1), 30, 5, 7, 2, 2
     G, stacked, T, w = (rng.normal(size=s) for s in ((n, N, K), (n, S, K), (n, K), n))
-    w = np.abs(w)
+    w, reach, early = np.abs(w), 0.8, 12
     M, steady = S + 1 + (last >= 0), np.array([0, 3])
     experts, members = np.full((K, E), 1 / E), np.full((K, M), 1 / M)
     recent = np.full((1, E), np.nan)
@@ -67,7 +67,7 @@ def test_targets_are_mixed_by_shares_that_follow_losses(size, last, aside):
     parts = [
         mix_targets(
             G[p], stacked[p], experts, members, last, aside, steady, low[p], high[p], shift, scale, 0.5, 0.01, T[p],
-            w[p], recent, 0.1,
+            w[p], recent, 0.1, reach, early - p.start,
         )
         for p in cut(n, size)
     ]  # fmt: skip
@@ -79,8 +79,9 @@ def test_targets_are_mixed_by_shares_that_follow_losses(size, last, aside):
             q = [*stacked[t, :, k], *([G[t, last, k]] if last >= 0 else []), v[k] @ F[:, k]]
             p = np.clip(m[k] @ q, low[t, k], high[t, k])
             assert_allclose(P[t, k], p * scale[k] + shift[k], rtol=1e-12, atol=1e-12)
-            v[k] = shared(v[k], (F[:, k] - T[t, k]) ** 2, 0.5 * w[t], 0.01)
-            m[k] = shared(m[k], (np.array(q) - T[t, k]) ** 2, 0.5 * w[t], 0.01)
+            y = np.clip(T[t, k], p - reach, p + reach) if t < early else T[t, k]
+            v[k] = shared(v[k], (F[:, k] - y) ** 2, 0.5 * w[t], 0.01)
+            m[k] = shared(m[k], (np.array(q) - y) ** 2, 0.5 * w[t], 0.01)
         assert_allclose(spread[t], F[: E - aside].std(axis=0) * scale, rtol=1e-12)
         assert_allclose(core[t], F[steady].mean(axis=0) * scale + shift, rtol=1e-12, atol=1e-12)
         assert_allclose(errors[t], ((F[steady] - T[t]) ** 2).mean(axis=1).min(), rtol=1e-12)

@@ -95,13 +95,13 @@ class Generation(Params):
         self.lags = lags
         self.seed = seed
 
-    def start(self, d: int, outputs: int, more: int = 0) -> None:
-        """For d columns, so many targets or classes and `more` answers of others."""
+    def start(self, d: int, outputs: int, more: int = 0, *, first: bool = False) -> None:
+        """For d columns, so many targets or classes and `more` answers of others; `first`: the stream begins."""
         self.d_, self.outputs_ = d, outputs
         self.bank_ = Bank(self.recipe, codes=self.classes)
         self.bank_.start()
         self.stack_ = Stack(self.classes, self.lags)
-        self.stack_.start(len(self.bank_.names), outputs, more, aside=int("change" in self.bank_.names))
+        self.stack_.start(len(self.bank_.names), outputs, more, int("change" in self.bank_.names), first=first)
         self.targets_ = None
         if not self.classes:
             self.targets_ = Targets(outputs)

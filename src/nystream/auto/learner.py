@@ -326,7 +326,7 @@ class Auto(ByColumn, Rounds):
             d = self.translator_.width
         self.sized_ = recipe = self._sized(d, outputs)
         self.old_ = Generation(recipe, self._classes, self.lags, self.seed_)
-        self.old_.start(d, outputs, self._more)
+        self.old_.start(d, outputs, self._more, first=True)
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
         self.changes_ = self._new_changes(outputs) if self.changes else None
         self.guard_ = self.intervals_ = self.recalibration_ = self.tails_ = None

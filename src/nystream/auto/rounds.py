@@ -122,7 +122,7 @@ class Rounds(Parts):
         outside = ((low > Y) | (high < Y))[0]
         told, before = self.tails_.told(Y[0], self._answer(rows)[0][0], outside, self.targets_.scale_)
         underway = self._coming is not None or any(generation.begun_ for generation in self._generations)
-        if not np.isnan(before).all() and not underway:
+        if len(before) and not underway:
             before = before[-len(self.buffer_[1]) :]
             kept = self.buffer_[1].last(len(before))
             self.buffer_[1].replace(np.where(np.isnan(before), kept, before))

@@ -29,6 +29,9 @@ SHARE = 0.001
 """Of both mixtures: about one change in a thousand rows."""
 ETA_SQUARED = 0.5
 """Learning rate for the squared loss of standardised targets, a practical choice; that of the log loss is 1, exact."""
+REACH, EARLY = 1.5, 200
+"""Deviations of a target from its prediction that move the mixtures at most, in so many first rows of a stream. They
+do not tell yet whether a label far off is noise; who happened to be nearest to it would take all weight."""
 
 
 class Frame(NamedTuple):
@@ -87,6 +90,8 @@ class Stack(Params):
     """M."""
     repeats_: Repeats | None = None
     """Of classes, where the last label is a member."""
+    early_: int = 0
+    """Of the first rows of a stream, those to come."""
     aside_: int = 0
     """The last so many experts do not count in the disagreement of all: they look at labels, not at rows."""
 
@@ -94,9 +99,10 @@ class Stack(Params):
         self.classes = classes
         self.lags = lags
 
-    def start(self, experts: int, outputs: int, more: int = 0, aside: int = 0) -> None:
+    def start(self, experts: int, outputs: int, more: int = 0, aside: int = 0, *, first: bool = False) -> None:
+        """`first`: the rows to come are the first ones of the stream."""
         self.outputs_ = outputs
-        self.more_, self.aside_ = more, aside
+        self.more_, self.aside_, self.early_ = more, aside, EARLY if first else 0
         self.stacker_ = SoftmaxStacker() if self.classes else RidgeStacker()
         self.stacker_.start(experts + more + LAGS * self.lags, outputs)
         groups = 1 if self.classes else outputs
@@ -144,8 +150,10 @@ class Stack(Params):
         stacked = self.stacker_.run(G, labels if self.classes else T, w)
         shares, paces = (self.expert_shares_, self.member_shares_), (ETA_SQUARED, SHARE)
         if not self.classes:
-            last, aside, news = self._last, self.aside_, (T, w, self.recent_)
-            return Stacked(*mix_targets(G, stacked, *shares, last, aside, steady, *frame, *paces, *news, RECENT))
+            last, aside, early = self._last, self.aside_, self.early_
+            self.early_ = max(0, early - len(F))
+            heard = (G, stacked, *shares, last, aside, steady, *frame, *paces)
+            return Stacked(*mix_targets(*heard, T, w, self.recent_, RECENT, REACH, early))
         same, first, recent = None if self.repeats_ is None else self.repeats_.run(labels), self._first, self.recent_
         P, errors = mix_classes(G, stacked, *shares, same, steady, *paces, first, T, labels, w, recent, RECENT)
         return Stacked(P, None, errors, None)

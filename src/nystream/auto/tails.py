@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.tails import cuts, medians
+from nystream._core.auto.tails import cuts, medians, weighed
 from nystream.params import Params, at_least
 from nystream.scaling.ring import Ring
 from nystream.types import Array
@@ -118,25 +118,36 @@ class Tails(Params):
         """What is told of a label (K,) with this prediction; outside: of the usual range. Notes wild ones.
 
         And what is told (n, K) of the last n labels before it: nan, but for targets whose tails are long from now on,
-        where some were far off already.
+        where some were far off already; n = 0 where there is no such target.
         """
-        past, before = self.past_.last(self.window), self.long
-        P, R = np.split(past, 2, axis=1)
-        sizes = np.abs(R)
-        median = medians(sizes)
-        believed = (sizes[-LAST:] > FAR * median).sum(axis=0) >= BELIEVED
-        reach, kept, variance = cuts(sizes, median, LEAST * deviation, REACHES, HALF)
-        mean = ((sizes**2).sum(axis=0) + (y - p) ** 2) / (len(sizes) + 1)
-        far = outside & (np.abs(y - p) > FAR_OFF * median) & (mean > GAIN * variance)
+        ring, before = self.past_, self.long
+        oldest = max(0, ring.seen_ - ring.capacity) % ring.capacity
+        rules = (REACHES, HALF, FAR_OFF, GAIN, FAR)
+        found = weighed(ring.store_[: len(ring)], oldest, LAST, y, p, LEAST * deviation, *rules)
+        reach, kept, far, beyond = found
+        if outside.any() and (far * outside).any():
+            self._note(y, p, outside & (far > 0.0))
+        if beyond.max() >= BELIEVED:
+            self.wild_[beyond >= BELIEVED] = -self.lasting
+        long = self.long
+        told = np.where(long, p + np.minimum(np.maximum(y - p, -reach), reach) / kept, y)
+        return told, self._told_before(long & ~before, reach, kept)
+
+    def _note(self, y: Array, p: Array, far: NDArray[np.bool_]) -> None:
+        """Labels (K,) that are far off are wild, unless such ones are mostly foreseen."""
+        P = self.past_.last(self.window)[:, : self.outputs]
         middle = medians(P)
         beyond = np.where(y > middle, p < P, p > P).mean(axis=0)
         foreseen = (beyond < EXTREME) & (np.abs(p - middle) > EXTREME * np.abs(y - middle))
         self.foreseen_[far] += RATE * (foreseen[far] - self.foreseen_[far])
         self.wild_[far] = np.where(self.foreseen_ < HALF, self.past_.seen_, -self.lasting)[far]
-        self.wild_[believed | ~(median > 0.0)] = -self.lasting
-        again = (self.long & ~before) & (sizes > reach)
-        told = np.where(self.long, p + np.clip(y - p, -reach, reach) / kept, y)
-        return told, np.where(again, P + np.clip(R, -reach, reach) / kept, np.nan)
+
+    def _told_before(self, new: NDArray[np.bool_], reach: Array, kept: Array) -> Array:
+        """What is told of the last labels of targets whose tails are long from `new` on."""
+        if not new.any():
+            return np.empty((0, self.outputs))
+        P, R = np.split(self.past_.last(self.window), 2, axis=1)
+        return np.where(new & (np.abs(R) > reach), P + np.clip(R, -reach, reach) / kept, np.nan)
 
     @property
     def suspected(self) -> NDArray[np.bool_]:

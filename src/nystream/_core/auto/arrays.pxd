@@ -47,3 +47,9 @@ cdef inline int64_t* whole(cnp.ndarray a, Py_ssize_t i) except NULL:
         raise ValueError(f"an int64 array of shape {(i,)} that can be written to is needed, got {a.dtype} of shape "
                          f"{(<object> a).shape}")
     return <int64_t*> cnp.PyArray_DATA(a)
+
+
+cdef inline double within(double x, double low, double high) noexcept nogil:
+    """The number nearest to x that is."""
+    x = low if x < low else x
+    return high if x > high else x

@@ -4,15 +4,10 @@ import numpy as np
 
 cimport numpy as cnp
 
-from nystream._core.auto.arrays cimport for_columns, numbers, spread_out, state
+from nystream._core.auto.arrays cimport for_columns, numbers, spread_out, state, within
 from nystream._core.auto.lags cimport remember
 
 cnp.import_array()
-
-
-cdef inline double within(double x, double low, double high) noexcept nogil:
-    x = low if x < low else x
-    return high if x > high else x
 
 
 def gathered(cnp.ndarray F, Py_ssize_t first, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift, cnp.ndarray scale,

@@ -21,6 +21,8 @@ def mix_targets(
     given: Array | None = None,
     recent: Array | None = None,
     rate: float = 0.0,
+    reach: float = ...,
+    early: int = 0,
 ) -> tuple[Array, Array, Array, Array]: ...
 def mix_classes(
     G: Array,

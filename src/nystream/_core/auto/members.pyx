@@ -3,10 +3,10 @@
 import numpy as np
 
 cimport numpy as cnp
-from libc.math cimport log, sqrt
+from libc.math cimport INFINITY, log, sqrt
 from libc.stdint cimport int64_t
 
-from nystream._core.auto.arrays cimport for_columns, numbers, spread_out, state
+from nystream._core.auto.arrays cimport for_columns, numbers, spread_out, state, within
 from nystream._core.auto.fixed_share cimport follow
 
 cnp.import_array()
@@ -18,14 +18,15 @@ cdef double LEAST = 1e-12    # no probability falls below this
 def mix_targets(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.ndarray members, Py_ssize_t last,
                 Py_ssize_t aside, cnp.ndarray steady, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift,
                 cnp.ndarray scale, double eta, double share, cnp.ndarray T=None, cnp.ndarray given=None,
-                cnp.ndarray recent=None, double rate=0.0):
+                cnp.ndarray recent=None, double rate=0.0, double reach=INFINITY, Py_ssize_t early=0):
     """Predictions (n, K), and what there is to know of the experts: see below.
 
     G (n, N, K) is what the stack hears, the outputs of the E experts first, and stacked (n, S, K) what its stackers say
     of it. experts (K, E) and members (K, M) are weights: M = S + 1, the last of them the aggregation, or S + 2 where
     G[:, last], the last label as it is, is one before it, else last = -1. With standardised targets T (n, K) both move
-    by squared losses, times the rows' weights `given`, and recent (1, E) follows the experts' losses. Predictions are
-    within low and high, (n, K), (1, K) or (1, 1), and times scale plus shift, (K,) or (1,).
+    by squared losses, times the rows' weights `given`, and recent (1, E) follows the experts' losses. In the first
+    `early` rows a target farther than `reach` from the prediction moves weights as one that far. Predictions are within
+    low and high, (n, K), (1, K) or (1, 1), and times scale plus shift, (K,) or (1,).
 
     (n, K) the standard deviation over all experts but the last `aside`, times scale; (n,) with targets the least
     squared error, the mean over K, among experts at places `steady`, 0 where there are none; and (n, K) the mean of
@@ -61,7 +62,7 @@ def mix_targets(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.nda
     cdef double* all_losses = q + M
     cdef double* misses = all_losses + E
     cdef double* losses = misses + places
-    cdef double p, mean, u, a, b
+    cdef double p, mean, u, a, b, y = 0
     with nogil:
         for t in range(n):
             for i in range(E):
@@ -81,9 +82,10 @@ def mix_targets(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.nda
                     elif i < M - 1:
                         q[i] = F[last*K + k]
                     p += of_members[k*M + i]*q[i]
-                p = least[t*low_down + k*low_right] if p < least[t*low_down + k*low_right] else p
-                p = most[t*high_down + k*high_right] if p > most[t*high_down + k*high_right] else p
+                p = within(p, least[t*low_down + k*low_right], most[t*high_down + k*high_right])
                 P[k] = p*b + a
+                if Y:
+                    y = within(Y[k], p - reach, p + reach) if t < early else Y[k]
                 for i in range(some):
                     mean += F[i*K + k]
                 mean /= some
@@ -107,9 +109,11 @@ def mix_targets(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.nda
                         all_losses[i] += losses[i]/K
                     for i in range(places):
                         misses[i] += losses[place[i]]
+                    for i in range(E):
+                        losses[i] = (F[i*K + k] - y)*(F[i*K + k] - y)
                     follow(E, losses, of_experts + k*E, eta*u, share)
                     for i in range(M):
-                        losses[i] = (q[i] - Y[k])*(q[i] - Y[k])
+                        losses[i] = (q[i] - y)*(q[i] - y)
                     follow(M, losses, of_members + k*M, eta*u, share)
             error[t] = least_of(places, misses, K)
             if Y:

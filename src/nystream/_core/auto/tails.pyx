@@ -3,8 +3,9 @@
 import numpy as np
 
 cimport numpy as cnp
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fabs
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 cnp.import_array()
 
@@ -66,6 +67,31 @@ def medians(const double[:, :] X):
     return out
 
 
+cdef void cut_to(const double* sizes, Py_ssize_t n, Py_ssize_t step, double median, double least,
+                 const double[::1] reaches, double part, double* cut, double* kept, double* variance) noexcept nogil:
+    """What n sizes, `step` apart, are cut to, the part of them that is not cut, and the estimate's variance."""
+    cdef Py_ssize_t c, t, below
+    cdef double k, q, size, total, found
+    cut[0] = kept[0] = 1
+    variance[0] = INFINITY
+    for c in range(reaches.shape[0]):
+        k = reaches[c]*median
+        k = k if k > least else least
+        if not k > 0:
+            continue
+        total, below = 0, 0
+        for t in range(n):
+            size = sizes[t*step]
+            if size <= k:
+                below += 1
+                total += (size/k)*(size/k)
+        q = <double> below/n
+        q = q if q > part else part
+        found = (total + (n - below))/n*(k/q)*(k/q)
+        if found < variance[0]:
+            cut[0], kept[0], variance[0] = k, q, found
+
+
 def cuts(const double[:, :] sizes, const double[::1] median, const double[::1] least, const double[::1] reaches,
          double part):
     """(K,) what sizes (n, K) of residuals are cut to, the part of them that is not cut, and the estimate's variance.
@@ -73,30 +99,50 @@ def cuts(const double[:, :] sizes, const double[::1] median, const double[::1] l
     Of k = max(reach median, least) the one with the least mean(min(size, k)^2) / q^2, q the part that is at most k, and
     at least `part`. Where all k are 0 they are cut to 1, and the variance is infinite.
     """
-    cdef Py_ssize_t n = sizes.shape[0], K = sizes.shape[1], C = reaches.shape[0], t, k, c, below
-    cdef double cut, total, q, size, variance
-    if median.shape[0] != K or least.shape[0] != K:
-        raise ValueError(f"median and least must be ({K},), got ({median.shape[0]},) and ({least.shape[0]},)")
+    cdef Py_ssize_t n = sizes.shape[0], K = sizes.shape[1], k
+    if n < 1 or median.shape[0] != K or least.shape[0] != K:
+        raise ValueError(f"sizes must have rows, and median and least be ({K},), got {n} rows, ({median.shape[0]},) "
+                         f"and ({least.shape[0]},)")
+    cdef Py_ssize_t step = sizes.strides[0]//<Py_ssize_t> sizeof(double)
     out = np.empty((3, K))
     cdef double[:, ::1] found = out
     with nogil:
         for k in range(K):
-            found[0, k] = found[1, k] = 1
-            found[2, k] = INFINITY
-            for c in range(C):
-                cut = reaches[c]*median[k]
-                cut = cut if cut > least[k] else least[k]
-                if not cut > 0:
-                    continue
-                total, below = 0, 0
-                for t in range(n):
-                    size = sizes[t, k]
-                    if size <= cut:
-                        below += 1
-                        total += (size/cut)*(size/cut)
-                q = <double> below/n
-                q = q if q > part else part
-                variance = (total + (n - below))/n*(cut/q)*(cut/q)
-                if variance < found[2, k]:
-                    found[0, k], found[1, k], found[2, k] = cut, q, variance
+            cut_to(&sizes[0, k], n, step, median[k], least[k], reaches, part, &found[0, k], &found[1, k], &found[2, k])
     return out[0], out[1], out[2]
+
+
+def weighed(const double[:, ::1] past, Py_ssize_t first, Py_ssize_t last, const double[::1] y, const double[::1] p,
+            const double[::1] least, const double[::1] reaches, double part, double far, double gain, double changed):
+    """What the last residuals say of labels y (K,) with predictions p (K,): cuts of the residuals, parts of them that
+    are not cut; 1 where the label is far off, that is, by more than `far` medians, and the mean of the squares with it
+    is more than `gain` times the variance of `cuts`, else 0; and how many of the `last` ones are beyond `changed`
+    medians, all of them where the median is not above 0. (4, K).
+
+    past (n, 2 K): predictions and residuals, in a ring of which row `first` is the oldest.
+    """
+    cdef Py_ssize_t n = past.shape[0], K = past.shape[1]//2, k, t
+    if n < 1 or not 0 <= first < n or last > n or y.shape[0] != K or p.shape[0] != K or least.shape[0] != K:
+        raise ValueError(f"rows {n}, first {first}, last {last} and labels ({y.shape[0]},) do not fit together")
+    out = np.empty((4, K))
+    cdef double[:, ::1] found = out
+    cdef double* sizes = <double*> malloc(2*n*sizeof(double))
+    if sizes == NULL:
+        raise MemoryError
+    cdef double* v = sizes + n
+    cdef double median, variance, squares
+    with nogil:
+        for k in range(K):
+            squares = (y[k] - p[k])*(y[k] - p[k])
+            for t in range(n):
+                sizes[t] = fabs(past[first + t if first + t < n else first + t - n, K + k])
+                squares += sizes[t]*sizes[t]
+            memcpy(v, sizes, n*sizeof(double))
+            median = middle(v, n)
+            cut_to(sizes, n, 1, median, least[k], reaches, part, &found[0, k], &found[1, k], &variance)
+            found[2, k] = fabs(y[k] - p[k]) > far*median and squares/(n + 1) > gain*variance
+            found[3, k] = last if not median > 0 else 0
+            for t in range(n - last if median > 0 else n, n):
+                found[3, k] += sizes[t] > changed*median
+    free(sizes)
+    return out

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from nystream.auto.changes.alarm import Found, Heat
 from nystream.auto.changes.memory import Afforded
+from nystream.auto.changes.replay import Side
 from nystream.auto.generation import Generation, Learnt, Rows
 from nystream.types import Array
 
-__all__ = ["Block", "Last", "Surroundings"]
+__all__ = ["Block", "Course", "Last", "Surroundings"]
 
 Last: TypeAlias = Callable[[int], Rows]
 
@@ -22,6 +25,31 @@ class Block(NamedTuple):
     """Labels as the old generation learnt them."""
     answers: Array | None
     learnt: Learnt
+
+
+@dataclass
+class Course:
+    """How far a block was followed, and what is predicted for all of it if nothing is decided in the rest."""
+
+    since: int
+    """Rows before the block."""
+    old: Generation
+    sides: list[Learnt]
+    """What the old generation made of the block, then the young one, and last the one of before whose regime is
+    back."""
+    shown: Side
+    losses: Array
+    """(n, 3) of the old generation, the young one, and what is predicted."""
+    alerts: list[tuple[int, int, int]]
+    """Of the inputs: the one that holds and those to come."""
+    heats: list[Heat]
+    """How near the alarms on losses and on steady experts are."""
+    row: int
+    """Rows that were followed."""
+    watched: int
+    """Rows that the alarm on steady experts has seen."""
+    sounded: Found | None = None
+    """What it found at the last of them, unless that was answered."""
 
 
 class Surroundings(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 
 from nystream.auto.changes.alarm import NEVER, Found, Heat
 from nystream.auto.changes.beginning import Beginning
-from nystream.auto.changes.block import Block, Last, Surroundings
+from nystream.auto.changes.block import Block, Course, Last, Surroundings
 from nystream.auto.changes.catching_up import Known, Told
 from nystream.auto.changes.inputs import QUIET, moved
 from nystream.auto.changes.memory import Afforded
@@ -53,87 +53,131 @@ class Changes(Beginning):
     # -- a block -----------------------------------------------------------------------------------------------------
     def follow(self, old: Generation, block: Block, around: Surroundings) -> tuple[Generation, Array, Array | None]:
         """The generation that is the old one after the block, what is predicted for its rows, and the disagreement."""
-        n, t0 = len(block.admitted), self.count_
-        near = watch_one(self, old, block, self.begun_ + SETTLED - 1) if n == 1 and t0 >= FIRST else None
-        if near is not None:  # the common round
-            alone: Side = block.learnt.P, block.learnt.spread
-            if self.suspicion_.mixture_ is not None or max(near[0], near[2]) >= HINT:
-                alone = self._covered(slice(0, 1), heats_of(near), alone, old, block.learnt, block, around.last)
-            self.count_ += 1
+        alone = self._row_alone(old, block, around)
+        if alone is not None:
             return old, *alone
-        L = np.zeros((n, 3))
-        sides = [block.learnt]
-        shown: Side = rest_of(block.learnt, 0)
-        L[:, 0] = L[:, 2] = losses_of(old, shown[0], block.admitted)
+        course = self._predicted(old, block, around)
+        while course.row < len(block.admitted):
+            found = self._watched(course, block, around)
+            begins = None if found is None else self._answered(found, course.old, around)
+            if found is not None and begins is not None:
+                self._begins(course, found, begins, block, around)
+            elif not self._looks_again(course, block, around) and self._next_check(self.count_ - 1) == self.count_:
+                self._decides(course, block, around)
+        self.inputs_.alert_ = course.alerts[-1]
+        return course.old, *course.shown
+
+    def _row_alone(self, old: Generation, block: Block, around: Surroundings) -> Side | None:
+        """The common round: one row of one generation, and no alarm. None, and nothing done, where it is another."""
+        if len(block.admitted) != 1 or self.count_ < FIRST:
+            return None
+        near = watch_one(self, old, block, self.begun_ + SETTLED - 1)
+        if near is None:
+            return None
+        alone: Side = block.learnt.P, block.learnt.spread
+        if self.suspicion_.mixture_ is not None or max(near[0], near[2]) >= HINT:
+            alone = self._covered(slice(0, 1), heats_of(near), alone, old, block.learnt, block, around.last)
+        self.count_ += 1
+        return alone
+
+    def _predicted(self, old: Generation, block: Block, around: Surroundings) -> Course:
+        """What is predicted for the block if nothing is decided in it; its first rows are not watched."""
+        n, t0 = len(block.admitted), self.count_
+        shown, losses, sides = rest_of(block.learnt, 0), np.zeros((n, 3)), [block.learnt]
+        losses[:, 0] = losses[:, 2] = losses_of(old, shown[0], block.admitted)
         self.predicted_[0].put(t0, said(block.learnt))
         if self.answers_ is not None and block.answers is not None:
             self.answers_.put(t0, block.answers.reshape(n, -1))
         if self.coming_ is not None:
             sides += [] if self.woken is None else [learnt(self.woken, block.rows, block.answers)[0]]
-            shown = self._awaited(old, sides, block, L, 0, around, shown)
+            shown = self._awaited(old, sides, block, losses, 0, around, shown)
         elif self.handover_ is not None:
             others = [sides[0] if one is None else learnt(one, block.rows, block.answers)[0] for one in self._others]
             sides += others
             self.predicted_[1].put(t0, said(sides[1]))
-            shown = self._mixed(old, sides, block, L, slice(0, n))
-        self.losses_.put(t0, L)
+            shown = self._mixed(old, sides, block, losses, slice(0, n))
+        self.losses_.put(t0, losses)
         alerts = self.inputs_.alerts(block.rows.X, t0, around.last, self.reach_)
-        row = watched = min(n, max(0, FIRST - t0))  # and rows that the alarm on steady experts has seen
+        row = min(n, max(0, FIRST - t0))
         self.count_ = t0 + row
-        sounded: Found | None = None  # by that alarm, at the last row that it has seen
         heats = [Heat(np.zeros(n), np.zeros(n, dtype=np.int64)) for _ in range(2)]
-        while row < n:
-            while len(alerts) > 1 and alerts[1][1] <= t0 + row:
-                alerts.pop(0)
-            stop, falls = min(n, self._next_check(t0 + row) - t0), self.begun_ + SETTLED - 1
-            if self.two:
-                falls = NEVER
-            elif sounded is None and watched < n:
-                heat = heats[1].of(slice(watched, n))
-                seen, sounded = self.steady_.see(sides[0].steady[watched:], t0 + watched, heat=heat)
-                watched += seen
-            if len(alerts) > 1:
-                stop = min(stop, alerts[1][1] - t0)
-            stop = min(stop, watched) if sounded is not None else stop
-            losses, heat = np.ascontiguousarray(L[row:stop, 2]), heats[0].of(slice(row, stop))
-            seen, found = self.alarm_.see(losses, t0 + row, falls_from=falls, alert=alerts[0][1:], heat=heat)
-            if self.handover_ is None:
-                shown = self._covered(slice(row, row + seen), heats, shown, old, sides[0], block, around.last)
-            row += seen
-            t = self.count_ = t0 + row
-            self.used_ += seen if self.two else 0
-            if found is not None and found.cause == "alert":
-                found, alerts[0] = found._replace(since=alerts[0][0]), QUIET
-            if sounded is not None and row == watched:
-                found, sounded = found or sounded._replace(cause="steady"), None
-            begins = None if found is None else self._answered(found, old, around)
-            if found is not None and begins is not None:
-                if self.young_ is not None:  # what it could show so far decides
-                    better = advantage(*self._compared(t)[:2], t - self.since_)[0] >= SURE
-                    old, sides = self._ended(old, sides, L, "promoted" if better else "replaced")
-                self._part()
-                self._record(found, "watched")
-                sides = sides[:1]
-                self.refreshes_ = begins.refreshes
-                sides += self._begun(old, found, begins.recipe, block, row, around)
-                shown = self._awaited(old, sides, block, L, row, around, shown)
-                self.losses_.put(t0, L)
-                sounded = None
-            elif self._looks_at(t) and (again := self._begun_again(old, block, row, around)) is not None:
-                sides = [sides[0], *again]
-                shown = self._awaited(old, sides, block, L, row, around, shown)
-                self.losses_.put(t0, L)
-            elif self._next_check(t - 1) == t:
-                outcome = self._judged(t, t0 + n, around)
-                if outcome is not None and self.young_ is not None:
-                    old, sides = self._ended(old, sides, L, outcome)
-                    watched = row
-                if outcome is not None and self.handover_ is None:
-                    L[row:, 2] = L[row:, 0]
-                    shown = joined(shown, rest_of(sides[0], row), row)
-                    self.losses_.put(t0, L)
-        self.inputs_.alert_ = alerts[-1]
-        return old, *shown
+        return Course(t0, old, sides, shown, losses, alerts, heats, row, row)
+
+    def _watched(self, course: Course, block: Block, around: Surroundings) -> Found | None:
+        """Rows up to the next at which something may be decided, and the alarm that sounds there."""
+        row, t0, alerts = course.row, course.since, course.alerts
+        while len(alerts) > 1 and alerts[1][1] <= t0 + row:
+            alerts.pop(0)
+        if not self.two:
+            self._watch_steady(course)
+        stop = min(len(block.admitted), self._next_check(t0 + row) - t0)
+        if len(alerts) > 1:
+            stop = min(stop, alerts[1][1] - t0)
+        stop = stop if course.sounded is None else min(stop, course.watched)
+        losses, heat = np.ascontiguousarray(course.losses[row:stop, 2]), course.heats[0].of(slice(row, stop))
+        falls = NEVER if self.two else self.begun_ + SETTLED - 1
+        seen, found = self.alarm_.see(losses, t0 + row, falls_from=falls, alert=alerts[0][1:], heat=heat)
+        if self.handover_ is None:
+            part, side = slice(row, row + seen), course.sides[0]
+            course.shown = self._covered(part, course.heats, course.shown, course.old, side, block, around.last)
+        course.row += seen
+        self.count_ += seen
+        self.used_ += seen if self.two else 0
+        if found is not None and found.cause == "alert":
+            found, alerts[0] = found._replace(since=alerts[0][0]), QUIET
+        if course.sounded is not None and course.row == course.watched:
+            found, course.sounded = found or course.sounded._replace(cause="steady"), None
+        return found
+
+    def _watch_steady(self, course: Course) -> None:
+        """The alarm on experts that do not forget runs ahead, as far as the row at which it sounds."""
+        watched, n = course.watched, len(course.losses)
+        if course.sounded is None and watched < n:
+            heat, errors = course.heats[1].of(slice(watched, n)), course.sides[0].steady[watched:]
+            seen, course.sounded = self.steady_.see(errors, course.since + watched, heat=heat)
+            course.watched += seen
+
+    def _begins(self, course: Course, found: Found, begins: Afforded, block: Block, around: Surroundings) -> None:
+        """A young generation, after an alarm; of one that lives what it could show so far decides."""
+        t = self.count_
+        if self.young_ is not None:
+            better = advantage(*self._compared(t)[:2], t - self.since_)[0] >= SURE
+            self._end(course, "promoted" if better else "replaced")
+        self._part()
+        self._record(found, "watched")
+        self.refreshes_ = begins.refreshes
+        others = self._begun(course.old, found, begins.recipe, block, course.row, around)
+        self._await(course, others, block, around)
+        course.sounded = None
+
+    def _looks_again(self, course: Course, block: Block, around: Surroundings) -> bool:
+        """A second look where the change was: whether the young generation begins again."""
+        if not self._looks_at(self.count_):
+            return False
+        others = self._begun_again(course.old, block, course.row, around)
+        if others is None:
+            return False
+        self._await(course, others, block, around)
+        return True
+
+    def _await(self, course: Course, others: list[Learnt], block: Block, around: Surroundings) -> None:
+        """The rest of the block, with a young generation that has just begun and what was woken."""
+        course.sides = [course.sides[0], *others]
+        sides, losses = course.sides, course.losses
+        course.shown = self._awaited(course.old, sides, block, losses, course.row, around, course.shown)
+        self.losses_.put(course.since, losses)
+
+    def _decides(self, course: Course, block: Block, around: Surroundings) -> None:
+        """A verdict is sought; where one generation is left, it predicts the rest of the block alone."""
+        outcome = self._judged(self.count_, course.since + len(block.admitted), around)
+        if outcome is not None and self.young_ is not None:
+            self._end(course, outcome)
+            course.watched = course.row
+        if outcome is not None and self.handover_ is None:
+            row, losses = course.row, course.losses
+            losses[row:, 2] = losses[row:, 0]
+            course.shown = joined(course.shown, rest_of(course.sides[0], row), row)
+            self.losses_.put(course.since, losses)
 
     def _mixed(self, old: Generation, sides: list[Learnt], block: Block, L: Array, part: slice) -> Side:
         """What is predicted together for a part of the block; losses are put in their places."""
@@ -286,18 +330,19 @@ class Changes(Beginning):
         X = around.last(end - self.since_ + n).X[: n + t - self.since_]
         self.records_.note(columns=moved(X[:n], X[n:], around.names()))
 
-    def _ended(self, old: Generation, sides: list[Learnt], L: Array, outcome: str) -> tuple[Generation, list[Learnt]]:
+    def _end(self, course: Course, outcome: str) -> None:
         """One generation goes on alone."""
         assert self.young_ is not None
         self.records_.note(outcome=outcome, until=self.count_)
         if outcome == "promoted":
-            old, sides = self.young_, sides[1:]
+            course.old, course.sides = self.young_, course.sides[1:]
             self.begun_ = self.since_
             self.predicted_.reverse()
-            for losses in (L, self.losses_.store_):
+            for losses in (course.losses, self.losses_.store_):
                 losses[:, :2] = losses[:, 1::-1].copy()
-            if old.outputs_ > 1 and not self.classes:  # losses have other units
+            if course.old.outputs_ > 1 and not self.classes:  # losses have other units
                 self.alarm_.start()
+        course.sides = course.sides[:1]
         self.young_ = None
         if self.regimes_ is not None:
             self.regimes_.ended(left=outcome == "promoted")
@@ -305,7 +350,6 @@ class Changes(Beginning):
             self._part()
         self.refreshes_ = True
         self.steady_.start()
-        return old, sides[:1]
 
     def _part(self) -> None:
         """The old generation predicts alone."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from nystream.auto.bank import Bank
 from nystream.auto.changes import Changes
 from nystream.auto.changes.catching_up import CatchingUp
@@ -25,6 +27,7 @@ from nystream.gate import Gate
 from nystream.learners.families.tabular import TabularLearner
 from nystream.learners.translator import Translator
 from nystream.scaling.ring import Ring
+from nystream.types import Array
 
 __all__ = ["Parts"]
 
@@ -100,6 +103,14 @@ class Parts(TabularLearner):
     def _generations(self) -> list[Generation]:
         young = self._young
         return [self.old_] if young is None else [self.old_, young]
+
+    @property
+    def _usual(self) -> Array:
+        """(2, K) what labels usually lie within, of any generation; see `Targets.usual_`."""
+        ranges = [generation.targets_.usual_ for generation in self._generations if generation.targets_ is not None]
+        if len(ranges) == 1:
+            return ranges[0]
+        return np.array([np.min([low for low, _ in ranges], axis=0), np.max([high for _, high in ranges], axis=0)])
 
     @property
     def _dense(self) -> int:

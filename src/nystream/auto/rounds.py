@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -110,7 +111,7 @@ class Rounds(Parts):
         """How many of the next labels can be learnt as they are, together; 0: the first has to be looked at."""
         if self.tails_ is None or self.targets_ is None:
             return len(Y)
-        return self.tails_.plain(Y, *self.targets_.usual_)
+        return self.tails_.plain(Y, *self._usual)
 
     def _told(self, rows: Any, Y: Array) -> Array:
         """What is learnt of one row's labels (1, K).
@@ -118,7 +119,7 @@ class Rounds(Parts):
         What is kept of those before may change for the next rebuild, unless one is under way: it looks at them.
         """
         assert self.tails_ is not None and self.targets_ is not None  # noqa: PT018
-        low, high = self.targets_.usual_
+        low, high = self._usual
         outside = ((low > Y) | (high < Y))[0]
         told, before = self.tails_.told(Y[0], self._answer(rows)[0][0], outside, self.targets_.scale_)
         underway = self._coming is not None or any(generation.begun_ for generation in self._generations)
@@ -127,6 +128,17 @@ class Rounds(Parts):
             kept = self.buffer_[1].last(len(before))
             self.buffer_[1].replace(np.where(np.isnan(before), kept, before))
         return told[None]
+
+    def _believe(self, Y: Array, rows: int, after: int) -> None:
+        """Labels of so many last rows, Y the last of them, are kept as they came, unless tails were long before.
+
+        What is under way looks at them: then they stay as they are.
+        """
+        if self.tails_ is None or not self.tails_.changed(rows, len(Y), after) or self.tails_.labels_ is None:
+            return
+        labels = np.concatenate((self.tails_.labels_.last(max(0, rows - len(Y))), Y))[-rows:]
+        if not any(generation.begun_ for generation in self._generations):
+            self.buffer_[1].replace(labels[-len(self.buffer_[1]) :])
 
     def _round(self, rows: Any, Y: Array, told: Array, w: Array | None) -> Array:
         living = self._generations
@@ -153,16 +165,17 @@ class Rounds(Parts):
     def _learnt(self, rows: Any, Y: Array, told: Array, w: Array | None) -> Array:
         """Predictions for rows, which are learnt by all that lives: `told` is what it hears of the labels Y."""
         old = self.old_
-        admitted = old.admitted(told)
+        own = old.admitted(told)
+        admitted = own if own is told else self._of_either(told, own)
         X, answers = self.translator_.run(rows, admitted, w) if self.translator_ is not None else (_matrix(rows), None)
-        learnt = old.learn(Rows(X, admitted, w), answers)
+        learnt = old.learn(Rows(X, own, w), answers)
         P, spread = learnt.P, learnt.spread
         for ring, new in zip(self.buffer_, (X, told, _ones(len(X)) if w is None else w[:, None]), strict=True):
             ring.extend(new)
         self.count_ += len(X)
         if self.changes_ is not None:
             block = Block(Rows(X, told, w), admitted, answers, learnt)
-            around = Surroundings(self._last, self._beside, self._column_names)
+            around = Surroundings(self._last, self._beside, self._column_names, partial(self._believe, Y))
             self.old_, P, spread = self.changes_.follow(old, block, around)
         if self.guard_ is not None:
             P = self.guard_.run(P, admitted[:, 0] if self._classes else admitted, w)
@@ -174,6 +187,13 @@ class Rounds(Parts):
         if self.recalibration_ is not None:
             P = self.recalibration_.run(P, np.ascontiguousarray(Y[:, 0]), w)
         return P
+
+    def _of_either(self, told: Array, own: Array) -> Array:
+        """Labels as both generations hear them: what is wild for the old one alone, after a change, is not."""
+        if self._young is None or self._young.targets_ is None:
+            return own
+        low, high = self._young.targets_.fences_
+        return np.where((low <= told) & (told <= high), told, own)
 
     @property
     def _refreshes(self) -> bool:

@@ -47,7 +47,7 @@ class Tails(Params):
     and from it on tails are long for 1,000 rows; what is told of the last labels changes too, for the next rebuild.
     `nystream.auto.retold` may `suspect` that they are before. Until then everything is told as it is. Where 7 of the
     last 10 residuals are beyond 10 medians, it is the labels that have changed: they are believed, and tails are not
-    long.
+    long. So they are where a change of the stream is noticed: residuals since then tell how wrong an old function is.
 
     Parameters
     ----------
@@ -74,8 +74,12 @@ class Tails(Params):
     labels_: Ring | None = None
     """(n, K) the last labels as they came; none in models saved before it."""
 
+    began_: NDArray[np.int64] | None = None
+    """(K,) rows that had been seen when tails became long for the last time; none in models saved before it."""
     suspected_: NDArray[np.bool_] | None = None
     """(K,) see `suspect`; none in models saved before it."""
+    _anew: int | None = None
+    """The last rows of those to be seen next that alone are to be known after them; None: no change was noticed."""
 
     def __init__(self, outputs: int, window: int = 500, lasting: int = 1000, kept: int = 1) -> None:
         self.outputs = at_least("outputs", outputs, 1)
@@ -86,6 +90,7 @@ class Tails(Params):
     def start(self) -> None:
         self.past_ = Ring(self.window, 2 * self.outputs)
         self.wild_ = np.full(self.outputs, -self.lasting)
+        self.began_ = np.zeros(self.outputs, dtype=np.int64)
         self.foreseen_ = np.full(self.outputs, HALF)
         self.labels_ = Ring(self.kept, self.outputs)
         self.suspected_ = np.zeros(self.outputs, dtype=bool)
@@ -130,8 +135,13 @@ class Tails(Params):
         if beyond.max() >= BELIEVED:
             self.wild_[beyond >= BELIEVED] = -self.lasting
         long = self.long
+        self._begins(long & ~before)
         told = np.where(long, p + np.minimum(np.maximum(y - p, -reach), reach) / kept, y)
         return told, self._told_before(long & ~before, reach, kept)
+
+    def _begins(self, new: NDArray[np.bool_]) -> None:
+        if self.began_ is not None:
+            self.began_[new] = self.past_.seen_
 
     def _note(self, y: Array, p: Array, far: NDArray[np.bool_]) -> None:
         """Labels (K,) that are far off are wild, unless such ones are mostly foreseen."""
@@ -158,11 +168,30 @@ class Tails(Params):
         """Tails of this target are long for the next so many rows, without a wild label; 0: they no longer are."""
         self.suspected_ = self.suspected.copy()
         self.suspected_[target] = rows > 0
+        self._begins(~self.long & self.suspected_ & (np.arange(self.outputs) == target))
         self.wild_[target] = self.past_.seen_ - self.lasting + min(rows, self.lasting)
+
+    def changed(self, rows: int, unseen: int, after: int) -> bool:
+        """A change of the stream was noticed: whether labels since it are to be believed, as they came.
+
+        It was so many rows ago; `unseen` rows are seen next, `after` of them came after the alarm. Residuals between
+        change and alarm are those of an old function. Unless tails were long before it, those from the alarm on are all
+        that is known of what noise is like.
+        """
+        before = self.past_.seen_ + unseen - rows
+        if self.began_ is None or (self.long & (self.began_ < before)).any():
+            return False
+        self._anew = after
+        return True
 
     def see(self, P: Array, Y: Array) -> None:
         """The next predictions and labels, (n, K), in order."""
         self.past_.extend(np.concatenate((P, Y - P), axis=1))
+        if self._anew is not None:
+            rows, self.past_ = self.past_.last(self._anew), Ring(self.window, 2 * self.outputs)
+            self.past_.extend(rows)
+            self.wild_[:], self.foreseen_[:] = -self.lasting, HALF
+            self._anew = None
         if self.labels_ is not None:
             self.labels_.extend(Y)
 

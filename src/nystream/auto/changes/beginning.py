@@ -41,6 +41,7 @@ class Beginning(Beside):
         end = t - row + n
         since = max(found.since, t - self.reach_, 0)
         first = max(0, t - self.reach_)
+        around.believe(end - since, end - t)
         rows = around.last(end - first)
         sides: list[Learnt] = []
         if self.regimes_ is not None:

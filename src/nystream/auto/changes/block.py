@@ -61,3 +61,6 @@ class Surroundings(NamedTuple):
     """The young generation that there can be beside this one; None: memory does not suffice."""
     names: Callable[[], list[str]]
     """Of the columns that the experts see."""
+    believe: Callable[[int, int], None]
+    """Labels of so many last rows, up to the end of the block, are another function's; of them so many came after the
+    alarm. What is kept of them is as they came."""

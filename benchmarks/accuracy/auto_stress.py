@@ -138,8 +138,9 @@ def steps(rows: int = 4300, timed: int = 500) -> None:
                 model.step(X[i - timed], labels[i - timed])
                 own[i] = time.process_time() - start
         (mean, long_mean), (median, long_median) = seconds.mean(axis=1), np.median(seconds, axis=1)
+        usual = f"mean {1e6 * mean:.0f} us, median {1e6 * median:.0f} us"
         ratios = f"with Cauchy noise {long_mean / mean:.2f} and {long_median / median:.2f} times that"
-        print(f"a step, changes={changes}: mean {1e6 * mean:.0f} us, median {1e6 * median:.0f} us, {ratios}", flush=True)
+        print(f"a step, changes={changes}: {usual}, {ratios}", flush=True)
 
 
 def cutting_anew(repeats: int = 9) -> None:

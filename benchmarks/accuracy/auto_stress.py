@@ -123,18 +123,24 @@ def _error(model: Auto, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def steps(rows: int = 4300, timed: int = 500) -> None:
+    """Mean and median; as it is, where an alarm may have begun a young generation, and with one generation."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, 5))
     y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=rows)
-    seconds = []
-    for labels in (y, y + 0.25 * rng.standard_cauchy(rows)):
-        model = Auto()
-        model.run(X[:-timed], labels[:-timed])
-        start = time.process_time()
-        for x, label in zip(X[-timed:], labels[-timed:], strict=True):
-            model.step(x, label)
-        seconds.append((time.process_time() - start) / timed)
-    print(f"a step: {1e6 * seconds[0]:.0f} us, with Cauchy noise {seconds[1] / seconds[0]:.2f} times that", flush=True)
+    noisy = y + 0.25 * rng.standard_cauchy(rows)
+    for changes in (True, False):
+        seconds = np.empty((2, timed))
+        for own, labels in zip(seconds, (y, noisy), strict=True):
+            model = Auto(changes=changes)
+            model.run(X[:-timed], labels[:-timed])
+            for i in range(timed):
+                start = time.process_time()
+                model.step(X[i - timed], labels[i - timed])
+                own[i] = time.process_time() - start
+        (mean, long_mean), (median, long_median) = seconds.mean(axis=1), np.median(seconds, axis=1)
+        usual = f"mean {1e6 * mean:.0f} us, median {1e6 * median:.0f} us"
+        ratios = f"with Cauchy noise {long_mean / mean:.2f} and {long_median / median:.2f} times that"
+        print(f"a step, changes={changes}: {usual}, {ratios}", flush=True)
 
 
 def cutting_anew(repeats: int = 9) -> None:

@@ -228,9 +228,12 @@ def test_one_that_is_not_ready_in_time_is_finished_when_the_next_is_due(monkeypa
     same(parts, whole, X)
 
 
-def test_it_is_as_accurate_as_when_all_is_done_at_once(monkeypatch):
-    X, y = changing(1500, at=5000)
-    P = auto().run(X, y)
-    monkeypatch.setattr(renewal, "SLICE", np.inf)
-    Q = auto().run(X, y)
-    assert ((P - y)[100:] ** 2).mean() < 1.05 * ((Q - y)[100:] ** 2).mean()
+def test_it_is_nearly_as_accurate_as_when_all_is_done_at_once(monkeypatch):
+    losses = np.zeros(2)
+    for seed in range(6):  # one of them says little: from .98 to 1.09 times the loss
+        X, y = changing(1500, at=5000, seed=seed)
+        for way, size in enumerate((3e6, np.inf)):
+            monkeypatch.setattr(renewal, "SLICE", size)
+            losses[way] += ((auto().run(X, y) - y)[100:] ** 2).mean()
+    assert losses[0] < 1.1 * losses[1]
+    assert losses[0] != losses[1]  # rebuilds were spread

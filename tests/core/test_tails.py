@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nystream._core.auto.tails import cuts, medians
+from nystream._core.auto.tails import cuts, medians, weighed
 
 REACHES = np.array([1.5, 3.0, 6.0, 12.0])
 
@@ -57,3 +57,29 @@ def test_where_all_residuals_are_0_nothing_is_known():
 def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="median and least"):
         cuts(np.ones((5, 2)), np.ones(1), np.ones(2), REACHES, 0.5)
+
+
+@pytest.mark.parametrize("first", [0, 7, 39])
+def test_labels_are_weighed_by_the_residuals_of_a_ring_whose_oldest_row_is_anywhere(first):
+    rng, K = np.random.default_rng(first), 3
+    past = rng.standard_cauchy(size=(40, 2 * K))
+    past[:, -1] = 0.0  # the median of the last target is not above 0
+    past[-6:, K] *= 1e3
+    p, least = rng.normal(size=K), np.full(K, 0.1)
+    y = p + np.array([0.1, 1e4, 1e4])
+    found = weighed(np.roll(past, first, axis=0), first, 10, y, p, least, REACHES, 0.5, 8.0, 3.0, 10.0)
+    sizes = np.abs(past[:, K:])
+    median = np.median(sizes, axis=0)
+    reach, kept, variance = cuts(sizes, median, least, REACHES, 0.5)
+    far = (np.abs(y - p) > 8.0 * median) & (((sizes**2).sum(axis=0) + (y - p) ** 2) / 41 > 3.0 * variance)
+    beyond = np.where(median > 0.0, (sizes[-10:] > 10.0 * median).sum(axis=0), 10)
+    np.testing.assert_array_equal(found, [reach, kept, far, beyond])
+    assert far.tolist() == [False, True, True]
+    assert beyond[0] >= 6
+
+
+def test_rings_and_labels_that_do_not_fit_are_refused():
+    rules = (np.ones(1), REACHES, 0.5, 8.0, 3.0, 10.0)
+    for first, last, y in ((5, 2, np.ones(1)), (-1, 2, np.ones(1)), (0, 6, np.ones(1)), (0, 2, np.ones(2))):
+        with pytest.raises(ValueError, match="do not fit together"):
+            weighed(np.ones((5, 2)), first, last, y, np.ones(1), *rules)

@@ -108,16 +108,15 @@ class Tails(Params):
     def plain(self, Y: Array, low: Array, high: Array) -> int:
         """How many of the next labels (n, K) can be told as they are: 0 where the first has to be looked at.
 
-        `low` and `high` (K,): the usual range.
+        `low` and `high` (K,): the usual range. After the first, none of them is outside.
         """
-        if self.past_.seen_ < FEWEST:
-            return min(len(Y), FEWEST - self.past_.seen_)
+        if self.past_.seen_ < FEWEST:  # too few to compare with
+            return max(1, _inside(Y[: FEWEST - self.past_.seen_], low, high))
         if self.past_.seen_ - max(self.wild_.tolist()) < self.lasting:  # `long`, of any target
             return 0
         if Y.size == 1:  # the common round
             return int(not (low.item() > Y.item() or high.item() < Y.item()))
-        outside = ((low > Y) | (high < Y)).any(axis=1)
-        return int(outside.argmax()) if outside.any() else len(Y)
+        return _inside(Y, low, high)
 
     def told(self, y: Array, p: Array, outside: NDArray[np.bool_], deviation: Array) -> tuple[Array, Array]:
         """What is told of a label (K,) with this prediction; outside: of the usual range. Notes wild ones.
@@ -212,3 +211,9 @@ class Tails(Params):
     def nbytes(self) -> int:
         labels = 0 if self.labels_ is None else self.labels_.nbytes
         return self.past_.nbytes + self.wild_.nbytes + self.foreseen_.nbytes + labels
+
+
+def _inside(Y: Array, low: Array, high: Array) -> int:
+    """How many of the first labels lie within the range."""
+    outside = ((low > Y) | (high < Y)).any(axis=1)
+    return int(outside.argmax()) if outside.any() else len(Y)

@@ -98,7 +98,9 @@ def test_labels_that_can_be_told_together_are_counted_up_to_the_first_outside():
     tails.start()
     Y, low, high = np.zeros((30, 1)), np.full(1, -1.0), np.full(1, 1.0)
     Y[[3, 20]] = 5.0
-    assert tails.plain(Y, low, high) == 10  # too few so far to compare with
+    assert tails.plain(Y, low, high) == 3
+    assert tails.plain(Y[3:], low, high) == 1  # too few so far to compare with
+    assert tails.plain(Y[4:], low, high) == 10
     tails.see(np.zeros((10, 1)), Y[:10])
     assert tails.plain(Y[10:], low, high) == 10
     assert tails.plain(Y[20:], low, high) == 0

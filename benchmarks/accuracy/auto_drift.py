@@ -3,7 +3,8 @@
     python benchmarks/accuracy/auto_drift.py [STREAM ...] [--seeds 0 1 2] [--cache FILE] [--print] [--chart FILE.svg]
 
 Streams of drift_streams.py: generated ones for every seed, real ones (names as in auto_streams.py, "shuffled ...",
-"permuted ...": shuffled with columns that change places) once. Loss: squared error, or log loss (probabilities at
+"permuted ...": shuffled with columns that change places) once; "larger", "larger, another", "smaller", "level" and
+"twice", whose labels are wild for what was there before or which change twice, only by name. Loss: squared error, or log loss (probabilities at
 least 1e-6). For every change and L = 200, 500, 1000, 2000, 4000 rows after it: the loss over that of the fresh copy, of
 `Auto()` and of `Auto(changes=False)`; met is at most 1.10. Where nothing changes, the loss over that of
 `Auto(changes=False)` from two starts; met is at most 1.02, and every alarm is a false one. CPU seconds and the largest
@@ -25,10 +26,11 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from drift_streams import GENERATED, PERMUTED, REAL, SHUFFLED, Stream, stream
+from drift_streams import GENERATED, PERMUTED, REAL, SCALED, SHUFFLED, Stream, stream
 
 from nystream import Auto
 
+SEEDED = (*GENERATED, *SCALED)
 CACHE = Path(__file__).resolve().parents[2] / "out" / "auto_drift.json"
 LENGTHS = (200, 500, 1000, 2000, 4000)
 STRETCHES = ((0, 200), (200, 500), (500, 1000), (1000, 2000), (6000, 8000))
@@ -104,7 +106,7 @@ def _windows(losses: np.ndarray) -> list[float]:
 def run(names: list[str], seeds: list[int], cache: Path) -> dict[str, dict[str, Any]]:
     known: dict[str, dict[str, Any]] = json.loads(cache.read_text()) if cache.exists() else {}
     for name in names:
-        for seed in seeds if name in GENERATED else [0]:
+        for seed in seeds if name in SEEDED else [0]:
             key = f"{name}/{seed}"
             if key in known:
                 continue
@@ -123,7 +125,7 @@ def told(known: dict[str, dict[str, Any]], seeds: list[int]) -> None:
     by_stream = defaultdict(list)
     for key, found in known.items():
         name, seed = key.rsplit("/", 1)
-        if int(seed) in seeds or name not in GENERATED:
+        if int(seed) in seeds or name not in SEEDED:
             by_stream[name].append((int(seed), found))
     print("| change | seeds | without watching / fresh | Auto / fresh | worst | rows to the alarm (put at) |")
     print("|---|---|---|---|---|---|")
@@ -215,7 +217,7 @@ def main() -> None:
     wanted = {key: found for key, found in known.items() if key.rsplit("/", 1)[0] in names}
     told(wanted, given.seeds)
     if given.chart is not None:
-        key = f"{names[0]}/{given.seeds[0] if names[0] in GENERATED else 0}"
+        key = f"{names[0]}/{given.seeds[0] if names[0] in SEEDED else 0}"
         chart(known[key], key.replace("/", ", seed "), given.chart)
 
 

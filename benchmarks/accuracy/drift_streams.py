@@ -9,15 +9,19 @@ from auto_streams import REGRESSION, read
 
 from nystream import streams
 
-__all__ = ["GENERATED", "PERMUTED", "REAL", "SHUFFLED", "Stream", "stream"]
+__all__ = ["GENERATED", "PERMUTED", "REAL", "SCALED", "SHUFFLED", "Stream", "stream"]
 
 AT, N = 5000, 9200
 """Row of the change, and rows."""
+SOON = 600
+"""Rows from a change to the next."""
 USER = 16000
 GENERATED = (
     *("user", "abrupt", "gradual", "recurring", "shift", "shift, new places", "sign", "noise", "quieter", "small"),
     *("xor", "prior", "new class", "three classes", "none", "none, classes"),
 )
+SCALED = ("larger", "larger, another", "smaller", "level", "twice")
+"""Generated too: labels that are wild for what was there before; and two changes 600 rows apart."""
 REAL = ("elec2", "weather", "covtype2", "covtype7", "ijcnn1", "cod-rna", "usps", "mnist", "casp", "cpusmall")
 PERMUTED = tuple(f"permuted {name}" for name in ("casp", "cpusmall", "covtype2", "ijcnn1", "cod-rna", "weather"))
 SHUFFLED = tuple(f"shuffled {name}" for name in ("elec2", "covtype2", "weather"))
@@ -31,7 +35,7 @@ class Stream(NamedTuple):
 
 
 def stream(name: str, seed: int = 0) -> Stream:
-    if name in GENERATED:
+    if name in (*GENERATED, *SCALED):
         return generated(name, seed)
     kind, _, known = name.rpartition(" ")
     X, y = read(known, 10_200 if kind == "permuted" else 12_000)
@@ -67,9 +71,17 @@ def generated(name: str, seed: int) -> Stream:
         "noise": (X, f + np.where(late, 0.5, 0.1) * e),  # nothing to relearn
         "quieter": (X, np.where(late, g + 0.1 * e, f + e)),  # another function, and an easier one
         "small": (X, f + 0.3 * late * g + 0.3 * e),
+        "larger": (X, np.where(late, 10, 1) * (f + 0.1 * e)),
+        "larger, another": (X, np.where(late, 10 * g, f) + 0.1 * e),
+        "smaller": (X, np.where(late, 0.1, 1) * (f + 0.1 * e)),
+        "level": (X, f + 20 * late + 0.1 * e),
     }
     if name in numbers:
         return Stream(*numbers[name], True, [AT])
+    if name == "twice":
+        again = np.arange(N) >= AT + SOON
+        y = np.where(again, _summed(X, _sines(rng)), np.where(late, g, f)) + 0.1 * e
+        return Stream(X, y, True, [AT, AT + SOON])
     if name == "prior":
         return Stream(*_prior(rng, first, late), False, [AT])
     three, other = _thirds(2 * f + 0.3 * e), _thirds(2 * g + 0.3 * e)

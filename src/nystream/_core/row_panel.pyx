@@ -3,6 +3,7 @@
 import numpy as np
 
 cimport numpy as cnp
+from libc.math cimport fabs
 
 from nystream._core.one_row cimport OneRow, RowMap, clean_number, clean_row
 
@@ -54,15 +55,18 @@ cdef class RowPanel:
         """One answer from those in q; then learn from the label."""
         return 0
 
-    def one_row(self, object x, object y):
+    def one_row(self, object x, object y, double largest):
         """A round of every learner -> what is made of their answers; None, and nothing done, where x or y is not a
-        clean row or a plain number."""
+        clean row or a plain number, or y is beyond `largest`."""
         cdef double label = 0
         cdef long long t = 0
         cdef Py_ssize_t i
+        cdef dict state
+        cdef object seen, before = None, after = None
         cdef const Py_ssize_t* group = <const Py_ssize_t*> cnp.PyArray_DATA(self.group)
         cdef const double* row = clean_row(x, (<RowMap> self.maps[0]).d)
-        if row == NULL or not clean_number(y, False, &label) or not self.ready():
+        if (row == NULL or not clean_number(y, False, &label) or not fabs(label) <= largest
+                or not self.ready()):
             return None
         for i in range(len(self.maps)):
             if (<RowMap> self.maps[i]).d != (<RowMap> self.maps[0]).d or (<RowMap> self.maps[i]).fill(
@@ -73,8 +77,11 @@ cdef class RowPanel:
             (<OneRow> self.engines[i]).one(cnp.PyArray_DATA(<cnp.ndarray> self.held[group[i]]), label, t, self.q + i)
             if t:
                 (<dict> self.parts[i])["t_"] = t
-            seen = (<dict> self.states[i])["n_seen_"]
-            (<dict> self.states[i])["n_seen_"] = seen + 1
+            state = <dict> self.states[i]
+            seen = state["n_seen_"]
+            if seen is not before:      # they count alike: one number for all of them
+                before, after = seen, seen + 1
+            state["n_seen_"] = after
             if self.told[i] is not None:
                 self.told[i].note(x)
         return self.mixed(label)

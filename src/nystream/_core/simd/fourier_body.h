@@ -61,8 +61,16 @@ static void FOURIER(single)(ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const REAL 
   ptrdiff_t j = 0;
   for (; j + (ptrdiff_t)STRIP * V <= m; j += STRIP * V) FOURIER(strip)(STRIP, d, ldw, x, W + j, u + j);
   for (; j + 8 * V <= m; j += 8 * V) FOURIER(strip)(8, d, ldw, x, W + j, u + j);
-  for (; j + 3 * V <= m; j += 3 * V) FOURIER(strip)(3, d, ldw, x, W + j, u + j);
-  for (; j < m; j += V) FOURIER(strip)(1, d, ldw, x, W + j, u + j);
+  switch ((m - j + V - 1) / V) { /* all that are left together: each is a chain of d sums */
+    case 8: FOURIER(strip)(8, d, ldw, x, W + j, u + j); break;
+    case 7: FOURIER(strip)(7, d, ldw, x, W + j, u + j); break;
+    case 6: FOURIER(strip)(6, d, ldw, x, W + j, u + j); break;
+    case 5: FOURIER(strip)(5, d, ldw, x, W + j, u + j); break;
+    case 4: FOURIER(strip)(4, d, ldw, x, W + j, u + j); break;
+    case 3: FOURIER(strip)(3, d, ldw, x, W + j, u + j); break;
+    case 2: FOURIER(strip)(2, d, ldw, x, W + j, u + j); break;
+    case 1: FOURIER(strip)(1, d, ldw, x, W + j, u + j);
+  }
 }
 
 /* U = X W for X (n, d) and m columns of W; rows of W are ldw, rows of U m + FOURIER_SLACK apart, and the last

@@ -68,8 +68,9 @@ def cosine_sums(cnp.ndarray X, cnp.ndarray chunks, Py_ssize_t block, cnp.ndarray
     memory that goes on for SLACK numbers. coef (rounds, block K), factors (rounds,).
     """
     cdef Py_ssize_t n = cnp.PyArray_DIM(X, 0), d = cnp.PyArray_DIM(X, 1), K = cnp.PyArray_DIM(F, 1)
-    cdef Py_ssize_t rounds = cnp.PyArray_DIM(factors, 0), C = chunks.shape[2]
+    cdef Py_ssize_t rounds = cnp.PyArray_DIM(factors, 0)
     cdef const double* w = directions(chunks, d, block, rounds)
+    cdef Py_ssize_t C = cnp.PyArray_DIM(chunks, 2)
     cdef const double* x = clean(X, n, d)
     cdef const double* a = clean(coef, rounds, block*K)
     cdef const double* f = clean(factors, -1, rounds)
@@ -85,11 +86,11 @@ def cosine_sums(cnp.ndarray X, cnp.ndarray chunks, Py_ssize_t block, cnp.ndarray
 
 cdef const double* directions(cnp.ndarray chunks, Py_ssize_t d, Py_ssize_t block, Py_ssize_t rounds) except NULL:
     """Those of so many rounds."""
-    cdef Py_ssize_t count = chunks.shape[0], C
+    cdef Py_ssize_t count, C
     if cnp.PyArray_NDIM(chunks) != 3 or not cnp.PyArray_IS_C_CONTIGUOUS(chunks) or (
             cnp.PyArray_TYPE(chunks) != cnp.NPY_FLOAT64 or cnp.PyArray_DIM(chunks, 1) != d):
         raise ValueError(f"directions of {d} numbers are needed, in chunks")
-    C = cnp.PyArray_DIM(chunks, 2)
+    count, C = cnp.PyArray_DIM(chunks, 0), cnp.PyArray_DIM(chunks, 2)
     if C % block or rounds > count*(C//block):
         raise ValueError(f"{count} chunks of {C} directions do not hold {rounds} rounds of {block}")
     return <const double*> cnp.PyArray_DATA(chunks)
@@ -196,9 +197,10 @@ cdef class DirectionRounds:
         rounds (n, 3), coef (n, block): what rounds before it left; chunks: all their directions, as `cosine_sums` has
         them.
         """
-        cdef Py_ssize_t n = rounds.shape[0], C = chunks.shape[2], need = self.asked(1, C)
+        cdef Py_ssize_t n = cnp.PyArray_DIM(rounds, 0)
         cdef const double* row = clean_row(x, self.d - 1)
         cdef const double* w = directions(chunks, self.d, self.block, n)
+        cdef Py_ssize_t C = cnp.PyArray_DIM(chunks, 2), need = self.asked(1, C)
         cdef const double* factors = clean(rounds, n, 3)
         cdef const double* a = clean(coef, n, self.block*self.loss.K)
         cdef double label = 0, f = 0, p

@@ -204,6 +204,26 @@ def test_weights_and_several_targets_reach_the_encoder():
     assert one.predict(content).shape == (150, 2)
 
 
+@pytest.mark.parametrize("name", ["least squares", "experts", "auto"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_table_is_encoded_a_part_at_a_time_with_the_same_results(name, weighted, monkeypatch):
+    content, y = table(150)
+    weights = np.linspace(0.5, 2.0, 150) if weighted else None
+    make, labels = MAKERS[name]
+    whole, parts = make(), make()
+    expected = whole.run(content, labels(y), weights)
+    asked = whole.predict(content)
+    seen = []
+    encode = Encoder.run
+    monkeypatch.setattr("nystream.compose.encoded.rows_at_once", lambda d: 32)
+    monkeypatch.setattr(Encoder, "run", lambda self, rows, *rest: seen.append(len(rows)) or encode(self, rows, *rest))
+    assert_array_equal(parts.run(content, labels(y), weights), expected)
+    assert seen == [32, 32, 32, 32, 22]
+    assert_array_equal(parts.predict(content), asked)
+    monkeypatch.undo()
+    assert_array_equal(parts.run(content, labels(y), weights), whole.run(content, labels(y), weights))
+
+
 @pytest.mark.parametrize("experts", [False, True])
 def test_a_block_that_the_inner_learner_would_refuse_on_the_way_changes_nothing(experts):
     """A label makes the mean of its level too large for a later row of the same block."""

@@ -44,6 +44,18 @@ def test_sines_and_cosines_are_right_to_two_units_in_the_last_place():
     assert_allclose(s, [math.sin(v) for v in u], rtol=0, atol=2.3e-16)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_row_alone_has_the_angles_of_a_block_however_many_there_are(dtype):
+    rng = np.random.default_rng(0)
+    X, W = rng.normal(size=(5, 3)), rng.normal(size=(3, 300))
+    for m in range(1, 300):
+        features = FourierFeatures(W[:, :m].astype(dtype), 1.0)
+        Z = np.empty((5, 2 * m), dtype=dtype)
+        features.map(X, Z)
+        assert_array_equal([features.row(x) for x in X], Z)
+        assert_allclose(Z[:, :m], np.cos(X @ W[:, :m]), rtol=0, atol=1e-14 if dtype == np.float64 else 1e-5)
+
+
 @pytest.mark.parametrize("size", [1, 2, 8, 64])
 def test_hadamard_is_the_matrix_of_scipy(size):
     A = np.random.default_rng(size).normal(size=(size, 3))

@@ -46,7 +46,7 @@ def model(r, K, vovk=True, clip=None):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("r", "K"), [(1, 1), (7, 3), (8, 1), (9, 9), (33, 2), (65, 1)])
+@pytest.mark.parametrize(("r", "K"), [(1, 1), (7, 3), (8, 1), (9, 9), (33, 2), (65, 1), (320, 1), (321, 9)])
 def test_results_are_the_same_bits_for_every_number_of_samples_a_pass(r, K, weighted):
     Z, Y, w = stream(67, r, K)
     w = w if weighted else None
@@ -58,6 +58,8 @@ def test_results_are_the_same_bits_for_every_number_of_samples_a_pass(r, K, weig
         assert_array_equal(ldl.run(Z, Y, w), P)
         for got, wanted in zip(arrays, expected, strict=True):
             assert_array_equal(got, wanted)
+        for asked, alone in zip(ldl.query(Z), zip(*(ldl.query(z[None]) for z in Z), strict=True), strict=True):
+            assert_array_equal(asked, np.concatenate(alone))
 
 
 def test_one_output_in_plain_numbers_has_the_same_bits():

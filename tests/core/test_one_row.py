@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from nystream._core.coins import Coins
 from nystream._core.linear.ogd import Descent
 from nystream.auto import Baseline
 from nystream.compose import Aggregate, Mixture
@@ -205,9 +206,10 @@ def test_an_ensemble_notices_that_a_learner_has_changed(name):
         model.step(x, label)
     held = model._row
     assert held is not None
+    assert held.one_row(X[50], -2.0, 1.9) is None  # a label that is not small enough
     model.experts[0].unlearn(X[:5], y[:5])
     twin = copy.deepcopy(model)
-    assert held.one_row(X[50], 0.0) is None
+    assert held.one_row(X[50], 0.0, 1.0) is None
     for x, label in zip(X[50:], y[50:].tolist(), strict=True):
         assert model.step(x, label) == twin.step(x, label)
     assert model.to_bytes() == twin.to_bytes()
@@ -227,3 +229,15 @@ def test_maps_and_loops_of_other_widths_or_types_do_not_meet():
         assert descent.one_mapped(other.fit(X).engine, X[0], 1.0, 1) is None
     single = Descent(as_loss("squared"), np.zeros((1, 3), np.float32), None, None, None, "sgd", 0.1, False, 0.0)
     assert single.one_row(X[0], 1.0, 1) is None  # a row of double is not one of float
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.Philox, np.random.MT19937])
+def test_a_coin_is_the_next_number_of_its_generator(bits):
+    class Own(np.random.Generator):
+        pass
+
+    for kind in (np.random.Generator, Own):
+        rng, twin = kind(bits(3)), kind(bits(3))
+        coins = Coins(rng)
+        assert [coins.toss() for _ in range(5)] == [twin.random() for _ in range(5)]
+        assert rng.random() == twin.random()

@@ -76,6 +76,18 @@ def test_only_stored_rows_are_saved():
     assert rows._state()["rows_"].shape == (17, 2)
 
 
+def test_a_row_that_was_written_behind_the_last_is_stored_by_advancing():
+    rows, told = Rows(2), Rows(2)
+    for i in range(40):
+        row = np.array([i, -i], dtype=float)
+        rows.reserve(1)
+        rows.memory[rows.n] = row
+        rows.advance()
+        told.append(row)
+        assert_array_equal(rows.view, told.view)
+    assert rows.capacity == told.capacity == 64
+
+
 def test_what_does_not_fit_is_refused():
     rows = Rows(2)
     with pytest.raises(ValueError, match=r"rows of 2 numbers are stored here, got an array of shape \(3, 3\)"):
@@ -85,3 +97,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="d must be a whole number of at least 1, got 0"):
         Rows(0)
     assert rows.n == 0
+    rows.extend(np.ones((16, 2)))
+    with pytest.raises(IndexError, match="there is no memory behind row 15; reserve it first"):
+        rows.advance()
+    assert rows.n == 16

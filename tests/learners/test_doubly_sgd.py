@@ -138,6 +138,21 @@ def test_a_strong_ridge_underflows_nothing():
     assert 1e-100 <= model.scale_ <= 1
 
 
+@pytest.mark.parametrize("settings", [{"lam": 1.0, "step": 900.0, "t0": 900}, {"lam": 0.0}])
+def test_rows_one_by_one_settle_the_scale_where_blocks_do(settings, monkeypatch):
+    """It becomes too small in the one case, its sum too long in the other."""
+    monkeypatch.setattr("nystream.learners.doubly_sgd.LONG", 30.0)
+    X, y = stream(200, loss="squared")
+    model = DoublySGD(Gaussian(0.6), loss="squared", block=2, max_features=380, seed=0, **settings)
+    rows, blocks = copy.deepcopy(model), copy.deepcopy(model)
+    P = np.array([rows.step(x, label) for x, label in zip(X, y.tolist(), strict=True)])
+    assert_allclose(P, np.concatenate([blocks.run(X[i : i + 7], y[i : i + 7]) for i in range(0, 200, 7)]), rtol=1e-12)
+    assert_allclose(rows.rounds_.view, blocks.rounds_.view, rtol=1e-12)
+    assert (rows.scale_, rows.cum_, rows.t_) == pytest.approx((blocks.scale_, blocks.cum_, blocks.t_), rel=1e-12)
+    assert rows.frozen
+    assert rows.rounds_.view[:, 2].any()
+
+
 def test_late_classes_and_late_columns_leave_what_was_learnt():
     X, y = stream(100, loss="softmax")
     model = DoublySGD(Gaussian(0.8), block=4, loss="softmax", step=5.0, seed=0)

@@ -17,6 +17,9 @@ class DirectionRounds:
     scale: float
     cum: float
     t: int
+    stored: bool
+    left: _Array
+    coef: _Array
     def __init__(
         self,
         loss: Any,
@@ -43,3 +46,6 @@ class DirectionRounds:
         t: int,
         room: int,
     ) -> tuple[int, _Array, _Array]: ...
+    def one(
+        self, x: Any, y: Any, chunks: _Array, rounds: _Array, coef: _Array, scale: float, cum: float, t: int
+    ) -> float | None: ...

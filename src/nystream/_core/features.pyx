@@ -36,7 +36,7 @@ cdef extern from "taylor_kernel.h" nogil:
 
 cdef enum:
     ROWS = 64  # a block is cut into tiles of this many rows
-    SHORT = 512  # angles that are made in less time than the GIL is worth giving up for
+    SHORT = 512  # angles that are made in less time than the GIL is worth giving up for, and scratch that is at hand
     STRIP = 96  # and directions: the strip of W stays in the cache while the rows pass, and so do the angles
 
 cdef taylor_isa taylor = taylor_pick()
@@ -228,12 +228,14 @@ cdef class _Angles(RowMap):
         return 2*self.m
 
     cdef int fill(self, Py_ssize_t n, const double* x, void* z) except -1:
-        cdef double* scratch = _scratch(self._need(n))
-        if n*self.m < SHORT:
+        cdef double[SHORT] few
+        cdef double* scratch
+        if self._need(n) <= SHORT and n*self.m < SHORT:
+            self._block(n, x, few, z)
+            return 0
+        scratch = _scratch(self._need(n))
+        with nogil:
             self._block(n, x, scratch, z)
-        else:
-            with nogil:
-                self._block(n, x, scratch, z)
         free(scratch)
         return 0
 

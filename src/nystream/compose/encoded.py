@@ -11,6 +11,7 @@ import numpy as np
 from nystream.compose.classifier import Classifier
 from nystream.compose.wrapper import Wrapper
 from nystream.encoding import Columns, Encoder
+from nystream.inputs import rows_at_once
 from nystream.learners.base import Learner
 from nystream.learners.families.tabular import Opening, TabularLearner
 from nystream.learners.translator import Translator
@@ -176,14 +177,27 @@ class Encoded(TabularLearner, Wrapper):
     def _check(self, X: Any, learnt: int) -> None:
         """Refuse what the inner learner would refuse, whatever the rows before it in the block make of a row."""
         self.translator_.check(X)
-        if type(self.learner_)._check is not Learner._check:  # who refuses nothing need not see the rows twice
-            self.learner_._check(self.translator_.extreme(X, self._largest), learnt)
+        if self.learner_._refuses:  # who refuses nothing need not see the rows twice
+            for part in self._parts(len(X)):
+                self.learner_._check(self.translator_.extreme(X[part], self._largest), learnt)
 
     def _inward(self, X: Any) -> Array:
         return self.translator_.predict(_rows(X)).dense
 
+    def _predict(self, X: Any) -> Array:
+        return np.vstack([super(Encoded, self)._predict(X[part]) for part in self._parts(len(X))])
+
     def _run(self, X: Any, Y: Array, weights: Array | None) -> Array:
-        return self.learner_.run_clean(self.translator_.run(X, Y, weights).dense, Y, weights)
+        P = []
+        for part in self._parts(len(X)):
+            w = None if weights is None else weights[part]
+            P.append(self.learner_.run_clean(self.translator_.run(X[part], Y[part], w).dense, Y[part], w))
+        return np.vstack(P)
+
+    def _parts(self, n: int) -> list[slice]:
+        """Of n rows, those that are encoded at once: an encoding takes several times as much memory as the table."""
+        size = rows_at_once(self.translator_.width)
+        return [slice(i, min(i + size, n)) for i in range(0, n, size)] or [slice(0, 0)]
 
     @property
     def owners(self) -> list[str]:

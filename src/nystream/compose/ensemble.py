@@ -19,7 +19,6 @@ __all__ = ["Ensemble", "check_learners"]
 
 BLOCK = 256
 """Rows that the learners get at a time: their predictions, and kernel values that they share, are held meanwhile."""
-NUMBERS = (float, int)
 
 
 class Ensemble(Learner):
@@ -105,14 +104,18 @@ class Ensemble(Learner):
         return self._mixed(self._panel.step(x, y), y[None])[0]
 
     def _step_one(self, x: Any, y: Any) -> float | None:
-        if self._row is not None and type(y) in NUMBERS and abs(y) <= self.largest_:  # nothing to warn of
-            p = self._row.one_row(x, y)
-            if p is not None:
-                return p
-        p = super()._step_one(x, y)
-        parts = self._panel.compiled()  # learners may have been given new arrays
-        self._row = None if parts is None else self._compiled(*parts)
+        row = self._row or self._bound()
+        p = None if row is None else row.one_row(x, y, self.largest_)  # up to there, nothing to warn of
+        if p is None:
+            self._row = None  # learners may have been given new arrays
+            p = super()._step_one(x, y)
         return p
+
+    def _bound(self) -> RowPanel | None:
+        """The learners as they are now, compiled; None where one of them needs Python."""
+        parts = self._panel.compiled()
+        self._row = None if parts is None else self._compiled(*parts)
+        return self._row
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         self._note(float(np.abs(Y).max()))

@@ -50,7 +50,8 @@ class Growing(Params):
 
     nested_: Nested
     missed_: float
-    _known: KnownAtoms | None = None
+    engine: KnownAtoms | None = None
+    """What `known` gave last; None where it has to be asked."""
 
     def __init__(self, kernel: Kernel, max_atoms: int | None = None) -> None:
         if not isinstance(kernel, Kernel):
@@ -63,7 +64,7 @@ class Growing(Params):
         self.nested_ = Nested(self.kernel)
         self.nested_.start(d)
         self.missed_ = 0.0
-        self._known = None
+        self.engine = None
 
     @property
     def n(self) -> int:
@@ -144,10 +145,10 @@ class Growing(Params):
         """What makes the coordinates (`combined`: the combination of atoms) of one row, compiled, and leaves a row
         that may become an atom to `admit_row`; a row that goes through it and is learnt has had its round. None without
         atoms, and where only Python can evaluate the kernel."""
-        if self._known is None and self.n:
+        if self.engine is None and self.n:
             form = self.kernel.compiled
-            self._known = None if form is None else self._compiled(form, combined)
-        return self._known
+            self.engine = None if form is None else self._compiled(form, combined)
+        return self.engine
 
     def ask(self, X: Array, k: Array) -> tuple[Array, Mask]:
         """What `admit` would give each row if it came next, and whether it would become an atom. Changes nothing."""
@@ -170,7 +171,7 @@ class Growing(Params):
     def widen(self, d: int) -> None:
         """Rows have d columns from now on, the new ones 0 in all rows so far."""
         self.nested_.widen(d)
-        self._known = None
+        self.engine = None
 
     # -- what the rules give ---------------------------------------------------------------------------------------
     @property
@@ -219,12 +220,12 @@ class Growing(Params):
                 break
             if self.nested_.append(X[i], share=share):
                 entered.append(i)
-        self._known = None
+        self.engine = None
         return np.array(entered, dtype=np.intp)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        self._known = None
+        self.engine = None
 
 
 class GivenAtoms(Growing):

@@ -77,17 +77,29 @@ class Rows(Params):
         """Add one row (d,), or its only number; amortised O(d)."""
         n = self._n
         if n == len(self._store):
-            self._reserve(n + 1)
+            self.reserve(1)
         store = self._store
         store[n] = x
         self._n, self._view = n + 1, store[: n + 1]  # as `_hold`, whose call is a third of what this costs
+
+    @property
+    def memory(self) -> Array:
+        """(capacity, d), for compiled rounds: what they write behind the last row is stored by `advance`."""
+        return self._store
+
+    def advance(self) -> None:
+        """The row behind the last one, which is in `memory` already, is stored."""
+        n = self._n + 1
+        if n > len(self._store):
+            raise IndexError(f"there is no memory behind row {n - 2}; reserve it first")
+        self._n, self._view = n, self._store[:n]
 
     def extend(self, X: Array) -> None:
         """Add the rows of X (m, d)."""
         if X.ndim != 2 or X.shape[1] != self.d:
             raise ValueError(f"rows of {self.d} numbers are stored here, got an array of shape {X.shape}")
         n = self._n + len(X)
-        self._reserve(n)
+        self.reserve(len(X))
         self._store[self._n : n] = X
         self._hold(self._store, n)
 
@@ -111,8 +123,9 @@ class Rows(Params):
         wide.extend(np.pad(self._view, ((0, 0), (0, d - self.d))))
         return wide
 
-    def _reserve(self, n: int) -> None:
-        capacity = len(self._store)
+    def reserve(self, more: int) -> None:
+        """Memory for so many rows more."""
+        n, capacity = self._n + more, len(self._store)
         if n <= capacity:
             return
         while capacity < n:

@@ -103,7 +103,7 @@ class Learner(Abilities, Params):
         self.n_seen_ += 1
         if known < self.outputs_:
             p[known:] = -np.inf
-        self._plain, self._sign = self.outputs_ == 1 and self.labels in ("real", "sign"), self.labels == "sign"
+        self._shorten()
         return p
 
     def run_clean(self, X: Array, Y: Array, weights: Array | None = None) -> Array:
@@ -333,6 +333,15 @@ class Learner(Abilities, Params):
     def reserve_for(self, rows: Any, outputs: int) -> None:
         """`reserve` for clean rows such as these."""
         self.reserve(rows.shape[1], outputs)
+
+    def _shorten(self) -> None:
+        """A round has been learnt: whether the next may take the short way."""
+        self._plain, self._sign = self.outputs_ == 1 and self.labels in ("real", "sign"), self.labels == "sign"
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if self.n_seen_:
+            self._shorten()
 
     def _gained(self, outputs: int) -> None:
         """There are so many outputs more."""

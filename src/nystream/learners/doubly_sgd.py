@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from nystream._core.cosines import SLACK, DirectionRounds, cosine_sums, cosines
+from nystream._core.linalg.ldl import aligned_zeros
 from nystream.dictionary.rows import Rows
 from nystream.features.demands import sampler_of
 from nystream.kernels.base import Kernel
@@ -203,13 +204,34 @@ class DoublySGD(LossLearner, Averaging):
                 self.coef_.extend(coef)
             finally:  # if a loss that is asked in Python raises, rounds that are not stored have been drawn
                 self._kept = self._kept[0], min(self._kept[1], self.rounds_.n)
-            if self.scale_ < TINY:
-                self._settle()
-                self.rounds_.view[:, 1] *= self.scale_
-                F *= self.scale_
-                self.scale_ = 1.0
-            elif self.cum_ > LONG * self.scale_:
-                self._settle()
+            F *= self._rescaled()
+
+    def _step_one(self, x: Any, y: Any) -> float | None:
+        chunks, known = self._at_hand()
+        if self.frozen or known < self.rounds_.n:  # nothing to learn, or directions to draw again
+            return super()._step_one(x, y)
+        engine, now = self._rounds(), (self.scale_, self.cum_, self.t_)
+        p = engine.one(x, y, chunks, self.rounds_.view, self.coef_.view, *now)
+        if p is None:
+            return super()._step_one(x, y)
+        self.scale_, self.cum_, self.t_ = engine.scale, engine.cum, engine.t
+        if engine.stored:
+            self.rounds_.append(engine.left)
+            self.coef_.append(engine.coef)
+        self._rescaled()
+        return p
+
+    def _rescaled(self) -> float:
+        """Settle a scale that has become too small, or a sum that has become too long; what functions over the scale
+        are to be multiplied with."""
+        factor = 1.0
+        if self.scale_ < TINY:
+            self._settle()
+            factor, self.scale_ = self.scale_, 1.0
+            self.rounds_.view[:, 1] *= factor
+        elif self.cum_ > LONG * self.scale_:
+            self._settle()
+        return factor
 
     def _rounds(self) -> DirectionRounds:
         """The recursion, compiled, for as many columns and outputs as there are."""
@@ -360,5 +382,5 @@ def _with_phase(X: Array) -> Array:
 
 
 def _chunks(count: int, columns: int, d: int) -> Array:
-    """(count, d, columns), with memory beyond as the compiled sums want it."""
-    return np.zeros(count * d * columns + SLACK)[: count * d * columns].reshape(count, d, columns)
+    """(count, d, columns) from a cache line on, with memory beyond as the compiled sums want it."""
+    return aligned_zeros(count * d * columns + SLACK)[: count * d * columns].reshape(count, d, columns)

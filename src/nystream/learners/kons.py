@@ -193,22 +193,23 @@ class KONS(NewtonBounds):
     def _one(self, x: Any, y: Any, t: int) -> float | None:
         """Round t of one row in one call; None, and nothing done, where the row or the model needs more than that."""
         row = self._row or self._bound()
-        if self.max_points is not None and self.points_.n >= self.max_points:
+        if row is None or (self.max_points is not None and self.points_.n >= self.max_points):
             return None
-        p = None if row is None else row.one(x, y, t, self.trace_, self._coin)
-        if row is None or p is None:
+        if row.full:
+            self._hold(row)
+        p = row.one(x, y, t, self.trace_, self._coin)
+        if p is None:
             return None
         self.total_loss_ += row.loss
         if row.stored:
-            row.learn()
-            self.points_.append(x)
-            self.record_.append(row.record)
+            row.learn(x)
+            self.points_.advance()
+            self.record_.advance()
             if row.entered:
-                self.scale_.append(row.scale)
-                self.v_.append(row.entry)
+                self.scale_.advance()
+                self.v_.advance()
                 self.trace_ += row.gained
             self._coef = None
-            self._hold(row)
         self._tossed(row, x)
         return p
 
@@ -221,7 +222,9 @@ class KONS(NewtonBounds):
         return self._row
 
     def _hold(self, row: NewtonRow) -> None:
-        row.hold(self.points_.view, self.record_.view, self.scale_.view, self.v_.view)
+        for rows in (self.points_, self.record_, self.scale_, self.v_):
+            rows.reserve(1)
+        row.hold(self.points_.memory, self.record_.memory, self.scale_.memory, self.v_.memory, self.points_.n)
 
     @property
     def _coin(self) -> float:

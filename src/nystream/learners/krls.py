@@ -121,7 +121,7 @@ class KRLS(AtomLearner):
         return p
 
     def _step_one(self, x: Any, y: Any) -> float | None:
-        known = self.atoms_.known(combined=True)
+        known = self.atoms_.engine or self.atoms_.known(combined=True)
         p = None if known is None else self.solver_.one(known, x, y)
         return super()._step_one(x, y) if p is None else p
 

@@ -269,7 +269,7 @@ class NystromPKAWV(LeastSquares, AtomLearner):
         return self.solver_.step(self._admit_row(x), y, weight)
 
     def _step_one(self, x: Any, y: Any) -> float | None:
-        known = self.atoms_.known() if self.memory == "frozen" else None
+        known = (self.atoms_.engine or self.atoms_.known()) if self.memory == "frozen" else None
         p = None if known is None else self.solver_.one(known, x, y)
         if p is not None:
             return p

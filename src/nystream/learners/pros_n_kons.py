@@ -166,7 +166,7 @@ class ProsNKons(AtomLearner, LossLearner):
         return self.solver_.step(z, y)
 
     def _step_one(self, x: Any, y: Any) -> float | None:
-        known = self.atoms_.known()
+        known = self.atoms_.engine or self.atoms_.known()
         p = None if known is None else self.solver_.one(known, x, y)
         return super()._step_one(x, y) if p is None else p
 

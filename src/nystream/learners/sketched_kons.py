@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nystream._core.coins import Coins
 from nystream._core.gram.kons import KernelNewton, NewtonRow
 from nystream._core.gram.whitened import WhitenedRow
 from nystream.dictionary.kors import KORS
@@ -68,6 +69,7 @@ class SketchedKONS(KONS):
     rng_: np.random.Generator
     u_: float
     _atoms: WhitenedRow | None = None  # KORS's dictionary, compiled, for one row at a time
+    _uniforms: Coins  # of `rng_`, for the same
 
     def __init__(
         self,
@@ -130,13 +132,14 @@ class SketchedKONS(KONS):
         if form is not None:
             self._atoms = WhitenedRow(form, self.kors_.factor_.factor)
             self._atoms.hold_row(self.kors_.points, self.kors_.factor_.scale_.view)
+            self._uniforms = Coins(self.rng_)
         return self._atoms
 
     def _tossed(self, row: NewtonRow, x: Array) -> None:
         if row.odds > 0 and self._atoms is not None:
             grad, gain = float(row.record[GRAD]), float(row.record[GAIN])
             self.kors_.enter(x, grad * math.sqrt(gain), row.odds, row.own, self._atoms)
-        self.u_ = self.rng_.random()
+        self.u_ = self._uniforms.toss()
 
     def _mark(self) -> tuple[Any, ...]:
         return super()._mark(), self.kors_.mark(), self.rng_.bit_generator.state, self.u_

@@ -99,12 +99,12 @@ class ONS(NewtonSolver):
         return p
 
     def one(self, features: RowMap, x: Any, y: Any) -> float | None:
-        if type(y) is not float or abs(y) > self._limit:
+        t, limit = self.t_ + 1, self._limit
+        if type(y) is not float or not -limit <= y <= limit:
             return None
-        p = self._newton.one_mapped(features, x, y, self.t_ + 1)
+        p = self._newton.one_mapped(features, x, y, t)
         if p is not None:
-            self.t_ += 1
-            self._weights = None
+            self.t_, self._weights = t, None
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:

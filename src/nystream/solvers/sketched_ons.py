@@ -105,11 +105,12 @@ class SketchedONS(NewtonSolver):
         return self.run(z[None], y[None])[0]
 
     def one(self, features: RowMap, x: Any, y: Any) -> float | None:
-        if type(y) is not float or abs(y) > self._limit:
+        t, limit = self.t_ + 1, self._limit
+        if type(y) is not float or not -limit <= y <= limit:
             return None
-        p = self._sketch.one_mapped(features, x, y, self.t_ + 1)
+        p = self._sketch.one_mapped(features, x, y, t)
         if p is not None:
-            self.t_ += 1
+            self.t_ = t
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:

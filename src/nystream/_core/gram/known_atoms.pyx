@@ -3,11 +3,10 @@
 import numpy as np
 
 cimport numpy as cnp
-from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport fabs
 from libc.string cimport memset
-from numpy.random cimport bitgen_t
 
+from nystream._core.coins cimport Coins
 from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linalg.cholesky cimport Triangle
 from nystream._core.linalg.linear_kernel cimport clean
@@ -38,8 +37,7 @@ cdef class KnownAtoms(RowMap):
     cdef double far, ridge, odds, resolved, largest
     cdef bint combined
     cdef dict state
-    cdef object rng
-    cdef bitgen_t* coins
+    cdef Coins coins
     cdef double outside                 # k(x, x) - |z|^2 of the last row, at least 0
     cdef double* k
     cdef double* t
@@ -50,9 +48,8 @@ cdef class KnownAtoms(RowMap):
         self.m, self.d = points.shape[0], points.shape[1]
         self.form, self.nested, self.largest, self.far, self.combined = form, nested, largest, far, combined
         self.at, self.state = clean(points, self.m, self.d), state
-        self.rng = rng = state.get("rng_")
-        if type(rng) is np.random.Generator:
-            self.coins = <bitgen_t*> PyCapsule_GetPointer(rng.bit_generator.capsule, "BitGenerator")
+        if "rng_" in state:
+            self.coins = Coins(state["rng_"])
         if places is None and self.m != nested.n or places is not None and len(places) != nested.n:
             raise ValueError(f"{nested.n} atoms have coordinates; others were given")
         if places is not None:
@@ -86,10 +83,8 @@ cdef class KnownAtoms(RowMap):
 
     cdef int passed(self) except -1:
         self.state["missed_"] = <double> self.state["missed_"] + self.outside
-        if self.coins:
-            self.state["u_"] = self.coins.next_double(self.coins.state)   # what rng.random() gives
-        elif self.rng is not None:
-            self.state["u_"] = self.rng.random()
+        if self.coins is not None:
+            self.state["u_"] = self.coins.toss()
         return 0
 
     cdef int place(self, const double* x, double coin, double* z) noexcept nogil:

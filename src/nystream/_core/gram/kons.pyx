@@ -4,7 +4,7 @@ import numpy as np
 
 cimport numpy as cnp
 from libc.math cimport fabs, fmax, fmin, sqrt
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from nystream._core.gram.residual cimport Score, bounded, enter, scored
 from nystream._core.gram.whitened cimport ROOM, WhitenedRow
@@ -132,13 +132,12 @@ cdef class KernelNewton:
 
 
 cdef class NewtonRow:
-    """The round of one row in one call; what it does to points, records, scales and v is for the learner to append, and
-    `learn` does the rest.
+    """The round of one row in one call; `learn` stores it, for the learner to count.
 
-    Works on the memory of the learner, which is given anew (`hold`) where it may have moved: points (n, d) and records
-    (n, 6), of which only more come; scale (r,), v (r,) and `triangle` of those that entered the factor. kors: the
-    whitened rows of KORS's dictionary, where there is one. No row beyond `largest`, and no label beyond `limit`, is
-    taken.
+    Works on the memory of the learner, which is given anew (`hold`) where it is `full` or may have moved: points (n, d)
+    and records (n, 6), of which only more come; scale (r,), v (r,) and `triangle` of those that entered the factor.
+    kors: the whitened rows of KORS's dictionary, where there is one. No row beyond `largest`, and no label beyond
+    `limit`, is taken.
     """
     cdef KernelNewton newton
     cdef KernelRows form
@@ -146,8 +145,10 @@ cdef class NewtonRow:
     cdef WhitenedRow kors
     cdef double largest, limit, pivot
     cdef Py_ssize_t n, r, d
-    cdef const double* at
-    cdef const double* scales
+    cdef Py_ssize_t most, widest        # points, and those in the factor, that there is memory for
+    cdef double* at
+    cdef double* records
+    cdef double* scales
     cdef double* v
     cdef double* k                      # (n,) kernel row
     cdef double* t                      # (r,) whitened
@@ -173,16 +174,25 @@ cdef class NewtonRow:
         self.scratch, self.entered_at, self.record = np.zeros((3, 0)), np.zeros(0, dtype=np.intp), np.zeros(WIDTH)
         self.q = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.record)
 
-    cpdef hold(self, cnp.ndarray points, cnp.ndarray record, cnp.ndarray scale, cnp.ndarray v):
-        """Where everything is; scale and v are (r, 1)."""
-        cdef Py_ssize_t n = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(points, 1), r = self.triangle.n, i
+    @property
+    def full(self):
+        """Whether there may be no memory for one more row."""
+        return self.n >= self.most or self.r >= self.widest
+
+    def hold(self, cnp.ndarray points, cnp.ndarray record, cnp.ndarray scale, cnp.ndarray v, Py_ssize_t n):
+        """Where everything is, with memory for more than the n points that there are; scale and v have one column."""
+        cdef Py_ssize_t d = cnp.PyArray_DIM(points, 1), r = self.triangle.n, i
         cdef Py_ssize_t known = self.n, entered = self.r, room = cnp.PyArray_DIM(self.entered_at, 0)
-        cdef const double* at = clean(points, n, d)
-        cdef const double* records = clean(record, n, WIDTH)
-        cdef const double* scales = clean(scale, r, 1)
-        cdef const double* entries = clean(v, r, 1)
-        if room < n + 1 + ROOM:
-            room, known, entered = 2*n + 1 + ROOM, 0, 0
+        cdef Py_ssize_t most = min(cnp.PyArray_DIM(points, 0), cnp.PyArray_DIM(record, 0))
+        cdef Py_ssize_t widest = min(cnp.PyArray_DIM(scale, 0), cnp.PyArray_DIM(v, 0))
+        cdef double* at = <double*> clean(points, cnp.PyArray_DIM(points, 0), d)
+        cdef double* records = <double*> clean(record, cnp.PyArray_DIM(record, 0), WIDTH)
+        cdef double* scales = <double*> clean(scale, cnp.PyArray_DIM(scale, 0), 1)
+        cdef double* entries = <double*> clean(v, cnp.PyArray_DIM(v, 0), 1)
+        if n >= most or r >= widest:
+            raise ValueError(f"memory for more than {n} points is needed, {r} of them in the factor")
+        if room < n + 2 + ROOM:
+            room, known, entered = 2*n + 2 + ROOM, 0, 0
             self.scratch, self.entered_at = np.zeros((3, room)), np.zeros(room, dtype=np.intp)
             self.places = <Py_ssize_t*> cnp.PyArray_DATA(<cnp.ndarray> self.entered_at)
             self.k = <double*> cnp.PyArray_DATA(<cnp.ndarray> self.scratch)
@@ -194,9 +204,10 @@ cdef class NewtonRow:
                 entered += 1
         if entered != r:
             raise ValueError(f"{r} points are in the factor, {entered} are said to be")
-        self.at, self.scales, self.v = at, scales, <double*> entries
+        self.at, self.records, self.scales, self.v = at, records, scales, entries
         self.n, self.d, self.r = n, d, r
-        self.arrays = (points, scale, v)
+        self.most, self.widest = min(most, room - 1 - ROOM), widest
+        self.arrays = (points, record, scale, v)
 
     def one(self, object x, object y, long long t, double trace, double coin):
         """The prediction for x in round t; None, and nothing done, where x or y is not a clean row or label. `trace`:
@@ -225,16 +236,25 @@ cdef class NewtonRow:
             self.entry, self.pivot, self.scale, self.gained = rest[0], rest[1], rest[4], rest[4]*rest[4]*own
         return self.q[PREDICTION]
 
-    def learn(self):
-        """What the last row does to the factor and to v as it is; then its own numbers are appended, and all is given
-        anew."""
+    def learn(self, cnp.ndarray x):
+        """What the last row, x, does to the factor and to v; then it is written behind the points, its numbers behind
+        theirs."""
         cdef Py_ssize_t i
+        cdef const double* row = clean(x, -1, self.d)
+        if self.full:
+            raise ValueError("there is no memory for a row more")
         if self.q[OUTSIDE] != 0:
             OPS.mix(self.r, 1.0, self.v, -self.q[OUTSIDE], self.t)
         if self.entered:
             for i in range(self.r):
                 self.t[i] *= self.scale
             self.triangle.append_one(self.t, self.pivot)
+            self.scales[self.r], self.v[self.r], self.places[self.r] = self.scale, self.entry, self.n
+            self.r += 1
+        memcpy(self.at + self.n*self.d, row, self.d*sizeof(double))
+        memcpy(self.records + self.n*WIDTH, self.q, WIDTH*sizeof(double))
+        self.outside[self.n] = self.q[OUTSIDE]
+        self.n += 1
 
     cdef double ask(self, const double* x, double own, double* square, double* unseen) noexcept nogil:
         """u(x), what the factor does not see of k(x, x), and what KORS's dictionary does not."""

@@ -1,4 +1,4 @@
-/* The cosines of cosine_kernel.h for one instruction set, a loop that the compiler makes vectors of.  Included by
+/* The cosines of cosine_kernel.h for one instruction set, loops that the compiler makes vectors of.  Included by
    cosine_kernel.h with COSINE(x) naming the function and FMA(a, b, c) a b + c; no include guard. */
 static void COSINE(cosines)(ptrdiff_t n, const double *restrict u, double gain, double *restrict c) {
   for (ptrdiff_t i = 0; i < n; i++) {
@@ -21,4 +21,11 @@ static void COSINE(cosines)(ptrdiff_t n, const double *restrict u, double gain, 
     memcpy(&a, &cosine, 8);
     c[i] = gain * a;
   }
+}
+
+/* out = f_r a_r for n rounds of `block` numbers each; factors f are `apart` numbers apart */
+static void COSINE(scaled)(ptrdiff_t n, ptrdiff_t block, ptrdiff_t apart, const double *restrict f,
+                           const double *restrict a, double *restrict out) {
+  for (ptrdiff_t r = 0; r < n; r++, f += apart)
+    for (ptrdiff_t i = 0; i < block; i++) out[r * block + i] = *f * a[r * block + i];
 }

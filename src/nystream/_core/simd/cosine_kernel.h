@@ -16,6 +16,7 @@
 
 typedef struct {
   void (*cosines)(ptrdiff_t n, const double *u, double gain, double *c);
+  void (*scaled)(ptrdiff_t n, ptrdiff_t block, ptrdiff_t apart, const double *f, const double *a, double *out);
 } cosine_ops;
 
 #define FMA(a, b, c) ((a) * (b) + (c))
@@ -39,6 +40,6 @@ ISA_END
 #undef FMA
 #endif
 
-#define COSINE_OPS(isa) {cosine_cosines_##isa}
+#define COSINE_OPS(isa) {cosine_cosines_##isa, cosine_scaled_##isa}
 ISA_PICK(cosine, COSINE_OPS)
 #endif

@@ -20,6 +20,7 @@ typedef REAL FOURIER(loose);
 typedef REAL FOURIER(vec);
 #define ALWAYS_INLINE static inline
 #endif
+#define STRIP (sizeof(REAL) * V == 64 ? 16 : 8) /* vectors of angles of one row, a register each */
 #define LOAD(p) (*(const FOURIER(loose) *)(p))
 #define STORE(p, v) (*(FOURIER(loose) *)(p) = (v))
 #if FUSED && SINGLE
@@ -48,7 +49,7 @@ ALWAYS_INLINE void FOURIER(tile)(const int vectors, ptrdiff_t d, ptrdiff_t ldw, 
 
 /* u[j] = sum_i x[i] W[i, j] for one row and the columns of `vectors` vectors, in the same order */
 ALWAYS_INLINE void FOURIER(strip)(const int vectors, ptrdiff_t d, ptrdiff_t ldw, const REAL *x, const REAL *W, REAL *u) {
-  FOURIER(vec) sum[8];
+  FOURIER(vec) sum[16];
   for (int v = 0; v < vectors; v++) sum[v] = (FOURIER(vec)){0};
   for (ptrdiff_t i = 0; i < d; i++, W += ldw)
     for (int v = 0; v < vectors; v++) sum[v] = FUSED_VECTOR(x[i], LOAD(W + v * V), sum[v]);
@@ -58,9 +59,18 @@ ALWAYS_INLINE void FOURIER(strip)(const int vectors, ptrdiff_t d, ptrdiff_t ldw,
 /* u = x W for one row; the last vector may reach over m */
 static void FOURIER(single)(ptrdiff_t d, ptrdiff_t m, ptrdiff_t ldw, const REAL *x, const REAL *W, REAL *u) {
   ptrdiff_t j = 0;
+  for (; j + (ptrdiff_t)STRIP * V <= m; j += STRIP * V) FOURIER(strip)(STRIP, d, ldw, x, W + j, u + j);
   for (; j + 8 * V <= m; j += 8 * V) FOURIER(strip)(8, d, ldw, x, W + j, u + j);
-  for (; j + 3 * V <= m; j += 3 * V) FOURIER(strip)(3, d, ldw, x, W + j, u + j);
-  for (; j < m; j += V) FOURIER(strip)(1, d, ldw, x, W + j, u + j);
+  switch ((m - j + V - 1) / V) { /* all that are left together: each is a chain of d sums */
+    case 8: FOURIER(strip)(8, d, ldw, x, W + j, u + j); break;
+    case 7: FOURIER(strip)(7, d, ldw, x, W + j, u + j); break;
+    case 6: FOURIER(strip)(6, d, ldw, x, W + j, u + j); break;
+    case 5: FOURIER(strip)(5, d, ldw, x, W + j, u + j); break;
+    case 4: FOURIER(strip)(4, d, ldw, x, W + j, u + j); break;
+    case 3: FOURIER(strip)(3, d, ldw, x, W + j, u + j); break;
+    case 2: FOURIER(strip)(2, d, ldw, x, W + j, u + j); break;
+    case 1: FOURIER(strip)(1, d, ldw, x, W + j, u + j);
+  }
 }
 
 /* U = X W for X (n, d) and m columns of W; rows of W are ldw, rows of U m + FOURIER_SLACK apart, and the last
@@ -174,6 +184,7 @@ static void FOURIER(directions)(ptrdiff_t size, ptrdiff_t count, ptrdiff_t n, pt
 }
 #undef LOAD
 #undef STORE
+#undef STRIP
 #undef FMA
 #undef FUSED_VECTOR
 #undef ALWAYS_INLINE

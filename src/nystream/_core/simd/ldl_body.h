@@ -53,6 +53,44 @@ TARGET LDL_INLINE void LDL(panel)(const int n, const int learn, int S, double *r
   }
 }
 
+/* The same for one sample: of L nothing is held for the next one, and every column is stored as soon as it is made. */
+TARGET LDL_INLINE void LDL(tiles)(const int n, const int learn, double *restrict L, double *restrict x,
+                                  const VEC *P, const VEC *B) {
+  VEC u[2][8 / W];
+#pragma GCC unroll 2
+  for (int k = 0; k < n; k++)
+#pragma GCC unroll 4
+    for (int h = 0; h < 8 / W; h++) u[k][h] = LOAD(x + 8 * k + W * h);
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; i++)
+#pragma GCC unroll 2
+    for (int k = 0; k < n; k++)
+#pragma GCC unroll 4
+      for (int h = 0; h < 8 / W; h++) {
+        double *at = L + 64 * k + 8 * i + W * h;
+        const VEC l = LOAD(at);
+        u[k][h] = u[k][h] - P[i] * l;
+        if (learn) STORE(at, l + B[i] * u[k][h]);
+      }
+#pragma GCC unroll 2
+  for (int k = 0; k < n; k++)
+#pragma GCC unroll 4
+    for (int h = 0; h < 8 / W; h++) STORE(x + 8 * k + W * h, u[k][h]);
+}
+
+/* All n tiles below a diagonal one, for one sample. */
+TARGET LDL_INLINE void LDL(alone)(const int learn, int n, double *L, double *x, const double *p, const double *beta) {
+  VEC P[8], B[8];
+  int j = 0;
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; i++) {
+    P[i] = p[i] - (VEC){0};
+    B[i] = learn ? beta[i] - (VEC){0} : P[i];
+  }
+  for (; j + 2 <= n; j += 2) LDL(tiles)(2, learn, L + 64 * j, x + 8 * j, P, B);
+  if (j < n) LDL(tiles)(1, learn, L + 64 * j, x + 8 * j, P, B);
+}
+
 /* Outputs: m += p q, q += beta (y - m).  y enters by this difference only, so m has the same bits for every label. */
 TARGET LDL_INLINE void LDL(outputs)(const int learn, int S, int outputs, double *restrict Q, const double *restrict Y,
                                     double *restrict M, const double *restrict P, const double *restrict B) {
@@ -83,7 +121,7 @@ TARGET LDL_INLINE void LDL(pass)(const int learn, int S, int blocks, int outputs
   double B[8 * LDL_SAMPLES] __attribute__((aligned(64))), sum[8 * LDL_SAMPLES] __attribute__((aligned(64)));
   double s[LDL_SAMPLES];
   memset(M, 0, S * ld * sizeof(double));
-  memset(sum, 0, sizeof sum);
+  memset(sum, 0, 8 * S * sizeof(double));
   if (learn) memcpy(s, s0, S * sizeof(double));
   for (int k = 0; k < blocks; k++) {
     LDL(corner)(learn, S, L, dinv + 8 * k, X + (size_t)k * S * 8, s, P, PD, B);
@@ -91,6 +129,11 @@ TARGET LDL_INLINE void LDL(pass)(const int learn, int S, int blocks, int outputs
     L += 64;
     LDL(outputs)(learn, S, outputs, Q + 8 * k * ld, Y, M, P, B);
     int j = k + 1;
+    if (S == 1) {
+      LDL(alone)(learn, blocks - j, L, X + (size_t)j * 8, P, B);
+      L += 64 * (blocks - j);
+      j = blocks;
+    }
     for (; j + TILES <= blocks; j += TILES, L += 64 * TILES)
       LDL(panel)(TILES, learn, S, L, X + (size_t)j * S * 8, P, B);
 #if TILES > 2
@@ -116,12 +159,18 @@ TARGET LDL_INLINE void LDL(pass)(const int learn, int S, int blocks, int outputs
 
 TARGET static void LDL(learn)(int S, int blocks, int outputs, double *L, double *dinv, double *Q, const double *Y,
                               const double *s0, double *X, double *M, double *lev) {
-  LDL(pass)(1, S, blocks, outputs, L, dinv, Q, Y, s0, X, M, lev);
+  if (S == 1)   /* compiled apart: nothing is looped over */
+    LDL(pass)(1, 1, blocks, outputs, L, dinv, Q, Y, s0, X, M, lev);
+  else
+    LDL(pass)(1, S, blocks, outputs, L, dinv, Q, Y, s0, X, M, lev);
 }
 
 TARGET static void LDL(query)(int S, int blocks, int outputs, double *L, double *dinv, double *Q, const double *Y,
                               const double *s0, double *X, double *M, double *lev) {
-  LDL(pass)(0, S, blocks, outputs, L, dinv, Q, Y, s0, X, M, lev);
+  if (S == 1)
+    LDL(pass)(0, 1, blocks, outputs, L, dinv, Q, Y, s0, X, M, lev);
+  else
+    LDL(pass)(0, S, blocks, outputs, L, dinv, Q, Y, s0, X, M, lev);
 }
 #undef VEC
 #undef LOAD

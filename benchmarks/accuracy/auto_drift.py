@@ -4,12 +4,12 @@
 
 Streams of drift_streams.py: generated ones for every seed, real ones (names as in auto_streams.py, "shuffled ...",
 "permuted ...": shuffled with columns that change places) once; "larger", "larger, another", "smaller", "level" and
-"twice", whose labels are wild for what was there before or which change twice, only by name. Loss: squared error, or log loss (probabilities at
-least 1e-6). For every change and L = 200, 500, 1000, 2000, 4000 rows after it: the loss over that of the fresh copy, of
-`Auto()` and of `Auto(changes=False)`; met is at most 1.10. Where nothing changes, the loss over that of
-`Auto(changes=False)` from two starts; met is at most 1.02, and every alarm is a false one. CPU seconds and the largest
-`nbytes` (blocks of 256 rows) over those of `Auto(changes=False)`. What was run is kept in the cache and not run again;
-`--print` only prints what is there. `--chart`: losses of one stream over rows, with the alarms.
+"twice", whose labels are wild for what was there before or which change twice, only by name. Loss: squared error, or
+log loss (probabilities at least 1e-6). For every change and L = 200, 500, 1000, 2000, 4000 rows after it: the loss over
+that of the fresh copy, of `Auto()` and of `Auto(changes=False)`; met is at most 1.10. Where nothing changes, the loss
+over that of `Auto(changes=False)` from two starts; met is at most 1.02, and every alarm is a false one. CPU seconds and
+the largest `nbytes` (blocks of 256 rows) over those of `Auto(changes=False)`. What was run is kept in the cache and not
+run again; `--print` only prints what is there. `--chart`: losses of one stream over rows, with the alarms.
 """
 
 from __future__ import annotations

@@ -60,10 +60,16 @@ def test_after_a_change_it_is_soon_as_good_as_a_fresh_copy_and_the_fresh_one_sta
 def test_without_a_suspicion_nothing_is_different_to_the_last_bit():
     X, y = changing(at=N)
     watched, plain = auto(), auto(changes=False)
-    assert_array_equal(watched.run(X, y), plain.run(X, y))
-    assert watched.alarms() == []
+    assert_array_equal(watched.run(X[:240], y[:240]), plain.run(X[:240], y[:240]))
     assert_array_equal(watched.predict_interval(X[:50]), plain.predict_interval(X[:50]))
     assert watched.weights() == plain.weights()
+    P, calm = np.empty(N - 240), np.empty(N - 240, dtype=bool)
+    for i in range(240, N):
+        calm[i - 240] = watched.changes_.suspicion_.mixture_ is None
+        P[i - 240] = watched.step(X[i], y[i])
+    assert calm.mean() > 0.9
+    assert_array_equal(P[calm], plain.run(X[240:], y[240:])[calm])
+    assert watched.alarms() == []
 
 
 def test_while_losses_are_suspicious_what_learns_from_few_rows_is_mixed_in_until_the_alarm_or_until_it_was_nothing():

@@ -62,8 +62,12 @@ typedef void (*ldl_fn)(int samples, int blocks, int outputs, double *L, double *
 #include "ldl_body.h"
 
 /* One sample is a chain, which wide vectors make no shorter: up to LDL_SHORT blocks it goes through the narrow ones and
-   the scalar corner, to the same bits, a fifth faster. */
+   the scalar corner, to the same bits, a fifth faster. Where a*b + c is not contracted those would be others. */
+#ifdef NYSTREAM_NO_CONTRACTION
+enum { LDL_SHORT = 0 };
+#else
 enum { LDL_SHORT = 40 };
+#endif
 
 static void ldl_learn_wide(int S, int blocks, int outputs, double *L, double *dinv, double *Q, const double *Y,
                            const double *s0, double *X, double *M, double *lev) {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "is_masked",
     "rows_at_once",
     "rows_of",
+    "stretches",
     "unconverted",
 ]
 
@@ -304,3 +306,9 @@ def _refuse(labels: Array, bad: np.typing.NDArray[np.bool_], name: str, wanted: 
     if bad.any():
         row = int(np.argwhere(bad)[0, 0])
         raise ValueError(f"{name} must be {wanted}; got {labels[row, 0]:g} at row {row} ({remedy})")
+
+
+def stretches(weights: Array) -> Iterator[slice]:
+    """Rows of weight 0 and rows that are learnt, in turn."""
+    some = weights > 0
+    yield from starmap(slice, pairwise([0, *(np.flatnonzero(some[1:] != some[:-1]) + 1).tolist(), len(weights)]))

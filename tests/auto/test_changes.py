@@ -69,6 +69,7 @@ def test_without_a_suspicion_nothing_is_different_to_the_last_bit():
         P[i - 240] = watched.step(X[i], y[i])
     assert calm.mean() > 0.9
     assert_array_equal(P[calm], plain.run(X[240:], y[240:])[calm])
+    assert watched.weights() == plain.weights()
     assert watched.alarms() == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -35,6 +36,17 @@ def auto(task="regression", **options):
 def sizes(model):
     r = model.bank_.recipe
     return r.landmarks, r.big, r.rough, r.change
+
+
+def under_way(n):
+    """After each of n single steps after which something was under way: the row at which it began, whether it grows."""
+    X, y = changing(n, at=NEVER)
+    model, found = auto(), []
+    for i in range(n):
+        model.step(X[i], y[i])
+        if model.old_.begun_:
+            found.append((model.old_.begun_, model.old_.growing_))
+    return found
 
 
 # -- when, and to what ---------------------------------------------------------------------------------------------
@@ -77,16 +89,8 @@ def sizes_after(recipe):
 
 
 def test_refreshes_go_on_between_growths(slow):
-    X, y = changing(620, at=NEVER)
-    model, begun = auto(), {}
-    for i in range(620):
-        model.step(X[i], y[i])
-        if model.old_.begun_:
-            begun[model.old_.begun_] = model.old_.growing_
-    assert {row: grows for row, grows in begun.items() if row > 150} == {
-        **dict.fromkeys((200, 400, 500, 600), False),
-        300: True,  # which renews what a refresh would
-    }
+    begun = {row: grows for row, grows in under_way(620) if row > 150}
+    assert begun == {**dict.fromkeys((200, 400, 500, 600), False), 300: True}  # which renews what a refresh would
 
 
 def test_more_landmarks_lower_the_loss_of_a_function_with_much_to_learn():
@@ -132,12 +136,7 @@ def test_saved_while_it_grows_it_goes_on_bit_for_bit(slow, task, stop):
 
 
 def test_it_is_taken_up_rows_later_and_never_too_late(slow):
-    X, y = changing(800, at=NEVER)
-    model, rows = auto(), {}
-    for i in range(800):
-        model.step(X[i], y[i])
-        if model.old_.growing_:
-            rows[model.old_.begun_] = rows.get(model.old_.begun_, 0) + 1
+    rows = Counter(row for row, grows in under_way(800) if grows)
     assert set(rows) == {300, 640}
     assert all(5 < rows[n] <= n // 10 for n in rows)
 

@@ -9,7 +9,7 @@ from nystream import Auto
 from nystream.auto.bank import Bank
 from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Linear, Ridge, Window
-from nystream.auto.memory import SLACK, in_memory, most_bytes
+from nystream.auto.memory import SLACK, Need, in_memory, most_bytes
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.auto.view import View
@@ -90,10 +90,11 @@ def test_memory_holds_for_any_experts(experts):
 def test_experts_that_do_not_live_take_nothing():
     whole, some = Recipe(), Recipe(experts=("ag", "win100"))
     assert Bank.racing_nbytes(some, 20, 1, codes=False) < 0.5 * Bank.racing_nbytes(whole, 20, 1, codes=False)
-    assert in_memory(some, 12e6, 20, 1).landmarks >= in_memory(whole, 12e6, 20, 1).landmarks
+    need = Need(12e6, 20, 1)
+    assert in_memory(some, need).landmarks >= in_memory(whole, need).landmarks
 
 
 def test_a_larger_budget_never_buys_less():
-    sizes = [in_memory(Recipe(), budget, 22, 1) for budget in (3e6, 6e6, 12e6, 24e6, 48e6, 96e6)]
+    sizes = [in_memory(Recipe(), Need(budget, 22, 1)) for budget in (3e6, 6e6, 12e6, 24e6, 48e6, 96e6)]
     assert [r.landmarks for r in sizes] == sorted(r.landmarks for r in sizes)
     assert all(most_bytes(r, 22, 1) <= b for r, b in zip(sizes, (3e6, 6e6, 12e6, 24e6, 48e6, 96e6), strict=True))

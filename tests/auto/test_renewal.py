@@ -228,12 +228,13 @@ def test_one_that_is_not_ready_in_time_is_finished_when_the_next_is_due(monkeypa
     same(parts, whole, X)
 
 
-def test_it_is_nearly_as_accurate_as_when_all_is_done_at_once(monkeypatch):
+def test_it_is_as_accurate_as_when_all_is_done_at_once(monkeypatch):
+    """Something is under way for one row in 14, as little as it is with the usual sizes; the mean of six seeds."""
     losses = np.zeros(2)
-    for seed in range(6):  # one of them says little: from .98 to 1.09 times the loss
+    for seed in range(6):
         X, y = changing(1500, at=5000, seed=seed)
-        for way, size in enumerate((3e6, np.inf)):
+        for way, size in enumerate((1e7, np.inf)):
             monkeypatch.setattr(renewal, "SLICE", size)
             losses[way] += ((auto().run(X, y) - y)[100:] ** 2).mean()
-    assert losses[0] < 1.1 * losses[1]
+    assert losses[0] < 1.05 * losses[1]
     assert losses[0] != losses[1]  # rebuilds were spread

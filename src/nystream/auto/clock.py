@@ -53,7 +53,7 @@ def in_time(recipe: Recipe, deadline: float, d: int, outputs: int, beside: float
     for faster in _ever_faster(recipe):
         if slow * (beside + seconds_a_row(faster, d, outputs)) <= deadline:
             return faster.growing_while(
-                lambda larger: slow * (beside + seconds_a_row(larger, d, outputs) + growth(larger)) <= deadline
+                lambda larger: slow * (beside + seconds_a_row(larger, d, outputs) + _growth(larger)) <= deadline
             )
     need = math.ceil(slow * (beside + seconds_a_row(faster, d, outputs)) * 1e5) / 100
     raise ValueError(f"deadline is too short for rows of {d} columns on this machine: it can be '{need:g}ms' at least")
@@ -104,7 +104,7 @@ def seconds_a_row(recipe: Recipe, d: int, outputs: int) -> float:
     return total
 
 
-def growth(recipe: Recipe) -> float:
+def _growth(recipe: Recipe) -> float:
     """Seconds that growing to this took, over the rows that it was fitted on."""
     sizes = {"big": recipe.big, "rough": recipe.rough, "change": recipe.change}
     return sum(sizes.get(name, recipe.landmarks) ** 2 for name in recipe.living) / FITTED

@@ -35,10 +35,8 @@ ROUNDING = (0.0, 1e-13, 1e-10, 1e-7)
 """Parts of the trace that are tried as a further ridge where weights are so large that A is not."""
 FADED = 1e-9
 """A row of this weight no longer counts."""
-WIDTH = 400
-"""Rows whose distances give a width, fewer for few landmarks."""
-BLOCK = 128
-"""Rows whose kernel values are held at a time in a refit, at most."""
+WIDTH, BLOCK = 400, 128
+"""Rows whose distances give a width, fewer for few landmarks; rows whose kernel values a refit holds, at most."""
 SEEN, RENEWED, STRETCHED = 60.0, 25.0, 100.0
 """Operations for a number of a row that is seen through a view, beside those for the columns that it is combined with;
 and for what a solver that forgets does with a row, over the square of its features and over them."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from nystream.auto.bank import Bank
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.scaling.ring import Ring
 
-__all__ = ["in_memory", "may_grow", "most_bytes"]
+__all__ = ["Need", "in_memory", "most_bytes"]
 
 SLACK = 1.3
 """What the allocator and small things take beside the arrays that are counted."""
@@ -41,67 +42,59 @@ ROUGH = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.4, 0.3, 0
 """Parts of the landmarks of rough kernels that are tried against what the other experts leave."""
 
 
-def in_memory(
-    recipe: Recipe,
-    budget: float,
-    d: int,
-    outputs: int,
-    *,
-    codes: bool = False,
-    more: int = 0,
-    share: float = 1.0,
-    young: bool = False,
-) -> Recipe:
-    """The largest recipe of this shape whose model for d columns stays within a share of a budget in bytes.
+class Need(NamedTuple):
+    """What a model is for, and the bytes that it may take."""
+
+    budget: float
+    d: int
+    """Columns."""
+    outputs: int
+    """Targets or, with `codes`, classes."""
+    codes: bool = False
+    more: int = 0
+    """Inputs of the stackers beside the experts."""
+    share: float = 1.0
+    """Of the budget."""
+    young: bool = False
+    """Whether rough kernels leave room for a second model without them, of YOUNG times the landmarks."""
+
+    def bytes_of(self, recipe: Recipe) -> float:
+        """Of the model at its largest."""
+        return most_bytes(recipe, self.d, self.outputs, codes=self.codes, more=self.more)
+
+    def fits(self, recipe: Recipe) -> bool:
+        """Whether it stays within the share, with that room."""
+        room = 0.0
+        if self.young:
+            second = recipe.resized(rough=0, change=0).scaled(YOUNG, YOUNG)
+            room = SLACK * Bank.racing_nbytes(second, self.d, self.outputs, codes=self.codes)
+        return room + self.bytes_of(recipe) <= self.share * self.budget
+
+
+def in_memory(recipe: Recipe, need: Need) -> Recipe:
+    """The largest recipe of this shape whose model stays within memory. Whether it may grow is not asked.
 
     Rebuilds are spread over rows where that, too, fits beside the smallest rough kernels.
-
-    `outputs` are targets or, with `codes`, classes; `more`: inputs of the stackers beside the experts. `young`: rough
-    kernels leave room for a second model without them, of YOUNG times the landmarks.
     """
     plain = tuple(name for name in recipe.experts if name != "lin.95") or recipe.experts
     narrow = recipe.resized(full=0, experts=plain)  # without any matrix of the columns' number squared
     for shape in (recipe, narrow):
         for rows, landmarks in SHRINK:
             smaller = shape.scaled(rows, landmarks).resized(rough=0, change=0, spread=False)
-            need = most_bytes(smaller, d, outputs, codes=codes, more=more) / share
-            if need > budget:
+            least = need.bytes_of(smaller) / need.share
+            if least > need.budget:
                 continue
-            room = _room(smaller, d, outputs, codes) if young else 0.0
             for spread in (True, False) if shape.spread else (False,):
                 for part in (*ROUGH, 0.0):
                     large = {"rough": int(part * shape.rough), "change": int(part * shape.change)}
                     whole = smaller.resized(spread=spread, **large)
-                    if room + most_bytes(whole, d, outputs, codes=codes, more=more) <= share * budget:
+                    if need.fits(whole):
                         return whole
             return smaller
-    what = f"rows of {d} columns" + (f" and {outputs} classes" if codes and outputs > FEW else "")
-    raise ValueError(f"memory is too small for {what}: at least memory='{math.ceil(need / 1e6)}MB' is needed")
-
-
-def may_grow(
-    recipe: Recipe,
-    budget: float,
-    d: int,
-    outputs: int,
-    *,
-    codes: bool = False,
-    more: int = 0,
-    share: float = 1.0,
-    young: bool = False,
-) -> Recipe:
-    """The recipe with those of its `grows` after which it is within the budget still: see `in_memory`."""
-
-    def fits(larger: Recipe) -> bool:
-        room = _room(larger.resized(rough=0, change=0), d, outputs, codes) if young else 0.0
-        return room + most_bytes(larger, d, outputs, codes=codes, more=more) <= share * budget
-
-    return recipe.growing_while(fits)
-
-
-def _room(recipe: Recipe, d: int, outputs: int, codes: bool) -> float:
-    """Bytes of a second model beside one that warms up."""
-    return SLACK * Bank.racing_nbytes(recipe.scaled(YOUNG, YOUNG), d, outputs, codes=codes)
+    what = f"rows of {need.d} columns"
+    if need.codes and need.outputs > FEW:
+        what += f" and {need.outputs} classes"
+    raise ValueError(f"memory is too small for {what}: at least memory='{math.ceil(least / 1e6)}MB' is needed")
 
 
 def most_bytes(recipe: Recipe, d: int, outputs: int, *, codes: bool = False, more: int = 0) -> float:

@@ -14,7 +14,7 @@ from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation
 from nystream.auto.guard import Guard
 from nystream.auto.intervals import Intervals
-from nystream.auto.memory import in_memory, may_grow, most_bytes
+from nystream.auto.memory import Need, in_memory, most_bytes
 from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of
 from nystream.auto.recalibration import Recalibration
@@ -130,16 +130,15 @@ class Parts(TabularLearner):
 
     def _affordable(self, recipe: Recipe, d: int, outputs: int) -> Recipe:
         """The largest recipe of this shape that memory suffices for; whether it may grow is not asked."""
-        return in_memory(recipe, bytes_of(self.memory), d, outputs, **self._kinds)
+        return in_memory(recipe, self._need(d, outputs))
 
     def _growing(self, recipe: Recipe, d: int, outputs: int) -> Recipe:
         """The recipe, which grows as far as memory suffices."""
-        return may_grow(recipe, bytes_of(self.memory), d, outputs, **self._kinds)
+        return recipe.growing_while(self._need(d, outputs).fits)
 
-    @property
-    def _kinds(self) -> dict[str, Any]:
-        """What the bytes of a model depend on beside its sizes, and the share of memory."""
-        return {"codes": self._classes, "young": self.changes, "more": self._more, "share": self._share}
+    def _need(self, d: int, outputs: int) -> Need:
+        memory = bytes_of(self.memory)
+        return Need(memory, d, outputs, self._classes, self._more, self._share, young=self.changes)
 
     def _beside(self, old: Generation) -> Afforded | None:
         """The young generation that memory suffices for beside this one."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from nystream.auto.quantities import bytes_of
 from nystream.auto.retold import tell_anew
 from nystream.auto.targets import within
 from nystream.encoding import Columns
+from nystream.inputs import stretches
 from nystream.types import Array
 
 __all__ = ["Rounds"]
@@ -95,10 +95,9 @@ class Rounds(Parts):
     def _run_with_gaps(self, X: Any, Y: Array, weights: Array) -> Array:
         """Rows of weight 0 are predicted and leave no trace."""
         P = np.empty((len(X), self.outputs_))
-        some = weights > 0
-        cuts = [0, *(np.flatnonzero(some[1:] != some[:-1]) + 1).tolist(), len(X)]
-        for i, j in pairwise(cuts):
-            P[i:j] = self._run(X[i:j], Y[i:j], weights[i:j]) if some[i] else self._predict(X[i:j])
+        for part in stretches(weights):
+            w = weights[part]
+            P[part] = self._run(X[part], Y[part], w) if w[0] > 0 else self._predict(X[part])
         return P
 
     def _rounds(self, rows: Any, Y: Array, w: Array | None) -> Array:

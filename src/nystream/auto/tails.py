@@ -127,8 +127,7 @@ class Tails(Params):
         ring, before = self.past_, self.long
         oldest = max(0, ring.seen_ - ring.capacity) % ring.capacity
         rules = (REACHES, HALF, FAR_OFF, GAIN, FAR)
-        found = weighed(ring.store_[: len(ring)], oldest, LAST, y, p, LEAST * deviation, *rules)
-        reach, kept, far, beyond = found
+        reach, kept, far, beyond = weighed(ring.store_[: len(ring)], oldest, LAST, y, p, LEAST * deviation, *rules)
         if outside.any() and (far * outside).any():
             self._note(y, p, outside & (far > 0.0))
         if beyond.max() >= BELIEVED:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from itertools import pairwise, starmap
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from nystream import persist
 from nystream._core.inputs import clean_label, is_clean_row
-from nystream.inputs import Unconverted, as_block, as_labels, as_row, as_weights, unconverted
+from nystream.inputs import Unconverted, as_block, as_labels, as_row, as_weights, stretches, unconverted
 from nystream.learners.abilities import Abilities
 from nystream.losses import Loss
 from nystream.params import Params
@@ -117,7 +116,7 @@ class Learner(Abilities, Params):
             if fresh is None:  # all rows or none: they may be learnt in parts
                 self._check(X, len(X) if gaps is None else int(np.count_nonzero(gaps)))
             parts: list[Array] = []
-            for part in [slice(0, len(X))] if gaps is None else _stretches(gaps):
+            for part in [slice(0, len(X))] if gaps is None else stretches(gaps):
                 if gaps is None or gaps[part.start] > 0:
                     w = None if weights is None else weights[part]
                     parts += self._in_parts(X[part], Y[part], w, checked=fresh is None)
@@ -388,12 +387,6 @@ class Learner(Abilities, Params):
         known = max(self.outputs_ if self.d_ else 2, int(Y[row, 0]) + 1)
         later = np.flatnonzero(Y[row:, 0] >= known)
         return row + int(later[0]) if len(later) else len(Y)
-
-
-def _stretches(weights: Array) -> Iterator[slice]:
-    """Rows of weight 0 and rows that are learnt, in turn."""
-    some = weights > 0
-    yield from starmap(slice, pairwise([0, *(np.flatnonzero(some[1:] != some[:-1]) + 1).tolist(), len(weights)]))
 
 
 def _stacked(parts: list[Array]) -> Array:

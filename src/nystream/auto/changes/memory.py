@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nystream.auto.bank import Bank
 from nystream.auto.generation import Generation
-from nystream.auto.memory import SLACK, in_memory, most_bytes
+from nystream.auto.memory import SLACK, Need, in_memory, most_bytes
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.scaling.ring import Ring
@@ -37,7 +37,7 @@ def beside(old: Generation, recipe: Recipe, budget: float, more: int) -> Afforde
     d, outputs, codes = old.d_, old.outputs_, old.classes
     held = _held(old, d, outputs, more) if old.warm or old.begun_ else SLACK * old.nbytes  # between two rebuilds
     try:
-        young = in_memory(recipe, budget - held, d, outputs, codes=codes, more=more)
+        young = in_memory(recipe, Need(budget - held, d, outputs, codes, more))
     except ValueError:
         return None
     rebuilt = old.begun_ > 0 and (old.growing_ or not old.warm)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ import pandas as pd
 import nystream
 
 FEATURES = ["x0", "x1", "x2"]
+FIRST_FILE = 1_700_000_000
+"""When the first file of a stream was written, in seconds."""
 
 
 def examples(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -28,6 +32,17 @@ def in_parts(spark: Any, rows: pd.DataFrame, parts: int) -> Any:
     number = np.searchsorted(cuts[1:], np.arange(len(rows)), side="right")
     frame = spark.createDataFrame(rows.assign(part=number))
     return frame.repartitionByRange(parts, "part").sortWithinPartitions("part").drop("part")
+
+
+def write_file(rows: pd.DataFrame, folder: Path, number: int) -> None:
+    """File number so and so of a stream.
+
+    Spark reads files in the order of their times, those of the same millisecond in any order: each file is written
+    a second after the one before.
+    """
+    path = folder / f"{number}.parquet"
+    rows.to_parquet(path, compression="gzip")
+    os.utime(path, (FIRST_FILE + number, FIRST_FILE + number))
 
 
 def pkrr(**changes: Any) -> nystream.PKRR:

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 import nystream
 import nystream.spark as nystream_spark
-from spark_frames import FEATURES, examples, pkrr, table
+from spark_frames import FEATURES, examples, pkrr, table, write_file
 
 N = 600
 SMALL = {"landmarks": 40, "big": 80, "sample": 300}
@@ -86,7 +86,7 @@ def main(folder: Path) -> dict[str, Any]:
     data = table(X, y, key=[f"k{i % 3}" for i in range(N)], seq=range(N))
     (folder / "in").mkdir()
     for i, part in enumerate(np.array_split(np.arange(N), 2)):
-        data.iloc[part].to_parquet(folder / "in" / f"{i}.parquet", compression="gzip")
+        write_file(data.iloc[part], folder / "in", i)
     whole = pkrr()
     whole.run(X, y)
     df = spark.createDataFrame(data)

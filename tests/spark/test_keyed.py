@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import nystream
-from spark_frames import FEATURES, examples, pkrr, table
+from spark_frames import FEATURES, examples, pkrr, table, write_file
 
 pytest.importorskip("pyspark")
 import nystream.spark as nystream_spark
@@ -26,7 +26,7 @@ def folder(rows, tmp_path_factory):
     """Files of rows in the order of the stream, within each of them in any order."""
     path = tmp_path_factory.mktemp("stream")
     for i, part in enumerate(np.array_split(np.arange(N), FILES)):
-        rows.iloc[np.random.default_rng(i).permutation(part)].to_parquet(path / f"{i}.parquet", compression="gzip")
+        write_file(rows.iloc[np.random.default_rng(i).permutation(part)], path, i)
     return path
 
 

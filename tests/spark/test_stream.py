@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import nystream
-from spark_frames import FEATURES, examples, pkrr, table
+from spark_frames import FEATURES, examples, pkrr, table, write_file
 
 pytest.importorskip("pyspark")
 import nystream.spark as nystream_spark
@@ -32,7 +32,7 @@ def put(folder, rows, numbers) -> None:
     data = table(*rows)
     for i, part in enumerate(np.array_split(np.arange(N), FILES)):
         if i in numbers:
-            data.iloc[part].to_parquet(folder / f"{i}.parquet", compression="gzip")
+            write_file(data.iloc[part], folder, i)
 
 
 def started(spark, tmp_path, learner=None, models: str = "models", **more):

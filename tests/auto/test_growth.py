@@ -14,7 +14,8 @@ from changing_streams import changing, in_cuts
 from nystream import Auto
 from nystream.auto import clock, renewal
 from nystream.auto.big import WORK, Big
-from nystream.auto.memory import most_bytes
+from nystream.auto.changes.memory import Afforded
+from nystream.auto.memory import Need, growing, in_memory, most_bytes
 from nystream.auto.recipe import Recipe
 from nystream.auto.rough import Rough
 
@@ -104,7 +105,24 @@ def test_more_landmarks_lower_the_loss_of_a_function_with_much_to_learn():
     assert losses[1] < 0.95 * losses[0]
 
 
+def test_all_is_fitted_once_more_without_more_landmarks():
+    X, y = changing(500, at=NEVER)
+    recipe = SMALL.resized(grows=(300,), growth=1.0)
+    model, longer = auto(recipe=recipe), auto(recipe=SMALL.resized(rebuilds=[*SMALL.rebuilds, 300], grows=()))
+    model.run(X[:300], y[:300])
+    longer.run(X[:300], y[:300])
+    for one in (model, longer):
+        one.settle()
+    assert sizes(model) == (15, 30, 40, 20)
+    assert not model.bank_.recipe.grows
+    assert_array_equal(*(one.bank_.experts_["rough"].points_ for one in (model, longer)))
+    model.run(X[300:], y[300:])
+    assert model.buffer_[0].capacity < 300
+
+
 def test_rows_of_a_recipe_are_checked():
+    with pytest.raises(ValueError, match=r"growth must be a number of at least 1, got 0\.5"):
+        SMALL.resized(growth=0.5)
     with pytest.raises(ValueError, match="grows must be increasing row counts after 150; got"):
         SMALL.resized(grows=(150,))
     with pytest.raises(ValueError, match="grows must be increasing"):
@@ -183,18 +201,52 @@ def test_the_generation_that_takes_over_grows_too():
     assert sizes(model) == (29, 59, 79, 39)
 
 
+def test_a_generation_that_took_over_with_fewer_landmarks_regains_them_at_its_next_rebuild():
+    X, y = changing(2300, at=560)
+    model, found = auto(recipe=SMALL.resized(grows=(1500,), growth=1.0)), []
+    fewer = model.recipe.resized(landmarks=14, big=28, rough=30, change=15)
+    model._beside = lambda old: Afforded(fewer, True)
+    for i in range(len(y)):
+        model.step(X[i], y[i])
+        found.append((model.old_.count_ <= i, len(model.bank_.experts_["rough"].points_)))
+    assert [alarm.outcome for alarm in model.alarms()] == ["promoted"]
+    promoted = [points for young, points in found if young]
+    assert (promoted[0], promoted[-1]) == (30, 40)
+    assert sizes(model) == (15, 30, 40, 20)
+
+
+def test_one_with_other_experts_stays_as_it_is():
+    small = SMALL.resized(landmarks=9)
+    assert small.as_large(SMALL).landmarks == 15
+    assert SMALL.as_large(small) is SMALL
+    assert small.resized(rough=0).as_large(SMALL).landmarks == 9
+
+
 # -- budgets ---------------------------------------------------------------------------------------------------------
 def test_memory_decides_how_often_landmarks_grow():
     def grows(memory, d=22, outputs=1, **options):
         model = Auto(memory=memory, **options)
         X = np.random.default_rng(0).normal(size=(3, d))
         model.run(X, np.arange(3.0))
-        return tuple(model.sized_.grows)
+        return tuple(model.sized_.grows), round(model.sized_.growth, 2)
 
-    assert grows("64MB") == grows("100MB") == ()
-    assert grows("192MB") == (6400,)
-    assert grows("288MB") == grows("4GB") == (6400, 12800)
-    assert grows("192MB", task="classification") == (6400,)
+    assert grows("4MB")[0] == grows("64MB", d=300)[0] == ()
+    assert grows("64MB") == grows("100MB") == grows("64MB", task="classification") == ((6400,), 1.0)
+    assert grows("192MB") == grows("192MB", task="classification") == ((6400,), 1.41)
+    assert grows("288MB") == grows("4GB") == ((6400, 12800), 1.41)
+
+
+@pytest.mark.parametrize(("d", "outputs", "codes"), [(8, 1, False), (54, 1, False), (22, 2, True), (10, 3, False)])
+def test_where_more_landmarks_do_not_fit_all_is_fitted_once_more_with_as_many(d, outputs, codes):
+    need = Need(64e6, d, outputs, codes, young=True)
+    before = in_memory(Recipe(grows=(6400, 12800)).suited(d, forecasts=not codes), need)
+    recipe = growing(before, need)
+    assert (list(recipe.grows), recipe.growth) == ([6400], 1.0)
+    assert need.fits(recipe)
+    assert need.fits(recipe.grown())
+    assert recipe.grown().warmup == 6400
+    assert 0.9 * before.rough - 1 <= recipe.rough == recipe.grown().rough <= before.rough
+    assert recipe.landmarks == recipe.grown().landmarks == before.landmarks
 
 
 def test_a_budget_holds_what_it_grows_to():

@@ -73,7 +73,7 @@ def test_labels_are_weighed_by_the_residuals_of_a_ring_whose_oldest_row_is_anywh
     reach, kept, variance = cuts(sizes, median, least, REACHES, 0.5)
     far = (np.abs(y - p) > 8.0 * median) & (((sizes**2).sum(axis=0) + (y - p) ** 2) / 41 > 3.0 * variance)
     beyond = np.where(median > 0.0, (sizes[-10:] > 10.0 * median).sum(axis=0), 10)
-    np.testing.assert_array_equal(found, [reach, kept, far, beyond])
+    np.testing.assert_array_equal(found, [reach, kept, far, beyond, median])
     assert far.tolist() == [False, True, True]
     assert beyond[0] >= 6
 

@@ -168,8 +168,11 @@ def _generation(model: Auto, generation: Generation) -> list[str]:
         last = max(recipe.warmup, soon)  # a rebuild may have to wait
         lines.append(f"warming up: all is fitted anew after {soon:,} rows, for the last time after {last:,}")
     else:
-        grow = f"grow after {recipe.grows[0]:,} rows" if recipe.grows else "are frozen"
-        lines.append(f"landmarks {grow}; what follows the stream is refreshed every {generation.every:,} rows")
+        what = "landmarks are frozen"
+        if recipe.grows:
+            what = "landmarks grow" if recipe.growth > 1 else "all is fitted anew once more"
+            what += f" after {max(recipe.grows[0], count + 1):,} rows"
+        lines.append(f"{what}; what follows the stream is refreshed every {generation.every:,} rows")
     if "big" in bank.seen_in_:
         view = VIEW_TITLES[bank.seen_in_["big"]]
         lines.append(f"inputs of the expert with the most landmarks: {view}, which did best in the warm-up")

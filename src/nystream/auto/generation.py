@@ -320,7 +320,8 @@ class Generation(Params):
         else:
             fresh = self.bank_.following()
             work = fresh.refreshing(X, T, w, rng)
-        return Renewal(work, fresh, targets, rescaled, growing=self.growing_)
+        more = fresh.recipe.landmarks > self.bank_.recipe.landmarks
+        return Renewal(work, fresh, targets, rescaled, growing=self.growing_ and more)
 
     def _missed(self, renewal: Renewal, last: Callable[[int], Rows], i: int, j: int) -> Missed:
         """Rows i to j - 1 since it began, as it learns them."""
@@ -340,6 +341,11 @@ class Generation(Params):
                 self.targets_ = renewal.targets
                 self.stack_.rescale(*renewal.rescaled)
         self.begun_, self.owed_, self.growing_, self._renewal = 0, False, False, None
+
+    def regain(self, recipe: Recipe) -> None:
+        """From the next rebuild on as many landmarks as in this one: memory is no longer shared with another one."""
+        if not self.begun_:
+            self.bank_.recipe = self.bank_.recipe.as_large(recipe)
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def grow(self, outputs: int) -> None:

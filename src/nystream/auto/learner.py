@@ -42,7 +42,7 @@ SCORES = 0.01
 SIZES = 0.005
 """Of the memory: what past predictions and residuals may take, by which long tails are known."""
 GROWS = (6400, 12800)
-"""Rows after which landmarks grow, where budgets allow it."""
+"""Rows after the warm-up at which everything is fitted once more, with more landmarks where budgets allow it."""
 TINY = 1e-300
 """In place of a sum that is 0."""
 
@@ -54,9 +54,9 @@ class Auto(ByColumn, Rounds):
     smoothers. Stackers with several forgetting rates combine their outputs and the last labels; a mixture that
     follows the best stacker predicts; where labels hardly ever change, `nystream.auto.guard.Guard` keeps it from
     falling behind the last label. During the warm-up everything is computed anew after 1, 2, 5, 10, 20, 50, ...,
-    3200 rows from all rows so far; after it landmarks are frozen, and what follows the stream is refreshed from the
-    last 2,000 rows every 1,000. With more memory landmarks grow twice more, by half, after 6,400 and 12,800 rows, from
-    all rows so far again. All of this falls on row counts: cutting the stream into other blocks changes nothing.
+    3200 rows from all rows so far, and once more after 6,400; then landmarks are frozen, and what follows the stream is
+    refreshed from the last 2,000 rows every 1,000. With more memory landmarks grow by half after 6,400 rows and again
+    after 12,800. All of this falls on row counts: cutting the stream into other blocks changes nothing.
 
     nan in the inputs is a missing value: it counts as the column's mean, and columns in which values were missing
     during the warm-up get an indicator. With task="classification" labels are 0, 1, 2, ...; `predict` gives logarithms

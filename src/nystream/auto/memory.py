@@ -10,7 +10,7 @@ from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.scaling.ring import Ring
 
-__all__ = ["Need", "in_memory", "most_bytes"]
+__all__ = ["Need", "growing", "in_memory", "most_bytes"]
 
 SLACK = 1.3
 """What the allocator and small things take beside the arrays that are counted."""
@@ -40,6 +40,8 @@ YOUNG = 0.6
 """Part of the landmarks that a second model needs at least, beside one that warms up."""
 ROUGH = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Parts of the landmarks of rough kernels that are tried against what the other experts leave."""
+LEFT = (1.0, 0.95, 0.9)
+"""Parts of these landmarks that are tried where everything is to be fitted once more on more rows."""
 
 
 class Need(NamedTuple):
@@ -95,6 +97,22 @@ def in_memory(recipe: Recipe, need: Need) -> Recipe:
     if need.codes and need.outputs > FEW:
         what += f" and {need.outputs} classes"
     raise ValueError(f"memory is too small for {what}: at least memory='{math.ceil(least / 1e6)}MB' is needed")
+
+
+def growing(recipe: Recipe, need: Need) -> Recipe:
+    """The recipe, which grows as far as memory suffices.
+
+    Where it does not suffice for more landmarks, everything is fitted once more with as many, or a few rough ones less.
+    """
+    more = recipe.growing_while(need.fits)
+    if more.grows or not recipe.grows:
+        return more
+    for part in LEFT:
+        large = {"rough": int(part * recipe.rough), "change": int(part * recipe.change)}
+        same = recipe.resized(grows=recipe.grows[:1], growth=1.0, **large)
+        if need.fits(same.grown()):
+            return same
+    return more
 
 
 def most_bytes(recipe: Recipe, d: int, outputs: int, *, codes: bool = False, more: int = 0) -> float:

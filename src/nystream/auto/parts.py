@@ -14,7 +14,7 @@ from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation
 from nystream.auto.guard import Guard
 from nystream.auto.intervals import Intervals
-from nystream.auto.memory import Need, in_memory, most_bytes
+from nystream.auto.memory import Need, growing, in_memory, most_bytes
 from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of
 from nystream.auto.recalibration import Recalibration
@@ -134,7 +134,7 @@ class Parts(TabularLearner):
 
     def _growing(self, recipe: Recipe, d: int, outputs: int) -> Recipe:
         """The recipe, which grows as far as memory suffices."""
-        return recipe.growing_while(self._need(d, outputs).fits)
+        return growing(recipe, self._need(d, outputs))
 
     def _need(self, d: int, outputs: int) -> Need:
         memory = bytes_of(self.memory)

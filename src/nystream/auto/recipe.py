@@ -27,6 +27,8 @@ LATE, LEAST_LATE = 10, 8
 """A rebuild may be under way for one in so many rows of the warm-up, or for so many rows if those are more."""
 GROWTH = 2**0.5
 """What landmarks are multiplied by each time that they grow: their matrices then grow as the rows double."""
+SIZES = ("landmarks", "big", "rough", "change")
+"""Sizes that grow."""
 TOGETHER, LEAST_ROWS = 1 << 13, 8
 """Rows times classes of a block, at most, and rows at least."""
 
@@ -42,8 +44,10 @@ class Recipe(Params):
         Rows after which scales, metric, widths and landmarks are computed anew and every expert is refitted on all
         rows so far: 1, 2 (from then on targets have a scale) and more. The last one ends the warm-up.
     grows : sequence of int
-        Rows after the warm-up, each twice the one before, at which everything is computed anew once more, with half as
-        many landmarks again; the default is never. `Auto` adds 6,400 and 12,800 where its budgets allow it.
+        Rows after the warm-up, each twice the one before, at which everything is computed anew once more, with `growth`
+        times as many landmarks; the default is never. `Auto` adds 6,400 and 12,800 where its budgets allow it.
+    growth : float
+        At least 1; the default is the root of 2, so that matrices grow as rows do.
     landmarks, big, small, rough, change : int
         Landmarks of the plain experts, of the big one (0: none), of the one that forgets, of the one with a rough
         kernel (0: none) and of the one that learns changes since the last label (0: none).
@@ -69,6 +73,7 @@ class Recipe(Params):
         rebuilds: Sequence[int] = (1, 2, 5, 10, 20, 50, 100, 200, 400, 800, 1600, 3200),
         *,
         grows: Sequence[int] = (),
+        growth: float = GROWTH,
         landmarks: int = 300,
         big: int = 1000,
         small: int = 100,
@@ -85,6 +90,7 @@ class Recipe(Params):
     ) -> None:
         self.rebuilds = rebuilds
         self.grows = grows
+        self.growth = growth
         self.landmarks = at_least("landmarks", landmarks, 1)
         self.big = at_least("big", big, 0)
         self.small = at_least("small", small, 1)
@@ -105,6 +111,8 @@ class Recipe(Params):
             raise ValueError(f"experts must be some of {', '.join(EXPERTS)}; got {experts!r}")
         if list(rebuilds[:2]) != [1, 2] or any(b <= a for a, b in pairwise(rebuilds)):
             raise ValueError(f"rebuilds must be increasing row counts that begin with 1, 2; got {rebuilds!r}")
+        if not growth >= 1:
+            raise ValueError(f"growth must be a number of at least 1, got {growth!r}")
         if any(b <= a for a, b in pairwise([rebuilds[-1], *grows])):
             raise ValueError(f"grows must be increasing row counts after {rebuilds[-1]:,}; got {grows!r}")
 
@@ -147,8 +155,14 @@ class Recipe(Params):
 
     def grown(self) -> Recipe:
         """What it is after the next of `grows`, which ends another warm-up."""
-        large = {name: math.floor(GROWTH * getattr(self, name)) for name in ("landmarks", "big", "rough", "change")}
+        large = {name: math.floor(self.growth * getattr(self, name)) for name in SIZES}
         return self.resized(rebuilds=[*self.rebuilds, self.grows[0]], grows=self.grows[1:], **large)
+
+    def as_large(self, other: Recipe) -> Recipe:
+        """With the landmarks of the other one, if both have the same experts and this one has fewer."""
+        if self._living != other._living or self.landmarks > other.landmarks:
+            return self
+        return self.resized(**{name: max(getattr(self, name), getattr(other, name)) for name in SIZES})
 
     def growing_while(self, fits: Callable[[Recipe], bool]) -> Recipe:
         """With those of its `grows` alone up to which what it becomes fits."""

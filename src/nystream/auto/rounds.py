@@ -206,7 +206,9 @@ class Rounds(Parts):
         return min(generation.rows_at_once for generation in self._generations)
 
     def _keep(self) -> None:
-        """As many rows as the generations may ask for, and one that begins."""
+        """As many rows as the generations may ask for, and one that begins; one that is alone may be of full size."""
+        if self._young is None and self._coming is None:
+            self.old_.regain(self.sized_)
         capacity = max(generation.capacity for generation in self._generations)
         if self.changes_ is not None:
             capacity = max(capacity, self.changes_.reach_ + min(self._rows, self.old_.every))
@@ -267,7 +269,7 @@ class Rounds(Parts):
             before = self._dense
             translator.grow(outputs)
             self._widen_dense(wide, before)
-        self.sized_ = self._growing(self.sized_, wide, outputs)
+        self.sized_ = self._growing(self.sized_ if smaller is None else smaller, wide, outputs)
         young, fit = self._young, smaller is None
         if young is not None and fit:
             recipe, left = young.bank_.recipe, self._for_generations

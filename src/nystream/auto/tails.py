@@ -22,6 +22,8 @@ EXTREME, RATE = 0.1, 0.1
 their median; rate of the running share of those."""
 FAR, LAST, BELIEVED = 10.0, 10, 7
 """Where so many of the last residuals are beyond FAR medians, labels have another level or scale: they are believed."""
+ALIKE, TIMES = 3, 2.0
+"""So are so many in a row that are as far off to the same side, none of them more than so many times another."""
 REACHES = np.array([1.5, 3.0, 6.0, 12.0])
 """Medians to which residuals may be cut."""
 LEAST = 0.1
@@ -46,8 +48,9 @@ class Tails(Params):
     way from their median to y. Where a running share of those that were so foreseen is under a half, the label is wild,
     and from it on tails are long for 1,000 rows; what is told of the last labels changes too, for the next rebuild.
     `nystream.auto.retold` may `suspect` that they are before. Until then everything is told as it is. Where 7 of the
-    last 10 residuals are beyond 10 medians, it is the labels that have changed: they are believed, and tails are not
-    long. So they are where a change of the stream is noticed: residuals since then tell how wrong an old function is.
+    last 10 residuals are beyond 10 medians, or three in a row alike to the same side, it is the labels that have
+    changed: they are believed, and tails are not long. So they are where a change of the stream is noticed: residuals
+    since then tell how wrong an old function is.
 
     Parameters
     ----------
@@ -127,15 +130,25 @@ class Tails(Params):
         ring, before = self.past_, self.long
         oldest = max(0, ring.seen_ - ring.capacity) % ring.capacity
         rules = (REACHES, HALF, FAR_OFF, GAIN, FAR)
-        reach, kept, far, beyond = weighed(ring.store_[: len(ring)], oldest, LAST, y, p, LEAST * deviation, *rules)
+        found = weighed(ring.store_[: len(ring)], oldest, LAST, y, p, LEAST * deviation, *rules)
+        reach, kept, far, beyond, median = found
         if outside.any() and (far * outside).any():
             self._note(y, p, outside & (far > 0.0))
-        if beyond.max() >= BELIEVED:
-            self.wild_[beyond >= BELIEVED] = -self.lasting
+        others = (beyond >= BELIEVED) | self._alike(y - p, FAR * median)
+        if others.any():
+            self.wild_[others] = -self.lasting
         long = self.long
         self._begins(long & ~before)
         told = np.where(long, p + np.minimum(np.maximum(y - p, -reach), reach) / kept, y)
         return told, self._told_before(long & ~before, reach, kept)
+
+    def _alike(self, residual: Array, least: Array) -> NDArray[np.bool_]:
+        """(K,) whether the last residuals and this one are beyond `least` to the same side, and none is far larger."""
+        side = np.sign(residual)
+        if not (side * residual > least).any():
+            return np.zeros(self.outputs, dtype=bool)
+        sizes = side * np.vstack((self.past_.last(ALIKE - 1)[:, self.outputs :], residual))
+        return (sizes.min(axis=0) > least) & (sizes.max(axis=0) <= TIMES * sizes.min(axis=0))
 
     def _begins(self, new: NDArray[np.bool_]) -> None:
         if self.began_ is not None:

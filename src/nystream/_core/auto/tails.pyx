@@ -116,15 +116,15 @@ def weighed(const double[:, ::1] past, Py_ssize_t first, Py_ssize_t last, const 
             const double[::1] least, const double[::1] reaches, double part, double far, double gain, double changed):
     """What the last residuals say of labels y (K,) with predictions p (K,): cuts of the residuals, parts of them that
     are not cut; 1 where the label is far off, that is, by more than `far` medians, and the mean of the squares with it
-    is more than `gain` times the variance of `cuts`, else 0; and how many of the `last` ones are beyond `changed`
-    medians, all of them where the median is not above 0. (4, K).
+    is more than `gain` times the variance of `cuts`, else 0; how many of the `last` ones are beyond `changed` medians,
+    all of them where the median is not above 0; and the medians. (5, K).
 
     past (n, 2 K): predictions and residuals, in a ring of which row `first` is the oldest.
     """
     cdef Py_ssize_t n = past.shape[0], K = past.shape[1]//2, k, t
     if n < 1 or not 0 <= first < n or last > n or y.shape[0] != K or p.shape[0] != K or least.shape[0] != K:
         raise ValueError(f"rows {n}, first {first}, last {last} and labels ({y.shape[0]},) do not fit together")
-    out = np.empty((4, K))
+    out = np.empty((5, K))
     cdef double[:, ::1] found = out
     cdef double* sizes = <double*> malloc(2*n*sizeof(double))
     if sizes == NULL:
@@ -144,5 +144,6 @@ def weighed(const double[:, ::1] past, Py_ssize_t first, Py_ssize_t last, const 
             found[3, k] = last if not median > 0 else 0
             for t in range(n - last if median > 0 else n, n):
                 found[3, k] += sizes[t] > changed*median
+            found[4, k] = median
     free(sizes)
     return out

@@ -79,7 +79,7 @@ def tails_with(noise):
 
 
 def test_tails_that_became_long_since_a_change_are_forgotten():
-    tails = tails_with([80.0, 90.0, 70.0])
+    tails = tails_with([80.0, -90.0, 70.0])
     assert tails.long.all()
     assert tails.changed(4, 1, 0)  # the change was three rows before the next, with which the alarm sounds
     tails.see(np.zeros((1, 1)), np.full((1, 1), 60.0))

@@ -187,6 +187,46 @@ def test_another_level_is_believed_after_three_labels_and_followed_some_rows_lat
     assert not wrong[10:].any()
 
 
+# -- changes of the stream ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("seed", range(2))
+def test_noise_with_long_tails_raises_no_alarm(seed):
+    X, _, given = noisy(6000, seed)
+    model = Auto()
+    model.run(X, given)
+    assert model.tails_.long.all()
+    assert model.alarms() == []
+
+
+def test_a_change_under_such_noise_is_noticed():
+    X, y, given = noisy(3000)
+    given[2000:] -= 2 * y[2000:]
+    model = Auto()
+    model.run(X, given)
+    assert [2000 <= alarm.row < 2060 for alarm in model.alarms()[:1]] == [True]
+
+
+def test_residuals_are_cut_for_alarms_to_the_least_limit_since_tails_became_long():
+    rng = np.random.default_rng(0)
+    tails, deviation, inside = Tails(1), np.ones(1), np.zeros(1, dtype=bool)
+    tails.start()
+    residuals = rng.normal(size=(40, 1))
+    tails.see(np.zeros((40, 1)), residuals)
+    assert tails.heard(np.full(1, 9.0), np.zeros(1)) is None
+    tails.suspect(0, 1000)
+    limits = []
+    for r in (3.0, 0.1, 0.2, 0.1, 5.0, 6.0):
+        tails.told(np.array([r]), np.zeros(1), inside, deviation)
+        limits.append(6 * np.median(np.abs(tails.past_.last(500)[:, 1])))
+        heard = tails.heard(np.array([1e3]), np.ones(1))
+        assert heard == pytest.approx(1.0 + min(limits))
+        assert tails.heard(np.array([1.1]), np.ones(1)) == pytest.approx(1.1)
+        tails.see(np.zeros((1, 1)), np.array([[r]]))
+    assert limits[-1] > min(limits)
+    tails.suspect(0, 0)
+    tails.told(np.ones(1), np.zeros(1), inside, deviation)
+    assert tails.heard(np.full(1, 9.0), np.zeros(1)) is None
+
+
 # -- laws ------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("cut", [1, 7])
 def test_any_blocks_give_the_same(cut):

@@ -51,7 +51,7 @@ def test_it_is_each_alarm_by_itself_and_nothing_where_one_sounds(jump):
     for t in range(n):
         before = state_of(alarms)
         parts = tuple(alarm.parts for alarm in alarms)
-        given = (P[t : t + 1], core[t : t + 1], Y[t : t + 1], np.ones(1), LOG_LEAST, float(steady[t]))
+        given = (P[t : t + 1], core[t : t + 1], Y[t : t + 1], None, np.ones(1), LOG_LEAST, float(steady[t]))
         kept = losses.copy(), said.copy()
         found = watch(t, *given, X[t : t + 1], where, FAR, parts, RULES, NEVER, 0, 0, losses, said)
         loss = float((P[t, 0] - Y[t, 0]) ** 2)
@@ -79,6 +79,26 @@ def test_it_is_each_alarm_by_itself_and_nothing_where_one_sounds(jump):
     assert refused == (jump != "nothing")
 
 
+def test_by_a_label_that_is_heard_the_first_alarm_measures_and_the_second_sees_nothing():
+    P, core, Y, steady, X = rows(200, "steady")
+    heard, where = np.clip(Y, P - 0.5, P + 0.5), np.array([[0.1, -0.1], [1.0, 2.0]])
+    alarms, alone = [started() for _ in range(3)], started()
+    losses, said, parts = np.zeros((50, 3)), np.zeros((30, 2)), tuple(alarm.parts for alarm in alarms)
+    fresh = state_of(alarms)[1]
+    for t in range(200):
+        given = (P[t : t + 1], core[t : t + 1], Y[t : t + 1], heard[t : t + 1], np.ones(1), LOG_LEAST, float(steady[t]))
+        found = watch(t, *given, X[t : t + 1], where, FAR, parts, RULES, NEVER, 0, 0, losses, said)
+        heat = Heat(np.empty(1), np.empty(1, dtype=np.int64))
+        alone.see((P[t] - heard[t]) ** 2, t, heat=heat)
+        assert found == (heat.level[0], heat.left[0], 0.0, 0)
+        loss = float((P[t, 0] - Y[t, 0]) ** 2)
+        assert_array_equal(losses[t % 50], [loss, 0.0, loss])
+    for name, value in alone._state().items():
+        assert_array_equal(alarms[0]._state()[name], value)
+    for name, value in fresh.items():
+        assert_array_equal(alarms[1]._state()[name], value)
+
+
 def test_within_an_alert_a_suspicion_sounds_and_falls_count_from_a_row_on():
     def seen(falls_from, alert, x):
         alarms = [started() for _ in range(3)]
@@ -88,7 +108,7 @@ def test_within_an_alert_a_suspicion_sounds_and_falls_count_from_a_row_on():
         P, Y, one = np.array([[math.sqrt(x)]]), np.zeros((1, 1)), np.ones(1)
         where, stores = np.array([[0.0], [1.0]]), (np.zeros((5, 3)), np.zeros((5, 1)))
         for t in range(100, 160):
-            given = (P, None, Y, one, LOG_LEAST, 0.0, np.zeros((1, 1)), where, FAR)
+            given = (P, None, Y, None, one, LOG_LEAST, 0.0, np.zeros((1, 1)), where, FAR)
             if watch(t, *given, parts, RULES, falls_from, *alert, *stores) is None:
                 return t
         return None

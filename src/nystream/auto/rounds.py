@@ -103,8 +103,8 @@ class Rounds(Parts):
     def _rounds(self, rows: Any, Y: Array, w: Array | None) -> Array:
         """Predictions for rows within which no rebuild or refresh begins or is taken up."""
         with self._whole.writing():
-            told = Y if self._ready(Y) else self._told(rows, Y)
-            return self._round(rows, Y, told, w)
+            told, heard = (Y, None) if self._ready(Y) else self._told(rows, Y)
+            return self._round(rows, Y, told, heard, w)
 
     def _ready(self, Y: Array) -> int:
         """How many of the next labels can be learnt as they are, together; 0: the first has to be looked at."""
@@ -112,21 +112,23 @@ class Rounds(Parts):
             return len(Y)
         return self.tails_.plain(Y, *self._usual)
 
-    def _told(self, rows: Any, Y: Array) -> Array:
-        """What is learnt of one row's labels (1, K).
+    def _told(self, rows: Any, Y: Array) -> tuple[Array, Array | None]:
+        """What is learnt of one row's labels (1, K), and what alarms measure losses by, if that is not it.
 
         What is kept of those before may change for the next rebuild, unless one is under way: it looks at them.
         """
         assert self.tails_ is not None and self.targets_ is not None  # noqa: PT018
         low, high = self._usual
         outside = ((low > Y) | (high < Y))[0]
-        told, before = self.tails_.told(Y[0], self._answer(rows)[0][0], outside, self.targets_.scale_)
+        p = self._answer(rows)[0][0]
+        told, before = self.tails_.told(Y[0], p, outside, self.targets_.scale_)
+        heard = self.tails_.heard(Y[0], p)
         underway = self._coming is not None or any(generation.begun_ for generation in self._generations)
         if len(before) and not underway:
             before = before[-len(self.buffer_[1]) :]
             kept = self.buffer_[1].last(len(before))
             self.buffer_[1].replace(np.where(np.isnan(before), kept, before))
-        return told[None]
+        return told[None], None if heard is None else heard[None]
 
     def _believe(self, Y: Array, rows: int, after: int) -> None:
         """Labels of so many last rows, Y the last of them, are kept as they came, unless tails were long before.
@@ -139,10 +141,10 @@ class Rounds(Parts):
         if not any(generation.begun_ for generation in self._generations):
             self.buffer_[1].replace(labels[-len(self.buffer_[1]) :])
 
-    def _round(self, rows: Any, Y: Array, told: Array, w: Array | None) -> Array:
+    def _round(self, rows: Any, Y: Array, told: Array, heard: Array | None, w: Array | None) -> Array:
         living = self._generations
         with self._turns.writing():
-            P = self._learnt(rows, Y, told, w)
+            P = self._learnt(rows, Y, told, heard, w)
         moved = self._generations != living
         if self.tails_ is not None:
             self.tails_.see(P, Y)
@@ -161,8 +163,9 @@ class Rounds(Parts):
             self.changes_.copy(self.old_)
         return P
 
-    def _learnt(self, rows: Any, Y: Array, told: Array, w: Array | None) -> Array:
-        """Predictions for rows, which are learnt by all that lives: `told` is what it hears of the labels Y."""
+    def _learnt(self, rows: Any, Y: Array, told: Array, heard: Array | None, w: Array | None) -> Array:
+        """Predictions for rows, which are learnt by all that lives: `told` is what it is told of the labels Y, `heard`
+        what alarms are."""
         old = self.old_
         own = old.admitted(told)
         admitted = own if own is told else self._of_either(told, own)
@@ -173,7 +176,7 @@ class Rounds(Parts):
             ring.extend(new)
         self.count_ += len(X)
         if self.changes_ is not None:
-            block = Block(Rows(X, told, w), admitted, answers, learnt)
+            block = Block(Rows(X, told, w), admitted, answers, learnt, heard)
             around = Surroundings(self._last, self._beside, self._column_names, partial(self._believe, Y))
             self.old_, P, spread = self.changes_.follow(old, block, around)
         if self.guard_ is not None:

@@ -26,6 +26,8 @@ ALIKE, TIMES = 3, 2.0
 """So are so many in a row that are as far off to the same side, none of them more than so many times another."""
 REACHES = np.array([1.5, 3.0, 6.0, 12.0])
 """Medians to which residuals may be cut."""
+LIMIT = 6.0
+"""Medians to which residuals are cut for alarms."""
 LEAST = 0.1
 """No residual is cut to less than this part of the labels' deviation: what is rare could not be learnt any more."""
 HALF = 0.5
@@ -81,6 +83,8 @@ class Tails(Params):
     """(K,) rows that had been seen when tails became long for the last time; none in models saved before it."""
     suspected_: NDArray[np.bool_] | None = None
     """(K,) see `suspect`; none in models saved before it."""
+    limit_: Array | None = None
+    """(K,) what residuals are cut to for alarms, infinite where tails are not long; none in models saved before it."""
     _anew: int | None = None
     """The last rows of those to be seen next that alone are to be known after them; None: no change was noticed."""
 
@@ -97,6 +101,7 @@ class Tails(Params):
         self.foreseen_ = np.full(self.outputs, HALF)
         self.labels_ = Ring(self.kept, self.outputs)
         self.suspected_ = np.zeros(self.outputs, dtype=bool)
+        self.limit_ = np.full(self.outputs, np.inf)
 
     @staticmethod
     def window_for(budget: float, outputs: int, most: int = 500, least: int = 100) -> int:
@@ -138,6 +143,7 @@ class Tails(Params):
         if others.any():
             self.wild_[others] = -self.lasting
         long = self.long
+        self._limit(long, np.maximum(LIMIT * median, LEAST * deviation))
         self._begins(long & ~before)
         told = np.where(long, p + np.minimum(np.maximum(y - p, -reach), reach) / kept, y)
         return told, self._told_before(long & ~before, reach, kept)
@@ -149,6 +155,20 @@ class Tails(Params):
             return np.zeros(self.outputs, dtype=bool)
         sizes = side * np.vstack((self.past_.last(ALIKE - 1)[:, self.outputs :], residual))
         return (sizes.min(axis=0) > least) & (sizes.max(axis=0) <= TIMES * sizes.min(axis=0))
+
+    def _limit(self, long: NDArray[np.bool_], limit: Array) -> None:
+        if self.limit_ is not None:
+            self.limit_ = np.where(long, np.minimum(self.limit_, limit), np.inf)
+
+    def heard(self, y: Array, p: Array) -> Array | None:
+        """(K,) the label, after `told`, by which alarms measure the loss of p where tails are long; None: they are not.
+
+        What is told follows the last residuals: losses by that would rise and fall without a change. So they are cut to
+        6 medians, the least that there was since tails became long.
+        """
+        if self.limit_ is None or not self.long.any():
+            return None
+        return np.clip(y, p - self.limit_, p + self.limit_)
 
     def _begins(self, new: NDArray[np.bool_]) -> None:
         if self.began_ is not None:

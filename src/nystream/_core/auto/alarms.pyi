@@ -28,6 +28,7 @@ def watch(
     P: Array,
     core: Array | None,
     Y: Array,
+    heard: Array | None,
     scale: Array | None,
     least: float,
     steady: float,

@@ -278,15 +278,17 @@ def losses_of(cnp.ndarray P, cnp.ndarray Y, cnp.ndarray scale or None, double le
     return out
 
 
-def watch(int64_t row, cnp.ndarray P, cnp.ndarray core or None, cnp.ndarray Y, cnp.ndarray scale or None, double least,
-          double steady, cnp.ndarray X, cnp.ndarray where, double most, tuple alarms, tuple given, int64_t falls_from,
-          int64_t alert_from, int64_t alert_to, cnp.ndarray losses, cnp.ndarray said):
+def watch(int64_t row, cnp.ndarray P, cnp.ndarray core or None, cnp.ndarray Y, cnp.ndarray heard or None,
+          cnp.ndarray scale or None, double least, double steady, cnp.ndarray X, cnp.ndarray where, double most,
+          tuple alarms, tuple given, int64_t falls_from, int64_t alert_from, int64_t alert_to, cnp.ndarray losses,
+          cnp.ndarray said):
     """One row of one generation, if no alarm sounds: how near the first two are, (heat, left, heat, left) as in `see`.
 
     All three alarms, on the loss, on the loss `steady` of experts that do not forget and on the distance of X (1, d)
     from `where`, have then seen the row; its loss is in losses (rows, 3), in the first and the last column, and what
-    was predicted, P (1, K) and core, in said (rows, width), each in the place of the row. None, and nothing has
-    changed, if one of them sounds.
+    was predicted, P (1, K) and core, in said (rows, width), each in the place of the row. Where there is a label
+    `heard`, the first alarm sees the loss by it, and the second nothing. None, and nothing has changed, if one of them
+    sounds.
     """
     cdef Py_ssize_t K = cnp.PyArray_DIM(P, 1), d = cnp.PyArray_DIM(X, 1), right = 0, k
     cdef Py_ssize_t rows = cnp.PyArray_DIM(losses, 0), kept = cnp.PyArray_DIM(said, 0)
@@ -299,30 +301,37 @@ def watch(int64_t row, cnp.ndarray P, cnp.ndarray core or None, cnp.ndarray Y, c
     cdef double* all_losses = state(losses, 2, rows, 3, 0)
     cdef double* all_said = state(said, 2, kept, width, 0)
     cdef const double* y = NULL
+    cdef const double* h = NULL
+    cdef double loss
     cdef Rules rules
     cdef Ranks[3] ranks
     cdef Ranked[3] found
     cdef double[3] seen
     cdef bint silent = True
     labels_of(Y, 1, K, unit == NULL, &y)
+    if heard is not None:
+        labels_of(heard, 1, K, unit == NULL, &h)
     rules_of(given, &rules)
     for k in range(3):
         ranks_of(alarms[k], &rules, &ranks[k])
     if row < 0 or rows < 1 or kept < 1:
         raise ValueError("rows are counted from 0, and have places")
     with nogil:
-        seen[0] = loss_of(K, p, y, unit, right, least)
+        loss = loss_of(K, p, y, unit, right, least)
+        seen[0] = loss if h == NULL else loss_of(K, p, h, unit, right, least)
         seen[1], seen[2] = steady, distance(d, x, place, most)
+        found[1].heat, found[1].left = 0, 0
         for k in range(3):
-            if silent:
+            if silent and not (k == 1 and h != NULL):
                 rank(&ranks[k], &rules, known(seen[k]), row, k == 0 and row >= falls_from,
                      k == 0 and alert_from <= row < alert_to, &found[k])
                 silent = found[k].won == -1
         if silent:
             for k in range(3):
-                keep(&ranks[k], &rules, known(seen[k]), row, &found[k])
+                if not (k == 1 and h != NULL):
+                    keep(&ranks[k], &rules, known(seen[k]), row, &found[k])
             all_losses += (row % rows)*3
-            all_losses[0], all_losses[1], all_losses[2] = seen[0], 0, seen[0]
+            all_losses[0], all_losses[1], all_losses[2] = loss, 0, loss
             all_said += (row % kept)*width
             memcpy(all_said, p, K*sizeof(double))
             if middle:

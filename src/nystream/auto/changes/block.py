@@ -25,6 +25,8 @@ class Block(NamedTuple):
     """Labels as the old generation learnt them."""
     answers: Array | None
     learnt: Learnt
+    heard: Array | None = None
+    """Labels that alarms measure losses by, where tails are long; None: those that were learnt."""
 
 
 @dataclass

@@ -108,13 +108,15 @@ class Changes(Beginning):
         row, t0, alerts = course.row, course.since, course.alerts
         while len(alerts) > 1 and alerts[1][1] <= t0 + row:
             alerts.pop(0)
-        if not self.two:
+        if block.heard is not None:
+            course.watched = len(block.heard)  # how wrong experts are is measured by labels that were cut
+        elif not self.two:
             self._watch_steady(course)
         stop = min(len(block.admitted), self._next_check(t0 + row) - t0)
         if len(alerts) > 1:
             stop = min(stop, alerts[1][1] - t0)
         stop = stop if course.sounded is None else min(stop, course.watched)
-        losses, heat = np.ascontiguousarray(course.losses[row:stop, 2]), course.heats[0].of(slice(row, stop))
+        losses, heat = self._measured(course, block, slice(row, stop)), course.heats[0].of(slice(row, stop))
         falls = NEVER if self.two else self.begun_ + SETTLED - 1
         seen, found = self.alarm_.see(losses, t0 + row, falls_from=falls, alert=alerts[0][1:], heat=heat)
         if self.handover_ is None:
@@ -128,6 +130,12 @@ class Changes(Beginning):
         if course.sounded is not None and course.row == course.watched:
             found, course.sounded = found or course.sounded._replace(cause="steady"), None
         return found
+
+    def _measured(self, course: Course, block: Block, part: slice) -> Array:
+        """Losses of what is predicted, as the alarm is to see them."""
+        if block.heard is None:
+            return np.ascontiguousarray(course.losses[part, 2])
+        return losses_of(course.old, course.shown[0][part], block.heard[part])
 
     def _watch_steady(self, course: Course) -> None:
         """The alarm on experts that do not forget runs ahead, as far as the row at which it sounds."""

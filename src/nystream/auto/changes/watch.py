@@ -26,7 +26,7 @@ def watch_one(changes: Beside, old: Generation, block: Block, falls_from: int) -
     if changes.handover_ is not None or changes.coming_ is not None or where is None or (t + 1) % PLACED == 0:
         return None
     said, scale = block.learnt, None if old.targets_ is None else old.targets_.scale_
-    losses = (said.P, said.core, block.admitted, scale, LOG_LEAST, said.steady.item())
+    losses = (said.P, said.core, block.admitted, block.heard, scale, LOG_LEAST, said.steady.item())
     alarms = (changes.alarm_.parts, changes.steady_.parts, changes.inputs_.alarm_.parts)
     rules = (RULES, falls_from, *changes.inputs_.alert_[1:])
     stores = (changes.losses_.store_, changes.predicted_[0].store_)

@@ -225,6 +225,21 @@ def test_residuals_are_cut_for_alarms_to_the_least_limit_since_tails_became_long
     tails.suspect(0, 0)
     tails.told(np.ones(1), np.zeros(1), inside, deviation)
     assert tails.heard(np.full(1, 9.0), np.zeros(1)) is None
+    tails.see(np.zeros((500, 1)), 100 * rng.normal(size=(500, 1)))
+    tails.suspect(0, 1000)
+    tails.told(np.ones(1), np.zeros(1), inside, deviation)
+    assert tails.heard(np.array([1e6]), np.zeros(1)) > 100.0  # what was before is forgotten
+
+
+def test_of_targets_alarms_hear_those_with_long_tails_otherwise():
+    tails, zero = Tails(2), np.zeros(2)
+    tails.start()
+    tails.see(np.zeros((50, 2)), np.random.default_rng(0).normal(size=(50, 2)))
+    tails.suspect(1, 1000)
+    tails.told(np.full(2, 1e3), zero, np.zeros(2, dtype=bool), np.ones(2))
+    heard = tails.heard(np.full(2, 1e3), zero)
+    assert np.isnan(heard[0])
+    assert heard[1] < 10.0
 
 
 # -- laws ------------------------------------------------------------------------------------------------------------

@@ -176,6 +176,7 @@ class Rounds(Parts):
             ring.extend(new)
         self.count_ += len(X)
         if self.changes_ is not None:
+            heard = None if heard is None else np.where(np.isnan(heard), admitted, heard)
             block = Block(Rows(X, told, w), admitted, answers, learnt, heard)
             around = Surroundings(self._last, self._beside, self._column_names, partial(self._believe, Y))
             self.old_, P, spread = self.changes_.follow(old, block, around)

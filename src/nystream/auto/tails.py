@@ -84,7 +84,7 @@ class Tails(Params):
     suspected_: NDArray[np.bool_] | None = None
     """(K,) see `suspect`; none in models saved before it."""
     limit_: Array | None = None
-    """(K,) what residuals are cut to for alarms, infinite where tails are not long; none in models saved before it."""
+    """(K,) what residuals are cut to for alarms where tails are long; none in models saved before it."""
     _anew: int | None = None
     """The last rows of those to be seen next that alone are to be known after them; None: no change was noticed."""
 
@@ -143,8 +143,9 @@ class Tails(Params):
         if others.any():
             self.wild_[others] = -self.lasting
         long = self.long
-        self._limit(long, np.maximum(LIMIT * median, LEAST * deviation))
         self._begins(long & ~before)
+        if self.limit_ is not None:
+            self.limit_ = np.minimum(self.limit_, np.maximum(LIMIT * median, LEAST * deviation))
         told = np.where(long, p + np.minimum(np.maximum(y - p, -reach), reach) / kept, y)
         return told, self._told_before(long & ~before, reach, kept)
 
@@ -156,23 +157,22 @@ class Tails(Params):
         sizes = side * np.vstack((self.past_.last(ALIKE - 1)[:, self.outputs :], residual))
         return (sizes.min(axis=0) > least) & (sizes.max(axis=0) <= TIMES * sizes.min(axis=0))
 
-    def _limit(self, long: NDArray[np.bool_], limit: Array) -> None:
-        if self.limit_ is not None:
-            self.limit_ = np.where(long, np.minimum(self.limit_, limit), np.inf)
-
     def heard(self, y: Array, p: Array) -> Array | None:
-        """(K,) the label, after `told`, by which alarms measure the loss of p where tails are long; None: they are not.
+        """(K,) the label, after `told`, by which alarms measure the loss of p where tails are long, nan where not; None:
+        they are not.
 
         What is told follows the last residuals: losses by that would rise and fall without a change. So they are cut to
-        6 medians, the least that there was since tails became long.
+        6 medians, the least that there were since tails became long.
         """
         if self.limit_ is None or not self.long.any():
             return None
-        return np.clip(y, p - self.limit_, p + self.limit_)
+        return np.where(self.long, np.clip(y, p - self.limit_, p + self.limit_), np.nan)
 
     def _begins(self, new: NDArray[np.bool_]) -> None:
         if self.began_ is not None:
             self.began_[new] = self.past_.seen_
+        if self.limit_ is not None:
+            self.limit_[new] = np.inf
 
     def _note(self, y: Array, p: Array, far: NDArray[np.bool_]) -> None:
         """Labels (K,) that are far off are wild, unless such ones are mostly foreseen."""

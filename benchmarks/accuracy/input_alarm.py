@@ -17,7 +17,7 @@ import numpy as np
 
 from nystream.auto.changes.inputs import InputAlarm
 from nystream.auto.changes.memory import REACH
-from nystream.auto.generation import Rows
+from nystream.auto.rows import Rows
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 

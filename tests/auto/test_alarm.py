@@ -15,7 +15,7 @@ from nystream.auto.changes.novice import Novice
 from nystream.auto.changes.past import Past
 from nystream.auto.changes.record import OUTCOMES, Alarm
 from nystream.auto.changes.verdict import advantage, verdict
-from nystream.auto.generation import Rows
+from nystream.auto.rows import Rows
 from nystream.solvers.stacker import SoftmaxStacker
 
 

@@ -93,24 +93,6 @@ def test_inside_a_classifier_it_learns_classes_natively():
     assert_allclose(plain.probabilities(X), np.exp(plain.predict(X)))
 
 
-@pytest.mark.parametrize("task", ["regression", "classification"])
-def test_with_delayed_labels_lags_are_the_last_labels_seen(task):
-    """k rows late: the prediction of a row comes from the model that has learnt all rows but the last k."""
-    X, y = stream() if task == "regression" else classes()
-    k, metric = 7, "rmse" if task == "regression" else "accuracy"
-    late, plain = Auto(task=task, recipe=SMALL), Auto(task=task, recipe=SMALL)
-    nystream.prequential((X, y), late, metric, delay=k)
-    for i in range(k, 300):
-        if i in (20, 150, 299):
-            seen = plain.stack_.lags_[0].copy()
-            last = y[i - k - 1] if task == "regression" else np.where(np.arange(3) == y[i - k - 1], 1.0, -1.0)
-            assert_allclose(seen, last)
-        plain.step(X[i - k], y[i - k])
-    for i in range(300 - k, 300):
-        plain.step(X[i], y[i])
-    assert_allclose(late.predict(X), plain.predict(X), atol=1e-9)
-
-
 def test_lags_follow_a_label_that_no_input_tells_about():
     rng = np.random.default_rng(0)
     X, c = rng.normal(size=(800, 2)), np.cumsum(rng.random(800) < 0.1) % 2.0  # one label in ten differs from the last

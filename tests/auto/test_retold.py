@@ -7,9 +7,9 @@ import pytest
 
 from nystream import Auto, load
 from nystream.auto import retold as module
-from nystream.auto.generation import Rows
 from nystream.auto.recipe import Recipe
 from nystream.auto.retold import retold
+from nystream.auto.rows import Rows
 from nystream.scaling.ring import Ring
 
 SMALL = Recipe((1, 2, 5, 20, 60, 200), landmarks=15, big=30, small=10, ring=200, refresh=100, windows=(60, 10))

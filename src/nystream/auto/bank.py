@@ -15,6 +15,7 @@ from nystream._core.auto.lags import lagged
 from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Expert, Linear, Ridge, Window
 from nystream.auto.footprint import CANDIDATES, LAMS, METRIC_TARGETS, Footprint
+from nystream.auto.late import after, shifted
 from nystream.auto.recipe import Recipe
 from nystream.auto.rough import Change, Rough, RoughView
 from nystream.auto.stack import LAGS, PACES
@@ -61,6 +62,8 @@ class Bank(Footprint):
     recipe : Recipe
     codes : bool, default False
         Whether targets are a constant 1 and then codes -1/+1 of the classes.
+    delay : int, default 0
+        Rows after which labels are known: label lags are those of so many rows before.
     """
 
     views_: dict[str, View]
@@ -81,9 +84,10 @@ class Bank(Footprint):
     _asked: tuple[dict[str, Expert], tuple[tuple[Asked, str], ...]] | None = None
     """The experts, and what `_in_turn` says of them."""
 
-    def __init__(self, recipe: Recipe, codes: bool = False) -> None:
+    def __init__(self, recipe: Recipe, codes: bool = False, delay: int = 0) -> None:
         self.recipe = recipe
         self.codes = codes
+        self.delay = delay
 
     def start(self) -> None:
         self.views_, self.experts_, self.others_ = {}, {}, {}
@@ -109,21 +113,28 @@ class Bank(Footprint):
             titles[name] = title if title not in titles.values() else f"{title} ({name})"
         return titles
 
-    def predict(self, X: Array, outputs: int) -> Array:
-        """(n, E, K) outputs of the experts, 0 before the first rebuild. Pure."""
+    def predict(self, X: Array, outputs: int, known: Array | None = None) -> Array:
+        """(n, E, K) outputs of the experts, 0 before the first rebuild. Pure. `known`: targets that are known by now,
+        where they come late."""
         F = np.zeros((len(X), len(self.names), outputs))
         if self.experts_:
-            U = self._seen(X, np.broadcast_to(self.lags_, (len(X), *self.lags_.shape)))
+            lags = self.lags_ if known is None or not self.lags_.size else after(self.lags_, known, PACES)
+            U = self._seen(X, np.broadcast_to(lags, (len(X), *lags.shape)))
             for e, name in enumerate(self.names):
                 F[:, e] = self.experts_[name].predict(U[self.seen_in_[name]])
         return F
 
-    def run(self, X: Array, Y: Array, w: Array | None, bounds: tuple[Array, Array]) -> Array:
-        """(n, E, K) outputs made before each row was learnt. `bounds`: what targets are known to lie within."""
+    def run(
+        self, X: Array, Y: Array, w: Array | None, bounds: tuple[Array, Array], known: Array | None = None
+    ) -> Array:
+        """(n, E, K) outputs made before each row was learnt. `bounds`: what targets are known to lie within; `known`
+        (n, K): targets that become known with each row, where those are not its own."""
         names = self.names
         if not self.experts_:
             return np.zeros((len(X), len(names), Y.shape[1]))
-        past = lagged(Y, self.lags_, PACES) if self.lags_.size else NO_LAGS
+        past = lagged(Y if known is None else known, self.lags_, PACES) if self.lags_.size else NO_LAGS
+        if known is not None:
+            past = np.nan_to_num(past, nan=0.0)  # before the first is known
         U = self._seen(X, past)
         if len(X) == 1 and not self.others_:
             return answers(self._in_turn(), U, Y, w)
@@ -172,7 +183,7 @@ class Bank(Footprint):
 
         Targets are so many times larger for it, (K,), and so is what its competitors have lost.
         """
-        fresh = Bank(recipe, self.codes)
+        fresh = Bank(recipe, self.codes, self.delay)
         fresh.start()
         fresh.follows_ = self.follows_
         times = np.square(factor) if self.follows_ else 1.0
@@ -225,7 +236,8 @@ class Bank(Footprint):
     def _lagged(self, Y: Array) -> Array:
         """(n, 4 K) label lags before each of all rows so far, 0 before the first; and what they are after them."""
         self.lags_ = np.full((LAGS, Y.shape[1]), np.nan)
-        return np.nan_to_num(lagged(np.ascontiguousarray(Y), self.lags_, PACES).reshape(len(Y), -1), nan=0.0)
+        known = np.ascontiguousarray(shifted(Y, self.delay) if self.delay else Y)
+        return np.nan_to_num(lagged(known, self.lags_, PACES).reshape(len(Y), -1), nan=0.0)
 
     def _fitting_changes(
         self, expert: Change, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, seed: int | None
@@ -272,7 +284,7 @@ class Bank(Footprint):
     def following(self) -> Bank:
         """What is to take the place of the followers, and has to be fitted: `refreshing`."""
         followers = self.followers
-        fresh = Bank(self.recipe.resized(experts=followers), self.codes)
+        fresh = Bank(self.recipe.resized(experts=followers), self.codes, self.delay)
         fresh.start()
         fresh.seen_in_, fresh.holes_ = dict.fromkeys(followers, "now"), self.holes_
         return fresh

@@ -5,59 +5,29 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
 
 import numpy as np
 
 from nystream._core.auto.targets import coded
 from nystream.auto.bank import Bank
+from nystream.auto.late import shifted
 from nystream.auto.recipe import Recipe
 from nystream.auto.renewal import Missed, Renewal
+from nystream.auto.rows import Answer, Learnt, Rows, plain_part_of
 from nystream.auto.stack import Frame, Stack
 from nystream.auto.targets import Targets
 from nystream.params import Params
+from nystream.scaling.ring import Ring
 from nystream.types import Array
 from nystream.work import all_at_once
 
-__all__ = ["Answer", "Generation", "Learnt", "Rows"]
+__all__ = ["Generation"]
 
 MARGIN = 1.5
 CODES = Frame(np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN), np.zeros(1), np.ones(1))
 """What scores of classes are clipped to, where codes are, and their unit."""
 OWED = 100
 """A rebuild or growth that waits begins at a multiple of so many rows, as soon as it may."""
-
-
-class Rows(NamedTuple):
-    """Rows as the experts see them."""
-
-    X: Array
-    """(n, D)"""
-    Y: Array
-    """(n, K) targets, or (n, 1) numbers of classes."""
-    w: Array | None
-    """Weights above 0; None: all are 1."""
-
-
-class Learnt(NamedTuple):
-    """What a generation made of rows."""
-
-    P: Array
-    """(n, K) predictions."""
-    spread: Array | None
-    """(n, K) for targets the experts' disagreement."""
-    steady: Array
-    """(n,) the least squared error, standardised or of codes, of an expert that does not forget."""
-    core: Array | None
-    """(n, K) for targets the mean of what the experts that do not forget say."""
-
-
-class Answer(NamedTuple):
-    """What a generation says of rows whose labels are not known."""
-
-    P: Array
-    spread: Array | None
-    core: Array | None
 
 
 class Generation(Params):
@@ -69,6 +39,8 @@ class Generation(Params):
         That the budgets led to; with very many classes that of the bank is smaller.
     classes, lags : bool
     seed : int
+    delay : int, default 0
+        Rows after which labels are known.
     """
 
     bank_: Bank
@@ -80,6 +52,8 @@ class Generation(Params):
     """Columns that the experts see."""
     count_: int
     """Rows learnt."""
+    late_: Ring | None = None
+    """The last labels, as they were learnt, which come after rows that did not know them; none without a delay."""
     begun_: int = 0
     """Rows that had been learnt when the rebuild or refresh that is under way began; 0: none is."""
     owed_: bool = False
@@ -89,19 +63,23 @@ class Generation(Params):
     _renewal: Renewal | None = None
     """It, unless the model was just read from a file: then it is done again from the rows that are kept."""
 
-    def __init__(self, recipe: Recipe, classes: bool, lags: bool, seed: int) -> None:
+    def __init__(self, recipe: Recipe, classes: bool, lags: bool, seed: int, delay: int = 0) -> None:
         self.recipe = recipe
         self.classes = classes
         self.lags = lags
         self.seed = seed
+        self.delay = delay
 
     def start(self, d: int, outputs: int, more: int = 0, *, first: bool = False) -> None:
         """For d columns, so many targets or classes and `more` answers of others; `first`: the stream begins."""
         self.d_, self.outputs_ = d, outputs
-        self.bank_ = Bank(self.recipe, codes=self.classes)
+        late = self.delay > 0 and self.lags
+        self.late_ = Ring(self.delay, 1 if self.classes else outputs) if late else None
+        self.bank_ = Bank(self.recipe, self.classes, self.delay if late else 0)
         self.bank_.start()
         self.stack_ = Stack(self.classes, self.lags)
-        self.stack_.start(len(self.bank_.names), outputs, more, int("change" in self.bank_.names), first=first)
+        aside = int("change" in self.bank_.names)
+        self.stack_.start(len(self.bank_.names), outputs, more, aside, first=first, late=late)
         self.targets_ = None
         if not self.classes:
             self.targets_ = Targets(outputs)
@@ -112,8 +90,9 @@ class Generation(Params):
     def predict(self, X: Array, answers: Array | None) -> Answer:
         """As `learn` does before a label. Pure."""
         frame = CODES if self.targets_ is None else self.targets_.frame()
-        outputs = self.bank_.predict(X, self._inner)
-        P, spread, _, core = self.stack_.predict(outputs, answers, frame, self.bank_.recipe.steady)
+        known = None if self.late_ is None else self._numbers(self.late_.last(self.delay))
+        outputs = self.bank_.predict(X, self._inner, known)
+        P, spread, _, core = self.stack_.predict(outputs, answers, frame, self.bank_.recipe.steady, known)
         return Answer(np.log(P) if self.targets_ is None else P, spread, core)
 
     def admitted(self, Y: Array) -> Array:
@@ -124,10 +103,26 @@ class Generation(Params):
         """`predict` of rows whose labels were admitted, each before its label is learnt."""
         X, Y, w = rows
         T, frame = (coded(Y, self.outputs_), CODES) if self.targets_ is None else self.targets_.entered(Y)
-        outputs = self.bank_.run(X, T, w, frame[:2])
-        P, spread, steady, core = self.stack_.run(outputs, answers, T, Y[:, 0], w, frame, self.bank_.recipe.steady)
+        known = self._known(Y)
+        outputs = self.bank_.run(X, T, w, frame[:2], known)
+        heard = (outputs, answers, T, Y[:, 0], w, frame, self.bank_.recipe.steady, known)
+        P, spread, steady, core = self.stack_.run(*heard)
         self.count_ += len(X)
         return Learnt(np.log(P) if self.targets_ is None else P, spread, steady, core)
+
+    def _known(self, Y: Array) -> Array | None:
+        """(n, K) targets that become known with each of these rows; None: its own."""
+        if self.late_ is None:
+            return None
+        known = shifted(Y, self.delay, self.late_.last(self.delay))
+        self.late_.extend(Y)
+        return self._numbers(known)
+
+    def _numbers(self, Y: Array) -> Array:
+        """Labels that were learnt as targets; nan where there is none."""
+        if self.targets_ is not None:
+            return self.targets_.standardised(Y)
+        return np.where(np.isnan(Y), np.nan, coded(np.nan_to_num(Y), self.outputs_))
 
     # -- events ------------------------------------------------------------------------------------------------------
     @property
@@ -300,7 +295,7 @@ class Generation(Params):
         if self._renewal is None:
             since = self.count_ - self.begun_
             rows = last(since + self._looks_back)
-            self._renewal = self._new_renewal(_part_of(rows, slice(0, len(rows.X) - since)))
+            self._renewal = self._new_renewal(plain_part_of(rows, slice(0, len(rows.X) - since)))
         return self._renewal
 
     def _new_renewal(self, rows: Rows) -> Renewal:
@@ -325,12 +320,16 @@ class Generation(Params):
 
     def _missed(self, renewal: Renewal, last: Callable[[int], Rows], i: int, j: int) -> Missed:
         """Rows i to j - 1 since it began, as it learns them."""
-        X, Y, w = _part_of(last(self.count_ - self.begun_ - i), slice(0, j - i))
+        before = 0 if self.late_ is None else min(self.delay, self.begun_ + i)
+        rows = last(self.count_ - self.begun_ - i + before)
+        X, Y, w = plain_part_of(rows, slice(before, before + j - i))
+        known = None if self.late_ is None else shifted(Y, self.delay, rows.Y[:before])
         targets = renewal.targets
         if targets is None:
-            return Missed(X, coded(Y, self.outputs_), w, CODES[:2])
+            return Missed(X, coded(Y, self.outputs_), w, CODES[:2], None if known is None else self._numbers(known))
         T, frame = targets.entered(targets.admitted(Y))
-        return Missed(X, T, w, frame[:2])
+        known = None if known is None else targets.standardised(targets.tamed(known))
+        return Missed(X, T, w, frame[:2], known)
 
     def _take_up(self, renewal: Renewal) -> None:
         if not self._rebuilds:
@@ -363,7 +362,8 @@ class Generation(Params):
         self.outputs_ = outputs
         if self.bank_.names != before:  # the stackers of other experts begin anew
             stack = Stack(self.classes, self.stack_.lags)
-            stack.start(len(self.bank_.names), outputs, self.stack_.more_, int("change" in self.bank_.names))
+            aside, late = int("change" in self.bank_.names), self.late_ is not None
+            stack.start(len(self.bank_.names), outputs, self.stack_.more_, aside, late=late)
             stack.remember(self.stack_.lags_)
             self.stack_ = stack
         if self.bank_.experts_:
@@ -382,17 +382,11 @@ class Generation(Params):
     @property
     def nbytes(self) -> int:
         underway = 0 if self._renewal is None else self._renewal.bank.nbytes
-        own = self.bank_.nbytes + self.stack_.nbytes + (0 if self.targets_ is None else self.targets_.nbytes)
-        return own + underway
+        parts = (self.bank_, self.stack_, self.targets_, self.late_)
+        return sum(part.nbytes for part in parts if part is not None) + underway
 
     # -- targets --------------------------------------------------------------------------------
     @property
     def _inner(self) -> int:
         """Targets of the experts: for classes one that is always 1, then the codes."""
         return 1 + self.outputs_ if self.classes else self.outputs_
-
-
-def _part_of(rows: Rows, part: slice) -> Rows:
-    """Some of the rows; weights that are all 1 are none."""
-    w = None if rows.w is None else rows.w[part]
-    return Rows(rows.X[part], rows.Y[part], None if w is None or bool((w == 1.0).all()) else w)

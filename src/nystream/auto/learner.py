@@ -24,7 +24,7 @@ from nystream.encoding.columns import NUMERIC
 from nystream.gate import Gate
 from nystream.inputs import as_levels
 from nystream.learners.families.tabular import Opening
-from nystream.params import boolean, one_of, positive
+from nystream.params import at_least, boolean, one_of, positive
 from nystream.scaling.ring import Ring
 from nystream.seeds import checked_seed, generator
 from nystream.sparse_rows import NARROW
@@ -82,6 +82,11 @@ class Auto(ByColumn, Rounds):
         while it lasts a `step` takes twice as long.
     lags : bool, default True
         Whether the last two labels and running means of all are inputs of the stack.
+    delay : int, default 0
+        Rows that come between a row and its label. With lags, a row is learnt with the labels that were known when it
+        came, so many rows before; `predict` is for a row that has just come, with the last labels of all. What `step`
+        and `run` give is what the model, as it is now, would have said with the labels of then. `prequential` and
+        `nystream run --delay` set it. Labels that do not come at all need nothing: such rows are not learnt.
     seed : int, Generator or None, default 0
         Of landmarks and of the rows that a metric is learnt from.
     task : "regression" or "classification"
@@ -118,6 +123,7 @@ class Auto(ByColumn, Rounds):
         memory: Any = "64MB",
         deadline: Any = None,
         lags: bool = True,
+        delay: int = 0,
         seed: Seed = 0,
         task: str = "regression",
         recipe: Recipe | None = None,
@@ -127,6 +133,7 @@ class Auto(ByColumn, Rounds):
         self.memory = memory
         self.deadline = deadline
         self.lags = boolean("lags", lags)
+        self.delay = at_least("delay", delay, 0)
         self.seed = checked_seed(seed)
         self.task = one_of("task", task, ("regression", "classification"))
         if recipe is not None and not isinstance(recipe, Recipe):
@@ -325,12 +332,12 @@ class Auto(ByColumn, Rounds):
             self.translator_ = translator_for(self.kinds_, outputs, bytes_of(self.memory), classes=self._classes)
             d = self.translator_.width
         self.sized_ = recipe = self._sized(d, outputs)
-        self.old_ = Generation(recipe, self._classes, self.lags, self.seed_)
+        self.old_ = Generation(recipe, self._classes, self.lags, self.seed_, self.delay)
         self.old_.start(d, outputs, self._more, first=True)
         self.buffer_ = [Ring(recipe.warmup, width) for width in (d, 1 if self._classes else outputs, 1)]
         self.changes_ = self._new_changes(outputs) if self.changes else None
         self.guard_ = self.intervals_ = self.recalibration_ = self.tails_ = None
-        if self.lags:
+        if self.lags and not self.delay:
             self.guard_ = Guard(self._classes)
             self.guard_.start(outputs)
         if self._classes:

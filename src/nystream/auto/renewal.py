@@ -31,6 +31,8 @@ class Missed(NamedTuple):
     T: Array
     w: Array | None
     bounds: tuple[Array, Array]
+    known: Array | None = None
+    """Targets that become known with each row, where labels come late."""
 
 
 class Renewal:
@@ -93,6 +95,5 @@ class Renewal:
         until = rows if all_of_them or rows >= self.level else min(rows, slices * self.caught_up)
         while self.learnt < until:
             stop = min(until, self.learnt + self.caught_up)
-            X, T, w, bounds = missed(self.learnt, stop)
-            self.bank.run(X, T, w, bounds)
+            self.bank.run(*missed(self.learnt, stop))
             self.learnt = stop

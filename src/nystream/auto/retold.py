@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from nystream._core.kernel_rows import KernelRows
 from nystream.auto.bank import Bank
 from nystream.auto.experts import Ridge
-from nystream.auto.generation import Generation, Rows
+from nystream.auto.generation import Generation
+from nystream.auto.rows import Rows
 from nystream.auto.tails import LEAST, Tails
 from nystream.auto.targets import USUAL
 from nystream.auto.view import View

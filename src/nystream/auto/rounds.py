@@ -11,11 +11,11 @@ import numpy as np
 from nystream._core.inputs import clean_label, is_clean_row
 from nystream.auto.changes.block import Block, Surroundings
 from nystream.auto.changes.memory import fit_together
-from nystream.auto.generation import Rows
 from nystream.auto.memory import most_bytes
 from nystream.auto.parts import Parts
 from nystream.auto.quantities import bytes_of
 from nystream.auto.retold import tell_anew
+from nystream.auto.rows import Rows
 from nystream.auto.targets import within
 from nystream.encoding import Columns
 from nystream.inputs import stretches

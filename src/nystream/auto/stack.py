@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nystream._core.auto.heard import gathered
 from nystream._core.auto.members import mix_classes, mix_targets
+from nystream.auto.late import after
 from nystream.auto.repeats import Repeats
 from nystream.params import Params
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
@@ -99,15 +100,19 @@ class Stack(Params):
         self.classes = classes
         self.lags = lags
 
-    def start(self, experts: int, outputs: int, more: int = 0, aside: int = 0, *, first: bool = False) -> None:
-        """`first`: the rows to come are the first ones of the stream."""
+    def start(
+        self, experts: int, outputs: int, more: int = 0, aside: int = 0, *, first: bool = False, late: bool = False
+    ) -> None:
+        """`first`: the rows to come are the first ones of the stream; `late`: labels come late, and of classes the last
+        one is no member."""
         self.outputs_ = outputs
         self.more_, self.aside_, self.early_ = more, aside, EARLY if first else 0
         self.stacker_ = SoftmaxStacker() if self.classes else RidgeStacker()
         self.stacker_.start(experts + more + LAGS * self.lags, outputs)
         groups = 1 if self.classes else outputs
-        members = len(self.stacker_.members) + 1 + self.lags
-        self.repeats_ = Repeats() if self.lags and self.classes else None
+        last = self.lags and not (late and self.classes)
+        members = len(self.stacker_.members) + 1 + last
+        self.repeats_ = Repeats() if last and self.classes else None
         if self.repeats_ is not None:
             self.repeats_.start(outputs)
         self.expert_shares_ = np.full((groups, experts), 1 / experts)
@@ -124,9 +129,15 @@ class Stack(Params):
         """The first column of outputs and targets that counts: for classes there is one that is always 1."""
         return self.outputs_ - self._columns + 1 if self.classes else 0
 
-    def predict(self, F: Array, answers: Array | None, frame: Frame, steady: NDArray[np.int64]) -> Stacked:
-        """Pure. Lags are kept in the units of the labels. `steady`: places of the experts that do not forget."""
-        G = self._heard(F, answers, frame)
+    def predict(
+        self, F: Array, answers: Array | None, frame: Frame, steady: NDArray[np.int64], known: Array | None = None
+    ) -> Stacked:
+        """Pure. `steady`: places of the experts that do not forget; `known`: targets that are known by now, where they
+        come late."""
+        lags = None
+        if known is not None:  # lags are kept in the units of the labels
+            lags = after(self.lags_, known[:, self._first :] * frame.scale + frame.shift, PACES)
+        G = self._heard(F, answers, frame, lags=lags)
         stacked, shares = self.stacker_.predict(G), (self.expert_shares_, self.member_shares_)
         if not self.classes:
             last, aside, paces = self._last, self.aside_, (ETA_SQUARED, SHARE)
@@ -144,9 +155,13 @@ class Stack(Params):
         w: Array | None,
         frame: Frame,
         steady: NDArray[np.int64],
+        known: Array | None = None,
     ) -> Stacked:
-        """Each row before its label: targets T (n, J), standardised or codes, and for classes their numbers (n,)."""
-        G = self._heard(F, answers, frame, T)
+        """Each row before its label: targets T (n, J), standardised or codes, and for classes their numbers (n,).
+
+        `known` (n, J): targets that become known with each row, where those are not its own.
+        """
+        G = self._heard(F, answers, frame, T if known is None else known)
         stacked = self.stacker_.run(G, labels if self.classes else T, w)
         shares, paces = (self.expert_shares_, self.member_shares_), (ETA_SQUARED, SHARE)
         if not self.classes:
@@ -158,9 +173,12 @@ class Stack(Params):
         P, errors = mix_classes(G, stacked, *shares, same, steady, *paces, first, T, labels, w, recent, RECENT)
         return Stacked(P, None, errors, None)
 
-    def _heard(self, F: Array, answers: Array | None, frame: Frame, T: Array | None = None) -> Array:
+    def _heard(
+        self, F: Array, answers: Array | None, frame: Frame, T: Array | None = None, lags: Array | None = None
+    ) -> Array:
         """(n, inputs, C) what the stackers hear; with targets, lags are brought up to date."""
-        lags, answers = self.lags_ if self.lags else None, None if answers is None else np.ascontiguousarray(answers)
+        lags, answers = self.lags_ if lags is None else lags, None if answers is None else np.ascontiguousarray(answers)
+        lags = lags if self.lags else None
         return gathered(F, self._first, *frame, answers, not self.classes, lags, PACES, T)
 
     @property

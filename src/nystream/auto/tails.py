@@ -158,8 +158,8 @@ class Tails(Params):
         return (sizes.min(axis=0) > least) & (sizes.max(axis=0) <= TIMES * sizes.min(axis=0))
 
     def heard(self, y: Array, p: Array) -> Array | None:
-        """(K,) the label, after `told`, by which alarms measure the loss of p where tails are long, nan where not; None:
-        they are not.
+        """(K,) the label, after `told`, by which alarms measure the loss of p where tails are long, nan where they are
+        not; None: none are.
 
         What is told follows the last residuals: losses by that would rise and fall without a change. So they are cut to
         6 medians, the least that there were since tails became long.

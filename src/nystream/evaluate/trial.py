@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from nystream.auto import Auto
 from nystream.evaluate.result import Column, Result
 from nystream.evaluate.tabled import Tabled
 from nystream.learners.base import Learner
@@ -55,7 +56,8 @@ class Trial:
     scored. Without `learn` nothing is learnt. `watch` is called with the outputs of each block.
 
     With `delay` = k > 0, the label of row t arrives after row t + k was predicted: each row is predicted on arrival
-    (`predict`), and the row k before it is learnt afterwards (`step`).
+    (`predict`), and the row k before it is learnt afterwards (`step`). A learner with a parameter `delay`, as `Auto`,
+    that is 0 is told k, unless it has learnt something already.
 
     Metrics of probabilities get them from the raw predictions where those are log odds (by the learner's `link`), else
     from the learner's own `probabilities(X)`, asked row by row before each label; learners with neither
@@ -88,6 +90,8 @@ class Trial:
         self.readings: list[dict[str, float]] = []
         self._read_at = 0
         self._pending: deque[tuple[Any, Any]] = deque()
+        if delay and learn:
+            _expect(learner, delay)
         self._inner: Any = Tabled(learner) if isinstance(learner, Model) else learner
         _check(name, self._inner, metrics)
         wanted = any(isinstance(m, Metric) and m.takes == "probability" for m in metrics)
@@ -214,6 +218,19 @@ class Trial:
         """Probabilities before any label: all alike."""
         k = self._inner.classes or 2
         return np.full((1, k), 1.0 / k)
+
+
+def _expect(learner: Learner | Model, delay: int) -> None:
+    """Who looks at the last labels has to know how late they come; a model that has not begun has only a pattern."""
+    if isinstance(learner, Model):
+        if learner.learner_ is None:
+            learner.learner = (Auto() if learner.learner is None else learner.learner).clone()
+            _expect(learner.learner, delay)
+    elif isinstance(learner, Learner) and not learner.n_seen:
+        known = learner.get_params().items()
+        late = {name: delay for name, value in known if name.rpartition("__")[2] == "delay" and value == 0}
+        if late:
+            learner.set_params(**late)
 
 
 def _single(x: Any, y: Any) -> tuple[Any, Any]:

@@ -14,8 +14,9 @@ from nystream.auto.changes.replay import end_of, losses_of, part_of
 from nystream.auto.changes.second_look import first_of_new
 from nystream.auto.changes.suspicion import BACK
 from nystream.auto.changes.verdict import LOOK_BACK
-from nystream.auto.generation import Generation, Learnt, Rows
+from nystream.auto.generation import Generation
 from nystream.auto.recipe import Recipe
+from nystream.auto.rows import Learnt, Rows
 from nystream.types import Array
 
 __all__ = ["Beginning"]
@@ -80,7 +81,7 @@ class Beginning(Beside):
         one of before whose regime is back makes of the last of them, if there is one.
         """
         t = self.count_
-        young = Generation(recipe, self.classes, old.lags, old.seed)
+        young = Generation(recipe, self.classes, old.lags, old.seed, old.delay)
         young.start(old.d_, old.outputs_, old.stack_.more_)
         mixed = t - len(back[0]) if back else since
         late = max(mixed, t - BACK)

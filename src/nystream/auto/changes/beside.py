@@ -18,7 +18,8 @@ from nystream.auto.changes.replay import Side, spread_of
 from nystream.auto.changes.second_look import LOOKS
 from nystream.auto.changes.suspicion import Suspicion
 from nystream.auto.changes.verdict import CHECK, LOOK_BACK
-from nystream.auto.generation import Answer, Generation
+from nystream.auto.generation import Generation
+from nystream.auto.rows import Answer
 from nystream.params import Params, at_least
 from nystream.types import Array
 

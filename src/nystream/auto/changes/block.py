@@ -9,7 +9,8 @@ from typing import NamedTuple, TypeAlias
 from nystream.auto.changes.alarm import Found, Heat
 from nystream.auto.changes.memory import Afforded
 from nystream.auto.changes.replay import Side
-from nystream.auto.generation import Generation, Learnt, Rows
+from nystream.auto.generation import Generation
+from nystream.auto.rows import Learnt, Rows
 from nystream.types import Array
 
 __all__ = ["Block", "Course", "Last", "Surroundings"]

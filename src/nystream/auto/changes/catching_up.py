@@ -9,8 +9,9 @@ import numpy as np
 
 from nystream.auto.changes.mixture import Handover, Heard
 from nystream.auto.changes.past import Past
-from nystream.auto.generation import Generation, Learnt, Rows
+from nystream.auto.generation import Generation
 from nystream.auto.renewal import CAUGHT_UP
+from nystream.auto.rows import Learnt, Rows
 from nystream.params import Params
 from nystream.types import Array
 

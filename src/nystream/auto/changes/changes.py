@@ -27,7 +27,8 @@ from nystream.auto.changes.replay import (
 from nystream.auto.changes.suspicion import HINT, odds
 from nystream.auto.changes.verdict import LOOK_BACK, SURE, advantage, of_use, verdict
 from nystream.auto.changes.watch import heats_of, watch_one
-from nystream.auto.generation import Generation, Learnt
+from nystream.auto.generation import Generation
+from nystream.auto.rows import Learnt
 from nystream.types import Array
 
 __all__ = ["CREDIT", "Changes"]

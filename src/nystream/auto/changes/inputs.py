@@ -9,7 +9,7 @@ import numpy as np
 
 from nystream._core.auto.alarms import far
 from nystream.auto.changes.alarm import RankAlarm
-from nystream.auto.generation import Rows
+from nystream.auto.rows import Rows
 from nystream.params import Params, at_least
 from nystream.types import Array
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from nystream._core.auto import alarms as compiled
 from nystream.auto.changes.mixture import LEAST
-from nystream.auto.generation import Generation, Learnt, Rows
+from nystream.auto.generation import Generation
+from nystream.auto.rows import Learnt, Rows
 from nystream.types import Array
 
 __all__ = [

@@ -72,7 +72,7 @@ def prequential(
     delay : int, default 0
         The label of a row arrives only after that many further rows were predicted. A row then counts in the metrics
         when it is predicted. Labels still on their way when the stream ends are learnt after the last reading. Rows go
-        one by one: slower than `delay=0`.
+        one by one: slower than `delay=0`. A learner with a parameter `delay` of its own, as `Auto`, is told.
     limit : int, optional
         Stop after that many rows.
     progress : callable, optional

@@ -88,7 +88,7 @@ def test_the_loop_asks_for_quantiles_before_each_label(targets, delay):
     X, Y = data(targets)
     found = prequential((X, Y), Auto(recipe=SMALL), [*NAMES, "mse", "crps@50"], every=50, block=7, delay=delay)
     again = prequential((X, Y), Auto(recipe=SMALL), [*NAMES, "mse", "crps@50"], every=50, block=64, delay=delay)
-    metrics, model, waiting = [METRICS[name]() for name in NAMES], Auto(recipe=SMALL), []
+    metrics, model, waiting = [METRICS[name]() for name in NAMES], Auto(recipe=SMALL, delay=delay), []
     for x, y in zip(X, Y, strict=True):
         if model.n_seen:
             for metric in metrics:

@@ -284,6 +284,13 @@ def test_inputs_that_are_exchangeable_hardly_ever_sound_the_alarm_and_shifted_on
     assert row < 3720
 
 
+def test_a_location_of_few_rows_is_not_nearer_to_them_than_to_others():
+    X = np.random.default_rng(0).normal(size=(8000, 300))
+    assert len(all_alerts(X, reach=90)[1]) <= 1  # 4 without the factor
+    X[6000:] *= 1.5
+    assert 6000 <= all_alerts(X[:6200], reach=90)[1][-1][1] < 6020
+
+
 def test_distances_that_are_ranked_among_are_measured_from_one_place_in_any_cuts():
     X = np.random.default_rng(0).standard_t(2, size=(3600, 3))
     alarm, found = all_alerts(X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import Counter
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from changing_streams import changing, in_cuts
 from nystream import Auto
 from nystream.auto import clock, renewal
 from nystream.auto.big import WORK, Big
+from nystream.auto.changes import Changes
 from nystream.auto.changes.memory import Afforded
 from nystream.auto.memory import Need, growing, in_memory, most_bytes
 from nystream.auto.recipe import Recipe
@@ -213,6 +215,26 @@ def test_a_generation_that_took_over_with_fewer_landmarks_regains_them_at_its_ne
     promoted = [points for young, points in found if young]
     assert (promoted[0], promoted[-1]) == (30, 40)
     assert sizes(model) == (15, 30, 40, 20)
+
+
+def test_a_young_generation_that_is_replaced_gives_up_its_memory_before_the_next_begins(monkeypatch):
+    alive, young = [], []
+
+    def begun(self, *arguments):
+        alive.append([one() is not None for one in young])
+        return begin(self, *arguments)
+
+    begin = Changes._begun
+    monkeypatch.setattr(Changes, "_begun", begun)
+    X, y = changing(1100, at=560)
+    y[1000:] = 3 - 2 * y[1000:]
+    model = auto(recipe=SMALL.resized(grows=()))
+    for i in range(len(y)):
+        model.step(X[i], y[i])
+        if model._young is not None and ref(model._young) not in young:
+            young.append(ref(model._young))
+    assert [alarm.outcome for alarm in model.alarms()] == ["replaced", "watched"]
+    assert alive == [[], [False]]
 
 
 def test_one_with_other_experts_stays_as_it_is():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from functools import partial
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -142,16 +143,16 @@ class Rounds(Parts):
             self.buffer_[1].replace(labels[-len(self.buffer_[1]) :])
 
     def _round(self, rows: Any, Y: Array, told: Array, heard: Array | None, w: Array | None) -> Array:
-        living = self._generations
+        living = [ref(generation) for generation in self._generations]  # one that is replaced gives up its memory
         with self._turns.writing():
             P = self._learnt(rows, Y, told, heard, w)
-        moved = self._generations != living
+        moved = self._generations != [one() for one in living]
         if self.tails_ is not None:
             self.tails_.see(P, Y)
             if self._young is None:
                 moved = tell_anew(self.old_, self.tails_, self.buffer_[1], self._last, self._turns.writing) or moved
-        for generation in living:
-            if (generation.begun_ or generation.due) and generation in self._generations:
+        for generation in [one for one in self._generations if ref(one) in living]:
+            if generation.begun_ or generation.due:
                 refreshes = generation is self._young or self._refreshes
                 grows = self._young is None and self._coming is None
                 alone = self._turns.writing

@@ -19,6 +19,8 @@ FAR = 5.0
 """Deviations beyond which a value is no farther."""
 PLACED, PLACES = 500, 1500
 """Where inputs lie is computed anew every so many rows, from so many."""
+FEW = 1000
+"""Rows below which it matters that a location is nearer to the rows that it was computed from than to others."""
 ALERT = 100
 """Rows after inputs moved in which a suspicion about losses suffices."""
 QUIET = (0, 0, 0)
@@ -78,12 +80,15 @@ class InputAlarm(Params):
 
     def _place(self, X: Array) -> None:
         """Where inputs lie, by the last rows. Those that are ranked among are measured from there too: ranks among
-        distances from elsewhere are no p-values.
+        distances from elsewhere are no p-values. Nor are those among distances of the n rows that made the location:
+        other rows are (n + 1) / (n - 1) times as far, which of hundreds of columns tells.
         """
+        n = len(X[-PLACES:])
         self.where_ = location(X[-PLACES:])
         kept = min(self.alarm_.count, len(X))
         if kept:
-            self.alarm_.measured_anew(distances(X[-kept:], self.where_))
+            measured = distances(X[-kept:], self.where_)
+            self.alarm_.measured_anew(measured * (n + 1) / (n - 1) if 1 < n < FEW else measured)
 
     def widen(self, d: int) -> None:
         """More columns, which do not count until it is known where they lie."""

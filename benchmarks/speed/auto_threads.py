@@ -2,8 +2,9 @@
 
     python benchmarks/speed/auto_threads.py [--repeats 3] [--processor]
 
-Generated rows of 8, 22 and 54 columns, numbers as labels: the warm-up (3,200 rows) and the 10,000 rows after it by
-`run`, and 2,000 more by `step`; the best of several. Each number of threads has processes of its own, in turn. With
+Generated rows of 8, 22 and 54 columns, numbers as labels: the first 7,100 rows, until what is fitted after 6,400 is
+taken up, and the 10,000 rows after them by `run`, and 2,000 more by `step`; the best of several. With `--warm-up 3200`
+what is fitted after 3,200 and 6,400 rows is counted into the 10,000. Each number of threads has processes of its own, in turn. With
 `--processor`, for machines that are busy: 1 thread, by the processor's clock.
 """
 
@@ -20,20 +21,20 @@ from collections.abc import Callable
 
 from _results import note
 
-COLUMNS, WARMUP, ROWS, STEPS = (8, 22, 54), 3200, 10_000, 2000
+COLUMNS, WARMUP, ROWS, STEPS = (8, 22, 54), 7100, 10_000, 2000
 
 
-def measured(d: int, clock: Callable[[], float]) -> list[float]:
-    """Seconds of the warm-up, rows per second of `run` and of `step`."""
+def measured(d: int, first: int, clock: Callable[[], float]) -> list[float]:
+    """Seconds of the first rows, rows per second of `run` and of `step`."""
     import numpy as np
 
     from nystream import Auto
 
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(WARMUP + ROWS + STEPS, d))
+    X = rng.normal(size=(first + ROWS + STEPS, d))
     y = np.sin(2 * X[:, 0]) + np.abs(X[:, 1]) + 0.1 * rng.normal(size=len(X))
     model, marks = Auto(), [clock()]
-    for start, stop in ((0, WARMUP), (WARMUP, WARMUP + ROWS)):
+    for start, stop in ((0, first), (first, first + ROWS)):
         model.run(X[start:stop], y[start:stop])
         marks.append(clock())
     for x, label in zip(X[-STEPS:], y[-STEPS:], strict=True):
@@ -47,18 +48,21 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--processor", action="store_true")
+    options.add_argument("--warm-up", type=int, default=WARMUP, help="rows before those that are timed")
     options.add_argument("--one", type=int, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.one is not None:
-        print(json.dumps(measured(given.one, time.process_time if given.processor else time.perf_counter)))
+        clock = time.process_time if given.processor else time.perf_counter
+        print(json.dumps(measured(given.one, given.warm_up, clock)))
         return
-    print("| columns | threads | warm-up, seconds | run, rows/s | step, rows/s |\n|---|---|---|---|---|")
+    print("| columns | threads | first rows, seconds | run, rows/s | step, rows/s |\n|---|---|---|---|---|")
     for d in COLUMNS:
         found: dict[int, list[list[float]]] = {1: []} if given.processor else {1: [], 2: []}
         for _ in range(given.repeats):
             for threads, tries in found.items():
                 around = {**os.environ, "NYSTREAM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
                 command = [sys.executable, __file__, "--one", str(d), *(["--processor"] * given.processor)]
+                command += ["--warm-up", str(given.warm_up)]
                 told = subprocess.run(command, env=around, check=True, capture_output=True, text=True).stdout
                 tries.append(json.loads(told))
         for threads, tries in found.items():

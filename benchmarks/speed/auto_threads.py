@@ -1,11 +1,11 @@
 """Rows per second of the automatic learner at 1 and 2 threads, by the clock on the wall.
 
-    python benchmarks/speed/auto_threads.py [--repeats 3] [--processor]
+    python benchmarks/speed/auto_threads.py [--repeats 3] [--processor] [--warm-up 7100]
 
 Generated rows of 8, 22 and 54 columns, numbers as labels: the first 7,100 rows, until what is fitted after 6,400 is
 taken up, and the 10,000 rows after them by `run`, and 2,000 more by `step`; the best of several. With `--warm-up 3200`
-what is fitted after 3,200 and 6,400 rows is counted into the 10,000. Each number of threads has processes of its own, in turn. With
-`--processor`, for machines that are busy: 1 thread, by the processor's clock.
+what is fitted after 3,200 and 6,400 rows is counted into the 10,000. Each number of threads has processes of its own,
+in turn. With `--processor`, for machines that are busy: 1 thread, by the processor's clock.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Linear, Ridge, Window
 from nystream.auto.rough import Rough
 from nystream.auto.view import View
-from nystream.scaling import StandardScale
+from nystream.scaling import LogScale, StandardScale
 
 EXPERTS = {
     "ridge": Ridge(20),
@@ -43,10 +43,15 @@ def rows(outputs, n=150):
     return rng.normal(size=(n, 3)), rng.normal(size=(n, outputs)), w
 
 
+def ask(asked, U, Y, w=None):
+    """What one expert answers (1, K) for a row as it sees it."""
+    return answers(((asked, 0),), (), U, U, Y, w)[0]
+
+
 def one_by_one(expert, U, Y, w):
-    asked = ((expert.asked(expert), "seen"),)
+    asked = expert.asked(expert)
     parts = [slice(i, i + 1) for i in range(len(U))]
-    return np.vstack([answers(asked, {"seen": U[i]}, Y[i], None if w is None else w[i])[:, 0] for i in parts])
+    return np.vstack([ask(asked, U[i], Y[i], None if w is None else w[i]) for i in parts])
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -72,19 +77,19 @@ def test_a_frozen_expert_answers_and_learns_nothing(name):
     expert.freeze()
     before = expert.predict(U)
     for i in range(len(U)):
-        assert_array_equal(answers(((asked, "seen"),), {"seen": U[i : i + 1]}, Y[i : i + 1])[0], before[i : i + 1])
+        assert_array_equal(ask(asked, U[i : i + 1], Y[i : i + 1]), before[i : i + 1])
     assert_array_equal(expert.predict(U), before)
 
 
 def test_outputs_that_come_late_are_asked_for_too():
     expert, combination = fitted(EXPERTS["big"], 2), np.array([[0.5], [-1.0]])
     U, Y, _ = rows(2)
-    asked = ((expert.asked(expert), "seen"),)
-    answers(asked, {"seen": U[:1]}, Y[:1])
+    asked = expert.asked(expert)
+    ask(asked, U[:1], Y[:1])
     expert.add_outputs(combination)
     full = np.hstack([Y, Y @ combination])
     expected = expert.predict(U[1:2])
-    assert_array_equal(answers(asked, {"seen": U[1:2]}, full[1:2])[0], expected)
+    assert_array_equal(ask(asked, U[1:2], full[1:2]), expected)
 
 
 @pytest.mark.parametrize("name", [name for name in EXPERTS if name != "racing"])
@@ -101,7 +106,7 @@ def test_outputs_that_come_late_are_asked_for_too():
 def test_arrays_that_do_not_fit_are_refused(name, U, Y, w):
     expert = fitted(EXPERTS[name], 2)
     with pytest.raises(ValueError, match="is needed"):
-        answers(((expert.asked(expert), "seen"),), {"seen": U}, Y, w)
+        ask(expert.asked(expert), U, Y, w)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +126,7 @@ def test_what_only_a_forged_file_has_is_refused(name, spoil):
     spoil(expert)
     U, Y, _ = rows(2)
     with pytest.raises(ValueError, match=r"is needed|is not there|kept must"):
-        answers(((expert.asked(expert), "seen"),), {"seen": U[:1]}, Y[:1])
+        ask(expert.asked(expert), U[:1], Y[:1])
 
 
 def test_an_expert_without_a_shorter_way_is_asked_by_its_run():
@@ -130,6 +135,30 @@ def test_an_expert_without_a_shorter_way_is_asked_by_its_run():
             return U[:, :2] + Y + (0.0 if w is None else w[0])
 
     U, Y, w = rows(2)
-    assert_array_equal(
-        answers(((Asked(Sum()), "seen"),), {"seen": U[1:2]}, Y[1:2], w[1:2])[0], (U[:, :2] + Y + w[1])[1:2]
-    )
+    assert_array_equal(ask(Asked(Sum()), U[1:2], Y[1:2], w[1:2]), (U[:, :2] + Y + w[1])[1:2])
+
+
+def test_rows_are_seen_through_views_as_blocks_are():
+    rng = np.random.default_rng(5)
+    X, Y = rng.normal(size=(60, 3)) ** 3, rng.normal(size=(60, 1))
+    views = [View(scale) for scale in (StandardScale(), LogScale())]
+    for view in views:
+        view.fit(X, Y)
+    columns = [Columns(), Columns(), Columns()]
+    asked = tuple((Asked(one), place) for place, one in enumerate(columns))
+    for i in range(60):
+        row = slice(i, i + 1)
+        found = answers(asked, tuple(view.parts for view in views), X[row], X[row], np.zeros((1, 3)))
+        assert_array_equal(found[0], [*(view(X)[i] for view in views), X[i]])
+
+
+class Columns:
+    def run(self, U, Y, w):
+        return U
+
+
+@pytest.mark.parametrize(("place", "beside"), [(-1, True), (1, True), (0, False)])
+def test_a_view_that_is_not_there_is_refused(place, beside):
+    X = np.zeros((1, 3))
+    with pytest.raises(ValueError, match="is not there"):
+        answers(((Asked(Columns()), place),), (), X, X if beside else None, X)

@@ -19,7 +19,7 @@ from nystream.auto.late import after, shifted
 from nystream.auto.recipe import Recipe
 from nystream.auto.rough import Change, Rough, RoughView
 from nystream.auto.stack import LAGS, PACES
-from nystream.auto.view import View, taming
+from nystream.auto.view import Parts, View, taming
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 from nystream.threads import side_by_side
 from nystream.types import Array
@@ -81,7 +81,7 @@ class Bank(Footprint):
     there is none."""
     follows_: bool = False
     """Whether losses follow the scale of targets; not in models saved before they did."""
-    _asked: tuple[dict[str, Expert], tuple[tuple[Asked, str], ...]] | None = None
+    _asked: tuple[dict[str, Expert], tuple[tuple[Asked, int], ...], tuple[Parts, ...]] | None = None
     """The experts, and what `_in_turn` says of them."""
 
     def __init__(self, recipe: Recipe, codes: bool = False, delay: int = 0) -> None:
@@ -135,9 +135,11 @@ class Bank(Footprint):
         past = lagged(Y if known is None else known, self.lags_, PACES) if self.lags_.size else NO_LAGS
         if known is not None:
             past = np.nan_to_num(past, nan=0.0)  # before the first is known
-        U = self._seen(X, past)
         if len(X) == 1 and not self.others_:
-            return answers(self._in_turn(), U, Y, w)
+            asked, views = self._in_turn()
+            A = self._augmented(X)
+            return answers(asked, views, A, self._changing(A, past) if "change" in self.seen_in_ else None, Y, w)
+        U = self._seen(X, past)
         F = np.empty((len(X), len(names), Y.shape[1]))
 
         def run(some: Iterable[tuple[int, str]]) -> None:
@@ -160,12 +162,15 @@ class Bank(Footprint):
             self._count(name, other.run_all(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
         return F
 
-    def _in_turn(self) -> tuple[tuple[Asked, str], ...]:
-        """How experts are asked for one row, and their views, in the order of outputs."""
+    def _in_turn(self) -> tuple[tuple[tuple[Asked, int], ...], tuple[Parts, ...]]:
+        """How experts are asked for one row, in the order of outputs, with the places of their views; and the views."""
         if self._asked is None or self._asked[0] is not self.experts_:
-            experts = [(self.experts_[name], self.seen_in_[name]) for name in self.names]
-            self._asked = self.experts_, tuple((expert.asked(expert), view) for expert, view in experts)
-        return self._asked[1]
+            views = [name for name in self.views_ if name != "change"]
+            places = {name: place for place, name in enumerate([*views, "change"])}
+            experts = [(self.experts_[name], places[self.seen_in_[name]]) for name in self.names]
+            asked = tuple((expert.asked(expert), place) for expert, place in experts)
+            self._asked = self.experts_, asked, tuple(self.views_[name].parts for name in views)
+        return self._asked[1:]
 
     def freeze(self, *, whole: bool) -> None:
         """Predict as it does until another takes its place, in as little memory as possible: see `Expert.freeze`.
@@ -305,6 +310,7 @@ class Bank(Footprint):
 
     def widen(self, d: int) -> None:
         """Rows have d columns from now on, the new ones 0 so far; indicators come before the columns."""
+        self._asked = None
         for name, view in self.views_.items():
             view.widen(d + len(self.holes_) + self.lags_.size * (name == "change"))
         for name, expert in (*self.experts_.items(), *self.others_.items()):

@@ -108,12 +108,13 @@ class Noise(Params):
 
         The first row of all has nothing to be compared with and is only counted.
         """
-        X, P, residuals, spread = (np.ascontiguousarray(A) for A in (X, P, residuals, spread))
-        given = None if w is None else np.ascontiguousarray(w)
+        if len(X) > 1:  # one row is in one piece
+            X, P, residuals, spread = (np.ascontiguousarray(A) for A in (X, P, residuals, spread))
+            w = None if w is None else np.ascontiguousarray(w)
         scale = (self.columns_, self.level_, self.means_, self.counts_, self.squares_, self.sums_, self.weights_)
         inputs = (self.input_squares_, self.input_sums_, self.input_weights_)
         scores = (self.shares_, self.window_shares_, self.power_, self.kept_, self.order_, self.recent_)
-        learn(X, P, residuals, spread, given, *scale, *inputs, *scores, self.marks_)
+        learn(X, P, residuals, spread, w, *scale, *inputs, *scores, self.marks_)
 
     def quantiles(self, X: Array, P: Array, spread: Array, levels: Array) -> Array:
         """(n, K, Q): P plus what residuals will be below, Q levels in (0, 1); infinite while rows are too few. Pure."""

@@ -107,9 +107,9 @@ class Parts(TabularLearner):
     @property
     def _usual(self) -> Array:
         """(2, K) what labels usually lie within, of any generation; see `Targets.usual_`."""
+        if self._young is None and self.old_.targets_ is not None:  # the common round
+            return self.old_.targets_.usual_
         ranges = [generation.targets_.usual_ for generation in self._generations if generation.targets_ is not None]
-        if len(ranges) == 1:
-            return ranges[0]
         return np.array([np.min([low for low, _ in ranges], axis=0), np.max([high for _, high in ranges], axis=0)])
 
     @property

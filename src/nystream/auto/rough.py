@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nystream._core.auto.asked import Asked, AskedChange
 from nystream._core.kernel_rows import KernelRows
 from nystream.auto.big import Big
 from nystream.auto.experts import Expert
@@ -86,6 +87,7 @@ class Change(Expert):
     labels as they are, before what the view makes of the row; where nothing is added, they are all of it.
     """
 
+    asked: ClassVar[type[Asked]] = AskedChange
     kernel_: Rough | None
     """Of the changes since the last label."""
 

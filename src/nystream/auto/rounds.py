@@ -146,13 +146,14 @@ class Rounds(Parts):
         living = [ref(generation) for generation in self._generations]  # one that is replaced gives up its memory
         with self._turns.writing():
             P = self._learnt(rows, Y, told, heard, w)
-        moved = self._generations != [one() for one in living]
+        generations = self._generations
+        moved = [ref(generation) for generation in generations] != living
         if self.tails_ is not None:
             self.tails_.see(P, Y)
             if self._young is None:
                 moved = tell_anew(self.old_, self.tails_, self.buffer_[1], self._last, self._turns.writing) or moved
-        for generation in [one for one in self._generations if ref(one) in living]:
-            if generation.begun_ or generation.due:
+        for generation in generations:
+            if (generation.begun_ or generation.due) and ref(generation) in living:
                 refreshes = generation is self._young or self._refreshes
                 grows = self._young is None and self._coming is None
                 alone = self._turns.writing
@@ -173,24 +174,29 @@ class Rounds(Parts):
         X, answers = self.translator_.run(rows, admitted, w) if self.translator_ is not None else (_matrix(rows), None)
         learnt = old.learn(Rows(X, own, w), answers)
         P, spread = learnt.P, learnt.spread
-        for ring, new in zip(self.buffer_, (X, told, _ones(len(X)) if w is None else w[:, None]), strict=True):
-            ring.extend(new)
+        inputs, labels, weights = self.buffer_
+        inputs.extend(X)
+        labels.extend(told)
+        weights.extend(_ones(len(X)) if w is None else w[:, None])
         self.count_ += len(X)
         if self.changes_ is not None:
             heard = None if heard is None else np.where(np.isnan(heard), admitted, heard)
             block = Block(Rows(X, told, w), admitted, answers, learnt, heard)
-            around = Surroundings(self._last, self._beside, self._column_names, partial(self._believe, Y))
-            self.old_, P, spread = self.changes_.follow(old, block, around)
+            self.old_, P, spread = self.changes_.follow(old, block, partial(self._around, Y))
         if self.guard_ is not None:
             P = self.guard_.run(P, admitted[:, 0] if self._classes else admitted, w)
         if self.intervals_ is not None and spread is not None:
-            labels = admitted
+            seen = admitted
             if told is not Y and old.targets_ is not None:
-                labels = old.targets_.fenced(Y)  # intervals are to cover labels as they come
-            self.intervals_.learn(X, P, labels - P, spread, w)
+                seen = old.targets_.fenced(Y)  # intervals are to cover labels as they come
+            self.intervals_.learn(X, P, seen - P, spread, w)
         if self.recalibration_ is not None:
             P = self.recalibration_.run(P, np.ascontiguousarray(Y[:, 0]), w)
         return P
+
+    def _around(self, Y: Array) -> Surroundings:
+        """What changes may ask for while they follow a block with these labels."""
+        return Surroundings(self._last, self._beside, self._column_names, partial(self._believe, Y))
 
     def _of_either(self, told: Array, own: Array) -> Array:
         """Labels as both generations hear them: what is wild for the old one alone, after a change, is not."""

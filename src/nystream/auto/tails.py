@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.tails import cuts, medians, weighed
+from nystream._core.auto.tails import cuts, medians, weighed, with_residuals
 from nystream.params import Params, at_least
 from nystream.scaling.ring import Ring
 from nystream.types import Array
@@ -217,7 +217,7 @@ class Tails(Params):
 
     def see(self, P: Array, Y: Array) -> None:
         """The next predictions and labels, (n, K), in order."""
-        self.past_.extend(np.concatenate((P, Y - P), axis=1))
+        self.past_.extend(with_residuals(P, Y))
         if self._anew is not None:
             rows, self.past_ = self.past_.last(self._anew), Ring(self.window, 2 * self.outputs)
             self.past_.extend(rows)

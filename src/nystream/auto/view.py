@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from nystream.scaling.spread import fence_outliers
 from nystream.types import Array
 from nystream.work import CALL, PIECE, Work, all_at_once
 
-__all__ = ["Tame", "View", "taming", "thinned"]
+__all__ = ["Parts", "Tame", "View", "taming", "thinned"]
 
 MOST = 1 << 19
 """Numbers that scales are computed from: with many columns, rows are thinned evenly."""
@@ -25,6 +26,8 @@ SORTED, SEEN = 1500.0, 200.0
 
 Tame: TypeAlias = tuple[Array, Array | None]
 """Rows, perhaps thinned, whose wild values were moved to the fences, and their weights."""
+Parts: TypeAlias = tuple[Callable[[Array], Array] | None, Array, Array, float | None, Array | None]
+"""Of a view: what warps rows, if anything does, mean, scale and clip of what that makes of them, and the metric."""
 
 
 class View(Params):
@@ -75,8 +78,14 @@ class View(Params):
         return (yield from metric.fitting(self._scaled(X), Y, w))
 
     def __call__(self, X: Array) -> Array:
-        scale, metric = self.scale_, self.metric_
-        return seen(scale._warped(X), scale.mean_, scale.scale_, scale.clip, None if metric is None else metric.linear)
+        warped, *rest = self.parts
+        return seen(X if warped is None else warped(X), *rest)
+
+    @property
+    def parts(self) -> Parts:
+        """As compiled code knows it, until it is fitted anew or widened."""
+        scale, metric = self.scale_, None if self.metric_ is None else self.metric_.linear
+        return scale._warped if scale.warps else None, scale.mean_, scale.scale_, scale.clip, metric
 
     def _scaled(self, X: Array) -> Array:
         return seen(self.scale_._warped(X), self.scale_.mean_, self.scale_.scale_, self.scale_.clip)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,12 +22,14 @@ class FrozenScale(Params):
 
     With weights (n,) > 0 a row counts as so many rows in the fit.
 
-    Subclasses give `_learn(X, weights)`, which sets `mean_` and `scale_`, and may change `_warped(X)` or `clip`.
+    Subclasses give `_learn(X, weights)`, which sets `mean_` and `scale_`, and may change `_warped(X)`, with `warps`, or `clip`.
     """
 
     mean_: Array
     scale_: Array
     clip: float | None = None
+    warps: ClassVar[bool] = False
+    """Whether `_warped` changes anything."""
 
     def fit(self, X: Any, weights: Array | None = None) -> Self:
         """Learn the scaling from these rows (n, d), n >= 1."""
@@ -136,6 +138,7 @@ class LogScale(FrozenScale):
     [[-0.6], [-0.55], [-0.47], [-0.38], [1.99]]
     """
 
+    warps: ClassVar[bool] = True
     centre_: Array
     spread_: Array
 
@@ -154,7 +157,8 @@ class LogScale(FrozenScale):
 
     def _warped(self, X: Array) -> Array:
         U = (X - self.centre_) / self.spread_
-        return np.copysign(np.log1p(np.abs(U)), U)
+        size = np.abs(U)
+        return np.copysign(np.log1p(size, out=size), U, out=size)
 
     def widen(self, d: int) -> None:
         new = d - len(self.mean_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nystream._core.ring import put
 from nystream.params import Params, at_least
 from nystream.types import Array
 
@@ -43,7 +44,7 @@ class Ring(Params):
     def extend(self, X: Array) -> None:
         """Add the rows of X (n, d), in order."""
         if len(X) == 1 and len(self.store_) == self.capacity:
-            self.store_[self.seen_ % self.capacity] = X[0]
+            put(self.store_, self.seen_ % self.capacity, X)
             self.seen_ += 1
             return
         X, self.seen_ = X[-self.capacity :], self.seen_ + max(0, len(X) - self.capacity)

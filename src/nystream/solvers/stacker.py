@@ -68,9 +68,9 @@ class Stacker(Params):
 
     def run(self, F: Array, Y: Array, weights: Array | None = None) -> Array:
         """Predictions (n, S, K) of n rounds, each made before its label was read."""
-        F, Y = np.ascontiguousarray(F), np.ascontiguousarray(Y, dtype=np.float64)
-        if len(F) == 1:  # the common round
+        if len(F) == 1 and Y.dtype == np.float64:  # the common round
             return self._learn_block(F, Y, weights)
+        F, Y = np.ascontiguousarray(F), np.ascontiguousarray(Y, dtype=np.float64)
         parts, row = [], 0
         while row < len(F):
             part = slice(row, min(len(F), row + self.block - self.seen_))

@@ -1,13 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Whether numbers rank as they did: bets against it, for rows of one alarm, and for one row of three that are quiet."""
-import numpy as np
-
 cimport numpy as cnp
 from libc.math cimport NAN, exp, log
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memmove
 
-from nystream._core.auto.arrays cimport for_columns, numbers, state, whole
+from nystream._core.auto.arrays cimport blank, for_columns, numbers, state, whole
 
 cnp.import_array()
 
@@ -228,7 +226,7 @@ def far(cnp.ndarray X, cnp.ndarray where, double most):
     cdef Py_ssize_t n = cnp.PyArray_DIM(X, 0), d = cnp.PyArray_DIM(X, 1), t
     cdef const double* x = numbers(X, 2, n, d, 0)
     cdef const double* place = numbers(where, 2, 2, d, 0)
-    cdef cnp.ndarray out = np.empty(n)
+    cdef cnp.ndarray out = blank(1, n, 0, 0)
     cdef double* found = <double*> cnp.PyArray_DATA(out)
     with nogil:
         for t in range(n):
@@ -270,7 +268,7 @@ def losses_of(cnp.ndarray P, cnp.ndarray Y, cnp.ndarray scale or None, double le
     cdef const double* unit = for_columns(scale, K, &right) if scale is not None else NULL
     cdef const double* y = NULL
     labels_of(Y, n, K, unit == NULL, &y)
-    cdef cnp.ndarray out = np.empty(n)
+    cdef cnp.ndarray out = blank(1, n, 0, 0)
     cdef double* found = <double*> cnp.PyArray_DATA(out)
     with nogil:
         for t in range(n):

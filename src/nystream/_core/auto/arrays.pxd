@@ -13,6 +13,13 @@ cdef inline const double* numbers(cnp.ndarray a, int dims, Py_ssize_t i, Py_ssiz
     return <const double*> cnp.PyArray_DATA(a)
 
 
+cdef inline cnp.ndarray blank(int dims, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k):
+    """A float64 array of shape (i,), (i, j) or (i, j, k), as `dims` says, for numbers to come."""
+    cdef cnp.npy_intp[3] shape
+    shape[0], shape[1], shape[2] = i, j, k
+    return cnp.PyArray_EMPTY(dims, shape, cnp.NPY_FLOAT64, 0)
+
+
 cdef inline double* state(cnp.ndarray a, int dims, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k) except NULL:
     """The same of an array that is written to."""
     if not cnp.PyArray_ISWRITEABLE(a):

@@ -5,6 +5,7 @@ from libc.math cimport pow
 from libc.string cimport memcpy
 
 from nystream._core.auto.smoother cimport one_round
+from nystream._core.auto.views cimport seen
 from nystream._core.auto.waiting cimport keep
 from nystream._core.kernel_rows cimport KernelRows
 from nystream._core.linalg.ldl cimport LDL, RELEASE
@@ -111,7 +112,10 @@ cdef class AskedForgetting(Asked):
         memcpy(row, z, engine.dim*sizeof(double))
         memcpy(row + engine.dim, cnp.PyArray_DATA(Y), K*sizeof(double))
         row[engine.dim + K] = weight
-        solver.count(1)
+        if at + 1 < places:
+            solver.filled_ = at + 1
+        else:
+            solver.count(1)
         return 0
 
 
@@ -141,22 +145,41 @@ cdef class AskedWindow(Asked):
         return 0
 
 
+cdef class AskedChange(Asked):
+    """The last label, the first columns of U, where nothing is added to it: `kernel_` is None."""
+
+    cdef int answer(self, cnp.ndarray U, cnp.ndarray Y, cnp.ndarray w, double* p) except -1:
+        cdef Py_ssize_t K = cnp.PyArray_DIM(Y, 1)
+        if self.expert.kernel_ is not None:
+            return Asked.answer(self, U, Y, w, p)
+        memcpy(p, clean(U, 1, K), K*sizeof(double))
+        return 0
+
+
 cdef inline double weight_of(cnp.ndarray w) except? -1:
     return 1.0 if w is None else clean(w, -1, 1)[0]
 
 
-def answers(tuple asked, dict U, cnp.ndarray Y, cnp.ndarray w=None):
-    """(1, E, K) predictions of the experts for one row, each made before Y (1, K) of weight w (1,) is learnt.
+def answers(tuple asked, tuple views, cnp.ndarray X, cnp.ndarray beside or None, cnp.ndarray Y, cnp.ndarray w=None):
+    """(1, E, K) predictions of the experts for one row X (1, d), each made before Y (1, K) of weight w (1,) is learnt.
 
-    asked: for every expert (`Asked`, the name of its view); U: the row (1, d) in every view.
+    asked: for every expert (`Asked`, the place of its view); views: (what warps rows or None, mean, scale, clip, metric
+    or None), see `seen`. Where the place is that after the last view, the expert sees the row `beside`.
     """
+    cdef Py_ssize_t V = len(views), v
     cdef cnp.npy_intp[3] shape
     shape[0], shape[1], shape[2] = 1, len(asked), cnp.PyArray_DIM(Y, 1)
     clean(Y, 1, shape[2])
     cdef cnp.ndarray out = cnp.PyArray_EMPTY(3, shape, cnp.NPY_FLOAT64, 0)
     cdef double* p = <double*> cnp.PyArray_DATA(out)
+    cdef list rows = []
     cdef Asked one
-    for one, view in asked:
-        one.answer(U[view], Y, w, p)
+    for warped, mean, scale, clip, metric in views:
+        rows.append(seen(X if warped is None else warped(X), mean, scale, clip, metric))
+    rows.append(beside)
+    for one, v in asked:
+        if not 0 <= v <= V or rows[v] is None:
+            raise ValueError(f"view {v} of {V} is not there")
+        one.answer(rows[v], Y, w, p)
         p += shape[2]
     return out

@@ -7,7 +7,7 @@ from libc.math cimport exp, fabs, log
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from nystream._core.auto.arrays cimport numbers, state, whole
+from nystream._core.auto.arrays cimport blank, numbers, state, whole
 from nystream._core.auto.fixed_share cimport follow
 
 cnp.import_array()
@@ -68,7 +68,7 @@ def guarded_targets(cnp.ndarray P, cnp.ndarray labels or None, cnp.ndarray given
     cdef double* square = size + K
     cdef double* products = state(sums, 3, 2, 2, K)
     cdef int64_t* seen = whole(count, 1)
-    cdef cnp.ndarray out = np.empty((n, K))
+    cdef cnp.ndarray out = blank(2, n, K, 0)
     cdef double* q = <double*> cnp.PyArray_DATA(out)
     cdef double* product
     cdef double* length
@@ -120,7 +120,7 @@ def guarded_classes(cnp.ndarray P, cnp.ndarray labels or None, cnp.ndarray given
     cdef double* times = state(counts, 1, 2, 0, 0)
     cdef double* share = state(shares, 1, 2, 0, 0)
     cdef int64_t* seen = whole(count, 1)
-    cdef cnp.ndarray out = np.empty((n, K))
+    cdef cnp.ndarray out = blank(2, n, K, 0)
     cdef double* q = <double*> cnp.PyArray_DATA(out)
     cdef double stays, others, a, b, u, kind
     cdef double[2] losses

@@ -1,10 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """What a stack hears of every row: outputs of experts within bounds, answers of others, the last labels."""
-import numpy as np
-
 cimport numpy as cnp
 
-from nystream._core.auto.arrays cimport for_columns, numbers, spread_out, state, within
+from nystream._core.auto.arrays cimport blank, for_columns, numbers, spread_out, state, within
 from nystream._core.auto.lags cimport remember
 
 cnp.import_array()
@@ -40,7 +38,7 @@ def gathered(cnp.ndarray F, Py_ssize_t first, cnp.ndarray low, cnp.ndarray high,
         means, pace = state(lags, 2, max(R, paces), C, 0), numbers(rates, 1, paces, 0, 0)
         told = numbers(T, 2, n, J, 0) if T is not None else NULL
     N = E + M + R
-    cdef cnp.ndarray out = np.empty((n, N, C))
+    cdef cnp.ndarray out = blank(3, n, N, C)
     cdef double* g = <double*> cnp.PyArray_DATA(out)
     cdef double x, a, b
     with nogil:

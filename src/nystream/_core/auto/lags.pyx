@@ -1,11 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Running means of labels and labels of before, as they stood before every row."""
-import numpy as np
-
 cimport numpy as cnp
 from libc.string cimport memcpy
 
-from nystream._core.auto.arrays cimport numbers, state
+from nystream._core.auto.arrays cimport blank, numbers, state
 
 cnp.import_array()
 
@@ -22,7 +20,7 @@ def lagged(cnp.ndarray T, cnp.ndarray means, cnp.ndarray rates):
     cdef const double* y = numbers(T, 2, n, C, 0)
     cdef double* mean = state(means, 2, R + D, C, 0)
     cdef const double* pace = numbers(rates, 1, R, 0, 0)
-    cdef cnp.ndarray out = np.empty((n, R + D, C))
+    cdef cnp.ndarray out = blank(3, n, R + D, C)
     cdef double* before = <double*> cnp.PyArray_DATA(out)
     with nogil:
         for _t in range(n):

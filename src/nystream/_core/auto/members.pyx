@@ -1,12 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Predictions of stackers and the plain aggregation of experts, mixed by fixed shares round by round."""
-import numpy as np
-
 cimport numpy as cnp
 from libc.math cimport INFINITY, log, sqrt
 from libc.stdint cimport int64_t
 
-from nystream._core.auto.arrays cimport for_columns, numbers, spread_out, state, within
+from nystream._core.auto.arrays cimport blank, for_columns, numbers, spread_out, state, within
 from nystream._core.auto.fixed_share cimport follow
 
 cnp.import_array()
@@ -52,8 +50,8 @@ def mix_targets(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.nda
     if T is not None:
         Y, mean_losses = numbers(T, 2, n, K, 0), state(recent, 2, 1, E, 0)
         w = numbers(given, 1, n, 0, 0) if given is not None else NULL
-    cdef cnp.ndarray out = np.empty((n, K)), deviation = np.empty((n, K)), middle = np.empty((n, K))
-    cdef cnp.ndarray errors = np.empty(n), memory = np.empty(M + E + (E if E > M else M) + places)
+    cdef cnp.ndarray out = blank(2, n, K, 0), deviation = blank(2, n, K, 0), middle = blank(2, n, K, 0)
+    cdef cnp.ndarray errors = blank(1, n, 0, 0), memory = blank(1, M + E + (E if E > M else M) + places, 0, 0)
     cdef double* P = <double*> cnp.PyArray_DATA(out)
     cdef double* D = <double*> cnp.PyArray_DATA(deviation)
     cdef double* error = <double*> cnp.PyArray_DATA(errors)
@@ -156,7 +154,8 @@ def mix_classes(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.nda
         w = numbers(given, 1, n, 0, 0) if given is not None else NULL
         for t in range(n):
             check(0 <= y[t] < K)
-    cdef cnp.ndarray out = np.empty((n, K)), errors = np.empty(n), memory = np.empty(K + (E if E > M else M) + places)
+    cdef cnp.ndarray out = blank(2, n, K, 0), errors = blank(1, n, 0, 0)
+    cdef cnp.ndarray memory = blank(1, K + (E if E > M else M) + places, 0, 0)
     cdef double* P = <double*> cnp.PyArray_DATA(out)
     cdef double* error = <double*> cnp.PyArray_DATA(errors)
     cdef double* q = <double*> cnp.PyArray_DATA(memory)

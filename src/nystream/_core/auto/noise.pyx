@@ -1,13 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """How far labels will be from predictions: a scale for every row, learnt online, and residuals in units of it."""
-import numpy as np
-
 cimport numpy as cnp
 from libc.math cimport INFINITY, exp, fabs, floor, log, log1p, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memmove
 
-from nystream._core.auto.arrays cimport numbers, state, whole
+from nystream._core.auto.arrays cimport blank, numbers, state, whole
 from nystream._core.auto.fading_ridge cimport dot, factor, gather, pull, solve
 from nystream._core.auto.fixed_share cimport follow
 
@@ -235,7 +233,7 @@ def learn(cnp.ndarray X, cnp.ndarray P, cnp.ndarray residuals, cnp.ndarray sprea
     cdef double* input_A = state(input_squares, 2, F, F, 0)
     cdef double* input_b = state(input_sums, 2, K, F, 0)
     cdef double* unit_of_losses = state(power, 1, K, 0, 0)
-    cdef cnp.ndarray memory = np.empty(F*F if F > LEVELS else LEVELS*LEVELS)
+    cdef cnp.ndarray memory = blank(1, F*F if F > LEVELS else LEVELS*LEVELS, 0, 0)
     cdef double* L = <double*> cnp.PyArray_DATA(memory)
     cdef double[MOST] f
     cdef double[MEMBERS] losses, slopes
@@ -309,7 +307,7 @@ def quantiles(cnp.ndarray X, cnp.ndarray P, cnp.ndarray spread, cnp.ndarray leve
     cdef const double* p = numbers(P, 2, n, K, 0)
     cdef const double* apart = numbers(spread, 2, n, K, 0)
     cdef const double* q = numbers(levels, 1, Q, 0, 0)
-    cdef cnp.ndarray out = np.empty((n, K, Q)), memory = np.empty(K*Q)
+    cdef cnp.ndarray out = blank(3, n, K, Q), memory = blank(1, K*Q, 0, 0)
     cdef double* found = <double*> cnp.PyArray_DATA(out)
     cdef double* scores = <double*> cnp.PyArray_DATA(memory)
     cdef double[MOST] f

@@ -1,12 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Probabilities of classes made as sure as they turn out to be: maps that keep the order, learnt row by row."""
-import numpy as np
-
 cimport numpy as cnp
 from libc.math cimport exp, log
 from libc.stdint cimport int64_t
 
-from nystream._core.auto.arrays cimport numbers, state, whole
+from nystream._core.auto.arrays cimport blank, numbers, state, whole
 from nystream._core.auto.fixed_share cimport follow
 
 cnp.import_array()
@@ -69,7 +67,7 @@ def recalibrated(cnp.ndarray P, cnp.ndarray labels or None, cnp.ndarray given or
     check(K > 0 and 0 <= mark[0] < BLOCK)
     for t in range(n if label else 0):
         check(0 <= label[t] < K)
-    cdef cnp.ndarray out = np.empty((n, K)), memory = np.empty((MAPS + 2)*K)
+    cdef cnp.ndarray out = blank(2, n, K, 0), memory = blank(1, (MAPS + 2)*K, 0, 0)
     cdef double* Q = <double*> cnp.PyArray_DATA(out)
     cdef double* logs = <double*> cnp.PyArray_DATA(memory)
     cdef double* p = logs + K

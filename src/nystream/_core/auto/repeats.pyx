@@ -1,10 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The last class once more, as often as that was right so far; and counts of what came."""
-import numpy as np
-
 cimport numpy as cnp
 
-from nystream._core.auto.arrays cimport numbers, state
+from nystream._core.auto.arrays cimport blank, numbers, state
 
 cnp.import_array()
 
@@ -19,7 +17,7 @@ def repeated(cnp.ndarray labels or None, cnp.ndarray counts, Py_ssize_t last, lo
     cdef Py_ssize_t n = 1 if labels is None else cnp.PyArray_DIM(labels, 0), K = cnp.PyArray_DIM(counts, 0), t, c, y
     cdef double* seen = state(counts, 1, K, 0, 0)
     cdef const double* label = numbers(labels, 1, n, 0, 0) if labels is not None else NULL
-    cdef cnp.ndarray out = np.empty((n, K))
+    cdef cnp.ndarray out = blank(2, n, K, 0)
     cdef double* P = <double*> cnp.PyArray_DATA(out)
     cdef double rows = 0, others, stays, part
     if not -1 <= last < K:

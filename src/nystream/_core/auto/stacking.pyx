@@ -1,11 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Rounds of stackers between two moves of their weights: predictions, and the sums that the next move is made from."""
-import numpy as np
-
 cimport numpy as cnp
 from libc.math cimport exp
 
-from nystream._core.auto.arrays cimport numbers, state
+from nystream._core.auto.arrays cimport blank, numbers, state
 
 cnp.import_array()
 
@@ -27,7 +25,7 @@ def ridge_rounds(cnp.ndarray F, cnp.ndarray weights, cnp.ndarray Y=None, cnp.nda
     if Y is not None:
         y, squares, products = numbers(Y, 2, n, K, 0), state(gram, 3, K, E, E), state(sums, 2, K, E, 0)
         w = numbers(given, 1, n, 0, 0) if given is not None else NULL
-    cdef cnp.ndarray out = np.empty((n, S, K))
+    cdef cnp.ndarray out = blank(3, n, S, K)
     cdef double* P = <double*> cnp.PyArray_DATA(out)
     cdef double p, u
     with nogil:
@@ -67,7 +65,7 @@ def ridge_systems(cnp.ndarray gram, cnp.ndarray sums, cnp.ndarray new_gram, cnp.
     cdef double* h = state(new_sums, 2, K, E, 0)
     cdef const double* keep = numbers(decay, 1, S, 0, 0)
     cdef const double* ridge = numbers(lam, 1, S, 0, 0)
-    cdef cnp.ndarray left = np.empty((N, E, E)), right = np.empty((N, E, 1))
+    cdef cnp.ndarray left = blank(3, N, E, E), right = blank(3, N, E, 1)
     cdef double* A = <double*> cnp.PyArray_DATA(left)
     cdef double* b = <double*> cnp.PyArray_DATA(right)
     cdef double most, u
@@ -117,7 +115,7 @@ def softmax_rounds(cnp.ndarray F, cnp.ndarray weights, Py_ssize_t classes, cnp.n
         for t in range(n):
             if not 0 <= y[t] < classes:
                 raise ValueError(f"labels must be 0 to {classes - 1}, got {y[t]}")
-    cdef cnp.ndarray out = np.empty((n, S, classes)), memory = np.empty(E)
+    cdef cnp.ndarray out = blank(3, n, S, classes), memory = blank(1, E, 0, 0)
     cdef double* P = <double*> cnp.PyArray_DATA(out)
     cdef double* mean = <double*> cnp.PyArray_DATA(memory)
     with nogil:
@@ -147,7 +145,7 @@ def softmax_systems(cnp.ndarray weights, cnp.ndarray gradient, cnp.ndarray hessi
     cdef double* new = state(new_hessian, 3, S, Q, Q)
     cdef const double* keep = numbers(decay, 1, S, 0, 0)
     cdef const double* ridge = numbers(lam, 1, S, 0, 0)
-    cdef cnp.ndarray left = np.empty((S, Q, Q)), right = np.empty((S, N))
+    cdef cnp.ndarray left = blank(3, S, Q, Q), right = blank(2, S, N, 0)
     cdef double* A = <double*> cnp.PyArray_DATA(left)
     cdef double* b = <double*> cnp.PyArray_DATA(right)
     cdef double pull

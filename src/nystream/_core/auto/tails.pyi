@@ -3,6 +3,7 @@ import numpy.typing as npt
 
 _Array = npt.NDArray[np.float64]
 
+def with_residuals(P: _Array, Y: _Array) -> _Array: ...
 def medians(X: _Array) -> _Array: ...
 def cuts(
     sizes: _Array, median: _Array, least: _Array, reaches: _Array, part: float

@@ -7,6 +7,8 @@ from libc.math cimport INFINITY, fabs
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from nystream._core.auto.arrays cimport blank, numbers
+
 cnp.import_array()
 
 
@@ -46,6 +48,20 @@ cdef double middle(double* v, Py_ssize_t n) noexcept nogil:
     for i in range(1, n//2):
         lower = v[i] if v[i] > lower else lower
     return 0.5*lower + 0.5*upper
+
+
+def with_residuals(cnp.ndarray P, cnp.ndarray Y):
+    """(n, 2 K) predictions P (n, K), and beside them labels Y (n, K) less the predictions."""
+    cdef Py_ssize_t n = cnp.PyArray_DIM(P, 0), K = cnp.PyArray_DIM(P, 1), t, k
+    cdef const double* p = numbers(P, 2, n, K, 0)
+    cdef const double* y = numbers(Y, 2, n, K, 0)
+    cdef cnp.ndarray out = blank(2, n, 2*K, 0)
+    cdef double* found = <double*> cnp.PyArray_DATA(out)
+    for t in range(n):
+        for k in range(K):
+            found[2*t*K + k] = p[t*K + k]
+            found[(2*t + 1)*K + k] = y[t*K + k] - p[t*K + k]
+    return out
 
 
 def medians(const double[:, :] X):

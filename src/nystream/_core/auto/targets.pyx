@@ -1,11 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Labels as they are learnt: whether all are within fences, in standard units, the range of those before; codes."""
-import numpy as np
-
 cimport numpy as cnp
 from libc.math cimport INFINITY
 
-from nystream._core.auto.arrays cimport numbers, state
+from nystream._core.auto.arrays cimport blank, numbers, state
 
 cnp.import_array()
 
@@ -39,7 +37,7 @@ def entered(cnp.ndarray Y, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift,
     cdef double* most = state(high, 1, K, 0, 0)
     cdef const double* zero = numbers(shift, 1, K, 0, 0)
     cdef const double* unit = numbers(scale, 1, K, 0, 0)
-    cdef cnp.ndarray out = np.empty((n, K)), under = np.empty((n, K)), over = np.empty((n, K))
+    cdef cnp.ndarray out = blank(2, n, K, 0), under = blank(2, n, K, 0), over = blank(2, n, K, 0)
     cdef double* T = <double*> cnp.PyArray_DATA(out)
     cdef double* floor = <double*> cnp.PyArray_DATA(under)
     cdef double* ceiling = <double*> cnp.PyArray_DATA(over)
@@ -66,7 +64,7 @@ def coded(cnp.ndarray Y, Py_ssize_t classes):
     """(n, 1 + classes) numbers of classes (n, 1) as targets: a constant 1, then codes -1/+1."""
     cdef Py_ssize_t n = cnp.PyArray_DIM(Y, 0), N = 1 + classes, t, c
     cdef const double* y = numbers(Y, 2, n, 1, 0)
-    cdef cnp.ndarray out = np.empty((n, N))
+    cdef cnp.ndarray out = blank(2, n, N, 0)
     cdef double* T = <double*> cnp.PyArray_DATA(out)
     for t in range(n):
         if not 0 <= y[t] < classes:

@@ -15,7 +15,7 @@ cdef enum:
 cdef KernelRows LINEAR = KernelRows("linear")
 
 
-def seen(cnp.ndarray X, cnp.ndarray mean, cnp.ndarray scale, clip, cnp.ndarray T=None):
+cpdef cnp.ndarray seen(cnp.ndarray X, cnp.ndarray mean, cnp.ndarray scale, clip, cnp.ndarray T=None):
     """(n, d) rows (x - mean) / scale, clipped to [-clip, clip] unless that is None, 0 where x is nan; then T x.
 
     T is (d, d), or (d,), its diagonal. A row has the same bits in any block, so that near ties stay what they are.

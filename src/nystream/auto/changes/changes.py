@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from nystream.auto.changes.alarm import NEVER, Found, Heat
@@ -52,11 +54,14 @@ class Changes(Beginning):
     """
 
     # -- a block -----------------------------------------------------------------------------------------------------
-    def follow(self, old: Generation, block: Block, around: Surroundings) -> tuple[Generation, Array, Array | None]:
+    def follow(
+        self, old: Generation, block: Block, surroundings: Callable[[], Surroundings]
+    ) -> tuple[Generation, Array, Array | None]:
         """The generation that is the old one after the block, what is predicted for its rows, and the disagreement."""
-        alone = self._row_alone(old, block, around)
+        alone = self._row_alone(old, block, surroundings)
         if alone is not None:
             return old, *alone
+        around = surroundings()
         course = self._predicted(old, block, around)
         while course.row < len(block.admitted):
             found = self._watched(course, block, around)
@@ -68,7 +73,7 @@ class Changes(Beginning):
         self.inputs_.alert_ = course.alerts[-1]
         return course.old, *course.shown
 
-    def _row_alone(self, old: Generation, block: Block, around: Surroundings) -> Side | None:
+    def _row_alone(self, old: Generation, block: Block, around: Callable[[], Surroundings]) -> Side | None:
         """The common round: one row of one generation, and no alarm. None, and nothing done, where it is another."""
         if len(block.admitted) != 1 or self.count_ < FIRST:
             return None
@@ -77,7 +82,7 @@ class Changes(Beginning):
             return None
         alone: Side = block.learnt.P, block.learnt.spread
         if self.suspicion_.mixture_ is not None or max(near[0], near[2]) >= HINT:
-            alone = self._covered(slice(0, 1), heats_of(near), alone, old, block.learnt, block, around.last)
+            alone = self._covered(slice(0, 1), heats_of(near), alone, old, block.learnt, block, around().last)
         self.count_ += 1
         return alone
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from nystream._core.auto.changes import fading_shares
+from nystream._core.auto.changes import fading_shares, mix_fading, standardised, together
 from nystream.auto.changes.novice import Novice
 from nystream.params import Params
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
@@ -139,22 +138,17 @@ class Handover(Params):
             members += [self.novice_.run(heard.X, Y, weights)]
             said = np.stack(members if heard.woken is None else [*members, np.exp(heard.woken)], axis=1)
             right = np.take_along_axis(said, labels.astype(np.intp)[:, None, None], axis=2)
-            losses, rate = -np.log(np.maximum(right, LEAST)).transpose(0, 2, 1), 0.0
+            losses = np.ascontiguousarray(-np.log(np.maximum(right, LEAST)).transpose(0, 2, 1))
+            shares = fading_shares(losses, self.shares_, self.powers_, self.age_, 0.0, weights)
+            P = self._mixed(said, shares)
         else:
-            A, B, C, D = (self._standardised(V) for V in (heard.old, heard.young, heard.core, heard.woken))
-            T = (Y - self.shift_) / self.scale_
-            assert A is not None and C is not None and self.line_ is not None  # noqa: PT018
-            members = [A]
-            if B is not None and self.stack_ is not None:
-                both = np.stack([A if D is None else D, B], axis=1)
-                members += [B, B + self.stack_.run(both, T - B, weights)[:, 0]]
-            line = self.line_.run(_together([1.0, C], C), T, weights)[:, 0]
-            members += [line, self.novice_.run(heard.X, T, weights)]
-            said = _together(members if D is None else [*members, D], A)
-            losses, rate = ((said - T[:, None]) ** 2).transpose(0, 2, 1), RATE
-        shares = fading_shares(np.ascontiguousarray(losses), self.shares_, self.powers_, self.age_, rate, weights)
+            T = self._standardised(Y)
+            assert T is not None
+            members = self._targets_of(heard, T, weights)
+            known = (self.shares_, self.powers_, self.age_, RATE, self.shift_, self.scale_, weights)
+            P, shares = mix_fading(members, T, *known)
         self.age_ += len(Y)
-        return self._mixed(said, shares), self._of_old(shares)
+        return P, self._of_old(shares)
 
     def gains_of_old(self, old: Array, Y: Array, usual: Array | None) -> Array:
         """(n,) log likelihoods of the first rows by the old generation, which predicted `old` (n, K), less those by a
@@ -176,22 +170,14 @@ class Handover(Params):
 
     def predict(self, heard: Heard) -> tuple[Array, Array]:
         """The same for rows whose labels are not known. Pure."""
-        novice = self.novice_.predict(heard.X)
         if self.classes:
             members = [np.exp(heard.old)]
             if heard.young is not None and self.stack_ is not None:
                 members += [np.exp(heard.young), self.stack_.predict(_scores(_known(heard), heard.young))[:, 0]]
-            members += [novice]
+            members += [self.novice_.predict(heard.X)]
             said = np.stack(members if heard.woken is None else [*members, np.exp(heard.woken)], axis=1)
         else:
-            A, B, C, D = (self._standardised(V) for V in (heard.old, heard.young, heard.core, heard.woken))
-            assert A is not None and C is not None and self.line_ is not None  # noqa: PT018
-            members = [A]
-            if B is not None and self.stack_ is not None:
-                both = np.stack([A if D is None else D, B], axis=1)
-                members += [B, B + self.stack_.predict(both)[:, 0]]
-            line = self.line_.predict(_together([1.0, C], C))[:, 0]
-            said = np.stack([*members, line, novice] if D is None else [*members, line, novice, D], axis=1)
+            said = together(self._targets_of(heard), *heard.old.shape)
         shares = np.broadcast_to(self.shares_, (len(heard.old), *self.shares_.shape))
         return self._mixed(said, shares), self._of_old(shares)
 
@@ -226,8 +212,22 @@ class Handover(Params):
         """More columns."""
         self.novice_.widen(d)
 
+    def _targets_of(self, heard: Heard, T: Array | None = None, weights: Array | None = None) -> tuple[Array, ...]:
+        """(n, K) what the members say of rows, standardised; with targets T those that learn then learn them."""
+        A, B, C, D = (self._standardised(V) for V in (heard.old, heard.young, heard.core, heard.woken))
+        assert A is not None and C is not None and self.line_ is not None  # noqa: PT018
+        members = [A]
+        if B is not None and self.stack_ is not None:
+            both = together((A if D is None else D, B), *B.shape)
+            stacked = self.stack_.predict(both) if T is None else self.stack_.run(both, T - B, weights)
+            members += [B, B + stacked[:, 0]]
+        lines, X = together((1.0, C), *C.shape), heard.X
+        line = self.line_.predict(lines) if T is None else self.line_.run(lines, T, weights)
+        members += [line[:, 0], self.novice_.predict(X) if T is None else self.novice_.run(X, T, weights)]
+        return tuple(members if D is None else [*members, D])
+
     def _standardised(self, V: Array | None) -> Array | None:
-        return None if V is None else np.asarray((V - self.shift_) / self.scale_)
+        return None if V is None else standardised(np.ascontiguousarray(V), self.shift_, self.scale_)
 
     def _mixed(self, members: Array, shares: Array) -> Array:
         """Members (n, M, K) by shares (n, G, M)."""
@@ -244,15 +244,6 @@ class Handover(Params):
     def nbytes(self) -> int:
         parts = (self.stack_, self.line_, self.novice_)
         return sum(part.nbytes for part in parts if part is not None) + 2 * self.shares_.nbytes + 2 * self.shift_.nbytes
-
-
-def _together(members: Sequence[Array | float], like: Array) -> Array:
-    """(n, M, K) what members say of n rows, (n, K) like this one."""
-    n, K = like.shape
-    said = np.empty((n, len(members), K))
-    for i, member in enumerate(members):
-        said[:, i] = member
-    return said
 
 
 def _known(heard: Heard) -> Array:

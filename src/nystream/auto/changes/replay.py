@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from nystream._core.auto import alarms as compiled
+from nystream._core.auto.changes import spread_of_two
 from nystream.auto.changes.mixture import LEAST
 from nystream.auto.generation import Generation
 from nystream.auto.rows import Learnt, Rows
@@ -28,7 +29,7 @@ def spread_of(P: Array, share: Array, old: Side, young: Side) -> Array | None:
     (A, a), (B, b) = old, young
     if a is None or b is None:
         return None
-    return np.asarray(np.sqrt(share * (a**2 + (A - P) ** 2) + (1 - share) * (b**2 + (B - P) ** 2)))
+    return spread_of_two(P, share, A, a, B, b)
 
 
 def losses_of(generation: Generation, P: Array, Y: Array) -> Array:

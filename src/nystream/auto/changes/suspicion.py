@@ -57,37 +57,55 @@ class Suspicion(Params):
 
         begin(since, end) is a mixture that has learnt these rows, mixed(mixture, part) what it makes of a part.
         """
-        single = part.stop - part.start == 1  # the common round
-        if single and self.mixture_ is None and max(heats[0].level[part.start], heats[1].level[part.start]) < HINT:
+        levels, left, hotter = _hottest(heats, part)
+        if self.mixture_ is None and max(levels, default=0.0) < HINT:
             return shown
-        levels, row = np.maximum(heats[0].level, heats[1].level), part.start
-        hotter = (heats[1].level > heats[0].level).astype(np.intp)
-        left = np.where(hotter, heats[1].left, heats[0].left)
-        while row < part.stop:
-            rest = slice(row, part.stop)
-            hot = np.flatnonzero((levels[rest] >= HINT) & (left[rest] > self.left_))
-            begins = row + int(hot[0]) + 1 if len(hot) else part.stop + 1
-            stop = min(begins, part.stop)
+        row, n = 0, part.stop - part.start
+        while row < n:
+            hot = (i for i in range(row, n) if levels[i] >= HINT and left[i] > self.left_)
+            begins = next(hot, n) + 1
+            stop, calm = min(begins, n), False
             if self.mixture_ is not None:
-                calm = np.flatnonzero(levels[row:stop] <= 0)
-                stop = row + int(calm[0]) + 1 if len(calm) else stop
-                P, spread = mixed(self.mixture_, slice(row, stop))
-                shown = shown[0].copy(), None if shown[1] is None else shown[1].copy()
-                shown[0][row:stop] = P
-                if shown[1] is not None:
-                    shown[1][row:stop] = spread
-                if len(calm):
-                    self.end()
+                end = next((i + 1 for i in range(row, stop) if levels[i] <= 0), None)
+                stop, calm = (stop, False) if end is None else (end, True)
+                some = slice(part.start + row, part.start + stop)
+                shown = _put(shown, some, mixed(self.mixture_, some))
+            if calm:
+                self.end()
             row = stop
             if row == begins and (self.mixture_ is None or self.mixture_.in_vain):
-                self.left_ = int(left[row - 1])
-                first = max(self.left_, t0 + row - BACK)
-                self.mixture_ = begin(alarms[hotter[row - 1]].put(t0 + row, first), t0 + row)
+                self.left_, end = left[row - 1], t0 + part.start + row
+                first = max(self.left_, end - BACK)
+                self.mixture_ = begin(alarms[hotter[row - 1]].put(end, first), end)
         return shown
 
     @property
     def nbytes(self) -> int:
         return 0 if self.mixture_ is None else self.mixture_.nbytes
+
+
+def _hottest(heats: list[Heat], part: slice) -> tuple[list[float], list[int], list[bool]]:
+    """For each row, of the alarm that is nearer: how near, where its bet left 1, and whether it is the second."""
+    levels, others = (heat.level[part].tolist() for heat in heats)
+    left, of_others = (heat.left[part].tolist() for heat in heats)
+    hotter = [other > level for level, other in zip(levels, others, strict=True)]
+    places = range(len(levels))
+    return (
+        [others[i] if hotter[i] else levels[i] for i in places],
+        [of_others[i] if hotter[i] else left[i] for i in places],
+        hotter,
+    )
+
+
+def _put(shown: Side, part: slice, new: Side) -> Side:
+    """New predictions for some rows."""
+    if len(shown[0]) == part.stop - part.start:
+        return new
+    P, spread = shown[0].copy(), None if shown[1] is None else shown[1].copy()
+    P[part] = new[0]
+    if spread is not None:
+        spread[part] = new[1]
+    return P, spread
 
 
 def odds(losses: Array, new: int) -> float:

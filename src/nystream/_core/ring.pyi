@@ -1,0 +1,3 @@
+from nystream.types import Array
+
+def put(store: Array, place: int, row: Array) -> None: ...

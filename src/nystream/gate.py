@@ -103,9 +103,10 @@ class Gate:
     def _open(self) -> None:
         """Let in all who wait."""
         self._wanted = False
-        self._readers, self._blocked = self._readers + self._blocked, 0
         self._phase += 1
-        self._wake()
+        if self._asleep:  # nearly always nobody is
+            self._readers, self._blocked = self._readers + self._blocked, 0
+            self._changed.notify_all()
 
     def _wait(self) -> None:
         self._asleep += 1

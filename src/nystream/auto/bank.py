@@ -129,9 +129,8 @@ class Bank(Footprint):
     ) -> Array:
         """(n, E, K) outputs made before each row was learnt. `bounds`: what targets are known to lie within; `known`
         (n, K): targets that become known with each row, where those are not its own."""
-        names = self.names
         if not self.experts_:
-            return np.zeros((len(X), len(names), Y.shape[1]))
+            return np.zeros((len(X), len(self.names), Y.shape[1]))
         past = lagged(Y if known is None else known, self.lags_, PACES) if self.lags_.size else NO_LAGS
         if known is not None:
             past = np.nan_to_num(past, nan=0.0)  # before the first is known
@@ -139,7 +138,7 @@ class Bank(Footprint):
             asked, views = self._in_turn()
             A = self._augmented(X)
             return answers(asked, views, A, self._changing(A, past) if "change" in self.seen_in_ else None, Y, w)
-        U = self._seen(X, past)
+        names, U = self.names, self._seen(X, past)
         F = np.empty((len(X), len(names), Y.shape[1]))
 
         def run(some: Iterable[tuple[int, str]]) -> None:

@@ -60,6 +60,8 @@ class Generation(Params):
     """Whether a rebuild has to wait, or has waited and is under way."""
     growing_: bool = False
     """Whether what is under way is a rebuild with more landmarks, after the warm-up."""
+    _calm: tuple[Recipe, int] | None = None
+    """The recipe, and how many rows have to be learnt before anything can be due by it."""
     _renewal: Renewal | None = None
     """It, unless the model was just read from a file: then it is done again from the rows that are kept."""
 
@@ -103,19 +105,17 @@ class Generation(Params):
         """`predict` of rows whose labels were admitted, each before its label is learnt."""
         X, Y, w = rows
         T, frame = (coded(Y, self.outputs_), CODES) if self.targets_ is None else self.targets_.entered(Y)
-        known = self._known(Y)
+        known = None if self.late_ is None else self._known(Y, self.late_)
         outputs = self.bank_.run(X, T, w, frame[:2], known)
         heard = (outputs, answers, T, Y[:, 0], w, frame, self.bank_.recipe.steady, known)
         P, spread, steady, core = self.stack_.run(*heard)
         self.count_ += len(X)
         return Learnt(np.log(P) if self.targets_ is None else P, spread, steady, core)
 
-    def _known(self, Y: Array) -> Array | None:
-        """(n, K) targets that become known with each of these rows; None: its own."""
-        if self.late_ is None:
-            return None
-        known = shifted(Y, self.delay, self.late_.last(self.delay))
-        self.late_.extend(Y)
+    def _known(self, Y: Array, late: Ring) -> Array:
+        """(n, K) targets that become known with each of these rows."""
+        known = shifted(Y, self.delay, late.last(self.delay))
+        late.extend(Y)
         return self._numbers(known)
 
     def _numbers(self, Y: Array) -> Array:
@@ -161,7 +161,12 @@ class Generation(Params):
     @property
     def due(self) -> bool:
         """Whether a rebuild or a refresh is due after the row learnt last."""
-        return self._outgrown or self._usual_due
+        recipe = self.bank_.recipe
+        if self._calm is not None and self.count_ < self._calm[1] and self._calm[0] is recipe and not self.owed_:
+            return False  # the common round
+        due = self._outgrown or self._usual_due
+        self._calm = None if due else (recipe, self.count_ + self.until_event())
+        return due
 
     @property
     def _outgrown(self) -> bool:

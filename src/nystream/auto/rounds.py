@@ -36,12 +36,14 @@ class Rounds(Parts):
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for one row (a dict of names to values, numbers, or sparse) made before y is read; then
         learn it."""
-        if self._classes and self.d_ and weight == 1.0 and self.opening is None and is_clean_row(x, self.d_):
+        plain = weight == 1.0 and self.d_ and self.translator_ is None and self.kinds_ is None
+        if plain and is_clean_row(x, self.d_):
             label = clean_label(y, False)
-            if label is not None and label.item() in range(self.outputs_):  # the common round: a class that is known
-                p = self._step(x, label, 1.0)
+            known = label is not None and (label.item() in range(self.outputs_) if self._classes else self._plain)
+            if label is not None and known:  # the common round: a number, or a class that is known
+                p = self._run(x[None], label[None], None)[0]
                 self.n_seen_ += 1
-                return p
+                return p if self._classes else float(p[0])
         return super().step(x, y, weight)
 
     # -- one round ---------------------------------------------------------------------------------------------------
@@ -109,7 +111,7 @@ class Rounds(Parts):
 
     def _ready(self, Y: Array) -> int:
         """How many of the next labels can be learnt as they are, together; 0: the first has to be looked at."""
-        if self.tails_ is None or self.targets_ is None:
+        if self.tails_ is None or self.old_.targets_ is None:
             return len(Y)
         return self.tails_.plain(Y, *self._usual)
 

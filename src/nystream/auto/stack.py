@@ -177,18 +177,16 @@ class Stack(Params):
         self, F: Array, answers: Array | None, frame: Frame, T: Array | None = None, lags: Array | None = None
     ) -> Array:
         """(n, inputs, C) what the stackers hear; with targets, lags are brought up to date."""
-        lags, answers = self.lags_ if lags is None else lags, None if answers is None else np.ascontiguousarray(answers)
-        lags = lags if self.lags else None
+        answers = None if answers is None else np.ascontiguousarray(answers)
+        lags = None if not self.lags else self.lags_ if lags is None else lags
         return gathered(F, self._first, *frame, answers, not self.classes, lags, PACES, T)
 
     @property
     def _last(self) -> int:
         """The place of the last label in what is heard; -1 where it is no member."""
-        return self.expert_shares_.shape[1] + self.more_ if self._last_is_member else -1
-
-    @property
-    def _last_is_member(self) -> bool:
-        return self.member_shares_.shape[1] > len(self.stacker_.members) + 1  # not in models of before
+        if self.member_shares_.shape[1] == len(self.stacker_.members) + 1:  # as in models of before
+            return -1
+        return self.expert_shares_.shape[1] + self.more_
 
     def remember(self, lags: Array) -> None:
         """Go on with the lags of another; where it was of models of before, the last label is the one before it too."""
@@ -227,8 +225,8 @@ class Stack(Params):
         inputs = E + self.more_ + len(self.lags_) * self.lags
         own = inner[:, None, :inputs] if inner.ndim == 2 else inner  # (S, G, inputs)
         total = np.einsum("gs,sgi->ig", self.member_shares_[:, : len(inner)], own)
-        if self._last_is_member:
-            total[E + self.more_] += self.member_shares_[:, -2]
+        if self._last >= 0:
+            total[self._last] += self.member_shares_[:, -2]
         total[:E] += (self.member_shares_[:, -1:] * self.expert_shares_).T
         return total
 

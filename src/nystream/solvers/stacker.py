@@ -69,23 +69,24 @@ class Stacker(Params):
     def run(self, F: Array, Y: Array, weights: Array | None = None) -> Array:
         """Predictions (n, S, K) of n rounds, each made before its label was read."""
         if len(F) == 1 and Y.dtype == np.float64:  # the common round
-            return self._learn_block(F, Y, weights)
+            P = self._learn(F, Y, weights)
+            self._count(1)
+            return P
         F, Y = np.ascontiguousarray(F), np.ascontiguousarray(Y, dtype=np.float64)
         parts, row = [], 0
-        while row < len(F):
+        while row < len(F):  # up to the end of a block
             part = slice(row, min(len(F), row + self.block - self.seen_))
-            parts.append(self._learn_block(F[part], Y[part], None if weights is None else weights[part]))
+            parts.append(self._learn(F[part], Y[part], None if weights is None else weights[part]))
+            self._count(part.stop - row)
             row = part.stop
         return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
-    def _learn_block(self, F: Array, Y: Array, weights: Array | None) -> Array:
-        """Rounds up to the end of a block, at most; there the weights move."""
-        P = self._learn(F, Y, weights)
-        self.seen_ += len(F)
+    def _count(self, n: int) -> None:
+        """So many rounds were learnt; at the end of a block the weights move."""
+        self.seen_ += n
         if self.seen_ == self.block:
             self._update()
             self.seen_ = 0
-        return P
 
     @property
     def nbytes(self) -> int:

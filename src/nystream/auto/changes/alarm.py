@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,9 @@ class Found(NamedTuple):
     """Mean of the numbers that were ranked among, but those since then."""
     after: float
     """Mean since then."""
+
+
+Parts: TypeAlias = tuple[bool, float, Array, Array, Array, Array, NDArray[np.int64], NDArray[np.int64], Array]
 
 
 class Heat(NamedTuple):
@@ -87,6 +90,8 @@ class RankAlarm(Params):
     began_: NDArray[np.int64]
     marks_: NDArray[np.int64]
     sums_: Array
+    _parts: Parts | None = None
+    """What `parts` gives until the arrays are others."""
 
     def __init__(self, alike: bool, reach: int, bar: float = 1e5) -> None:
         self.alike = alike
@@ -95,16 +100,23 @@ class RankAlarm(Params):
         self._bar = math.log(bar)
 
     def start(self) -> None:
+        self._parts = None
         self.kept_, self.order_ = np.zeros(WINDOW), np.zeros(WINDOW)
         self.ranks_ = np.ones(self.reach)
         self.logs_, self.began_ = np.zeros(len(BETS)), np.zeros(len(BETS), dtype=np.int64)
         self.marks_, self.sums_ = np.zeros(2, dtype=np.int64), np.zeros(1)
 
     @property
-    def parts(self) -> tuple[bool, float, Array, Array, Array, Array, NDArray[np.int64], NDArray[np.int64], Array]:
+    def parts(self) -> Parts:
         """As compiled code knows it."""
-        known = (self.kept_, self.order_, self.ranks_, self.logs_, self.began_, self.marks_, self.sums_)
-        return self.alike, self._bar, *known
+        if self._parts is None:
+            known = (self.kept_, self.order_, self.ranks_, self.logs_, self.began_, self.marks_, self.sums_)
+            self._parts = self.alike, self._bar, *known
+        return self._parts
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._parts = None
 
     def quieten(self) -> None:
         """All bets begin anew; numbers stay."""

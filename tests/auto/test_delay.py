@@ -178,3 +178,15 @@ def test_an_evaluation_with_a_delay_tells_the_learner():
 def test_a_delay_is_a_number_of_rows():
     with pytest.raises(ValueError, match="delay must be a whole number of at least 0, got -1"):
         Auto(delay=-1)
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_where_no_delay_is_said_lags_are_the_last_labels_that_were_learnt(task):
+    X, y = waves(120)
+    y = y if task == "regression" else np.digitize(y, [-1.0, 1.0]).astype(float)
+    model = auto(task, delay=0)
+    for t in range(7, 120):
+        model.step(X[t - 7], y[t - 7])
+        if t in (20, 90, 119):
+            last = y[t - 7] if task == "regression" else np.where(np.arange(3) == y[t - 7], 1.0, -1.0)
+            assert_allclose(model.stack_.lags_[0], last)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nystream.types import Array
 
-__all__ = ["Answer", "Learnt", "Rows", "plain_part_of"]
+__all__ = ["Answer", "Learnt", "Rows", "part_of", "plain_part_of"]
 
 
 class Rows(NamedTuple):
@@ -41,7 +41,12 @@ class Answer(NamedTuple):
     core: Array | None
 
 
+def part_of(rows: Rows, part: slice) -> Rows:
+    """Some of the rows."""
+    return Rows(rows.X[part], rows.Y[part], None if rows.w is None else rows.w[part])
+
+
 def plain_part_of(rows: Rows, part: slice) -> Rows:
-    """Some of the rows; weights that are all 1 are none."""
-    w = None if rows.w is None else rows.w[part]
-    return Rows(rows.X[part], rows.Y[part], None if w is None or bool((w == 1.0).all()) else w)
+    """The same, where weights that are all 1 are none."""
+    some = part_of(rows, part)
+    return some if some.w is None or not bool((some.w == 1.0).all()) else some._replace(w=None)

@@ -18,6 +18,7 @@ def ridge_systems(
     start: float,
     rounding: float,
 ) -> tuple[Array, Array]: ...
+def small_solutions(left: Array, right: Array) -> Array: ...
 def softmax_rounds(
     F: Array,
     weights: Array,

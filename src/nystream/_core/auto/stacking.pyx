@@ -4,6 +4,7 @@ cimport numpy as cnp
 from libc.math cimport exp
 
 from nystream._core.auto.arrays cimport blank, numbers, state
+from nystream._core.auto.fading_ridge cimport factor, solve
 
 cnp.import_array()
 
@@ -86,6 +87,20 @@ def ridge_systems(cnp.ndarray gram, cnp.ndarray sums, cnp.ndarray new_gram, cnp.
         for j in range(K*E):
             h[j] = 0
     return left, right
+
+
+def small_solutions(cnp.ndarray left, cnp.ndarray right):
+    """(N, E) solutions x of A x = b, A (N, E, E) positive definite and small, b (N, E, 1)."""
+    cdef Py_ssize_t N = cnp.PyArray_DIM(left, 0), E = cnp.PyArray_DIM(left, 1), r
+    cdef const double* A = numbers(left, 3, N, E, E)
+    cdef const double* b = numbers(right, 3, N, E, 1)
+    cdef cnp.ndarray out = blank(2, N, E, 0), memory = blank(2, E, E, 0)
+    cdef double* x = <double*> cnp.PyArray_DATA(out)
+    cdef double* L = <double*> cnp.PyArray_DATA(memory)
+    for r in range(N):
+        factor(E, A + r*E*E, 0, L)
+        solve(E, L, b + r*E, x + r*E)
+    return out
 
 
 def softmax_rounds(cnp.ndarray F, cnp.ndarray weights, Py_ssize_t classes, cnp.ndarray labels=None,

@@ -10,13 +10,13 @@ from nystream.auto.changes.inputs import PLACES, centred, location
 from nystream.auto.changes.mixture import Handover, Heard
 from nystream.auto.changes.past import Past
 from nystream.auto.changes.regimes import USUAL
-from nystream.auto.changes.replay import end_of, losses_of, part_of
+from nystream.auto.changes.replay import end_of, losses_of
 from nystream.auto.changes.second_look import first_of_new
 from nystream.auto.changes.suspicion import BACK
 from nystream.auto.changes.verdict import LOOK_BACK
 from nystream.auto.generation import Generation
 from nystream.auto.recipe import Recipe
-from nystream.auto.rows import Learnt, Rows
+from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.types import Array
 
 __all__ = ["Beginning"]

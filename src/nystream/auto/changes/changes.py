@@ -20,7 +20,6 @@ from nystream.auto.changes.replay import (
     joined,
     learnt,
     losses_of,
-    part_of,
     rest_of,
     said,
     spread_of,
@@ -30,7 +29,7 @@ from nystream.auto.changes.suspicion import HINT, odds
 from nystream.auto.changes.verdict import LOOK_BACK, SURE, advantage, of_use, verdict
 from nystream.auto.changes.watch import heats_of, watch_one
 from nystream.auto.generation import Generation
-from nystream.auto.rows import Learnt
+from nystream.auto.rows import Learnt, part_of
 from nystream.types import Array
 
 __all__ = ["CREDIT", "Changes"]

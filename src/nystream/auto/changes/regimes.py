@@ -9,11 +9,11 @@ import numpy as np
 
 from nystream.auto.bank import Bank
 from nystream.auto.changes.alarm import RISES
-from nystream.auto.changes.replay import followed, part_of, whole
+from nystream.auto.changes.replay import followed, whole
 from nystream.auto.experts import Expert
 from nystream.auto.generation import Generation
 from nystream.auto.rough import Change
-from nystream.auto.rows import Learnt, Rows
+from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.params import Params, at_least
 from nystream.types import Array
 

@@ -11,11 +11,11 @@ from nystream._core.auto import alarms as compiled
 from nystream._core.auto.changes import spread_of_two
 from nystream.auto.changes.mixture import LEAST
 from nystream.auto.generation import Generation
-from nystream.auto.rows import Learnt, Rows
+from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.types import Array
 
 __all__ = [
-    *("LOG_LEAST", "Side", "end_of", "followed", "joined", "learnt", "losses_of", "part_of", "rest_of", "said"),
+    *("LOG_LEAST", "Side", "end_of", "followed", "joined", "learnt", "losses_of", "rest_of", "said"),
     *("spread_of", "whole"),
 ]
 
@@ -61,10 +61,6 @@ def whole(parts: list[Learnt]) -> Learnt:
 def _whole(parts: tuple[Array | None, ...]) -> Array | None:
     some = [part for part in parts if part is not None]
     return np.concatenate(some) if some else None
-
-
-def part_of(rows: Rows, part: slice) -> Rows:
-    return Rows(rows.X[part], rows.Y[part], None if rows.w is None else rows.w[part])
 
 
 def end_of(side: Learnt, n: int) -> Learnt:

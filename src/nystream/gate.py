@@ -143,10 +143,10 @@ class _Writing(AbstractContextManager[None]):
         self._gate = gate
 
     def __enter__(self) -> None:
-        own = self._gate._own
+        gate, own = self._gate, self._gate._own
         depth = getattr(own, "depth", 0)
         if not depth:
-            self._gate._take()
+            gate._take()
         own.depth = depth + 1
 
     def __exit__(self, *raised: object) -> None:

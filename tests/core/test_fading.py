@@ -96,7 +96,7 @@ def test_members_and_shares_that_do_not_fit_are_refused(spoil):
         "scale": np.ones(2),
     }
     assert mix_fading(**given)[0].shape == (5, 2)
-    with pytest.raises(ValueError, match="is needed|must be"):
+    with pytest.raises(ValueError, match=r"is needed|must be"):
         mix_fading(**{**given, **spoil})
 
 
@@ -153,7 +153,7 @@ def test_few_rows_that_do_not_fit_are_refused(spoil):
         "width": 1.0,
         "ridge": 0.1,
     }
-    with pytest.raises(ValueError, match="is needed|at most"):
+    with pytest.raises(ValueError, match=r"is needed|at most"):
         few_rounds(**{**given, **spoil})
 
 

@@ -146,25 +146,26 @@ class Rounds(Parts):
 
     def _round(self, rows: Any, Y: Array, told: Array, heard: Array | None, w: Array | None) -> Array:
         living = [ref(generation) for generation in self._generations]  # one that is replaced gives up its memory
-        with self._turns.writing():
+        turn = self._turns.writing
+        with turn():
             P = self._learnt(rows, Y, told, heard, w)
-        generations = self._generations
+        generations, changes = self._generations, self.changes_
         moved = [ref(generation) for generation in generations] != living
+        alone = len(generations) == 1
         if self.tails_ is not None:
             self.tails_.see(P, Y)
-            if self._young is None:
-                moved = tell_anew(self.old_, self.tails_, self.buffer_[1], self._last, self._turns.writing) or moved
+            if alone:
+                moved = tell_anew(self.old_, self.tails_, self.buffer_[1], self._last, turn) or moved
+        coming = changes is not None and changes.coming_ is not None
         for generation in generations:
             if (generation.begun_ or generation.due) and ref(generation) in living:
-                refreshes = generation is self._young or self._refreshes
-                grows = self._young is None and self._coming is None
-                alone = self._turns.writing
-                moved = generation.attend(self._last, refreshes=refreshes, grows=grows, alone=alone) or moved
-        if moved or self._coming is not None:
-            with self._turns.writing():
+                refreshes, grows = generation is not self.old_ or self._refreshes, alone and not coming
+                moved = generation.attend(self._last, refreshes=refreshes, grows=grows, alone=turn) or moved
+        if moved or coming:
+            with turn():
                 self._keep()
-        if self.changes_ is not None:
-            self.changes_.copy(self.old_)
+        if changes is not None:
+            changes.copy(self.old_)
         return P
 
     def _learnt(self, rows: Any, Y: Array, told: Array, heard: Array | None, w: Array | None) -> Array:

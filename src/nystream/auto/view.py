@@ -78,8 +78,8 @@ class View(Params):
         return (yield from metric.fitting(self._scaled(X), Y, w))
 
     def __call__(self, X: Array) -> Array:
-        warped, *rest = self.parts
-        return seen(X if warped is None else warped(X), *rest)
+        warped, mean, scale, clip, metric = self.parts
+        return seen(X if warped is None else warped(X), mean, scale, clip, metric)
 
     @property
     def parts(self) -> Parts:

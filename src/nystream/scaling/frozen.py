@@ -22,7 +22,8 @@ class FrozenScale(Params):
 
     With weights (n,) > 0 a row counts as so many rows in the fit.
 
-    Subclasses give `_learn(X, weights)`, which sets `mean_` and `scale_`, and may change `_warped(X)`, with `warps`, or `clip`.
+    Subclasses give `_learn(X, weights)`, which sets `mean_` and `scale_`, and may change `clip`, or `warps` with
+    `_warped(X)`.
     """
 
     mean_: Array

@@ -171,7 +171,7 @@ class RidgeStacker(Stacker):
     @staticmethod
     def _solved(A: Array, b: Array) -> Array:
         """(N, E) solutions of A x = b, A (N, E, E), b (N, E, 1)."""
-        return np.linalg.solve(A, b)[..., 0]
+        return np.asarray(np.linalg.solve(A, b)[..., 0], dtype=np.float64)
 
 
 class SoftmaxStacker(Stacker):

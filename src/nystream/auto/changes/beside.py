@@ -153,7 +153,7 @@ class Beside(Params):
 
     def copy(self, old: Generation) -> None:
         """What predicts now may be kept."""
-        if self.regimes_ is not None and not self.two and self.count_ % EVERY == 0:
+        if self.count_ % EVERY == 0 and self.regimes_ is not None and not self.two:
             self.regimes_.copy(old, self.count_, self.begun_)
 
     def _answers(self, begin: int, end: int, many: int) -> Array | None:

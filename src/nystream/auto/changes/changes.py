@@ -57,9 +57,10 @@ class Changes(Beginning):
         self, old: Generation, block: Block, surroundings: Callable[[], Surroundings]
     ) -> tuple[Generation, Array, Array | None]:
         """The generation that is the old one after the block, what is predicted for its rows, and the disagreement."""
-        alone = self._row_alone(old, block, surroundings)
-        if alone is not None:
-            return old, *alone
+        if len(block.admitted) == 1 and self.count_ >= FIRST:
+            alone = self._row_alone(old, block, surroundings)
+            if alone is not None:
+                return old, *alone
         around = surroundings()
         course = self._predicted(old, block, around)
         while course.row < len(block.admitted):
@@ -74,8 +75,6 @@ class Changes(Beginning):
 
     def _row_alone(self, old: Generation, block: Block, around: Callable[[], Surroundings]) -> Side | None:
         """The common round: one row of one generation, and no alarm. None, and nothing done, where it is another."""
-        if len(block.admitted) != 1 or self.count_ < FIRST:
-            return None
         near = watch_one(self, old, block, self.begun_ + SETTLED - 1)
         if near is None:
             return None

@@ -149,9 +149,8 @@ class Handover(Params):
         else:
             T = self._standardised(Y)
             assert T is not None
-            members = self._targets_of(heard, T, weights)
             known = (self.shares_, self.powers_, self.age_, RATE, self.shift_, self.scale_, weights)
-            P, shares = mix_fading(members, T, *known)
+            P, shares = mix_fading(self._targets_of(heard, T, weights), T, *known)
         self.age_ += len(Y)
         return P, self._of_old(shares)
 

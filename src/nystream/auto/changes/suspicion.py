@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numpy as np
-
 from nystream.auto.changes.alarm import Heat, RankAlarm
 from nystream.auto.changes.mixture import Handover
 from nystream.auto.changes.replay import Side

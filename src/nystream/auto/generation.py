@@ -8,14 +8,15 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
+from nystream._core.auto.one_number import learn_one
 from nystream._core.auto.targets import coded
 from nystream.auto.bank import Bank
 from nystream.auto.late import shifted
 from nystream.auto.recipe import Recipe
 from nystream.auto.renewal import Missed, Renewal
 from nystream.auto.rows import Answer, Learnt, Rows, plain_part_of
-from nystream.auto.stack import Frame, Stack
-from nystream.auto.targets import Targets
+from nystream.auto.stack import ONE_NUMBER, Frame, Stack
+from nystream.auto.targets import AROUND, Targets
 from nystream.params import Params
 from nystream.scaling.ring import Ring
 from nystream.types import Array
@@ -104,6 +105,11 @@ class Generation(Params):
     def learn(self, rows: Rows, answers: Array | None) -> Learnt:
         """`predict` of rows whose labels were admitted, each before its label is learnt."""
         X, Y, w = rows
+        if len(X) == 1 and w is None and answers is None and self.targets_ is not None and self.late_ is None:
+            found = learn_one(self, X, Y, AROUND, *ONE_NUMBER)  # the common round
+            if found is not None:
+                self.count_ += 1
+                return Learnt(*found)
         T, frame = (coded(Y, self.outputs_), CODES) if self.targets_ is None else self.targets_.entered(Y)
         known = None if self.late_ is None else self._known(Y, self.late_)
         outputs = self.bank_.run(X, T, w, frame[:2], known)
@@ -164,9 +170,8 @@ class Generation(Params):
         recipe = self.bank_.recipe
         if self._calm is not None and self.count_ < self._calm[1] and self._calm[0] is recipe and not self.owed_:
             return False  # the common round
-        due = self._outgrown or self._usual_due
-        self._calm = None if due else (recipe, self.count_ + self.until_event())
-        return due
+        self._calm = None if self._outgrown or self._usual_due else (recipe, self.count_ + self.until_event())
+        return self._calm is None
 
     @property
     def _outgrown(self) -> bool:
@@ -377,10 +382,8 @@ class Generation(Params):
             all_at_once(self.bank_.rebuilding(rows.X, coded(rows.Y, outputs), rows.w, rng, last=self.warm))
 
     def widen(self, d: int) -> None:
-        """New columns were missing so far: predictions stay, and the next rebuild or refresh counts them in.
-
-        Nothing may be under way.
-        """
+        """New columns, missing so far: predictions stay, the next rebuild or refresh counts them in. Nothing may be
+        under way."""
         self.bank_.widen(d)
         self.d_ = d
 

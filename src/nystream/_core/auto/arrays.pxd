@@ -13,6 +13,13 @@ cdef inline const double* numbers(cnp.ndarray a, int dims, Py_ssize_t i, Py_ssiz
     return <const double*> cnp.PyArray_DATA(a)
 
 
+cdef inline cnp.ndarray array(object a):
+    """What has to be one; in what was read from a file it may be missing."""
+    if not isinstance(a, cnp.ndarray):
+        raise TypeError(f"an array is needed, got {type(a).__name__}")
+    return <cnp.ndarray> a
+
+
 cdef inline cnp.ndarray blank(int dims, Py_ssize_t i, Py_ssize_t j, Py_ssize_t k):
     """A float64 array of shape (i,), (i, j) or (i, j, k), as `dims` says, for numbers to come."""
     cdef cnp.npy_intp[3] shape

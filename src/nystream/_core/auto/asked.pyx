@@ -4,6 +4,7 @@ cimport numpy as cnp
 from libc.math cimport pow
 from libc.string cimport memcpy
 
+from nystream._core.auto.arrays cimport array
 from nystream._core.auto.smoother cimport one_round
 from nystream._core.auto.views cimport seen
 from nystream._core.auto.waiting cimport keep
@@ -40,7 +41,7 @@ cdef class Asked:
     cdef double* kernel_values(self, cnp.ndarray U) except NULL:
         """Of the expert's points, and 1."""
         cdef KernelRows kernel = self.expert._kernel
-        cdef cnp.ndarray points = self.expert.points_
+        cdef cnp.ndarray points = array(self.expert.points_)
         cdef Py_ssize_t m = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(U, 1)
         cdef const double* u = clean(U, 1, d)
         cdef const double* a = clean(points, m, d)
@@ -73,7 +74,8 @@ cdef class AskedWaiting(Asked):
         if not self.expert.solvers_:
             return Asked.answer(self, U, Y, w, p)
         cdef KernelRows kernel = self.expert._kernel
-        cdef cnp.ndarray points = self.expert.points_, weights = self.expert.weights_, rows = self.expert.rows_
+        cdef cnp.ndarray points = array(self.expert.points_), weights = array(self.expert.weights_)
+        cdef cnp.ndarray rows = array(self.expert.rows_)
         cdef Py_ssize_t m = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(U, 1), K = cnp.PyArray_DIM(Y, 1)
         cdef Py_ssize_t places = cnp.PyArray_DIM(rows, 0), at = self.expert.filled_, wide = m + K + 2
         cdef double* z = <double*> clean(rows, places, wide)
@@ -97,7 +99,7 @@ cdef class AskedForgetting(Asked):
     cdef int answer(self, cnp.ndarray U, cnp.ndarray Y, cnp.ndarray w, double* p) except -1:
         solver = self.expert.solver_
         cdef LDL engine = solver.ridge_.engine
-        cdef cnp.ndarray rows = solver.rows_
+        cdef cnp.ndarray rows = array(solver.rows_)
         cdef Py_ssize_t K = cnp.PyArray_DIM(Y, 1), places = cnp.PyArray_DIM(rows, 0), at
         cdef double weight = weight_of(w), decay
         cdef const double* z = self.features(U)
@@ -138,8 +140,8 @@ cdef class AskedWindow(Asked):
         smoother = self.expert.smoother_
         cdef Py_ssize_t d = cnp.PyArray_DIM(U, 1), K = cnp.PyArray_DIM(Y, 1), kept = smoother.kept_
         cdef double weight = weight_of(w)
-        one_round(smoother.points_, smoother.targets_, kept, smoother.neighbours, clean(U, 1, d), d, clean(Y, 1, K), K,
-                  weight, p)
+        one_round(array(smoother.points_), array(smoother.targets_), kept, smoother.neighbours, clean(U, 1, d), d,
+                  clean(Y, 1, K), K, weight, p)
         if weight > 0:
             smoother.kept_ = kept + 1
         return 0
@@ -160,7 +162,8 @@ cdef inline double weight_of(cnp.ndarray w) except? -1:
     return 1.0 if w is None else clean(w, -1, 1)[0]
 
 
-def answers(tuple asked, tuple views, cnp.ndarray X, cnp.ndarray beside or None, cnp.ndarray Y, cnp.ndarray w=None):
+cpdef cnp.ndarray answers(tuple asked, tuple views, cnp.ndarray X, object beside, cnp.ndarray Y,
+                          cnp.ndarray w=None):
     """(1, E, K) predictions of the experts for one row X (1, d), each made before Y (1, K) of weight w (1,) is learnt.
 
     asked: for every expert (`Asked`, the place of its view); views: (what warps rows or None, mean, scale, clip, metric
@@ -175,7 +178,7 @@ def answers(tuple asked, tuple views, cnp.ndarray X, cnp.ndarray beside or None,
     cdef list rows = []
     cdef Asked one
     for warped, mean, scale, clip, metric in views:
-        rows.append(seen(X if warped is None else warped(X), mean, scale, clip, metric))
+        rows.append(seen(X if warped is None else array(warped(X)), array(mean), array(scale), clip, metric))
     rows.append(beside)
     for one, v in asked:
         if not 0 <= v <= V or rows[v] is None:

@@ -8,9 +8,9 @@ from nystream._core.auto.lags cimport remember
 cnp.import_array()
 
 
-def gathered(cnp.ndarray F, Py_ssize_t first, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift, cnp.ndarray scale,
-             cnp.ndarray answers=None, bint scaled=False, cnp.ndarray lags=None, cnp.ndarray rates=None,
-             cnp.ndarray T=None):
+cpdef cnp.ndarray gathered(cnp.ndarray F, Py_ssize_t first, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift,
+                           cnp.ndarray scale, cnp.ndarray answers=None, bint scaled=False, cnp.ndarray lags=None,
+                           cnp.ndarray rates=None, cnp.ndarray T=None):
     """(n, E + M + R, C): outputs F (n, E, J), of which the columns from `first` on are wanted, within low and high
     (n, C), or (1, C), or (1, 1); answers (n, M, C), with `scaled` standardised and within the bounds too; and
     the label lags.

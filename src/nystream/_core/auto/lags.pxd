@@ -1,4 +1,8 @@
 # What is remembered of the labels of one column.
+cimport numpy as cnp
+
+
+cpdef cnp.ndarray lagged(cnp.ndarray T, cnp.ndarray means, cnp.ndarray rates)
 
 
 cdef inline void remember(double* lags, Py_ssize_t step, const double* rates, Py_ssize_t R, Py_ssize_t D,

@@ -8,7 +8,7 @@ from nystream._core.auto.arrays cimport blank, numbers, state
 cnp.import_array()
 
 
-def lagged(cnp.ndarray T, cnp.ndarray means, cnp.ndarray rates):
+cpdef cnp.ndarray lagged(cnp.ndarray T, cnp.ndarray means, cnp.ndarray rates):
     """(n, R + D, C) means before each of n rows of targets T (n, C); means (R + D, C) are brought up to date in place.
 
     After a row, mean += rate (target - mean); a mean that is nan, before the first row, becomes the target itself. What

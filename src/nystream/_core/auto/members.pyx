@@ -13,10 +13,10 @@ cdef double SURE = 0.99      # the aggregation is never surer than that
 cdef double LEAST = 1e-12    # no probability falls below this
 
 
-def mix_targets(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.ndarray members, Py_ssize_t last,
-                Py_ssize_t aside, cnp.ndarray steady, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift,
-                cnp.ndarray scale, double eta, double share, cnp.ndarray T=None, cnp.ndarray given=None,
-                cnp.ndarray recent=None, double rate=0.0, double reach=INFINITY, Py_ssize_t early=0):
+cpdef tuple mix_targets(cnp.ndarray G, cnp.ndarray stacked, cnp.ndarray experts, cnp.ndarray members, Py_ssize_t last,
+                        Py_ssize_t aside, cnp.ndarray steady, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift,
+                        cnp.ndarray scale, double eta, double share, cnp.ndarray T=None, cnp.ndarray given=None,
+                        cnp.ndarray recent=None, double rate=0.0, double reach=INFINITY, Py_ssize_t early=0):
     """Predictions (n, K), and what there is to know of the experts: see below.
 
     G (n, N, K) is what the stack hears, the outputs of the E experts first, and stacked (n, S, K) what its stackers say

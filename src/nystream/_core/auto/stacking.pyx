@@ -9,8 +9,8 @@ from nystream._core.auto.fading_ridge cimport factor, solve
 cnp.import_array()
 
 
-def ridge_rounds(cnp.ndarray F, cnp.ndarray weights, cnp.ndarray Y=None, cnp.ndarray given=None,
-                 cnp.ndarray gram=None, cnp.ndarray sums=None):
+cpdef cnp.ndarray ridge_rounds(cnp.ndarray F, cnp.ndarray weights, cnp.ndarray Y=None, cnp.ndarray given=None,
+                               cnp.ndarray gram=None, cnp.ndarray sums=None):
     """(n, S, K) predictions f.w of S stackers from experts' outputs F (n, E, K), weights (S, K, E).
 
     With labels Y (n, K), rows weighted by `given` (n,) or 1, f f' is added to gram (K, E, E) and y f to sums (K, E).

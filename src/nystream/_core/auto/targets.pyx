@@ -25,7 +25,8 @@ def all_inside(cnp.ndarray Y, cnp.ndarray fences, cnp.ndarray outside):
     return True
 
 
-def entered(cnp.ndarray Y, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift, cnp.ndarray scale, double around):
+cpdef tuple entered(cnp.ndarray Y, cnp.ndarray low, cnp.ndarray high, cnp.ndarray shift, cnp.ndarray scale,
+                    double around):
     """(n, K) standardised labels Y (n, K), (y - shift)/scale; and two bounds (n, K) in the same units, the range low
     to high (K,) of the labels before each row and `around` times it to both sides, 0 before the first.
 

@@ -6,11 +6,16 @@ Generated rows of 8, 22 and 54 columns, numbers as labels: the first 7,100 rows,
 taken up, and the 10,000 rows after them by `run`, and 2,000 more by `step`; the best of several. With `--warm-up 3200`
 what is fitted after 3,200 and 6,400 rows is counted into the 10,000. Each number of threads has processes of its own,
 in turn. With `--processor`, for machines that are busy: 1 thread, by the processor's clock.
+
+A `step` in units of a row of `run` is told for one thread, and beside it what it would be if all that a row by itself
+cost more were landmarks and factors that its experts read, and that rows of a block share: copies of the experts learn
+the last rows one by one, and as blocks of 256.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import itertools
 import json
 import os
@@ -19,17 +24,30 @@ import sys
 import time
 from collections.abc import Callable
 
+import numpy as np
 from _results import note
 
-COLUMNS, WARMUP, ROWS, STEPS = (8, 22, 54), 7100, 10_000, 2000
+from nystream import Auto
+
+COLUMNS, WARMUP, ROWS, STEPS, BLOCK = (8, 22, 54), 7100, 10_000, 2000, 256
+
+
+def more(model: Auto, X: np.ndarray, y: np.ndarray, clock: Callable[[], float]) -> float:
+    """Seconds that the experts take more for a row by itself than for one of a block."""
+    assert model.targets_ is not None
+    T, seconds = model.targets_.standardised(y[:, None]), []
+    for size in (1, BLOCK):
+        bank = copy.deepcopy(model.bank_)
+        bounds = (np.full((1, 1), -9.0), np.full((1, 1), 9.0))
+        begun = clock()
+        for i in range(0, len(X), size):
+            bank.run(X[i : i + size], T[i : i + size], None, bounds)
+        seconds.append((clock() - begun) / len(X))
+    return seconds[0] - seconds[1]
 
 
 def measured(d: int, first: int, clock: Callable[[], float]) -> list[float]:
-    """Seconds of the first rows, rows per second of `run` and of `step`."""
-    import numpy as np
-
-    from nystream import Auto
-
+    """Seconds of the first rows, rows per second of `run` and of `step`, and what a step could be of a row of `run`."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(first + ROWS + STEPS, d))
     y = np.sin(2 * X[:, 0]) + np.abs(X[:, 1]) + 0.1 * rng.normal(size=len(X))
@@ -41,7 +59,8 @@ def measured(d: int, first: int, clock: Callable[[], float]) -> list[float]:
         model.step(x, label)
     marks.append(clock())
     warmup, run, step = (b - a for a, b in itertools.pairwise(marks))
-    return [warmup, ROWS / run, STEPS / step]
+    limit = 1 + more(model, X[-STEPS:], y[-STEPS:], clock) / (run / ROWS)
+    return [warmup, ROWS / run, STEPS / step, limit]
 
 
 def main() -> None:
@@ -55,7 +74,8 @@ def main() -> None:
         clock = time.process_time if given.processor else time.perf_counter
         print(json.dumps(measured(given.one, given.warm_up, clock)))
         return
-    print("| columns | threads | first rows, seconds | run, rows/s | step, rows/s |\n|---|---|---|---|---|")
+    print("| columns | threads | first rows, seconds | run, rows/s | step, rows/s | step / run | experts alone |")
+    print("|---|---|---|---|---|---|---|")
     for d in COLUMNS:
         found: dict[int, list[list[float]]] = {1: []} if given.processor else {1: [], 2: []}
         for _ in range(given.repeats):
@@ -66,8 +86,10 @@ def main() -> None:
                 told = subprocess.run(command, env=around, check=True, capture_output=True, text=True).stdout
                 tries.append(json.loads(told))
         for threads, tries in found.items():
-            warmups, runs, steps = zip(*tries, strict=True)
-            print(f"| {d} | {threads} | {min(warmups):.2f} | {max(runs):,.0f} | {max(steps):,.0f} |", flush=True)
+            warmups, runs, steps, limits = zip(*tries, strict=True)
+            ratios = f"{max(runs) / max(steps):.2f} | {min(limits):.2f}" if threads == 1 else " | "
+            speeds = f"{min(warmups):.2f} | {max(runs):,.0f} | {max(steps):,.0f}"
+            print(f"| {d} | {threads} | {speeds} | {ratios} |", flush=True)
             for mode, i, speed in (("whole stream", 1, max(runs)), ("row by row", 2, max(steps))):
                 ratio = speed / max(one[i] for one in found[1])
                 note(f"Auto, {d} columns, {threads} threads", mode, speed, "rows/s", ratio, "1 thread")

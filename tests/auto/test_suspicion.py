@@ -14,7 +14,8 @@ from nystream import Auto
 from nystream.auto.changes.alarm import Heat, RankAlarm
 from nystream.auto.changes.inputs import centred, location
 from nystream.auto.changes.mixture import Handover, Heard
-from nystream.auto.changes.suspicion import HINT, ODDS, Suspicion, odds
+from nystream.auto.changes.suspicion import HINT, ODDS, Suspicion, hottest_of, odds
+from nystream.auto.changes.watch import hottest_in
 from nystream.auto.recipe import Recipe
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
@@ -37,7 +38,8 @@ def covered(levels, left, cuts, in_vain):
         return np.full((part.stop - part.start, 1), float(mixture.number)), None
 
     for i, j in zip([0, *cuts], [*cuts, n], strict=True):
-        shown = suspicion.cover(slice(i, j), 0, heats, [alarm, alarm], begin, mixed, shown)
+        part = slice(i, j)
+        shown = suspicion.cover(part, 0, hottest_of(heats, part), [alarm, alarm], begin, mixed, shown)
     return shown[0][:, 0].tolist(), begun
 
 
@@ -47,6 +49,15 @@ def test_a_suspicion_that_was_in_vain_begins_anew_with_the_next_bet_in_any_cuts(
     levels, left = [0.0, hot, 1.0, hot, 1.0, hot, 0.0, 0.0], [0, 1, 1, 1, 1, 5, 5, 7]
     assert covered(levels, left, cuts, in_vain=True) == ([0, 0, 1, 1, 1, 1, 2, 0], [2, 6])
     assert covered(levels, left, cuts, in_vain=False) == ([0, 0, 1, 1, 1, 1, 1, 0], [2])
+
+
+def test_of_two_alarms_the_nearer_one_tells_also_for_one_row_by_itself():
+    heats = [Heat(np.array([1.0, 4.0, 2.0]), np.array([3, 4, 5])), Heat(np.array([2.0, 0.0, 2.0]), np.array([6, 7, 8]))]
+    expected = ([2.0, 4.0, 2.0], [6, 4, 5], [True, False, False])
+    assert hottest_of(heats, slice(0, 3)) == expected
+    for i in range(3):
+        near = tuple(value[i] for heat in heats for value in heat)
+        assert hottest_in(near) == hottest_of(heats, slice(i, i + 1)) == tuple(one[i : i + 1] for one in expected)
 
 
 def test_odds_grow_with_how_far_a_loss_is_beyond_all_before():

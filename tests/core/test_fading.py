@@ -14,9 +14,10 @@ from nystream._core.auto.changes import (
     standardised,
     together,
 )
-from nystream._core.auto.stacking import small_solutions
+from nystream._core.auto.stacking import moving_rounds
 from nystream._core.auto.tails import with_residuals
 from nystream._core.ring import put
+from nystream.solvers.stacker import ROUNDING, RidgeStacker
 
 SHIFT, SCALE = np.array([1.0, -2.0]), np.array([2.0, 0.5])
 
@@ -58,19 +59,18 @@ def test_shares_follow_losses_and_change_less_and_less(rate, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_members_are_mixed_by_their_shares_in_blocks_of_any_size(size, weighted):
     members, T, w = members_and_targets()
-    given = w if weighted else None
+    given, parts = w if weighted else None, np.array([1.0, 0.5, 0.0])
     losses = np.ascontiguousarray(((together(members, 40, 2) - T[:, None]) ** 2).transpose(0, 2, 1))
-    expected = fading_shares(losses, np.full((2, 3), 1 / 3), np.full((2, 3), np.nan), 10, 0.05, given)
-    shares, powers, parts = np.full((2, 3), 1 / 3), np.full((2, 3), np.nan), []
+    before = fading_shares(losses, np.full((2, 3), 1 / 3), np.full((2, 3), np.nan), 10, 0.05, given)
+    shares, powers, found = np.full((2, 3), 1 / 3), np.full((2, 3), np.nan), []
     for i in range(0, 40, size):
-        some, rows = slice(i, i + size), min(size, 40 - i)
-        known = (shares, powers, 10 + i, 0.05, SHIFT, SCALE, None if given is None else given[some])
-        P, before = mix_fading(tuple(V[some] for V in members), T[some], *known)
-        assert P.shape == (rows, 2)
-        parts.append((P, before))
-    assert_array_equal(np.concatenate([before for _, before in parts]), expected)
-    mixed = np.einsum("tkm,tmk->tk", expected, together(members, 40, 2)) * SCALE + SHIFT
-    assert_allclose(np.concatenate([P for P, _ in parts]), mixed, rtol=1e-12, atol=1e-12)
+        some = slice(i, i + size)
+        known = (shares, powers, 10 + i, 0.05, SHIFT, SCALE, parts, None if given is None else given[some])
+        found.append(mix_fading(tuple(V[some] for V in members), T[some], *known))
+    P, carried = (np.concatenate(some) for some in zip(*found, strict=True))
+    assert_allclose(carried, before @ parts, rtol=1e-14)
+    mixed = np.einsum("tkm,tmk->tk", before, together(members, 40, 2)) * SCALE + SHIFT
+    assert_allclose(P, mixed, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,7 @@ def test_members_are_mixed_by_their_shares_in_blocks_of_any_size(size, weighted)
         {"shares": np.zeros((2, 4))},
         {"powers": np.zeros((2, 4))},
         {"shift": np.zeros(3)},
+        {"parts": np.zeros(2)},
     ],
 )
 def test_members_and_shares_that_do_not_fit_are_refused(spoil):
@@ -94,6 +95,7 @@ def test_members_and_shares_that_do_not_fit_are_refused(spoil):
         "rate": 0.05,
         "shift": np.zeros(2),
         "scale": np.ones(2),
+        "parts": np.zeros(3),
     }
     assert mix_fading(**given)[0].shape == (5, 2)
     with pytest.raises(ValueError, match=r"is needed|must be"):
@@ -115,12 +117,39 @@ def test_standard_units_and_the_spread_of_two():
     assert_allclose(spread_of_two(P, share, A, a, B, b), expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize("E", [1, 2, 5])
-def test_small_systems_are_solved(E):
-    rng = np.random.default_rng(E)
-    Z = rng.normal(size=(4, E, 9))
-    A, b = Z @ Z.transpose(0, 2, 1) + np.eye(E), rng.normal(size=(4, E, 1))
-    assert_allclose(small_solutions(A, b), np.linalg.solve(A, b)[..., 0], rtol=1e-10, atol=1e-12)
+@pytest.mark.parametrize("size", [1, 7, 30])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_weights_that_move_after_every_row_are_those_of_stackers_with_blocks_of_one(size, weighted):
+    rng = np.random.default_rng(3)
+    F, Y, w = rng.normal(size=(30, 2, 3)), rng.normal(size=(30, 3)), rng.uniform(0.5, 2.0, 30)
+    stacker = RidgeStacker([(0.9, 0.5), (1.0, 2.0)], block=1)
+    stacker.start(2, 3)
+    moved = (stacker.weights_.copy(), stacker.gram_.copy(), stacker.sums_.copy())
+    expected = stacker.run(F, Y, w if weighted else None)
+    known = (*moved, stacker._decay, stacker._lam, stacker.total / 2, ROUNDING)
+    parts = [slice(i, i + size) for i in range(0, 30, size)]
+    found = [moving_rounds(F[p], Y[p], *known, w[p] if weighted else None) for p in parts]
+    assert_allclose(np.concatenate(found), expected, rtol=1e-9, atol=1e-12)
+    for one, other in zip(moved, (stacker.weights_, stacker.gram_, stacker.sums_), strict=True):
+        assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["Y", "weights", "gram", "sums", "decay", "lam"])
+def test_stackers_that_do_not_fit_are_refused(name):
+    given = {
+        "F": np.zeros((4, 2, 3)),
+        "Y": np.zeros((4, 3)),
+        "weights": np.zeros((1, 3, 2)),
+        "gram": np.zeros((1, 3, 2, 2)),
+        "sums": np.zeros((1, 3, 2)),
+        "decay": np.ones(1),
+        "lam": np.ones(1),
+        "start": 0.0,
+        "rounding": ROUNDING,
+    }
+    assert moving_rounds(**given).shape == (4, 1, 3)
+    with pytest.raises(ValueError, match=r"is needed|must be"):
+        moving_rounds(**{**given, name: np.zeros((*given[name].shape[:-1], 5))})
 
 
 @pytest.mark.parametrize("size", [1, 7, 20])

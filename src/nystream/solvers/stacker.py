@@ -166,12 +166,7 @@ class RidgeStacker(Stacker):
         S, K, E = self.weights_.shape
         sums = (self.gram_.reshape(S * K, E, E), self.sums_.reshape(S * K, E), self.new_gram_, self.new_sums_)
         A, b = ridge_systems(*sums, self._decay, self._lam, self.total / E, ROUNDING)
-        self.weights_ = np.reshape(self._solved(A, b), (S, K, E))
-
-    @staticmethod
-    def _solved(A: Array, b: Array) -> Array:
-        """(N, E) solutions of A x = b, A (N, E, E), b (N, E, 1)."""
-        return np.asarray(np.linalg.solve(A, b)[..., 0], dtype=np.float64)
+        self.weights_ = np.reshape(np.linalg.solve(A, b)[..., 0], (S, K, E))
 
 
 class SoftmaxStacker(Stacker):

@@ -12,6 +12,7 @@ def mix_fading(
     rate: float,
     shift: Array,
     scale: Array,
+    parts: Array,
     given: Array | None = None,
 ) -> tuple[Array, Array]: ...
 def together(members: tuple[Array | float, ...], n: int, K: int) -> Array: ...

@@ -76,9 +76,9 @@ def fading_shares(cnp.ndarray losses, cnp.ndarray shares, cnp.ndarray powers, in
 
 
 def mix_fading(tuple members, cnp.ndarray T, cnp.ndarray shares, cnp.ndarray powers, int64_t age, double rate,
-               cnp.ndarray shift, cnp.ndarray scale, cnp.ndarray given=None):
+               cnp.ndarray shift, cnp.ndarray scale, cnp.ndarray parts, cnp.ndarray given=None):
     """(n, K) what M members (n, K) say of n rows, by `fading_shares` of every target, times scale plus shift, (K,); and
-    the shares (n, K, M). Losses are squares of what is missing to the targets T (n, K).
+    (n, K) sums of the shares times `parts` (M,). Losses are squares of what is missing to the targets T (n, K).
     """
     cdef Shares s = shares_of(shares, powers, rate)
     cdef Py_ssize_t n = cnp.PyArray_DIM(T, 0), K = cnp.PyArray_DIM(T, 1), M = len(members), t, k, i
@@ -88,26 +88,27 @@ def mix_fading(tuple members, cnp.ndarray T, cnp.ndarray shares, cnp.ndarray pow
     cdef const double* w = numbers(given, 1, n, 0, 0) if given is not None else NULL
     cdef const double* zero = numbers(shift, 1, K, 0, 0)
     cdef const double* unit = numbers(scale, 1, K, 0, 0)
-    cdef cnp.ndarray said = together(members, n, K), out = blank(2, n, K, 0), before = blank(3, n, K, M)
+    cdef const double* part = numbers(parts, 1, M, 0, 0)
+    cdef cnp.ndarray said = together(members, n, K), out = blank(2, n, K, 0), sums = blank(2, n, K, 0)
     cdef cnp.ndarray memory = blank(2, K, M, 0)
     cdef const double* says = <const double*> cnp.PyArray_DATA(said)
     cdef double* P = <double*> cnp.PyArray_DATA(out)
-    cdef double* part = <double*> cnp.PyArray_DATA(before)
+    cdef double* carried = <double*> cnp.PyArray_DATA(sums)
     cdef double* loss = <double*> cnp.PyArray_DATA(memory)
-    cdef double p, d
+    cdef double p, q, d
     with nogil:
         for t in range(n):
-            memcpy(part, s.share, K*M*sizeof(double))
             for k in range(K):
-                p = 0
+                p, q = 0, 0
                 for i in range(M):
-                    p += part[k*M + i]*says[i*K + k]
+                    p += s.share[k*M + i]*says[i*K + k]
+                    q += s.share[k*M + i]*part[i]
                     d = says[i*K + k] - y[k]
                     loss[k*M + i] = d*d
-                P[k] = p*unit[k] + zero[k]
+                P[k], carried[k] = p*unit[k] + zero[k], q
             fade(&s, loss, age + t + 1, w[t] if w else 1.0)
-            part, says, y, P = part + K*M, says + M*K, y + K, P + K
-    return out, before
+            says, y, P, carried = says + M*K, y + K, P + K, carried + K
+    return out, sums
 
 
 cpdef cnp.ndarray together(tuple members, Py_ssize_t n, Py_ssize_t K):

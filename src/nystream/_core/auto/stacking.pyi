@@ -18,7 +18,18 @@ def ridge_systems(
     start: float,
     rounding: float,
 ) -> tuple[Array, Array]: ...
-def small_solutions(left: Array, right: Array) -> Array: ...
+def moving_rounds(
+    F: Array,
+    Y: Array,
+    weights: Array,
+    gram: Array,
+    sums: Array,
+    decay: Array,
+    lam: Array,
+    start: float,
+    rounding: float,
+    given: Array | None = None,
+) -> Array: ...
 def softmax_rounds(
     F: Array,
     weights: Array,

@@ -89,17 +89,53 @@ def ridge_systems(cnp.ndarray gram, cnp.ndarray sums, cnp.ndarray new_gram, cnp.
     return left, right
 
 
-def small_solutions(cnp.ndarray left, cnp.ndarray right):
-    """(N, E) solutions x of A x = b, A (N, E, E) positive definite and small, b (N, E, 1)."""
-    cdef Py_ssize_t N = cnp.PyArray_DIM(left, 0), E = cnp.PyArray_DIM(left, 1), r
-    cdef const double* A = numbers(left, 3, N, E, E)
-    cdef const double* b = numbers(right, 3, N, E, 1)
-    cdef cnp.ndarray out = blank(2, N, E, 0), memory = blank(2, E, E, 0)
-    cdef double* x = <double*> cnp.PyArray_DATA(out)
+def moving_rounds(cnp.ndarray F, cnp.ndarray Y, cnp.ndarray weights, cnp.ndarray gram, cnp.ndarray sums,
+                  cnp.ndarray decay, cnp.ndarray lam, double start, double rounding, cnp.ndarray given=None):
+    """(n, S, K) predictions f.w of stackers whose weights (S, K, E) move after every row, brought up to date in place.
+
+    F (n, E, K), labels Y (n, K), rows weighted by `given` (n,) or 1. After a row gram (S, K, E, E) and sums (S, K, E)
+    keep `decay` (S,) of what they were and gain f f' and y f; then w solves (gram + r) w = sums + r start, where r is
+    lam (S,), or `rounding` times the largest sum of squares if that is more.
+    """
+    cdef Py_ssize_t n = cnp.PyArray_DIM(F, 0), E = cnp.PyArray_DIM(F, 1), K = cnp.PyArray_DIM(F, 2)
+    cdef Py_ssize_t S = cnp.PyArray_DIM(weights, 0), t, s, k, i, j
+    if (cnp.PyArray_NDIM(gram) != 4 or cnp.PyArray_DIM(gram, 0) != S or cnp.PyArray_DIM(gram, 1) != K
+            or cnp.PyArray_DIM(gram, 2) != E or cnp.PyArray_DIM(gram, 3) != E):
+        raise ValueError(f"gram must be ({S}, {K}, {E}, {E}), got {(<object> gram).shape}")
+    cdef const double* f = numbers(F, 3, n, E, K)
+    cdef const double* y = numbers(Y, 2, n, K, 0)
+    cdef const double* w = numbers(given, 1, n, 0, 0) if given is not None else NULL
+    cdef const double* keep = numbers(decay, 1, S, 0, 0)
+    cdef const double* ridge = numbers(lam, 1, S, 0, 0)
+    cdef double* v = state(weights, 3, S, K, E)
+    cdef double* G = state(gram, 4, S, K, E)
+    cdef double* g = state(sums, 3, S, K, E)
+    cdef cnp.ndarray out = blank(3, n, S, K), memory = blank(2, E + 1, E, 0)
+    cdef double* P = <double*> cnp.PyArray_DATA(out)
     cdef double* L = <double*> cnp.PyArray_DATA(memory)
-    for r in range(N):
-        factor(E, A + r*E*E, 0, L)
-        solve(E, L, b + r*E, x + r*E)
+    cdef double* b = L + E*E
+    cdef double* A
+    cdef double* c
+    cdef double p, u, most
+    with nogil:
+        for t in range(n):
+            for s in range(S):
+                for k in range(K):
+                    A, c, p, most = G + (s*K + k)*E*E, g + (s*K + k)*E, 0, ridge[s]
+                    for i in range(E):
+                        p += v[(s*K + k)*E + i]*f[i*K + k]
+                    P[s*K + k] = p
+                    for i in range(E):
+                        u = f[i*K + k]*(w[t] if w else 1.0)
+                        c[i] = keep[s]*c[i] + u*y[k]
+                        for j in range(E):
+                            A[i*E + j] = keep[s]*A[i*E + j] + u*f[j*K + k]
+                        most = rounding*A[i*E + i] if rounding*A[i*E + i] > most else most
+                    for i in range(E):
+                        b[i] = c[i] + most*start
+                    factor(E, A, most, L)
+                    solve(E, L, b, v + (s*K + k)*E)
+            f, y, P = f + E*K, y + K, P + S*K
     return out
 
 

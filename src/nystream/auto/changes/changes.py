@@ -25,9 +25,9 @@ from nystream.auto.changes.replay import (
     spread_of,
     whole,
 )
-from nystream.auto.changes.suspicion import HINT, odds
+from nystream.auto.changes.suspicion import HINT, Hottest, hottest_of, odds
 from nystream.auto.changes.verdict import LOOK_BACK, SURE, advantage, of_use, verdict
-from nystream.auto.changes.watch import heats_of, watch_one
+from nystream.auto.changes.watch import hottest_in, watch_one
 from nystream.auto.generation import Generation
 from nystream.auto.rows import Learnt, part_of
 from nystream.types import Array
@@ -80,7 +80,7 @@ class Changes(Beginning):
             return None
         alone: Side = block.learnt.P, block.learnt.spread
         if self.suspicion_.mixture_ is not None or max(near[0], near[2]) >= HINT:
-            alone = self._covered(slice(0, 1), heats_of(near), alone, old, block.learnt, block, around().last)
+            alone = self._covered(slice(0, 1), hottest_in(near), alone, old, block.learnt, block, around().last)
         self.count_ += 1
         return alone
 
@@ -125,7 +125,8 @@ class Changes(Beginning):
         seen, found = self.alarm_.see(losses, t0 + row, falls_from=falls, alert=alerts[0][1:], heat=heat)
         if self.handover_ is None:
             part, side = slice(row, row + seen), course.sides[0]
-            course.shown = self._covered(part, course.heats, course.shown, course.old, side, block, around.last)
+            hottest = hottest_of(course.heats, part)
+            course.shown = self._covered(part, hottest, course.shown, course.old, side, block, around.last)
         course.row += seen
         self.count_ += seen
         self.used_ += seen if self.two else 0
@@ -271,7 +272,7 @@ class Changes(Beginning):
             self._joins()
 
     def _covered(
-        self, part: slice, heats: list[Heat], shown: Side, old: Generation, side: Learnt, block: Block, last: Last
+        self, part: slice, hottest: Hottest, shown: Side, old: Generation, side: Learnt, block: Block, last: Last
     ) -> Side:
         """What is predicted for a part of the block with one generation, suspicious rows otherwise."""
         t0, n = self.count_ - part.start, len(block.admitted)
@@ -285,12 +286,14 @@ class Changes(Beginning):
             return mixture
 
         def mixed(mixture: Handover, part: slice) -> Side:
-            rows, core = part_of(block.rows, part), None if side.core is None else side.core[part]
-            own: Side = side.P[part], None if side.spread is None else side.spread[part]
-            P, share = mixture.run(Heard(rows.X, own[0], core, None), block.admitted[part], rows.w)
-            return P, spread_of(P, share, own, own)
+            rows, admitted, said = block.rows, block.admitted, side
+            if part.stop - part.start < n:
+                rows, admitted = part_of(rows, part), admitted[part]
+                said = Learnt(*(None if A is None else A[part] for A in side))  # type: ignore[arg-type]
+            P, share = mixture.run(Heard(rows.X, said.P, said.core, None), admitted, rows.w)
+            return P, spread_of(P, share, said[:2], said[:2])
 
-        return self.suspicion_.cover(part, t0, heats, [self.alarm_, self.steady_], begin, mixed, shown)
+        return self.suspicion_.cover(part, t0, hottest, [self.alarm_, self.steady_], begin, mixed, shown)
 
     def _compared(self, t: int) -> tuple[Array, Array, Array]:
         """Losses of the last rows up to t: of the old one, the young one, the mixture."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from nystream._core.auto.changes import fading_shares, mix_fading, standardised, together
-from nystream._core.auto.stacking import small_solutions
+from nystream._core.auto.stacking import moving_rounds
 from nystream.auto.changes.novice import Novice
 from nystream.params import Params
-from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
+from nystream.solvers.stacker import ROUNDING, RidgeStacker, SoftmaxStacker
 from nystream.types import Array
 
 __all__ = ["Correction", "Handover", "Heard"]
@@ -29,13 +30,15 @@ LEAST = 1e-6
 
 
 class Correction(RidgeStacker):
-    """Least squares of two inputs whose weights are drawn to 0: what is to be added to a prediction."""
+    """Least squares whose weights are drawn to 0: what is to be added to a prediction."""
 
     total: ClassVar[float] = 0.0
 
-    @staticmethod
-    def _solved(A: Array, b: Array) -> Array:
-        return small_solutions(A, b)
+    def run(self, F: Array, Y: Array, weights: Array | None = None) -> Array:
+        if self.block > 1:
+            return super().run(F, Y, weights)
+        known = (self.weights_, self.gram_, self.sums_, self._decay, self._lam, self.total, ROUNDING)
+        return moving_rounds(F, Y, *known, weights)
 
 
 class Heard(NamedTuple):
@@ -145,14 +148,14 @@ class Handover(Params):
             right = np.take_along_axis(said, labels.astype(np.intp)[:, None, None], axis=2)
             losses = np.ascontiguousarray(-np.log(np.maximum(right, LEAST)).transpose(0, 2, 1))
             shares = fading_shares(losses, self.shares_, self.powers_, self.age_, 0.0, weights)
-            P = self._mixed(said, shares)
+            P, carried = self._mixed(said, shares), (shares * self._of_old).sum(axis=-1)
         else:
             T = self._standardised(Y)
             assert T is not None
-            known = (self.shares_, self.powers_, self.age_, RATE, self.shift_, self.scale_, weights)
-            P, shares = mix_fading(self._targets_of(heard, T, weights), T, *known)
+            known = (self.shares_, self.powers_, self.age_, RATE, self.shift_, self.scale_, self._of_old, weights)
+            P, carried = mix_fading(self._targets_of(heard, T, weights), T, *known)
         self.age_ += len(Y)
-        return P, self._of_old(shares)
+        return P, carried
 
     def gains_of_old(self, old: Array, Y: Array, usual: Array | None) -> Array:
         """(n,) log likelihoods of the first rows by the old generation, which predicted `old` (n, K), less those by a
@@ -183,7 +186,7 @@ class Handover(Params):
         else:
             said = together(self._targets_of(heard), *heard.old.shape)
         shares = np.broadcast_to(self.shares_, (len(heard.old), *self.shares_.shape))
-        return self._mixed(said, shares), self._of_old(shares)
+        return self._mixed(said, shares), (shares * self._of_old).sum(axis=-1)
 
     def carried(self) -> float:
         """The part of the next prediction that is the old generation's, the mean over targets.
@@ -239,15 +242,21 @@ class Handover(Params):
             return np.log((shares[:, 0, :, None] * members).sum(axis=1))
         return (shares.transpose(0, 2, 1) * members).sum(axis=1) * self.scale_ + self.shift_
 
-    def _of_old(self, shares: Array) -> Array:
-        """(n, G): what the old one carries of a row, half of the stack and all of the line for it."""
-        own = shares[..., 0] + (0.5 * shares[..., 2] if self.young and not self.woken else 0.0)
-        return np.asarray(own if self.line_ is None else own + shares[..., 3 if self.young else 1])
+    @property
+    def _of_old(self) -> Array:
+        return _parts_of_old(self.young, self.woken, self.line_ is not None)
 
     @property
     def nbytes(self) -> int:
         parts = (self.stack_, self.line_, self.novice_)
         return sum(part.nbytes for part in parts if part is not None) + 2 * self.shares_.nbytes + 2 * self.shift_.nbytes
+
+
+@cache
+def _parts_of_old(young: bool, woken: bool, line: bool) -> Array:
+    """(M,) which part of each member is the old generation's: half of the stack and all of the line are."""
+    stacked = [0.0, 0.0 if woken else 0.5] if young else []
+    return np.array([1.0, *stacked, *([1.0] if line else []), 0.0, *([0.0] if woken else [])])
 
 
 def _known(heard: Heard) -> Array:

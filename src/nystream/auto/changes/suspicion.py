@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 from nystream.auto.changes.alarm import Heat, RankAlarm
 from nystream.auto.changes.mixture import Handover
@@ -11,7 +12,7 @@ from nystream.auto.changes.replay import Side
 from nystream.params import Params
 from nystream.types import Array
 
-__all__ = ["Suspicion", "odds"]
+__all__ = ["Hottest", "Suspicion", "hottest_of", "odds"]
 
 HINT = math.log(20.0)
 """log of what the bets of an alarm have to have won on average for a suspicion; it ends where none of them has won."""
@@ -21,6 +22,10 @@ BACK = 100
 """Rows back that a suspicion begins, at most."""
 LEAST = 50
 """Losses of before, at least, that tell what is rare."""
+
+
+Hottest: TypeAlias = tuple[list[float], list[int], list[bool]]
+"""For each row, of the alarm that is nearer: how near, where its bet left 1, and whether it is the second."""
 
 
 class Suspicion(Params):
@@ -45,7 +50,7 @@ class Suspicion(Params):
         self,
         part: slice,
         t0: int,
-        heats: list[Heat],
+        hottest: Hottest,
         alarms: list[RankAlarm],
         begin: Callable[[int, int], Handover],
         mixed: Callable[[Handover, slice], Side],
@@ -53,9 +58,9 @@ class Suspicion(Params):
     ) -> Side:
         """What is predicted for a part of a block that begins at row t0, in which no young generation lives.
 
-        begin(since, end) is a mixture that has learnt these rows, mixed(mixture, part) what it makes of a part.
+        `hottest` is told of the rows of the part. begin(since, end) is a mixture that has learnt these rows, mixed(mixture, part) what it makes of a part.
         """
-        levels, left, hotter = _hottest(heats, part)
+        levels, left, hotter = hottest
         if self.mixture_ is None and max(levels, default=0.0) < HINT:
             return shown
         row, n = 0, part.stop - part.start
@@ -82,8 +87,7 @@ class Suspicion(Params):
         return 0 if self.mixture_ is None else self.mixture_.nbytes
 
 
-def _hottest(heats: list[Heat], part: slice) -> tuple[list[float], list[int], list[bool]]:
-    """For each row, of the alarm that is nearer: how near, where its bet left 1, and whether it is the second."""
+def hottest_of(heats: list[Heat], part: slice) -> Hottest:
     levels, others = (heat.level[part].tolist() for heat in heats)
     left, of_others = (heat.left[part].tolist() for heat in heats)
     hotter = [other > level for level, other in zip(levels, others, strict=True)]

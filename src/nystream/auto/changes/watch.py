@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from nystream._core.auto.alarms import watch
-from nystream.auto.changes.alarm import RULES, Heat
+from nystream.auto.changes.alarm import RULES
 from nystream.auto.changes.beside import Beside
 from nystream.auto.changes.block import Block
 from nystream.auto.changes.inputs import FAR, PLACED
 from nystream.auto.changes.replay import LOG_LEAST
+from nystream.auto.changes.suspicion import Hottest
 from nystream.auto.generation import Generation
 
-__all__ = ["heats_of", "watch_one"]
+__all__ = ["hottest_in", "watch_one"]
 
 
 def watch_one(changes: Beside, old: Generation, block: Block, falls_from: int) -> tuple[float, int, float, int] | None:
@@ -36,6 +35,7 @@ def watch_one(changes: Beside, old: Generation, block: Block, falls_from: int) -
     return found
 
 
-def heats_of(near: tuple[float, int, float, int]) -> list[Heat]:
-    """Of the two alarms, for that row."""
-    return [Heat(np.array([level]), np.array([left])) for level, left in (near[:2], near[2:])]
+def hottest_in(near: tuple[float, int, float, int]) -> Hottest:
+    """What a suspicion wants to know of that row."""
+    level, left, other, of_other = near
+    return ([other], [of_other], [True]) if other > level else ([level], [left], [False])

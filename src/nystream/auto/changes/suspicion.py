@@ -58,7 +58,8 @@ class Suspicion(Params):
     ) -> Side:
         """What is predicted for a part of a block that begins at row t0, in which no young generation lives.
 
-        `hottest` is told of the rows of the part. begin(since, end) is a mixture that has learnt these rows, mixed(mixture, part) what it makes of a part.
+        `hottest` is told of the rows of the part. begin(since, end) is a mixture that has learnt these rows,
+        mixed(mixture, part) what it makes of a part.
         """
         levels, left, hotter = hottest
         if self.mixture_ is None and max(levels, default=0.0) < HINT:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from threading import get_ident
 
 __all__ = ["Gate"]
 
@@ -88,25 +89,22 @@ class Gate:
 
     def _take(self) -> None:
         """Wait until nobody else is in."""
-        with self._next, self._lock:
-            while self._wanted:
+        while self._wanted:
+            self._wait()
+        self._wanted = True
+        try:
+            while self._readers:
                 self._wait()
-            self._wanted = True
-            try:
-                while self._readers:
-                    self._wait()
-            except BaseException:
-                self._open()
-                raise
-        self._writer = threading.get_ident()
+        except BaseException:
+            self._open()
+            raise
 
     def _open(self) -> None:
         """Let in all who wait."""
         self._wanted = False
+        self._readers, self._blocked = self._readers + self._blocked, 0
         self._phase += 1
-        if self._asleep:  # nearly always nobody is
-            self._readers, self._blocked = self._readers + self._blocked, 0
-            self._changed.notify_all()
+        self._wake()
 
     def _wait(self) -> None:
         self._asleep += 1
@@ -133,7 +131,7 @@ class Gate:
     @property
     def mine(self) -> bool:
         """Whether no other thread has written: then nothing can change while this one looks."""
-        return self._writer in (0, threading.get_ident())
+        return self._writer in (0, get_ident())
 
 
 class _Writing(AbstractContextManager[None]):
@@ -146,7 +144,11 @@ class _Writing(AbstractContextManager[None]):
         gate, own = self._gate, self._gate._own
         depth = getattr(own, "depth", 0)
         if not depth:
-            gate._take()
+            with gate._next, gate._lock:
+                if gate._wanted or gate._readers:
+                    gate._take()
+                gate._wanted = True  # the common case: nobody else is in
+            gate._writer = get_ident()
         own.depth = depth + 1
 
     def __exit__(self, *raised: object) -> None:
@@ -154,4 +156,6 @@ class _Writing(AbstractContextManager[None]):
         own.depth -= 1
         if not own.depth:
             with gate._lock:
-                gate._open()
+                gate._wanted = False
+                if gate._asleep:
+                    gate._open()

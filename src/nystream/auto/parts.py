@@ -101,8 +101,8 @@ class Parts(TabularLearner):
 
     @property
     def _generations(self) -> list[Generation]:
-        young = self._young
-        return [self.old_] if young is None else [self.old_, young]
+        changes = self.changes_
+        return [self.old_] if changes is None or changes.young_ is None else [self.old_, changes.young_]
 
     @property
     def _usual(self) -> Array:

@@ -58,12 +58,12 @@ def tell_anew(
     last: Callable[[int], Rows],
     alone: Callable[[], AbstractContextManager[None]],
 ) -> bool:
-    """Before a rebuild that is due: what is `kept` of labels whose tails are long is `retold`.
+    """Before a rebuild that is due now: what is `kept` of labels whose tails are long is `retold`.
 
     What is under way looks at it, and is taken up before, as it would be: whether that was so is returned.
     """
-    n, recipe = old.count_, old.bank_.recipe
-    if n < FEWEST or n not in recipe.rebuilds or old.targets_ is None or tails.labels_ is None:
+    n = old.count_
+    if n < FEWEST or old.targets_ is None or tails.labels_ is None:
         return False
     rows = last(min(n, tails.kept))
     some = tails.long | tails.suspected

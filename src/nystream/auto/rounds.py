@@ -154,7 +154,7 @@ class Rounds(Parts):
         alone = len(generations) == 1
         if self.tails_ is not None:
             self.tails_.see(P, Y)
-            if alone:
+            if alone and self.old_.count_ in self.old_.bank_.recipe.rebuilds:
                 moved = tell_anew(self.old_, self.tails_, self.buffer_[1], self._last, turn) or moved
         coming = changes is not None and changes.coming_ is not None
         for generation in generations:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -19,7 +20,6 @@ from nystream.catalogue import CATALOGUE
 from nystream.cli.app import call
 from nystream.features import Identity
 from nystream.model import Model
-from nystream.river import KernelRegressor
 from nystream.schema import Schema
 from nystream.sklearn import OnlineKernelRegressor
 
@@ -46,6 +46,11 @@ def fogd() -> ny.FOGD:
 
 def model() -> Model:
     return Model(fogd(), Schema(NAMES, task="regression"))
+
+
+def river() -> Any:
+    pytest.importorskip("river", reason="river is not installed")
+    return importlib.import_module("nystream.river")
 
 
 def held(work: Callable[[], Any], whole: int = 8 * ROWS * COLUMNS) -> float:
@@ -175,7 +180,7 @@ OF_FRAMES: dict[str, Callable[[Any, Any], Any]] = {
     "model": lambda X, y: model().run(X, y),
     "predictions": lambda X, y: asked().predict(X),
     "scikit-learn": lambda X, y: OnlineKernelRegressor(fogd()).fit(X, y),
-    "river": lambda X, y: KernelRegressor(fogd()).learn_many(X, pandas_series(y)),
+    "river": lambda X, y: river().KernelRegressor(fogd()).learn_many(X, pandas_series(y)),
 }
 
 

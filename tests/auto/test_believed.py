@@ -38,12 +38,15 @@ def test_what_is_kept_since_a_change_is_as_it_came(seed):
     assert_array_equal(model.buffer_[1].last(since)[:, 0], y[-since:])
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_it_predicts_about_as_well_as_one_that_begins_at_the_change(seed):
-    X, y = larger(AT + 600, seed)
-    model, fresh = auto(), auto()
-    losses = [(model.run(X, y)[AT:] - y[AT:]) ** 2, (fresh.run(X[AT:], y[AT:]) - y[AT:]) ** 2]
-    assert losses[0][100:].mean() < 1.3 * losses[1][100:].mean()
+def test_it_predicts_as_well_as_one_that_begins_at_the_change():
+    """Over eight streams: of a single one rounding decides, which another BLAS does otherwise."""
+    ratios = []
+    for seed in range(8):
+        X, y = larger(AT + 600, seed)
+        model, fresh = auto(), auto()
+        losses = [(model.run(X, y)[AT:] - y[AT:]) ** 2, (fresh.run(X[AT:], y[AT:]) - y[AT:]) ** 2]
+        ratios.append(losses[0][100:].mean() / losses[1][100:].mean())
+    assert np.mean(ratios) < 1.05
 
 
 @pytest.mark.parametrize("sizes", [(1,), (37, 1, 64, 5)])

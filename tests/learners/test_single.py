@@ -162,6 +162,7 @@ def test_numbers_beyond_single_precision_are_taken_and_forgotten():
 
 
 def test_facades_pass_the_precision_on():
+    pytest.importorskip("river", reason="river is not installed")
     sklearn, river = pytest.importorskip("nystream.sklearn"), pytest.importorskip("nystream.river")
     X, y = stream("")
     estimator = sklearn.OnlineKernelRegressor(SILK(G, loss="squared", budget=20)).set_params(learner__dtype="float32")

@@ -61,8 +61,7 @@ class Generation(Params):
     """Whether a rebuild has to wait, or has waited and is under way."""
     growing_: bool = False
     """Whether what is under way is a rebuild with more landmarks, after the warm-up."""
-    _calm: tuple[Recipe, int] | None = None
-    """The recipe, and how many rows have to be learnt before anything can be due by it."""
+    _calm: tuple[Recipe, int] | None = None  # the recipe, and rows to be learnt before anything can be due by it
     _renewal: Renewal | None = None
     """It, unless the model was just read from a file: then it is done again from the rows that are kept."""
 

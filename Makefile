@@ -24,11 +24,13 @@ $(VENV)/tools:
 	$(BIN)/python -m pip install --quiet $(BUILD_TOOLS)
 	touch $@
 
-# Not editable: what is tested is what a user installs. The build folder is kept, so that a change recompiles only itself.
+# Not editable: the tests run what a user installs. The build folder is kept, so that a change recompiles only itself.
+# The stamp carries the time at which the install began: a file that is edited meanwhile is installed the next time.
 # Without build isolation, Spark too is built with what is here: it asks for setuptools and wheel.
 $(VENV)/installed: $(VENV)/tools $(SOURCES)
+	touch $@.begun
 	$(BIN)/python -m pip install --quiet --no-build-isolation -Cbuild-dir=build '.[dev]'
-	touch $@
+	mv $@.begun $@
 
 demo: install
 	$(BIN)/nystream race --demo --out out/demo

@@ -27,11 +27,12 @@ from typing import Any
 
 import numpy as np
 
-from nystream.catalogue import CATALOGUE, build
 from nystream.cli.rows import open_rows
 from nystream.cli.source import opened
 from nystream.evaluate import prequential
 from nystream.model import Model
+from nystream.model.building import build
+from nystream.registry import LEARNERS
 
 WORST = 1.0
 """Of what doing nothing gives."""
@@ -98,7 +99,7 @@ def main() -> None:
         paths = {asked.file.name: asked.file} if asked.file else generated(Path(folder), asked.rows)
         for title, path in paths.items():
             print(f"\n{title}, {asked.rows:,} rows: error as a share of that of the mean or of the most frequent class")
-            for name in asked.learner or CATALOGUE:
+            for name in asked.learner or LEARNERS:
                 found = outcome(name, path, asked.target, asked.rows)
                 results.setdefault(title, {})[name] = found
                 if "refused" in found:

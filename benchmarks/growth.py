@@ -8,7 +8,7 @@ learner has all the work that a row can be. Rows: one stream of a million passes
 Each figure is the median of blocks of 64 rows; the points of a sweep are measured in turns, ten times, so that what
 else the machine does meets all of them. A sweep ends where a row would cost more than --most, filling a learner more
 than --warm seconds, or the stream more than --stream. The exponent is the slope in the logarithms over the upper half
-of what was measured, beside the one that `nystream.choosing` says.
+of what was measured, beside the one that `nystream.registry` says.
 
 Writes growth.json after every learner, growth.md, and growth.png beside the pages. With --go-on, learners that the file
 has already stay as they are; with names, the others do.

@@ -9,7 +9,7 @@ already, of the same commit of before, stay; results/lines.md is the table, whic
 With --names these alone are measured: their lines take the place of those of the same commit of before; of another
 commit they are only shown, and the files stay.
 
-The limit of a whole stream: the multiply-adds of its cost, as `nystream.choosing` has it, at the speed of dgemm here,
+The limit of a whole stream: the multiply-adds of its cost, as `nystream.registry` has it, at the speed of dgemm here,
 or reading the rows. Of a row alone: a bare call of a Python method, and reading once what the round reads, at the speed
 at which this machine reads as many numbers again and again. One thread; processor time.
 """
@@ -35,7 +35,7 @@ import numpy as np
 from compare import TURNS, Key, Times, built, measure, sides
 from compare import run as output_of
 from limits import bare_call, flops, reading
-from nystream.choosing import NOTES
+from nystream.registry import LEARNERS
 from run import FOLDER, figure, measured, processor
 
 RESULTS = Path(__file__).parent / "results" / "lines.json"
@@ -123,7 +123,7 @@ def of_learner(key: Key, times: Times, ask: Callable[..., dict[str, Any]]) -> Li
     if "after" not in times.seconds:
         return line | {"before": None, "now": None, "limit": None, "error": times.error}
     before = times.microseconds("before") if "before" in times.seconds else None
-    sizes = ask(name=name, rows=times.rows) if name in NOTES else {}
+    sizes = ask(name=name, rows=times.rows) if name in LEARNERS else {}
     most = None if "sizes" not in sizes else multiply_adds(name, sizes)
     line |= {"rows": times.rows, "before": before, "now": times.microseconds("after"), "error": times.error}
     if most is None:
@@ -137,7 +137,7 @@ def of_learner(key: Key, times: Times, ask: Callable[..., dict[str, Any]]) -> Li
 def multiply_adds(name: str, sizes: dict[str, Any]) -> float | None:
     """Of a row, by its cost, the mean along the stream; of learners of mistakes only a kernel row, which is all that
     most of their rows need. Letters of small things count as 1; None where the cost is none of letters."""
-    cost = "m d" if NOTES[name].guarantee.startswith("mistakes") else NOTES[name].cost
+    cost = "m d" if LEARNERS[name].guarantee.startswith("mistakes") else LEARNERS[name].cost
     found = [_multiply_adds(cost, sizes["columns"], size) for size in sizes["sizes"]]
     return None if None in found else float(np.mean(np.array(found, dtype=float)))
 

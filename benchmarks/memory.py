@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 import nystream
-from nystream.catalogue import CATALOGUE, build
+from nystream.model.building import build
+from nystream.registry import LEARNERS
 
 SIZES = [2**k for k in range(4, 12)]
 LONGEST, NEAR = 20.0, 1.02
@@ -66,7 +67,7 @@ def made(name: str, parameter: str, size: int, d: int, regression: bool) -> Any:
     settings = dict(SETTINGS.get(name, {}))
     if parameter != "dim":
         settings[parameter] = size
-    if regression and "loss" in CATALOGUE[name].cls._names():
+    if regression and "loss" in LEARNERS[name].cls._names():
         settings["loss"] = "squared"
     try:
         learner = build(name, None, settings, sigma=(d / 2) ** 0.5, dim=size, seed=0)

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 import nystream
-from nystream.catalogue import CATALOGUE, build
+from nystream.model.building import build
+from nystream.registry import LEARNERS
 
 MODES = ("row by row", "whole stream")
 COLUMNS, MOST = 22, 64_000
@@ -47,7 +48,7 @@ def thresholded() -> Any:
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
-    **{name: partial(build, name, dim=200) for name in CATALOGUE},
+    **{name: partial(build, name, dim=200) for name in LEARNERS},
     "one against the rest": one_against_the_rest,
     "thresholded": thresholded,
 }

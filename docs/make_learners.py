@@ -1,9 +1,10 @@
 """Measure every learner on three fixed streams: `python docs/make_learners.py [NAME ...]` writes docs/learners.json.
 
 The table "Which learner?" and the figures of the pages of the algorithms are made from that file. Every learner is
-what `nystream race` would start (`nystream.catalogue.build`), with a Gaussian kernel whose width is the median distance
-of the standardised rows; nothing is tuned. Each row is predicted before it is learnt. Rows per second are of processor
-time, one thread, whole stream in one block, the best of two runs; they depend on the machine, so read their ratios.
+what `nystream race` would start (`nystream.model.building.build`), with a Gaussian kernel whose width is the median
+distance of the standardised rows; nothing is tuned. Each row is predicted before it is learnt. Rows per second are of
+processor time, one thread, whole stream in one block, the best of two runs; they depend on the machine, so read their
+ratios.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from typing import Any
 import numpy as np
 
 import nystream
-from nystream.catalogue import CATALOGUE, build, find
-from nystream.choosing import tasks
+from nystream.model.building import build
+from nystream.registry import LEARNERS, find
 from nystream.scaling.distance import median_distance
 
 RESULTS = Path(__file__).with_name("learners.json")
@@ -82,7 +83,7 @@ def error(losses: Any, y: Any, task: str) -> float:
 def all_of(name: str) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        able = [stream for stream, (task, _, _) in STREAMS.items() if task in tasks(CATALOGUE[name])]
+        able = [stream for stream, (task, _, _) in STREAMS.items() if task in LEARNERS[name].tasks]
         return {stream: measured(name, stream) for stream in able}
 
 
@@ -97,7 +98,7 @@ def rounded(value: Any) -> Any:
 
 def main(names: list[str]) -> None:
     found = json.loads(RESULTS.read_text())["learners"] if names and RESULTS.exists() else {}
-    for name in [find(name).name for name in names] or CATALOGUE:
+    for name in [find(name).name for name in names] or LEARNERS:
         found[name] = rounded(all_of(name))
         shown = "  ".join(
             f"{stream} {of['error']:.3f} {of['rows_per_second']:>9,.0f} rows/s" for stream, of in found[name].items()
@@ -106,10 +107,15 @@ def main(names: list[str]) -> None:
     versions = {"python": platform.python_version(), "numpy": np.__version__, "nystream": nystream.__version__}
     streams = {name: {"task": task, "what": what, "rows": ROWS} for name, (task, what, _) in STREAMS.items()}
     record = {"versions": versions, "machine": platform.machine(), "streams": streams, "every": EVERY}
-    record["learners"] = {name: found[name] for name in CATALOGUE if name in found}
-    RESULTS.write_text(
-        json.dumps(record, indent=None, separators=(",", ":")).replace('"learners"', '\n"learners"') + "\n"
-    )
+    record["learners"] = {name: found[name] for name in LEARNERS if name in found}
+    RESULTS.write_text(write(record))
+
+
+def write(record: dict[str, Any]) -> str:
+    """Return the figures as JSON, one learner a line."""
+    head = {key: value for key, value in record.items() if key != "learners"}
+    lines = [f"{json.dumps(name)}:{json.dumps(of, separators=(',', ':'))}" for name, of in record["learners"].items()]
+    return json.dumps(head, separators=(",", ":"))[:-1] + ',\n"learners":{\n' + ",\n".join(lines) + "}}\n"
 
 
 if __name__ == "__main__":

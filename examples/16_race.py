@@ -6,7 +6,7 @@ Several learners, one stream, the same rows: error, speed and size side by side,
 """
 
 import nystream
-from nystream.catalogue import build
+from nystream.model.building import build
 
 stream = nystream.streams.friedman(2500, drift="gradual", at=1200, width=300, seed=0)
 names = ["baseline", "nystrom-pkrr", "ons", "rrf", "fogd", "silk"]

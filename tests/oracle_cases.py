@@ -1,4 +1,4 @@
-"""Every case: a learner, a random stream, and its slow definition. A new learner of the catalogue needs one here."""
+"""Every case: a learner, a random stream, and its slow definition. A new learner of the registry needs one here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import oracle_cases_labels
 import oracle_cases_other
 import oracle_cases_second
 import oracle_cases_sparse
-from nystream.catalogue import CATALOGUE
+from nystream.registry import LEARNERS
 from oracle_cases_base import Case
 
 __all__ = ["CASES", "PARTS", "chosen"]
@@ -34,10 +34,10 @@ CASES: list[Case] = sorted(
 def chosen(part: str | None, names: list[str]) -> list[Case]:
     """The cases of that part and those learners; a ValueError for a name that has none.
 
-    Names are those of classes or of the catalogue, case and dashes aside.
+    Names are those of classes or of the registry, case and dashes aside.
     """
     known = {_plain(case.learner): case.learner for case in CASES}
-    known |= {_plain(entry.name): entry.cls.__name__ for entry in CATALOGUE.values()}
+    known |= {_plain(entry.name): entry.cls.__name__ for entry in LEARNERS.values()}
     wrong = [name for name in names if _plain(name) not in known]
     if wrong:
         raise ValueError(f"no case of {wrong[0]!r}; there are {', '.join(sorted(set(known.values())))}")

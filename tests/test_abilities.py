@@ -13,7 +13,6 @@ from scipy.special import expit, softmax
 
 import nystream
 from nystream import (
-    CATALOGUE,
     FOGD,
     ILK,
     KONS,
@@ -46,6 +45,7 @@ from nystream import (
 )
 from nystream.compose.wrapper import Wrapper
 from nystream.learners import ABILITIES, BSGD, Abilities, Learner
+from nystream.registry import LEARNERS
 from nystream.tags import TAGS, class_of
 from wrapped import ASK, CHANGES, WRAPPERS, Inside, wrapped
 
@@ -78,7 +78,7 @@ def with_loss(name, loss):
 
 
 LEARNERS = {
-    **{name: entry.example for name, entry in CATALOGUE.items()},
+    **{name: entry.example for name, entry in LEARNERS.items()},
     "pros-n-kons": ProsNKons(G, mu=0.5, clip=2.0, max_atoms=8, seed=0),  # the example still restarts after 60 rows
     **{f"{name} logistic": with_loss(name, "logistic") for name in FAMILIES},
     **{f"{name} softmax": with_loss(name, "softmax") for name in FAMILIES if name not in ONE_SCORE},
@@ -86,7 +86,7 @@ LEARNERS = {
         f"{name} averaged": FAMILIES[name].clone().set_params(average=True)
         for name in ("fogd", "nogd", "nolana", "rrf")
     },
-    "auto classes": CATALOGUE["auto"].example.for_classes(),
+    "auto classes": LEARNERS["auto"].example.for_classes(),
     "nystrom-pkawv exact": NystromPKAWV(G, lam=0.1, memory="exact", seed=0),
 }
 

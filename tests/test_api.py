@@ -87,7 +87,7 @@ def test_names_are_where_they_should_be():
         assert getattr(nystream.kernels, name) is getattr(nystream, name)
     for name in ("Taylor", "Fourier", "Fastfood", "Nystrom", "LearnedMetric", "Landmarks", "WithConstant", "Chain"):
         assert getattr(nystream.features, name) is getattr(nystream, name)
-    for entry in nystream.CATALOGUE.values():
+    for entry in nystream.registry.LEARNERS.values():
         assert getattr(nystream, entry.cls.__name__) is entry.cls
     for name in ("StandardScale", "GlobalScale", "LogScale"):
         assert getattr(nystream.scaling, name) is getattr(nystream, name)

@@ -16,10 +16,10 @@ import pytest
 
 import nystream as ny
 from nystream import inputs
-from nystream.catalogue import CATALOGUE
 from nystream.cli.app import call
 from nystream.features import Identity
 from nystream.model import Model
+from nystream.registry import LEARNERS
 from nystream.schema import Schema
 from nystream.sklearn import OnlineKernelRegressor
 
@@ -126,11 +126,11 @@ def test_a_matrix_converted_in_parts_gives_the_bits_of_a_clean_one(matrix, kind,
 
 
 @pytest.mark.parametrize("started", [False, True])
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_gives_the_same_bits_for_a_matrix_converted_in_parts(name, started, monkeypatch):
     monkeypatch.setattr(inputs, "NUMBERS_TO_CONVERT", 1)
     X = np.random.default_rng(0).normal(size=(1100, 3)).astype(np.float32)
-    learners = [CATALOGUE[name].example.clone() for _ in range(2)]
+    learners = [LEARNERS[name].example.clone() for _ in range(2)]
     y = np.sign(X[:, 0] * X[:, 1]) if learners[0].labels == "sign" else np.round(X[:, 0] > 0)
     if started:
         for learner in learners:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from laws import LAWS
-from nystream.catalogue import CATALOGUE
+from nystream.registry import LEARNERS
 from variants import VARIANTS
 
 Case = tuple[str, str, str]
@@ -51,8 +51,8 @@ def test_law(law, learner, variant, tmp_path):
     LAWS[law](VARIANTS[learner][variant], tmp_path)
 
 
-def test_every_learner_of_the_catalogue_is_held_to_the_laws():
-    assert set(CATALOGUE) <= set(VARIANTS)
+def test_every_learner_of_the_registry_is_held_to_the_laws():
+    assert set(LEARNERS) <= set(VARIANTS)
 
 
 def test_the_quick_set_has_every_law_and_every_variant():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nystream import Pixels
-from nystream.catalogue import CATALOGUE
+from nystream.registry import LEARNERS
 from oracle_cases import CASES, PARTS, chosen
 from oracle_cases_base import ROUNDS, Difference, Trial, largest, measured, outputs_of, stream, weights_for
 
@@ -30,8 +30,8 @@ def first_case(learner):
     return next(case for case in CASES if case.learner == learner)
 
 
-@pytest.mark.parametrize("learner", sorted({entry.cls.__name__ for entry in CATALOGUE.values()} | {Pixels.__name__}))
-def test_every_learner_of_the_catalogue_has_a_case(learner):
+@pytest.mark.parametrize("learner", sorted({entry.cls.__name__ for entry in LEARNERS.values()} | {Pixels.__name__}))
+def test_every_learner_of_the_registry_has_a_case(learner):
     assert any(case.learner == learner for case in CASES)
 
 

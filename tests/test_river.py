@@ -192,12 +192,12 @@ def test_a_learner_whose_width_is_fixed_says_so():
 
 
 FIXED = {"pkawv", "pkrr", "aggregate"}
-"""Examples of the catalogue whose features (Taylor) are made for a number of columns."""
+"""Examples of the registry whose features (Taylor) are made for a number of columns."""
 
 
-@pytest.mark.parametrize("name", nystream.CATALOGUE)
-def test_every_learner_of_the_catalogue_takes_a_late_feature_or_says_that_it_cannot(name):
-    learner = nystream.CATALOGUE[name].example
+@pytest.mark.parametrize("name", nystream.registry.LEARNERS)
+def test_every_learner_of_the_registry_takes_a_late_feature_or_says_that_it_cannot(name):
+    learner = nystream.registry.LEARNERS[name].example
     if learner.labels == "none":
         pytest.skip(f"{name} learns without labels")
     model = KernelRegressor(learner) if learner.labels == "real" else KernelClassifier(learner)

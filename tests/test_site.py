@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nystream.catalogue import CATALOGUE
+from nystream.registry import LEARNERS
 
 DOCS = Path(__file__).parents[1] / "docs"
 OWN = sorted([*DOCS.glob("start/*.md"), *DOCS.glob("guides/*.md"), DOCS / "index.md", DOCS / "faq.md"])
@@ -26,8 +26,8 @@ def extensions(monkeypatch):
 
 def test_every_learner_has_a_page_with_its_recursion():
     pages = {path.stem: path.read_text(encoding="utf-8") for path in DOCS.glob("algorithms/*.md")}
-    assert set(pages) - {"index"} == set(CATALOGUE)
-    for name in CATALOGUE:
+    assert set(pages) - {"index"} == set(LEARNERS)
+    for name in LEARNERS:
         assert "## The recursion" in pages[name], name
         assert "## Good at, bad at" in pages[name], name
         assert pages[name].count("$$") >= 2, name
@@ -35,7 +35,7 @@ def test_every_learner_has_a_page_with_its_recursion():
 
 def test_every_learner_was_measured():
     measured = json.loads((DOCS / "learners.json").read_text())["learners"]
-    assert list(measured) == list(CATALOGUE), "run python docs/make_learners.py NAME"
+    assert list(measured) == list(LEARNERS), "run python docs/make_learners.py NAME"
 
 
 def test_no_public_name_is_without_words(extensions):
@@ -50,7 +50,7 @@ def test_no_public_name_is_without_words(extensions):
 def test_the_chart_names_learners_that_there_are(extensions):
     import chart
 
-    assert {name for _, _, answers in chart.QUESTIONS for name, _ in answers} <= set(CATALOGUE)
+    assert {name for _, _, answers in chart.QUESTIONS for name, _ in answers} <= set(LEARNERS)
     assert chart.chart().count("<a href=") > 20
 
 

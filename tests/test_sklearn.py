@@ -141,9 +141,9 @@ def test_several_targets_are_learnt_as_one_by_one():
         OnlineKernelRegressor(nystream.ONS(fourier(), clip=2.0)).fit(X, Y)
 
 
-@pytest.mark.parametrize("name", nystream.CATALOGUE)
-def test_every_learner_of_the_catalogue_works_in_the_facade_of_its_task(name):
-    learner = nystream.CATALOGUE[name].example
+@pytest.mark.parametrize("name", nystream.registry.LEARNERS)
+def test_every_learner_of_the_registry_works_in_the_facade_of_its_task(name):
+    learner = nystream.registry.LEARNERS[name].example
     X, y = blobs(d=3)
     targets = np.tanh(X[:, 0]) + 0.5 * np.sin(X[:, 1])
     if learner.labels == "real":

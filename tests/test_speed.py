@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from nystream.catalogue import CATALOGUE
+from nystream.registry import LEARNERS
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -64,7 +64,7 @@ def test_workloads_answer_requests():
         check=True,
     ).stdout
     names, *times, refused = map(json.loads, told.splitlines())
-    assert set(CATALOGUE) < set(names["names"])
+    assert set(LEARNERS) < set(names["names"])
     assert all(answer["seconds"] > 0 for answer in times)
     assert refused == {"error": "KeyError: 'nobody'"}
 

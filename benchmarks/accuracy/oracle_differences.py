@@ -6,7 +6,7 @@ Streams of 300 rounds with noisy labels; where "repeats" stands, every third poi
 with a new label. The definitions (whole Gram matrices, explicit features, a fresh solve or search in every round) and
 the cases are those of the tests: tests/oracles*.py and tests/oracle_cases*.py. Three ways through a stream: `run` on
 all rows at once, `run` on blocks of 1 to 60 rows, and a loop of `step`. A row that differs by more than it may is
-marked, and the exit code is then 1. NAME is a class or its name in the catalogue.
+marked, and the exit code is then 1. NAME is a class or its name in the registry.
 """
 
 from __future__ import annotations

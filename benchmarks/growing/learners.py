@@ -1,4 +1,4 @@
-"""The bounded learners by size, and the exponents that `nystream.choosing` says their costs have."""
+"""The bounded learners by size, and the exponents that `nystream.registry` says their costs have."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import nystream as ny
-from nystream.choosing import NOTES
+from nystream.registry import LEARNERS
 
 __all__ = ["AXES", "BOUNDED", "Bounded", "said"]
 
@@ -58,7 +58,7 @@ BOUNDED: dict[str, Bounded] = {
     "kernel-smoother": Bounded(lambda m: ny.KernelSmoother(window=m), 1.0),
     "baseline": Bounded(lambda m: ny.Baseline(dim=m, warmup=100), 100.0 / 50),
 }
-"""By name of the catalogue; those of sparse rows, and those made of others, have no size of their own."""
+"""By name of the registry; those of sparse rows, and those made of others, have no size of their own."""
 
 
 def said(name: str, axis: str) -> int:
@@ -67,7 +67,7 @@ def said(name: str, axis: str) -> int:
         return 1
     letters = LETTERS[axis]
     powers = [0]
-    for term in NOTES[name].cost.split(" + "):
+    for term in LEARNERS[name].cost.split(" + "):
         found = re.findall(rf"(?<!\w)[{letters}](?:\^(\d))?(?!\w)", term)
         powers.append(sum(int(power or 1) for power in found))
     return max(powers)

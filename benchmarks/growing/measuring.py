@@ -12,7 +12,7 @@ import numpy as np
 
 from growing.learners import BOUNDED, said
 from nystream.learners.base import Learner
-from nystream.tasks import for_task
+from nystream.model.tasks import for_task
 
 __all__ = ["AT", "POINTS", "Bounds", "sweep"]
 

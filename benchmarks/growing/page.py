@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from growing.learners import AXES
-from nystream.choosing import NOTES
+from nystream.registry import LEARNERS
 
 __all__ = ["page"]
 
@@ -38,7 +38,7 @@ def page(results: dict[str, Any]) -> str:
     ]
     for name, sweeps in results["learners"].items():
         at = dict(map(tuple, sweeps["size"]["points"])).get(100)
-        cells = [name, f"`{NOTES[name].cost}`", "" if at is None else f"{1e6 * at:.3g}"]
+        cells = [name, f"`{LEARNERS[name].cost}`", "" if at is None else f"{1e6 * at:.3g}"]
         cells += [_cell(sweeps[axis]) for axis in AXES]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""This package: the automatic learner with no option, and four of the catalogue with the command line's defaults."""
+"""This package: the automatic learner with no option, and four of the registry with the command line's defaults."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import softmax
 
 from nystream import Auto, Classifier, Standardized
-from nystream.catalogue import build
 from nystream.learners import Forgetting, Learner
+from nystream.model.building import build
 from peers.method import Answers, Method, Task
 
 __all__ = ["Ours", "automatic", "from_catalogue", "linear_ridge"]

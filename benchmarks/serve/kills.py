@@ -186,7 +186,7 @@ def main() -> int:
         shutil.rmtree(folder)
         return 0 if rows < clients.rows_early else 1
     schema = nystream.Schema(COLUMNS, target="y", task="regression")
-    learner = None if given.learner == "auto" else nystream.catalogue.build(given.learner, "regression")
+    learner = None if given.learner == "auto" else nystream.model.building.build(given.learner, "regression")
     models = replayed(nystream.Model(learner, schema), clients.acknowledged)
     unequal = [
         key

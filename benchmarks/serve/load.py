@@ -101,7 +101,7 @@ async def predict_while_learning(server: Server, name: str, learners: int, rows:
 def bare(config: dict[str, Any], rows: int, seconds: float) -> float:
     """Rows a second of the learner alone in one process, in blocks of this size."""
     learner = (
-        nystream.catalogue.build(config["learner"], "regression", config["settings"], standardize=False)
+        nystream.model.building.build(config["learner"], "regression", config["settings"], standardize=False)
         if config
         else None
     )

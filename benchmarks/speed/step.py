@@ -2,7 +2,7 @@
 
     python benchmarks/speed/step.py [NAME ...] [--before PYTHON]    (data: NYSTREAM_DATA, default ../shared/data)
 
-Every learner of the catalogue learns the first rows of ijcnn1; from that state on, the next rows are learnt by `step`,
+Every learner of the registry learns the first rows of ijcnn1; from that state on, the next rows are learnt by `step`,
 and, from the same state again, by `run` in blocks. Both end in the same state, to the bit, so that their difference is
 the call, its checks and what a block shares among its rows (one product for all its features or kernel rows, one pass
 over a factor). The limit is what a row alone cannot do without: a call of a Python method that does nothing but return,
@@ -34,8 +34,9 @@ from _timing import by_rows, in_turn, rows_of_ijcnn1
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from limits import bare_call, reading, state_bytes
-from nystream.catalogue import CATALOGUE, build
 from nystream.learners import DoublySGD
+from nystream.model.building import build
+from nystream.registry import LEARNERS
 
 WARM, ROWS, BLOCK, DIM, REPEATS = 1500, 512, 256, 100, 7
 TARGET = 1.5
@@ -49,14 +50,14 @@ PARTLY = ("sparse-linear", "gaussian-filter", "auto")
 
 
 def learner_of(name: str) -> Any:
-    """A learner of the catalogue, with budgets of 100 where it has one."""
-    has = CATALOGUE[name].cls._names()
+    """A learner of the registry, with budgets of 100 where it has one."""
+    has = LEARNERS[name].cls._names()
     settings = {key: value for key, value in BUDGET.items() if key in has}
     return build(name, None, settings | SETTINGS.get(name, {}), sigma=0.7, dim=DIM, seed=0)
 
 
 def main() -> None:
-    only = [name for name in sys.argv[1:] if name in CATALOGUE]
+    only = [name for name in sys.argv[1:] if name in LEARNERS]
     sys.argv = [argument for argument in sys.argv if argument not in only]
     here, before = measured(lambda: taken(only), __doc__)
     print(f"{here['stream']}, {WARM} rows learnt before, {ROWS} measured, blocks of {BLOCK}, d = {here['d']}")
@@ -80,7 +81,7 @@ def taken(only: list[str]) -> dict[str, Any]:
     stream, X, y = rows_of_ijcnn1(WARM + ROWS)
     first, rest = slice(0, WARM), slice(WARM, None)
     found = {}
-    for name in only or CATALOGUE:
+    for name in only or LEARNERS:
         learner = learner_of(name)
         learner.run(X[first], y[first])
         found[name] = (*times(learner, X[rest], y[rest]), limit_of(name, learner, X[rest], y[rest]))

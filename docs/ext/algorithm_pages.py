@@ -18,8 +18,7 @@ from numpydoc.docscrape import NumpyDocString
 from sphinx.errors import ExtensionError
 
 import nystream
-from nystream.catalogue import CATALOGUE, Entry
-from nystream.choosing import NOTES, TASKS, defaults, tasks, traits
+from nystream.registry import FAMILIES, LEARNERS, Record
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -28,20 +27,6 @@ DOCS = Path(__file__).resolve().parents[1]
 TESTS = DOCS.parent / "tests"
 PACKAGE = Path(nystream.__file__).parent
 MEASURED = json.loads((DOCS / "learners.json").read_text())
-REPRODUCTIONS = {
-    "pkawv": ("pkawv-table1", "pkawv-figure1", "pkawv-figure2", "pkawv-figure3", "pkawv-figure4"),
-    "nystrom-pkawv": ("pkawv-table1", "pkawv-figure2", "pkawv-figure4"),
-    "kernel-awv": ("pkawv-figure1", "pkawv-figure3"),
-    "kons": ("kons-section6", "kons-regret"),
-    "sketched-kons": ("kons-section6", "kons-regret"),
-    "ilk": ("ilk-figure1", "ilk-figure2"),
-    "silk": ("ilk-figure1", "ilk-figure2", "ilk-figure4"),
-    "norma": ("ilk-figure1", "ilk-figure2"),
-    "nolana": ("nolana-table1", "nolana-table2", "nolana-figure1", "nolana-figure2", "nolana-figure3"),
-    "nogd": ("nolana-table2",),
-    "fogd": ("nolana-table2",),
-}
-"""Experiments of docs/reproduction.md that an algorithm takes part in."""
 LABELS = {
     "merges": "merges exactly",
     "unlearns": "unlearns exactly",
@@ -51,43 +36,27 @@ LABELS = {
     "intervals": "intervals",
     "std": "standard deviations",
 }
-FAMILIES = {
-    "Nothing to choose": ("auto", "baseline"),
-    "Least squares, with a live regret": (
-        *("pkawv", "pkrr", "nystrom-pkawv", "nystrom-pkrr", "kernel-awv", "kernel-ridge", "krls", "forgetting"),
-    ),
-    "Second order": (
-        *("ons", "sketched-ons", "pros-n-kons", "kons", "sketched-kons", "second-order-perceptron", "narow"),
-    ),
-    "Gradient descent on features": ("fogd", "nogd", "nolana", "rrf", "doubly-sgd"),
-    "Gradient descent on stored points": ("norma", "ilk", "silk", "svmd", "bsgd", "dual-sgd"),
-    "Perceptrons and passive-aggressive": (
-        *("perceptron", "random-budget-perceptron", "forgetron", "projectron", "passive-aggressive", "budget-pa"),
-    ),
-    "Sparse rows, windows": ("sparse-linear", "gaussian-filter", "kernel-smoother"),
-    "Learners of learners": ("aggregate", "mixture"),
-}
 
 
 # -- the page of one algorithm --------------------------------------------------------------------------------------
-def page(entry: Entry, text: str) -> str:
+def page(record: Record, text: str) -> str:
     """The hand-written text in its frame."""
-    note, doc = NOTES[entry.name], NumpyDocString(with_notes(inspect.getdoc(entry.cls) or ""))
-    able = [LABELS[trait] for trait, has in traits(entry).items() if has]
+    doc = NumpyDocString(with_notes(inspect.getdoc(record.cls) or ""))
+    able = [LABELS[trait] for trait, has in record.traits.items() if has]
     facts = [
-        ("on the command line", f"`{entry.name}`"),
-        ("tasks", ", ".join(tasks(entry))),
-        ("time for a row", letters(note.cost)),
-        ("memory", letters(note.memory) + (", grows with the stream" if note.grows else "")),
-        ("guarantee", note.guarantee),
+        ("on the command line", f"`{record.name}`"),
+        ("tasks", ", ".join(record.tasks)),
+        ("time for a row", letters(record.cost)),
+        ("memory", letters(record.memory) + (", grows with the stream" if record.grows else "")),
+        ("guarantee", record.guarantee),
         *([("also", ", ".join(able))] if able else []),
-        ("take it for", note.advice),
-        ("published", entry.paper),
+        ("take it for", record.advice),
+        ("published", record.paper),
     ]
     head = [
-        f"# {entry.cls.__name__}",
+        f"# {record.cls.__name__}",
         "",
-        prose(entry.summary),
+        prose(record.summary),
         "",
         "```{list-table}",
         ":widths: 20 80",
@@ -97,17 +66,18 @@ def page(entry: Entry, text: str) -> str:
     head += [f"* - {title}\n  - {cell(value)}" for title, value in facts]
     head += ["```"]
     return (
-        "\n".join([*head, "", text.strip(), "", *figure(entry), *parameters(entry, doc), *sources(entry, doc)]) + "\n"
+        "\n".join([*head, "", text.strip(), "", *figure(record), *parameters(record, doc), *sources(record, doc)])
+        + "\n"
     )
 
 
-def figure(entry: Entry) -> list[str]:
-    stream = standard(entry.name)
+def figure(record: Record) -> list[str]:
+    stream = standard(record.name)
     what = MEASURED["streams"][stream]["what"]
     return [
         "## On a standard stream",
         "",
-        f"![Error of {entry.cls.__name__} and Auto along the stream](/_generated/learners/{entry.name}.svg){{.figure}}",
+        f"![Error of {record.class_name} and Auto along the stream](/_generated/learners/{record.name}.svg){{.figure}}",
         "",
         f"The stream is *{stream}*: {what}. The learner is what `nystream race` starts, untuned; every row is "
         "predicted before it is learnt. Figures: `python docs/make_learners.py`.",
@@ -115,9 +85,9 @@ def figure(entry: Entry) -> list[str]:
     ]
 
 
-def parameters(entry: Entry, doc: Any) -> list[str]:
+def parameters(record: Record, doc: Any) -> list[str]:
     lines = ["## Parameters", ""]
-    given = {name: repr(value) for name, value in defaults(entry).items() if value is not inspect.Parameter.empty}
+    given = {name: repr(value) for name, value in record.defaults.items() if value is not inspect.Parameter.empty}
     for item in doc["Parameters"]:
         names = [name.strip() for name in item.name.split(",")]
         alone = len(names) == 1 and names[0] in given
@@ -132,24 +102,23 @@ def parameters(entry: Entry, doc: Any) -> list[str]:
     return lines
 
 
-def sources(entry: Entry, doc: Any) -> list[str]:
-    text = inspect.getdoc(entry.cls) or ""
+def sources(record: Record, doc: Any) -> list[str]:
+    text = inspect.getdoc(record.cls) or ""
     deviations = re.search(r"^Deviations from the papers?: (.*?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
-    module = inspect.getmodule(entry.cls).__name__
+    module = inspect.getmodule(record.cls).__name__
     lines = ["## Paper, deviations, sources", ""]
     if doc["References"]:
         lines += [prose(" ".join(line.strip() for line in doc["References"])), ""]
     if deviations:
         lines += [f"Deviations: {prose(' '.join(deviations.group(1).split()))}", ""]
-    lines += [f"- Reference: {{py:class}}`nystream.{entry.cls.__name__}`"]
+    lines += [f"- Reference: {{py:class}}`nystream.{record.cls.__name__}`"]
     lines += [f"- Source: [{module}](/_modules/{module.replace('.', '/')}.html)".replace("](/", "](site:/")]
     tests = oracle_files(module)
     if tests:
         links = ", ".join(f"{{download}}`{path.name} <{relative(path)}>`" for path in tests)
         lines += [f"- Oracle, the definition written slowly, and the tests that hold it to that: {links}"]
-    found = REPRODUCTIONS.get(entry.name, ())
-    if found:
-        links = ", ".join(f"[{name}](/reproduction.md#{name})" for name in found)
+    if record.experiments:
+        links = ", ".join(f"[{name}](/reproduction.md#{name})" for name in record.experiments)
         lines += [f"- The paper's experiments, done again: {links}"]
     return lines
 
@@ -194,7 +163,7 @@ def standard(name: str) -> str:
 def draw(app: Any) -> None:
     folder = Path(app.srcdir) / "_generated" / "learners"
     folder.mkdir(parents=True, exist_ok=True)
-    for name in CATALOGUE:
+    for name in LEARNERS:
         if name not in MEASURED["learners"]:
             raise ExtensionError(f"docs/learners.json does not know {name}: run python docs/make_learners.py {name}")
         draw_one(name, folder / f"{name}.svg")
@@ -272,10 +241,10 @@ def learners_table() -> str:
         for stream in streams
     }
     lines = ["| " + " | ".join(columns) + " |", "|---" * 9 + "|---:" * (2 * len(streams)) + "|"]
-    for entry in CATALOGUE.values():
-        note, found, has = NOTES[entry.name], MEASURED["learners"][entry.name], traits(entry)
-        cells = [f"[{entry.name}](/algorithms/{entry.name}.md)", " ".join(task[0].upper() for task in tasks(entry))]
-        cells += [cell(letters(note.cost)), cell(letters(note.memory)), note.guarantee]
+    for record in LEARNERS.values():
+        found, has = MEASURED["learners"][record.name], record.traits
+        cells = [f"[{record.name}](/algorithms/{record.name}.md)", " ".join(task[0].upper() for task in record.tasks)]
+        cells += [cell(letters(record.cost)), cell(letters(record.memory)), record.guarantee]
         cells += [mark(has[trait]) for trait in ("merges", "unlearns", "weights", "several targets")]
         for stream in streams:
             if stream in found:
@@ -289,19 +258,16 @@ def learners_table() -> str:
 
 
 def families_table() -> str:
-    named = [name for family in FAMILIES.values() for name in family]
-    if sorted(named) != sorted(CATALOGUE):
-        raise ExtensionError(f"not in exactly one family: {sorted(set(named) ^ set(CATALOGUE))}")
+    families: dict[str, list[Record]] = {}
+    for record in sorted(LEARNERS.values(), key=lambda record: FAMILIES.index(record.family)):
+        families.setdefault(record.family, []).append(record)
     lines = []
-    for family, names in FAMILIES.items():
+    for family, records in families.items():
         lines += [f"## {family}", "", "| algorithm | what it is | take it for | published |", "|---|---|---|---|"]
-        for name in names:
-            entry = CATALOGUE[name]
-            title = f"[{entry.cls.__name__}](/algorithms/{name}.md)"
-            lines.append(
-                f"| {title} | {prose(entry.summary.rstrip('.'))} | {NOTES[name].advice} | {prose(entry.paper)} |"
-            )
-        lines += ["", "```{toctree}", ":hidden:", *names, "```", ""]
+        for record in records:
+            title = f"[{record.class_name}](/algorithms/{record.name}.md)"
+            lines.append(f"| {title} | {prose(record.summary.rstrip('.'))} | {record.advice} | {prose(record.paper)} |")
+        lines += ["", "```{toctree}", ":hidden:", *(record.name for record in records), "```", ""]
     return "\n".join(lines)
 
 
@@ -322,10 +288,10 @@ PLACES = {"learners": learners_table, "families": families_table, "streams": str
 def read(app: Any, docname: str, source: list[str]) -> None:
     folder, _, name = docname.rpartition("/")
     if folder == "algorithms" or docname == "which_learner":
-        for path in (DOCS / "learners.json", PACKAGE / "choosing.py", PACKAGE / "catalogue.py"):
+        for path in (DOCS / "learners.json", PACKAGE / "registry.py"):
             app.env.note_dependency(str(path))
-    if folder == "algorithms" and name in CATALOGUE:
-        source[0] = page(CATALOGUE[name], source[0])
+    if folder == "algorithms" and name in LEARNERS:
+        source[0] = page(LEARNERS[name], source[0])
     for place, made in PLACES.items():
         mark = f"<!-- {place} -->"
         if mark in source[0]:
@@ -345,9 +311,8 @@ def resolve(app: Any, doctree: Any, docname: str) -> None:
 
 def complete(app: Any) -> None:
     pages = {path.stem for path in (Path(app.srcdir) / "algorithms").glob("*.md")} - {"index"}
-    if pages != set(CATALOGUE):
-        raise ExtensionError(f"pages of algorithms and the catalogue differ: {sorted(pages ^ set(CATALOGUE))}")
-    assert set(TASKS) >= {task for entry in CATALOGUE.values() for task in tasks(entry)}
+    if pages != set(LEARNERS):
+        raise ExtensionError(f"pages of algorithms and the catalogue differ: {sorted(pages ^ set(LEARNERS))}")
 
 
 def setup(app: Any) -> dict[str, bool]:

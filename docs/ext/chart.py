@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from nystream.catalogue import CATALOGUE
+from nystream.registry import LEARNERS
 
 QUESTIONS: list[tuple[str, str, list[tuple[str, str]]]] = [
     (
@@ -83,7 +83,7 @@ def chart() -> str:
 
 
 def answer(name: str, word: str, x: float, top: float) -> list[str]:
-    title = CATALOGUE[name].cls.__name__
+    title = LEARNERS[name].cls.__name__
     lines = [f'<text x="{x + BOX / 2}" y="{top + (25 if word else 33)}" class="name">{escape(title)}</text>']
     if word:
         lines.append(f'<text x="{x + BOX / 2}" y="{top + 43}" class="word">{escape(word)}</text>')

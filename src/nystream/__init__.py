@@ -1,221 +1,87 @@
-"""Online kernel learning: nonlinear models that learn one example at a time, in bounded memory, with a regret meter."""
+"""Online kernel learning: nonlinear models that learn one example at a time, in bounded memory, with a regret meter.
+
+`import nystream` loads none of its modules, not even NumPy: every public name is imported on first use. The learners
+are those of `nystream.registry`; `_HOMES` has the other names.
+"""
 
 import importlib as _importlib
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 if TYPE_CHECKING:
-    from nystream import (
-        auto,
-        compose,
-        datasets,
-        encoding,
-        evaluate,
-        features,
-        kernels,
-        learners,
-        losses,
-        metrics,
-        scaling,
-        solvers,
-        streams,
-        video,
-    )
-    from nystream import catalogue as catalogue
-    from nystream import choosing as choosing
+    from nystream import auto as auto
+    from nystream import compose as compose
+    from nystream import datasets as datasets
     from nystream import dictionary as dictionary
+    from nystream import encoding as encoding
+    from nystream import evaluate as evaluate
+    from nystream import features as features
     from nystream import inputs as inputs
+    from nystream import kernels as kernels
+    from nystream import learners as learners
+    from nystream import losses as losses
+    from nystream import metrics as metrics
     from nystream import model as model
     from nystream import params as params
     from nystream import persist as persist
     from nystream import plot as plot
+    from nystream import registry as registry
+    from nystream import scaling as scaling
     from nystream import schema as schema
     from nystream import seeds as seeds
+    from nystream import solvers as solvers
+    from nystream import streams as streams
     from nystream import tables as tables
     from nystream import tags as tags
-    from nystream import tasks as tasks
     from nystream import types as types
-    from nystream.auto import Auto, Baseline
-    from nystream.catalogue import CATALOGUE
-    from nystream.client import AsyncClient, Client
-    from nystream.compose import Aggregate, Classifier, Encoded, Mixture, Standardized, Thresholded
-    from nystream.evaluate import Comparison, Result
-    from nystream.evaluate.compare import compare
-    from nystream.evaluate.prequential import prequential
-    from nystream.features import (
-        KORS,
-        AdaptiveNystrom,
-        Chain,
-        Fastfood,
-        Fourier,
-        Landmarks,
-        LearnedMetric,
-        Nystrom,
-        Taylor,
-        WithConstant,
-    )
-    from nystream.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Normalized, Polynomial
-    from nystream.learners import (
-        BSGD,
-        FOGD,
-        ILK,
-        KONS,
-        KRLS,
-        NAROW,
-        NOGD,
-        NOLANA,
-        NORMA,
-        ONS,
-        PKAWV,
-        PKRR,
-        RRF,
-        SILK,
-        SVMD,
-        BudgetPA,
-        DoublySGD,
-        DualSGD,
-        Forgetron,
-        Forgetting,
-        GaussianFilter,
-        KernelAAR,
-        KernelAWV,
-        KernelRidge,
-        KernelSmoother,
-        Learner,
-        NystromPKAWV,
-        NystromPKRR,
-        PassiveAggressive,
-        Perceptron,
-        Projectron,
-        ProsNKons,
-        RandomBudgetPerceptron,
-        SecondOrderPerceptron,
-        SketchedKONS,
-        SketchedONS,
-        SparseLinear,
-        Unable,
-    )
-    from nystream.losses import Loss
-    from nystream.model import Model
-    from nystream.persist import from_bytes, load, save, to_bytes
-    from nystream.scaling import GlobalScale, LogScale, StandardScale
-    from nystream.schema import Schema
-    from nystream.video import Pixels
+    from nystream import video as video
+    from nystream.auto import *  # noqa: F403
+    from nystream.client import AsyncClient as AsyncClient
+    from nystream.client import Client as Client
+    from nystream.compose import *  # noqa: F403
+    from nystream.evaluate import Comparison as Comparison
+    from nystream.evaluate import Result as Result
+    from nystream.evaluate.compare import compare as compare
+    from nystream.evaluate.prequential import prequential as prequential
+    from nystream.features import KORS as KORS
+    from nystream.features import AdaptiveNystrom as AdaptiveNystrom
+    from nystream.features import Chain as Chain
+    from nystream.features import Fastfood as Fastfood
+    from nystream.features import Fourier as Fourier
+    from nystream.features import Landmarks as Landmarks
+    from nystream.features import LearnedMetric as LearnedMetric
+    from nystream.features import Nystrom as Nystrom
+    from nystream.features import Taylor as Taylor
+    from nystream.features import WithConstant as WithConstant
+    from nystream.kernels import Gaussian as Gaussian
+    from nystream.kernels import Kernel as Kernel
+    from nystream.kernels import Laplacian as Laplacian
+    from nystream.kernels import Linear as Linear
+    from nystream.kernels import Matern as Matern
+    from nystream.kernels import Normalized as Normalized
+    from nystream.kernels import Polynomial as Polynomial
+    from nystream.learners import *  # noqa: F403
+    from nystream.losses import Loss as Loss
+    from nystream.model import Model as Model
+    from nystream.persist import from_bytes as from_bytes
+    from nystream.persist import load as load
+    from nystream.persist import save as save
+    from nystream.persist import to_bytes as to_bytes
+    from nystream.scaling import GlobalScale as GlobalScale
+    from nystream.scaling import LogScale as LogScale
+    from nystream.scaling import StandardScale as StandardScale
+    from nystream.schema import Schema as Schema
+    from nystream.video import Pixels as Pixels
 
     __version__: str
 
-__all__ = [
-    "auto",
-    "compose",
-    "video",
-    "CATALOGUE",
-    "datasets",
-    "encoding",
-    "evaluate",
-    "features",
-    "kernels",
-    "learners",
-    "losses",
-    "metrics",
-    "scaling",
-    "solvers",
-    "streams",
-    "compare",
-    "prequential",
-    "from_bytes",
-    "load",
-    "save",
-    "to_bytes",
-    "Auto",
-    "Baseline",
-    "Classifier",
-    "Comparison",
-    "Encoded",
-    "Fastfood",
-    "FOGD",
-    "Fourier",
-    "Gaussian",
-    "GaussianFilter",
-    "ILK",
-    "Kernel",
-    "KernelAAR",
-    "KernelAWV",
-    "KernelRidge",
-    "KONS",
-    "KORS",
-    "Laplacian",
-    "Learner",
-    "Linear",
-    "Loss",
-    "Matern",
-    "NORMA",
-    "Normalized",
-    "Nystrom",
-    "NystromPKAWV",
-    "NystromPKRR",
-    "KRLS",
-    "ProsNKons",
-    "ONS",
-    "PKAWV",
-    "PKRR",
-    "Pixels",
-    "Polynomial",
-    "Result",
-    "SILK",
-    "SketchedKONS",
-    "Aggregate",
-    "AsyncClient",
-    "Client",
-    "NAROW",
-    "SecondOrderPerceptron",
-    "SketchedONS",
-    "SparseLinear",
-    "Standardized",
-    "Thresholded",
-    "SVMD",
-    "Taylor",
-    "BSGD",
-    "BudgetPA",
-    "DualSGD",
-    "Forgetron",
-    "Forgetting",
-    "KernelSmoother",
-    "Mixture",
-    "Model",
-    "Schema",
-    "PassiveAggressive",
-    "Perceptron",
-    "Projectron",
-    "RandomBudgetPerceptron",
-    "AdaptiveNystrom",
-    "Chain",
-    "GlobalScale",
-    "Landmarks",
-    "LearnedMetric",
-    "LogScale",
-    "StandardScale",
-    "WithConstant",
-    "DoublySGD",
-    "NOGD",
-    "NOLANA",
-    "RRF",
-    "Unable",
-]
-
 _HOMES = {
-    "auto": "Auto Baseline",
-    "catalogue": "CATALOGUE",
     "client": "AsyncClient Client",
-    "compose": "Aggregate Classifier Encoded Mixture Standardized Thresholded",
+    "compose": "Classifier Encoded Standardized Thresholded",
     "evaluate": "Comparison Result compare prequential",
     "features": "KORS AdaptiveNystrom Chain Fastfood Fourier Landmarks LearnedMetric Nystrom Taylor WithConstant",
     "kernels": "Gaussian Kernel Laplacian Linear Matern Normalized Polynomial",
-    "learners": (
-        "BSGD FOGD ILK KONS KRLS NAROW NOGD NOLANA NORMA ONS PKAWV PKRR RRF SILK SVMD BudgetPA DoublySGD DualSGD "
-        "Forgetron Forgetting GaussianFilter KernelAAR KernelAWV KernelRidge KernelSmoother Learner NystromPKAWV "
-        "NystromPKRR PassiveAggressive Perceptron Projectron ProsNKons RandomBudgetPerceptron SecondOrderPerceptron "
-        "SketchedKONS SketchedONS SparseLinear Unable"
-    ),
+    "learners": "KernelAAR Learner Unable",
     "losses": "Loss",
     "model": "Model",
     "persist": "from_bytes load save to_bytes",
@@ -223,28 +89,34 @@ _HOMES = {
     "schema": "Schema",
     "video": "Pixels",
 }
-"""Where the public names are: `import nystream` itself loads none of these modules, not even NumPy."""
-_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = frozenset(
-    {
-        *("auto", "catalogue", "choosing", "compose", "datasets", "dictionary", "encoding", "evaluate", "features"),
-        *("inputs", "kernels", "learners", "losses", "metrics", "model", "params", "persist", "plot", "scaling"),
-        *("schema", "seeds", "solvers", "streams", "tables", "tags", "tasks", "types", "video"),
-    }
-)
-"""Modules that need no import of their own: `nystream.kernels` does. `plot` needs matplotlib, an extra."""
+"""Module -> public names that are not records of the registry."""
+_MODULES = {
+    *("auto", "compose", "datasets", "dictionary", "encoding", "evaluate", "features", "inputs", "kernels", "learners"),
+    *("losses", "metrics", "model", "params", "persist", "plot", "registry", "scaling", "schema", "seeds", "solvers"),
+    *("streams", "tables", "tags", "types", "video"),
+}
+"""Modules that need no import of their own: `nystream.kernels` works. `plot` needs matplotlib, an extra."""
 
 
-if not TYPE_CHECKING:  # for which every name would be there
+def _list_homes() -> dict[str, str]:
+    """Return the module of every public name."""
+    records = _importlib.import_module("nystream.registry").LEARNERS.values()
+    homes = {name: f"nystream.{module}" for module, names in _HOMES.items() for name in names.split()}
+    return {record.class_name: record.module for record in records} | homes
+
+
+if not TYPE_CHECKING:  # for type checkers, a module with `__getattr__` would have every name
 
     def __getattr__(name: str) -> _Any:
-        """A public name or a module, on first use."""
-        if name in _HOME:
-            found = getattr(_importlib.import_module(f"nystream.{_HOME[name]}"), name)
-        elif name in _MODULES:
+        """Import a public name or a module on first use."""
+        if name in _MODULES:
             found = _importlib.import_module(f"nystream.{name}")
+        elif name == "__all__":
+            found = sorted({*_MODULES, *_list_homes()} - {"plot"})
         elif name == "__version__":
             found = _importlib.import_module("nystream.version").installed()
+        elif not name.startswith("_") and name in (homes := _list_homes()):
+            found = getattr(_importlib.import_module(homes[name]), name)
         else:
             raise AttributeError(f"module 'nystream' has no attribute {name!r}")
         globals()[name] = found
@@ -252,4 +124,4 @@ if not TYPE_CHECKING:  # for which every name would be there
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return sorted({*globals(), *_MODULES, *_list_homes(), "__version__"})

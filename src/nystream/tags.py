@@ -1,24 +1,24 @@
 """The names of classes in model files: a short tag each, which stays when a class moves to another module.
 
-A class that can be inside a file has exactly one row here. Moving or renaming it changes the right side of its row;
-the left side is in files, and is never changed nor used again for something else.
+Learners have theirs in the registry. Every other class that can be inside a file has exactly one row here. Moving or
+renaming it changes the right side of its row; the left side is in files, and is never changed nor used again.
 """
 
 from __future__ import annotations
 
 import importlib
 
+from nystream.registry import LEARNERS
+
 __all__ = ["TAGS", "class_of", "tag_of"]
 
-TAGS = {
+TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} | {
     "model/model": "nystream.model.model:Model",
     "model/recent": "nystream.model.recent:Recent",
     "schema/schema": "nystream.schema:Schema",
     "tables/typed": "nystream.tables.typed:Typed",
     "tables/plain": "nystream.tables.plain:Plain",
-    "auto/auto": "nystream.auto.learner:Auto",
     "auto/bank": "nystream.auto.bank:Bank",
-    "auto/baseline": "nystream.auto.baseline:Baseline",
     "auto/big": "nystream.auto.big:Big",
     "auto/catching-up": "nystream.auto.changes.catching_up:CatchingUp",
     "auto/changes": "nystream.auto.changes.changes:Changes",
@@ -52,12 +52,10 @@ TAGS = {
     "auto/targets": "nystream.auto.targets:Targets",
     "auto/view": "nystream.auto.view:View",
     "auto/window": "nystream.auto.experts:Window",
-    "compose/aggregate": "nystream.compose.aggregate:Aggregate",
     "compose/classifier": "nystream.compose.classifier:Classifier",
     "compose/columns": "nystream.compose.columns:Columns",
     "compose/encoded": "nystream.compose.encoded:Encoded",
     "compose/least-squares-codes": "nystream.compose.classes:LeastSquaresCodes",
-    "compose/mixture": "nystream.compose.mixture:Mixture",
     "compose/native-classes": "nystream.compose.classes:NativeClasses",
     "compose/one-versus-rest": "nystream.compose.classes:OneVersusRest",
     "compose/standardized": "nystream.compose.standardized:Standardized",
@@ -71,43 +69,8 @@ TAGS = {
     "encoding/encoder": "nystream.encoding.encoder:Encoder",
     "encoding/frequent-names": "nystream.encoding.names:FrequentNames",
     "video/pixels": "nystream.video.pixels:Pixels",
-    "learner/bsgd": "nystream.learners.bsgd:BSGD",
-    "learner/budget-pa": "nystream.learners.budget_pa:BudgetPA",
-    "learner/doubly-sgd": "nystream.learners.doubly_sgd:DoublySGD",
-    "learner/dual-sgd": "nystream.learners.dual_sgd:DualSGD",
-    "learner/fogd": "nystream.learners.fogd:FOGD",
-    "learner/forgetron": "nystream.learners.forgetron:Forgetron",
-    "learner/forgetting": "nystream.learners.forgetting:Forgetting",
-    "learner/gaussian-filter": "nystream.learners.gaussian_filter:GaussianFilter",
-    "learner/ilk": "nystream.learners.ilk:ILK",
-    "learner/kernel-awv": "nystream.learners.kernel_awv:KernelAWV",
-    "learner/kernel-ridge": "nystream.learners.kernel_awv:KernelRidge",
-    "learner/kernel-smoother": "nystream.learners.smoother:KernelSmoother",
-    "learner/kons": "nystream.learners.kons:KONS",
-    "learner/krls": "nystream.learners.krls:KRLS",
-    "learner/narow": "nystream.learners.narow:NAROW",
-    "learner/nogd": "nystream.learners.nogd:NOGD",
-    "learner/nolana": "nystream.learners.nolana:NOLANA",
-    "learner/norma": "nystream.learners.norma:NORMA",
-    "learner/nystrom-pkawv": "nystream.learners.nystrom_pkawv:NystromPKAWV",
-    "learner/nystrom-pkrr": "nystream.learners.nystrom_pkawv:NystromPKRR",
-    "learner/ons": "nystream.learners.ons:ONS",
-    "learner/passive-aggressive": "nystream.learners.passive_aggressive:PassiveAggressive",
-    "learner/perceptron": "nystream.learners.perceptron:Perceptron",
-    "learner/pkawv": "nystream.learners.pkawv:PKAWV",
-    "learner/pkrr": "nystream.learners.pkawv:PKRR",
-    "learner/projectron": "nystream.learners.projectron:Projectron",
-    "learner/pros-n-kons": "nystream.learners.pros_n_kons:ProsNKons",
-    "learner/random-budget-perceptron": "nystream.learners.perceptron:RandomBudgetPerceptron",
-    "learner/rrf": "nystream.learners.rrf:RRF",
-    "learner/second-order-perceptron": "nystream.learners.second_order_perceptron:SecondOrderPerceptron",
-    "learner/silk": "nystream.learners.ilk:SILK",
-    "learner/sketched-kons": "nystream.learners.sketched_kons:SketchedKONS",
-    "learner/sketched-ons": "nystream.learners.sketched_ons:SketchedONS",
-    "learner/sparse-linear": "nystream.learners.sparse_linear:SparseLinear",
     "learner/translator": "nystream.learners.translator:Translator",
     "learner/token-experts": "nystream.learners.token_experts:TokenExperts",
-    "learner/svmd": "nystream.learners.svmd:SVMD",
     "solver/awv": "nystream.solvers.awv:AWV",
     "solver/factored": "nystream.solvers.factored:Factored",
     "solver/forgetting": "nystream.solvers.forgetting:Forgetting",

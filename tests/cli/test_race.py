@@ -10,11 +10,11 @@ import sys
 import numpy as np
 import pytest
 
-from nystream.catalogue import CATALOGUE
 from nystream.cli.app import call
 from nystream.learners import FOGD
 from nystream.learners.families.feature import FeatureLearner
 from nystream.processes import FORK
+from nystream.registry import LEARNERS
 
 
 def test_a_race_prints_a_table_and_draws_a_chart(tmp_path, capsys):
@@ -143,7 +143,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, 
 def test_list_shows_every_learner(capsys):
     assert call(["list", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert set(shown) == set(CATALOGUE)
+    assert set(shown) == set(LEARNERS)
     assert all(row["summary"].endswith(".") and row["paper"] for row in shown.values())
     assert call(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -13,7 +13,7 @@ from nystream.cli.app import COMMANDS, call
 
 HEAVY = {
     *("numpy", "scipy", "scipy.stats", "matplotlib", "sklearn", "pandas", "polars", "pyarrow", "numba", "river"),
-    *("asyncio", "multiprocessing", "nystream.learners", "nystream.catalogue", "nystream.model", "nystream.streams"),
+    *("asyncio", "multiprocessing", "nystream.learners", "nystream.model", "nystream.streams"),
 }
 NOT_FOR_LEARNING = {
     *("matplotlib", "sklearn", "pandas", "polars", "river", "scipy.optimize", "scipy.stats", "scipy.fft", "asyncio"),

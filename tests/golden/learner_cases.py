@@ -1,4 +1,4 @@
-"""Every learner of the catalogue, and the variants of each that keep something else in their files."""
+"""Every learner of the registry, and the variants of each that keep something else in their files."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ from nystream import (
     SketchedONS,
     Taylor,
 )
-from nystream.catalogue import CATALOGUE
 from nystream.losses import EpsilonInsensitive, Hinge, Huber, Novelty, Pinball, Softmax, StructuredHinge
+from nystream.registry import LEARNERS
 
 G = Gaussian(0.7)
 WIDE = Gaussian(1.5)
@@ -84,7 +84,7 @@ SMALLER = {
     "kernel-smoother": {"window": 18},
     "baseline": {"dim": 6, "warmup": 20},
 }
-"""Parameters of the catalogue's examples that make their files small."""
+"""Parameters of the registry's examples that make their files small."""
 FRESH = ("pkawv", "nystrom-pkawv", "pros-n-kons", "fogd", "norma", "nogd", "rrf", "kernel-smoother", "baseline")
 """Also saved before the first row."""
 ELSEWHERE = ("aggregate", "mixture", "auto")
@@ -92,7 +92,7 @@ ELSEWHERE = ("aggregate", "mixture", "auto")
 
 def catalogue() -> Iterator[Case]:
     about = {"bsgd": MERGED}
-    for name, entry in CATALOGUE.items():
+    for name, entry in LEARNERS.items():
         if name not in ELSEWHERE:
             yield trained(name, entry.example.clone().set_params(**SMALLER.get(name, {})), **about.get(name, {}))
         if name in FRESH:

@@ -41,8 +41,8 @@ from nystream import (
     Thresholded,
 )
 from nystream.auto.recipe import Recipe
-from nystream.catalogue import build
 from nystream.cli.app import call as command
+from nystream.model.building import build
 
 SMALL = Recipe((1, 2, 5, 10, 20), landmarks=4, big=5, small=3, ring=12, refresh=6, windows=(6, 3), metric=12)
 FEW = SMALL.resized(experts=("ag", "win100"))

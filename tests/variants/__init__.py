@@ -1,4 +1,4 @@
-"""One table of what the laws are tried on: for every learner its example in the catalogue and variants of it.
+"""One table of what the laws are tried on: for every learner its example in the registry and variants of it.
 
 The variants of a learner are in the file of its family: losses, budgets, feature maps, whatever takes another path.
 What needs another stream is derived from what a learner declares: the first of its variants that takes weights is also
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from laws import Variant
-from nystream.catalogue import CATALOGUE
+from nystream.registry import LEARNERS
 from variants import automatic, composed, corrections, expansions, features, gradients, least_squares, newton, sparse
 
 TABLES = (least_squares, newton, expansions, corrections, gradients, features, sparse, composed, automatic)
@@ -18,7 +18,7 @@ EXAMPLE = "example"
 
 
 def _gathered() -> dict[str, dict[str, Variant]]:
-    table = {name: {EXAMPLE: Variant(entry.example)} for name, entry in CATALOGUE.items()}
+    table = {name: {EXAMPLE: Variant(entry.example)} for name, entry in LEARNERS.items()}
     for family in TABLES:
         for name, learners in family.VARIANTS.items():
             new = {

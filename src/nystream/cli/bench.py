@@ -11,8 +11,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from nystream.catalogue import CATALOGUE, build, find
 from nystream.learners import Learner
+from nystream.model.building import build
+from nystream.registry import LEARNERS, find
 
 __all__ = ["bench"]
 
@@ -32,7 +33,7 @@ def bench(
     Machines differ and are shared: read the ratios. The unit is the product X @ w over the same rows, the cost of
     a linear model's predictions alone.
     """
-    entries = [find(name) for name in names] if names else list(CATALOGUE.values())
+    entries = [find(name) for name in names] if names else list(LEARNERS.values())
     rng = np.random.default_rng(0)
     X = rng.normal(size=(ROWS, COLUMNS)) / np.sqrt(COLUMNS)
     f = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from nystream.catalogue import Entry, build, find
-from nystream.choosing import NOTES, TASKS, defaults, of_task, tasks, traits
+from nystream.model.building import build
+from nystream.registry import TASKS, Record, find, list_learners
 
 __all__ = ["show"]
 
@@ -29,62 +29,60 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")] = False,
 ) -> None:
     """List the learners by the names that run and race take."""
-    entries = [find(name)] if name else of_task(task)
-    if name and task and task not in tasks(entries[0]):
-        raise ValueError(f"{entries[0].name} is for {' and '.join(tasks(entries[0]))}, not for {task!r}")
+    records = [find(name)] if name else list_learners(task)
+    if name and task and task not in records[0].tasks:
+        raise ValueError(f"{records[0].name} is for {' and '.join(records[0].tasks)}, not for {task!r}")
     if as_json:
-        print(json.dumps({entry.name: _record(entry) for entry in entries}, indent=2))
+        print(json.dumps({record.name: _describe(record) for record in records}, indent=2))
     elif name:
-        _one(entries[0])
+        _one(records[0])
     else:
-        _all(entries)
+        _all(records)
 
 
-def _record(entry: Entry) -> dict[str, Any]:
-    note = NOTES[entry.name]
+def _describe(record: Record) -> dict[str, Any]:
     return {
-        "class": entry.cls.__name__,
-        "summary": entry.summary,
-        "paper": entry.paper,
-        "tasks": tasks(entry),
-        "cost": note.cost,
-        "memory": note.memory,
-        "guarantee": note.guarantee,
-        "advice": note.advice,
-        **traits(entry),
-        "parameters": entry.cls._names(),
-        "defaults": {key: _written(value) for key, value in defaults(entry).items()},
+        "class": record.cls.__name__,
+        "summary": record.summary,
+        "paper": record.paper,
+        "tasks": record.tasks,
+        "cost": record.cost,
+        "memory": record.memory,
+        "guarantee": record.guarantee,
+        "advice": record.advice,
+        **record.traits,
+        "parameters": record.cls._names(),
+        "defaults": {key: _written(value) for key, value in record.defaults.items()},
     }
 
 
-def _all(entries: list[Entry]) -> None:
+def _all(records: list[Record]) -> None:
     table = Table(header_style="bold", box=None, padding=(0, 1, 0, 0))
     table.add_column("learner", no_wrap=True, style="bold")
     for title in ("tasks", "cost of a row", "guarantee", "take it for"):
         table.add_column(title, no_wrap=True)
-    for entry in entries:
-        note = NOTES[entry.name]
-        letters = " ".join(task[0].upper() if task in tasks(entry) else " " for task in TASKS)
-        table.add_row(entry.name, letters, note.cost, note.guarantee.replace(", published", ""), note.advice)
+    for record in records:
+        letters = " ".join(task[0].upper() if task in record.tasks else " " for task in TASKS)
+        table.add_row(record.name, letters, record.cost, record.guarantee.replace(", published", ""), record.advice)
     console = Console(highlight=False)
     console.print(table)
     console.print(f"\n[dim]{LEGEND}[/]")
 
 
-def _one(entry: Entry) -> None:
-    console, note = Console(highlight=False), NOTES[entry.name]
-    console.print(f"[bold]{entry.name}[/] ({entry.cls.__name__}): {escape(entry.summary)}")
+def _one(record: Record) -> None:
+    console = Console(highlight=False)
+    console.print(f"[bold]{record.name}[/] ({record.cls.__name__}): {escape(record.summary)}")
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
-    able = [trait for trait, has in traits(entry).items() if has]
+    able = [trait for trait, has in record.traits.items() if has]
     for title, text in (
-        ("published", entry.paper),
-        ("tasks", ", ".join(tasks(entry))),
-        ("cost of a row", note.cost),
-        ("memory", note.memory),
-        ("guarantee", note.guarantee),
-        ("take it for", note.advice),
+        ("published", record.paper),
+        ("tasks", ", ".join(record.tasks)),
+        ("cost of a row", record.cost),
+        ("memory", record.memory),
+        ("guarantee", record.guarantee),
+        ("take it for", record.advice),
         ("also", ", ".join(able) or "-"),
     ):
         facts.add_row(title, escape(text))
@@ -93,8 +91,8 @@ def _one(entry: Entry) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column()
-    given = build(entry.name).get_params(deep=False)  # what run and race put where a class has no default
-    for key, value in defaults(entry).items():
+    given = build(record.name).get_params(deep=False)  # what run and race put where a class has no default
+    for key, value in record.defaults.items():
         needed = value is inspect.Parameter.empty
         table.add_row(
             key, escape(repr(given[key] if needed else value)) + (" [dim]here; needed in Python[/]" if needed else "")

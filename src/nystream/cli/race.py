@@ -16,7 +16,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from nystream.blas import single_threaded
-from nystream.catalogue import build, find
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.demo import demo_races
@@ -24,7 +23,9 @@ from nystream.cli.rows import DATASET, FromStream, dense_up_to, open_rows
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Comparison, compare
 from nystream.model import Model
+from nystream.model.building import build
 from nystream.processes import processes
+from nystream.registry import find
 from nystream.sparse_rows import SparseRows
 from nystream.tables.reading import Table as Columns
 

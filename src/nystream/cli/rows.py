@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nystream.catalogue import find
 from nystream.deferred import Deferred
 from nystream.model import Model
+from nystream.registry import find
 from nystream.sparse_rows import MOST_COLUMNS, NARROW, SparseRows
 from nystream.streams import Stream, open_stream
 from nystream.streams.columns import choose

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from nystream import persist
-from nystream.catalogue import build
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.resuming import read
@@ -21,7 +20,8 @@ from nystream.evaluate import Result, prequential
 from nystream.evaluate.result import check_form
 from nystream.metrics import ImportanceShares, Weights
 from nystream.model import Model
-from nystream.tasks import algorithm
+from nystream.model.building import build
+from nystream.model.tasks import algorithm
 from nystream.types import Array
 
 __all__ = ["run"]

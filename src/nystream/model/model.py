@@ -15,6 +15,7 @@ from nystream.model.changing import Changing
 from nystream.model.labels import Scores, answers, labels_in, labels_of, nothing
 from nystream.model.recent import KEPT
 from nystream.model.rounds import learnt, predicted
+from nystream.model.tasks import algorithm, check_class, check_sparse, for_task
 from nystream.model.weighting import ClassWeight, checked_weight, weighted
 from nystream.params import at_least, one_of
 from nystream.schema import Schema
@@ -22,7 +23,6 @@ from nystream.sparse_rows import SparseRows, is_sparse
 from nystream.tables.plain import Plain
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import Place, columns_of, first_label, is_name
-from nystream.tasks import algorithm, check_class, check_sparse, for_task
 from nystream.types import Array
 
 __all__ = ["Model"]

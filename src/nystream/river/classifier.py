@@ -9,10 +9,10 @@ import numpy as np
 
 from nystream.learners.base import Learner
 from nystream.model import Model
+from nystream.model.tasks import for_task
 from nystream.river.columns import Features
 from nystream.river.named import MiniBatchClassifier, Named, columns_for, frames
 from nystream.tables.targets import class_names
-from nystream.tasks import for_task
 
 __all__ = ["KernelClassifier"]
 

@@ -15,10 +15,10 @@ from nystream.kernels import Kernel
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.loading import trained
+from nystream.model.tasks import algorithm
 from nystream.river.columns import Columns, Features, number_of
 from nystream.schema import Schema
 from nystream.tables.kinds import LOOK
-from nystream.tasks import algorithm
 from nystream.types import Array
 
 try:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nystream import catalogue, persist
+from nystream import persist
 from nystream.gate import Gate
 from nystream.learners.base import Learner
 from nystream.model import Model
+from nystream.model.building import build
 from nystream.schema import Schema
 from nystream.serve.form import Form, one_line
 from nystream.serve.refusals import Refusal
@@ -82,9 +83,9 @@ def _learner(config: dict[str, Any], task: str | None, schema: Schema | None = N
         return None
     standardize = config.get("standardize", True) is not False
     if task == "novelty":
-        return catalogue.build(config["learner"], None, config.get("settings"))
+        return build(config["learner"], None, config.get("settings"))
     kinds = ("number",) if schema is None else schema.kinds
-    return catalogue.build(config["learner"], task, config.get("settings"), standardize=standardize, kinds=kinds)
+    return build(config["learner"], task, config.get("settings"), standardize=standardize, kinds=kinds)
 
 
 def made(config: dict[str, Any]) -> Model:

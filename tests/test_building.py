@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from nystream import Auto, Model, Schema, streams
-from nystream.catalogue import CATALOGUE, build
 from nystream.compose import Standardized
 from nystream.compose.targets import StandardizedTarget
+from nystream.model.building import build
+from nystream.model.tasks import algorithm
+from nystream.registry import LEARNERS
 from nystream.scaling.distance import median_distance
-from nystream.tasks import algorithm
 
 X, y = streams.friedman(700, seed=0).load()
 Y = 1000 + 50 * y
@@ -26,7 +27,7 @@ OF_CLASSES = {
 SCHEMA = [f"x{j}" for j in range(X.shape[1])]
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_beats_the_mean_on_raw_targets_or_is_refused_with_one_line(name):
     if name in OF_CLASSES:
         with pytest.raises(ValueError, match=f"{name} learns classes, and the target is a number; use auto, pkrr"):
@@ -41,7 +42,7 @@ def test_every_learner_beats_the_mean_on_raw_targets_or_is_refused_with_one_line
     assert share < 0.8
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_tells_two_classes_apart(name):
     model = Model(build(name, "classification", sigma=WIDTH), Schema(SCHEMA, task="classification"))
     assert np.mean(model.run(X, CLASSES)[100:] == CLASSES[100:]) > 0.65
@@ -87,10 +88,10 @@ def test_settings_that_do_not_fit_are_one_clear_error(name, task, settings, mess
 ODD = ["abc", -1, 0, None, [], {}, True, 1e308, float("nan"), "1", 2.5]
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_odd_values_of_every_parameter_are_refused_as_a_value_or_work(name):
     """Never another error than ValueError, neither at construction nor at the first rows."""
-    for parameter in CATALOGUE[name].cls._names():
+    for parameter in LEARNERS[name].cls._names():
         for value in ODD:
             refusal = outcome(name, parameter, value)
             assert len(refusal.splitlines()) <= 1, (parameter, value)

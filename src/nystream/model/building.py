@@ -1,0 +1,154 @@
+"""Build a learner from its name: for a task, with settings as people type them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nystream.auto.baseline import Baseline
+from nystream.auto.learner import Auto
+from nystream.compose.encoded import Encoded
+from nystream.compose.standardized import Standardized
+from nystream.compose.targets import StandardizedTarget
+from nystream.features import Fourier
+from nystream.kernels import Gaussian
+from nystream.learners.base import Learner
+from nystream.learners.families.least_squares import LeastSquares
+from nystream.learners.kernel_awv import KernelAWV
+from nystream.learners.nystrom_pkawv import NystromPKAWV
+from nystream.learners.pkawv import PKAWV
+from nystream.model.tasks import for_task
+from nystream.registry import DEFAULT, Record, find
+
+__all__ = ["build"]
+
+CLIP = 3.0
+"""Bound on predictions of standardised targets, for learners that need one."""
+SHRINKING = (PKAWV, NystromPKAWV, KernelAWV)
+"""Forecasters that count the row they predict with the label 0: for a new row they predict values near 0."""
+STARTS: dict[str, dict[str, Any]] = {
+    "pros-n-kons": {"warm": True},  # else it starts again with every atom
+    "doubly-sgd": {"step": 20.0, "t0": 50},  # else it has hardly moved after a thousand rows
+}
+"""Settings by name where a learner's own defaults are not those for a stream that nobody knows."""
+NUMERIC = {"number", "boolean"}
+TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
+
+
+def build(
+    name: str | None = None,
+    task: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    sigma: float = 1.0,
+    dim: int = 400,
+    seed: int | None = 0,
+    standardize: bool = True,
+    kinds: Sequence[str] | None = ("number",),
+) -> Learner:
+    """Build a learner by its name, ready for a task: what the command line, races and servers start with.
+
+    Parameters
+    ----------
+    name : str or None
+        None: the automatic learner.
+    task : "regression", "classification" or None
+        For numbers a learner gets the squared loss unless `settings` has another one; for classes it is wrapped where
+        it needs that. None: the learner as it is, of whatever labels it takes.
+    settings : dict of parameters, `kernel__sigma` for those of a part; booleans may be "yes" and "no"
+    sigma, dim : width of its Gaussian kernel, and number of its random features, where it has such
+    seed : int or None
+    standardize : bool
+        With a task, inputs are scaled on the way (`Standardized`), unless the learner does that itself; so are targets
+        (`StandardizedTarget`) where its steps or bounds are made for those of unit scale.
+    kinds : kinds of the columns, as `Schema.kinds` has them; None: rows are sparse
+        A learner of numbers gets other columns encoded (`Encoded`), and text by what the sparse experts hear in it.
+        Sparse rows are not scaled; a learner of dense ones gets what the sparse experts say of them.
+    """
+    record = find(name or DEFAULT)
+    learner = _constructed(record, task, dict(settings or {}), sigma, dim, seed)
+    if task is None:
+        return learner
+    if task == "regression" and learner.labels != "real":
+        learner = _of_numbers(record, learner, dict(settings or {}))
+    if task == "regression" and standardize and _takes_unit_targets(learner):
+        learner = StandardizedTarget(learner, bound=learner.get_params(deep=False).get("clip"))
+    learner = for_task(learner, task, 1)
+    if standardize and kinds is not None and not issubclass(record.cls, (Auto, Baseline)):
+        learner = Standardized(learner)
+    if kinds is None:
+        return learner if learner.takes_sparse else Encoded(learner, experts=True)
+    if set(kinds) <= NUMERIC or learner.takes_tables:
+        return learner
+    return Encoded(learner, experts="text" in kinds)
+
+
+def _takes_unit_targets(learner: Learner) -> bool:
+    """Whether steps or bounds are made for targets of unit scale, or predictions are drawn to 0 where a row is new."""
+    return type(learner) in SHRINKING or any(name in learner.get_params(deep=False) for name in ("loss", "bound"))
+
+
+def _constructed(
+    record: Record, task: str | None, settings: dict[str, Any], sigma: float, dim: int, seed: int | None
+) -> Learner:
+    nested = {key: value for key, value in settings.items() if "__" in key}
+    given = {key: value for key, value in settings.items() if key not in nested}
+    names = inspect.signature(record.cls.__init__).parameters
+    unknown = sorted({*given, *(key.partition("__")[0] for key in nested)} - set(record.cls._names()))
+    if unknown:
+        raise ValueError(f"{record.name} has no parameter {unknown[0]!r}; it has {', '.join(list(names)[1:])}")
+    given = {key: _as_default(key, value, names[key].default) for key, value in given.items()}
+    try:
+        learner = record.cls(**{**_defaults(record, task, sigma, dim, seed), **given})
+        return learner.set_params(**nested) if nested else learner
+    except (TypeError, AttributeError) as error:  # parts that do not fit together are the settings' fault
+        raise ValueError(f"{record.name}: {error}") from error
+
+
+def _defaults(record: Record, task: str | None, sigma: float, dim: int, seed: int | None) -> dict[str, Any]:
+    """Parameters for inputs on the scale of sigma: Gaussian kernel, random Fourier features for a map."""
+    names = inspect.signature(record.cls.__init__).parameters
+    found: dict[str, Any] = {}
+    if "kernel" in names:
+        found["kernel"] = Gaussian(sigma)
+    if "features" in names and names["features"].default in (inspect.Parameter.empty, None):
+        found["features"] = Fourier(Gaussian(sigma), dim, seed=seed)
+    if "lam" in names and issubclass(record.cls, LeastSquares):
+        found["lam"] = 0.01  # for features of norm 1 and targets of unit scale
+    if "clip" in names and task == "regression" and names["clip"].default is not None:
+        found["clip"] = CLIP
+    if "learners" in names:
+        features = Fourier(Gaussian(sigma), dim, seed=seed)
+        found["learners"] = [PKAWV(features, lam=10.0**k) for k in range(-3, 3)]
+    found |= STARTS.get(record.name, {}) if task is not None else {}
+    found |= {key: value for key, value in {"seed": seed, "dim": dim, "max_atoms": dim}.items() if key in names}
+    for key in record.cls._names():  # a budget, a bound: what has no default is that of the example
+        if names[key].default is inspect.Parameter.empty:
+            found.setdefault(key, record.example.get_params(deep=False)[key])
+    return found
+
+
+def _as_default(name: str, value: Any, default: Any) -> Any:
+    """A setting that was written as text as what its parameter takes: yes and no where that is a boolean."""
+    if not isinstance(default, bool) or isinstance(value, bool):
+        return value
+    text = str(value).strip().lower()
+    if text not in (*TRUE, *FALSE):
+        raise ValueError(f"{name} must be yes or no, got {value!r}")
+    return text in TRUE
+
+
+def _of_numbers(record: Record, learner: Learner, settings: dict[str, Any]) -> Learner:
+    """The learner with the squared loss, or the one line that says what to use instead."""
+    way_out = "use auto, pkrr, kernel-ridge or fogd for numbers, or say that the target is classes"
+    if "loss" in settings:
+        raise ValueError(
+            f"{record.name} with loss={settings['loss']!r} learns classes, and the target is a number; {way_out}"
+        )
+    if "loss" in learner.get_params(deep=False):
+        try:
+            return learner.set_params(loss="squared")
+        except (TypeError, ValueError):
+            pass
+    raise ValueError(f"{record.name} learns classes, and the target is a number; {way_out}")

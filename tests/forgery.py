@@ -21,8 +21,7 @@ def opened(content):
 def sealed(header, tensors):
     """A file with the right checksum, whatever is in it."""
     header = {key: value for key, value in header.items() if key != "sha256"}
-    text = json.dumps(header["model"]) if header.get("format") == 1 else envelope._dumped(header)
-    signed = {**header, "sha256": envelope._digest(text, tensors)}
+    signed = {**header, "sha256": envelope._digest(envelope._dumped(header), tensors)}
     return write_tensors(tensors, metadata={"nystream": json.dumps(signed)})
 
 

@@ -13,14 +13,13 @@ from safetensors.numpy import save as _write_tensors
 
 from nystream.params import Params
 from nystream.persist.reading import Reader, Unreadable
-from nystream.persist.upgrades import UPGRADES
 from nystream.persist.writing import Arrays, pack
 from nystream.version import installed
 
 __all__ = ["FORMAT", "from_bytes", "to_bytes"]
 
-FORMAT = 2
-"""The format that is written. Earlier ones are upgraded step by step when they are read; later ones are refused."""
+FORMAT = 1
+"""The format that is written: that of release 1.0. Later formats are refused."""
 
 _KEY = "nystream"
 _LARGEST_HEADER = 100_000_000
@@ -28,7 +27,7 @@ _LARGEST_HEADER = 100_000_000
 
 
 def to_bytes(model: Params) -> bytes:
-    """The model, its parameters and everything it has learnt, as bytes that `from_bytes` reads."""
+    """Return the model, its parameters and everything it has learnt, as bytes that `from_bytes` reads."""
     tensors: Arrays = {}
     if not isinstance(model, Params):
         raise ValueError(f"cannot save {model!r}: a model is a learner or another part of nystream")
@@ -39,7 +38,7 @@ def to_bytes(model: Params) -> bytes:
 
 
 def from_bytes(content: bytes | bytearray | memoryview, *, trust: bool | str | Iterable[str] = ()) -> Any:
-    """The model that `to_bytes` wrote, with this version or an earlier one.
+    """Return the model that `to_bytes` wrote.
 
     trust : names (`"package.module.Class"`) of classes outside nystream that may be imported, such as a kernel of
         your own, or True for all. Loading runs no code that the file carries; importing a named class runs its module.
@@ -51,8 +50,6 @@ def from_bytes(content: bytes | bytearray | memoryview, *, trust: bool | str | I
         tensors, header = _read(bytes(content) if isinstance(content, (bytearray, memoryview)) else content)
         origin = _origin(header)
         tree = _checked(header, tensors, origin)
-        for step in range(header["format"], FORMAT):
-            tree = UPGRADES[step](tree)
         return Reader(tensors, allowed, origin, installed()).model(tree)
     except Unreadable as error:
         raise ValueError(str(error)) from None
@@ -111,8 +108,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _origin(header: dict[str, Any]) -> str:
     """Who wrote the file, for messages."""
-    if header["format"] == 1:
-        return "nystream 0.1 (format 1)"
     written = header.get("version")
     if not isinstance(written, str) or not written.isprintable() or len(written) > 40:
         raise Unreadable("not a nystream model: its header is incomplete")
@@ -127,8 +122,7 @@ def _checked(header: dict[str, Any], tensors: Arrays, origin: str) -> Any:
             f"nystream {installed()} reads formats up to {FORMAT}: upgrade nystream"
         )
     signed = {key: value for key, value in header.items() if key != "sha256"}
-    text = json.dumps(header["model"]) if header["format"] == 1 else _dumped(signed)
-    if _digest(text, tensors) != header["sha256"]:
+    if _digest(_dumped(signed), tensors) != header["sha256"]:
         raise Unreadable("the model file is corrupted: its checksum does not match its content")
     return header["model"]
 

@@ -137,7 +137,7 @@ async def rounds(server: Server, clients: Clients, count: int, number: int) -> l
         await asyncio.to_thread(server.start)
         starts.append(server.starting)
         text = (await asyncio.to_thread(server.get, "/metrics")).decode()
-        event = next(int(line.split()[1]) for line in text.splitlines() if line.startswith("nystream_event "))
+        event = next(int(float(line.split()[1])) for line in text.splitlines() if line.startswith("nystream_event "))
         if event < known:
             clients.wrong.append(f"round {done}: the log ends at {event}, {known} was acknowledged: lost")
         if sys.stderr.isatty():

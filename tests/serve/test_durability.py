@@ -53,7 +53,7 @@ def test_a_repeated_key_is_answered_from_the_log_and_learns_once(tmp_path):
         assert status == 422
         assert "another request" in answer["error"]
         metrics = server.raw("GET", "/metrics")[1].decode()
-        assert 'nystream_rows_learnt_total{model="m"} 5\n' in metrics  # new events, not answers
+        assert 'nystream_rows_learnt_total{model="m"} 5.0\n' in metrics  # new events, not answers
         left = after_a_crash(server, tmp_path / "b")
     with Running(left) as again:  # the answer was made again by the replay
         assert learn(again, "/models/m", 5, verb="step", key="once") == first

@@ -1,17 +1,20 @@
-"""Prometheus text, by hand: counters, gauges and the histogram of the commits."""
+"""The numbers of a server for Prometheus."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 if TYPE_CHECKING:
     from nystream.serve.service import Service
 
-__all__ = ["Histogram", "text"]
+__all__ = ["Timings", "write_metrics"]
 
 BOUNDS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 4.096)
+"""Upper ends of the buckets of times, in seconds."""
 PER_MODEL = (
     ("rows_learnt_total", "counter", "Rows learnt since the start", lambda e: e.counts["learnt"]),
     ("predictions_total", "counter", "Rows predicted since the start", lambda e: e.counts["predicted"]),
@@ -34,84 +37,74 @@ PER_PART = (
 )
 
 
-class Histogram:
-    """Seconds in buckets."""
+class Timings:
+    """Histograms of the times that the server measures itself."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts = [0] * (len(BOUNDS) + 1)
-        self._sum = 0.0
+        self.registry = CollectorRegistry()
+        self.commit = self._histogram("nystream_commit_seconds", "Time of a commit with its sync")
+        self.learn = self._histogram("nystream_learn_seconds", "Time from a learning request to its answer")
 
-    def add(self, seconds: float) -> None:
-        place = next((i for i, bound in enumerate(BOUNDS) if seconds <= bound), len(BOUNDS))
-        with self._lock:
-            self._counts[place] += 1
-            self._sum += seconds
-
-    def lines(self, name: str, about: str) -> Iterator[str]:
-        with self._lock:
-            counts, total = list(self._counts), self._sum
-        yield f"# HELP {name} {about}"
-        yield f"# TYPE {name} histogram"
-        so_far = 0
-        for bound, count in zip((*map(str, BOUNDS), "+Inf"), counts, strict=True):
-            so_far += count
-            yield f'{name}_bucket{{le="{bound}"}} {so_far}'
-        yield f"{name}_sum {total:.6f}"
-        yield f"{name}_count {so_far}"
+    def _histogram(self, name: str, about: str) -> Histogram:
+        return Histogram(name, about, buckets=BOUNDS, registry=self.registry)
 
 
-def _escaped(label: str) -> str:
-    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+class _State:
+    """Reads counters and gauges from the state of a server when Prometheus asks."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+
+    def collect(self) -> Iterator[Metric]:
+        writer, store = self.service.writer, self.service.store
+        for name, kind, about, read in PER_MODEL:
+            family = _family(name, kind, about, ["model"])
+            for entry in store.models:
+                family.add_metric([entry.name], _number(read(entry)))
+            yield family
+        for name, about, read in PER_PART:
+            family = _family(name, "gauge", about, ["model", "part"])
+            for entry in store.models:
+                for part in entry.parts:
+                    if part.model is not None:
+                        role = "champion" if part is entry.champion else part.name
+                        family.add_metric([entry.name, role], _number(read(part)))
+            yield family
+        plain = (
+            ("models", "gauge", "Models", len(store.models)),
+            ("queue", "gauge", "Requests that wait to be learnt", writer.depth),
+            ("log_bytes", "gauge", "Bytes of the log", store.log.bytes),
+            ("snapshot_bytes", "gauge", "Bytes of all snapshots", store.snapshot_bytes),
+            ("keyed_in_memory", "gauge", "Keyed models in memory", len(store.keyed)),
+            ("keyed_bytes", "gauge", "Bytes of keyed models in memory", store.keyed.bytes),
+            ("keyed_parked_total", "counter", "Keyed models written to disk to make room", store.keyed.parked),
+            ("keyed_brought_total", "counter", "Keyed models brought back from disk", store.keyed.brought),
+            ("snapshots_taken_total", "counter", "Snapshots taken", writer.checkpoints.taken),
+            ("event", "gauge", "Number of the last event in the log", store.log.seq),
+            ("subscribers", "gauge", "Listeners to the event stream", self.service.bus.listeners),
+            ("webhook_failures_total", "counter", "Alarms that the webhook refused", self.service.webhook.failures),
+        )
+        for name, kind, about, value in plain:
+            family = _family(name, kind, about, [])
+            family.add_metric([], value)
+            yield family
+        refused = _family("refused_total", "counter", "Requests refused, by reason", ["reason"])
+        for reason, count in {**writer.refused, **self.service.refused}.items():
+            refused.add_metric([reason], count)
+        yield refused
 
 
-def _number(value: Any) -> str:
-    return "NaN" if value is None else repr(value)
+def write_metrics(service: Service) -> bytes:
+    """Return all numbers of a server as Prometheus text."""
+    registry = CollectorRegistry()
+    registry.register(_State(service))
+    return generate_latest(registry) + generate_latest(service.timings.registry)
 
 
-def text(service: Service) -> str:
-    """All numbers of a server."""
-    return "\n".join(_lines(service)) + "\n"
+def _family(name: str, kind: str, about: str, labels: list[str]) -> Any:
+    make = CounterMetricFamily if kind == "counter" else GaugeMetricFamily
+    return make(f"nystream_{name.removesuffix('_total')}", about, labels=labels)
 
 
-def _lines(service: Service) -> Iterator[str]:
-    writer, store = service.writer, service.store
-    for name, kind, about, read in PER_MODEL:
-        yield from _head(name, kind, about)
-        for entry in store.models:
-            yield f'nystream_{name}{{model="{_escaped(entry.name)}"}} {_number(read(entry))}'
-    for name, about, read in PER_PART:
-        yield from _head(name, "gauge", about)
-        for entry in store.models:
-            for part in entry.parts:
-                if part.model is not None:
-                    role = "champion" if part is entry.champion else part.name
-                    labels = f'model="{_escaped(entry.name)}",part="{_escaped(role)}"'
-                    yield f"nystream_{name}{{{labels}}} {_number(read(part))}"
-    plain = (
-        ("models", "gauge", "Models", len(store.models)),
-        ("queue", "gauge", "Requests that wait to be learnt", writer.depth),
-        ("log_bytes", "gauge", "Bytes of the log", store.log.bytes),
-        ("snapshot_bytes", "gauge", "Bytes of all snapshots", store.snapshot_bytes),
-        ("keyed_in_memory", "gauge", "Keyed models in memory", len(store.keyed)),
-        ("keyed_bytes", "gauge", "Bytes of keyed models in memory", store.keyed.bytes),
-        ("keyed_parked_total", "counter", "Keyed models written to disk to make room", store.keyed.parked),
-        ("keyed_brought_total", "counter", "Keyed models brought back from disk", store.keyed.brought),
-        ("snapshots_taken_total", "counter", "Snapshots taken", writer.checkpoints.taken),
-        ("event", "gauge", "Number of the last event in the log", store.log.seq),
-        ("subscribers", "gauge", "Listeners to the event stream", service.bus.listeners),
-        ("webhook_failures_total", "counter", "Alarms that the webhook did not take", service.webhook.failures),
-    )
-    for name, kind, about, value in plain:
-        yield from _head(name, kind, about)
-        yield f"nystream_{name} {value}"
-    yield from _head("refused_total", "counter", "Requests refused, by reason")
-    for reason, count in {**writer.refused, **service.refused}.items():
-        yield f'nystream_refused_total{{reason="{reason}"}} {count}'
-    yield from writer.commits.lines("nystream_commit_seconds", "Time of a commit with its sync")
-    yield from service.latency.lines("nystream_learn_seconds", "Time from a learning request to its answer")
-
-
-def _head(name: str, kind: str, about: str) -> Iterator[str]:
-    yield f"# HELP nystream_{name} {about}"
-    yield f"# TYPE nystream_{name} {kind}"
+def _number(value: Any) -> float:
+    return float("nan") if value is None else float(value)

@@ -184,7 +184,7 @@ async def readyz(call: Call) -> Response:
 
 
 async def show_metrics(call: Call) -> Response:
-    return Response(metrics.text(call.service), 200, HEADERS, "text/plain; version=0.0.4")
+    return Response(metrics.write_metrics(call.service), 200, HEADERS, "text/plain; version=0.0.4")
 
 
 async def access(call: Call) -> Response:

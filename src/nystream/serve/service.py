@@ -16,7 +16,7 @@ from nystream.serve import learning
 from nystream.serve.bus import Bus
 from nystream.serve.commands import Bring, Label, Learn, Remember, Unlearn
 from nystream.serve.form import Form, one_line
-from nystream.serve.metrics import Histogram
+from nystream.serve.metrics import Timings
 from nystream.serve.models import Entry
 from nystream.serve.parts import Part, dumped, listed
 from nystream.serve.recovery import recover
@@ -46,13 +46,13 @@ class Service:
         self.tokens = Tokens(settings.tokens)
         self.webhook = Webhook(settings.webhook)
         self.store = Store(settings)
+        self.timings = Timings()
         began = time.perf_counter()
         self.replayed = recover(self.store)
         self.recovery_seconds = time.perf_counter() - began
-        self.writer = Writer(self.store, self._answered, self._failed)
+        self.writer = Writer(self.store, self._answered, self._failed, self.timings)
         self.bus = Bus(settings.limits.subscribers, self._tick)
         self.pool = ThreadPoolExecutor(THREADS, "predict")
-        self.latency = Histogram()
         self.refused: dict[str, int] = {"bad request": 0, "not allowed": 0}
         self.ready = False
         self.began = time.time()
@@ -132,7 +132,7 @@ class Service:
             batch=batch,
         )
         answer: bytes = await self.ask(command)
-        self.latency.add(time.perf_counter() - began)
+        self.timings.learn.observe(time.perf_counter() - began)
         return answer
 
     def _checked(self, entry: Entry, form: Form, rows: Rows, *, labelled: bool = True) -> Batch:

@@ -18,7 +18,7 @@ from typing import Any
 
 from nystream.serve.checkpoints import Checkpoints
 from nystream.serve.log import Broken, Full
-from nystream.serve.metrics import Histogram
+from nystream.serve.metrics import Timings
 from nystream.serve.refusals import Refusal
 from nystream.serve.store import Store
 
@@ -72,16 +72,24 @@ class Writer:
         writer's thread.
     fail : callable
         Called when the disk failed, before the process ends.
+    timings : Timings
+        Records the time of each commit.
     """
 
-    def __init__(self, store: Store, answer: Callable[[list[Any], list[Any]], None], fail: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        answer: Callable[[list[Any], list[Any]], None],
+        fail: Callable[[], None],
+        timings: Timings,
+    ) -> None:
         self.store = store
         self._answer, self._fail = answer, fail
         self._queue: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._bytes = 0
         self._lock = threading.Lock()
         self.checkpoints = Checkpoints(store, self._saved_aside)
-        self.commits = Histogram()
+        self._timings = timings
         self.refused = {"full queue": 0, "full disk": 0}
         self.closing = False
         self._next_turn = 0.0
@@ -179,7 +187,7 @@ class Writer:
             self._tell(results)
             return
         store.pending_written()
-        self.commits.add(store.log.commit_seconds)
+        self._timings.commit.observe(store.log.commit_seconds)
         for command in ready:
             results.append((command.future, self._applied(command)))
         self._tell(results)

@@ -12,8 +12,8 @@ import pytest
 
 import nystream
 from nystream import Schema
+from nystream.tables.places import BadCell
 from nystream.tables.reading import read
-from nystream.tables.values import Misfit
 
 ROWS = [
     {"temp": 21.5, "open": True, "city": "Oslo", "when": "2024-05-01 10:00", "note": "all quiet on the eastern side"},
@@ -165,7 +165,7 @@ def test_a_value_that_does_not_fit_is_named_or_counted(kind, value, message):
     schema = Schema({"a": kind})
     good = {"number": 1.5, "boolean": True, "time": "2024-01-01", "category": "x"}[kind]
     rows = [{"a": good}, {"a": value}]
-    with pytest.raises(Misfit, match=message):
+    with pytest.raises(BadCell, match=message):
         schema.columns_of(rows)
     columns, _, misfits = schema.columns_of(rows, on_error="missing")
     assert misfits == 1
@@ -188,7 +188,7 @@ def test_a_value_that_does_not_fit_is_named_or_counted(kind, value, message):
 def test_times_come_without_zone_from_strings_objects_and_seconds(value, expected):
     schema = Schema({"t": "time"})
     if expected is None:
-        with pytest.raises(Misfit):
+        with pytest.raises(BadCell):
             schema.columns_of([{"t": value}])
     else:
         assert schema.columns_of([{"t": value}])[0]["t"][0] == np.datetime64(expected, "us")

@@ -9,7 +9,7 @@ import pytest
 from nystream.streams import open_stream
 from nystream.streams.tabular import open_tables
 from nystream.tables.targets import task_of
-from nystream.tables.values import Misfit, converted
+from nystream.tables.values import converted
 
 
 def consumed(path):
@@ -82,5 +82,5 @@ def test_half_a_character_is_a_question_mark():
 
 
 def test_a_label_too_large_for_a_number_is_refused():
-    with pytest.raises(Misfit, match="no finite number"):
+    with pytest.raises(ValueError, match="no finite number"):
         task_of([[1, 2, 10**400]])

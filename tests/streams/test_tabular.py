@@ -85,7 +85,7 @@ def test_the_parser_of_numbers_is_used_where_it_may_be(tmp_path):
     tables.numbers = frozenset("ab")
     second = next(blocks)
     assert second.columns["b"].dtype == np.float64
-    assert second.place(1) == "a.csv:7"
+    assert str(second.place(1)) == "a.csv:7"
     tables.numbers = frozenset("a")
     assert isinstance(next(blocks).columns["b"], list)
 

@@ -19,6 +19,7 @@ from nystream.model import Model
 from nystream.params import at_least
 from nystream.sparse_rows import SparseRows, as_sparse_rows, is_sparse
 from nystream.streams.in_memory import as_stream
+from nystream.tables.places import BadCell
 from nystream.tables.reading import Table
 from nystream.types import Array, Stream
 
@@ -160,6 +161,8 @@ def _read(trials: Sequence[Trial], progress: Callable[[Snapshot], None] | None) 
 def _feed(trial: Trial, X: Any, Y: Any) -> None:
     try:
         trial.feed(X, Y)
+    except BadCell:
+        raise  # it names file, row and column itself
     except ValueError as error:
         where = f"in the block that starts at row {trial.n} of the stream"
         raise ValueError(f"{trial.name}: {error} ({where})") from error

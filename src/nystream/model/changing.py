@@ -10,6 +10,7 @@ from nystream.compose.classifier import Classifier
 from nystream.model.explaining import Explaining
 from nystream.model.labels import labels_of
 from nystream.schema import Schema
+from nystream.tables.places import Place
 from nystream.tables.targets import class_names, columns_of
 
 __all__ = ["Changing"]
@@ -153,7 +154,7 @@ class Changing(Explaining):
         learner, schema = self.learner_, self.schema_
         assert learner is not None
         assert schema is not None
-        labels = labels_of(columns_of(y, len(X)), len(X), schema, 1, self.classes_, self._places(), "row {}".format)
+        labels = labels_of(columns_of(y, len(X)), len(X), schema, 1, self.classes_, self._places(), Place)
         if len(labels.classes) > len(self.classes_) or not labels.there.all():
             raise ValueError("every row to unlearn needs the label it was learnt with")
         learner.unlearn(X, labels.Y, weights)

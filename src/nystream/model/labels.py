@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nystream.schema import Schema
+from nystream.tables.places import Place
 from nystream.tables.reading import Table
-from nystream.tables.targets import Counts, Place, class_names, numbered, numbers_of
+from nystream.tables.targets import Counts, Places, class_names, numbered, numbers_of
 from nystream.types import Array
 
 __all__ = ["Labels", "Scores", "answers", "labels_in", "labels_of", "nothing"]
@@ -59,7 +60,7 @@ def labels_of(
     outputs: int,
     classes: list[Any],
     places: dict[Any, int],
-    at: Place | None,
+    at: Places | None,
 ) -> Labels:
     """The labels of n rows as numbers; `outputs` of them where there are none to count.
 
@@ -78,7 +79,7 @@ def labels_of(
     names = schema.targets or [f"y{k}" if k else "y" for k in range(len(parts))]
     if len(names) != len(parts):
         raise ValueError(f"y has {len(parts)} columns; the targets are {', '.join(names)}")
-    return Labels(numbers_of(parts, names, at or "row {}".format), classes)
+    return Labels(numbers_of(parts, names, at or Place), classes)
 
 
 def answers(P: Array, task: str | None, classes: list[Any]) -> Any:

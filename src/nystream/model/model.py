@@ -20,9 +20,10 @@ from nystream.model.weighting import ClassWeight, checked_weight, weighted
 from nystream.params import at_least, one_of
 from nystream.schema import Schema
 from nystream.sparse_rows import SparseRows, is_sparse
+from nystream.tables.places import Place
 from nystream.tables.plain import Plain
 from nystream.tables.reading import Table, read
-from nystream.tables.targets import Place, columns_of, first_label, is_name
+from nystream.tables.targets import Places, columns_of, first_label, is_name
 from nystream.types import Array
 
 __all__ = ["Model"]
@@ -242,7 +243,7 @@ class Model(Changing):
         if self.learner_ is None:  # still no label that says what is to be learnt
             self.n_unlabelled_ += n
             return Scores(np.full((n, 1), np.nan), np.full((n, 1), np.nan))
-        at = table.place if isinstance(table, Table) else "row {}".format
+        at = table.place if isinstance(table, Table) else Place
         known = None if self.mixed else at  # where labels of another kind are refused
         labels = labels_of(parts, n, self.schema_, self._outputs, self.classes_, self._places(), known)
         w, counts = weighted(labels.Y, labels.classes, w, self.class_weight, self.counts_)
@@ -352,7 +353,7 @@ class Model(Changing):
             listed = ", ".join(map(repr, new[:20])) + (", ..." if len(new) > 20 else "")
             warnings.warn(f"the model knows no column {listed}; what it holds is left out", UserWarning, stacklevel=6)
 
-    def _check_missing(self, X: Any, at: Place = "row {}".format) -> None:
+    def _check_missing(self, X: Any, at: Places = Place) -> None:
         if self.inner.missing or isinstance(X, SparseRows) or (isinstance(X, Unconverted) and X.finite):
             return
         X = np.asarray(X)

@@ -17,6 +17,7 @@ from nystream.streams.lines import Lines
 from nystream.streams.pipe import line_format
 from nystream.streams.table import SplitError
 from nystream.streams.text import Pipe, TextFile
+from nystream.tables.places import Place
 from nystream.tables.reading import Table, read
 
 __all__ = ["ArrowTables", "JsonTables", "Tables", "TextTables", "open_tables"]
@@ -115,7 +116,7 @@ class TextTables(Tables):
         if found is None:
             return None
         values, n = found
-        places = _Places(f"{self.name}:", range(line + 1, line + 1 + n))
+        places = _Places(self.name, range(line + 1, line + 1 + n))
         return Table(dict(zip(self.columns, values.T, strict=True)), n, self.named, {}, places)
 
     def _rows(self, chunk: list[str], more: Iterator[str], line: int) -> Iterator[tuple[int, list[str]]]:
@@ -142,7 +143,7 @@ class TextTables(Tables):
             if self._dialect.delimiter != "," and any("," in value for value in values if value is not None):
                 values = [_with_point(value) for value in values]
             columns[name] = values
-        return Table(columns, len(rows), self.named, {}, _Places(f"{self.name}:", numbers))
+        return Table(columns, len(rows), self.named, {}, _Places(self.name, numbers))
 
 
 class JsonTables(Tables):
@@ -172,7 +173,7 @@ class JsonTables(Tables):
             yield self._table(rows, numbers)
 
     def _table(self, rows: list[dict[str, Any]], numbers: list[int]) -> Table:
-        return Table(read(rows).columns, len(rows), True, {}, _Places(f"{self.name}:", numbers))
+        return Table(read(rows).columns, len(rows), True, {}, _Places(self.name, numbers))
 
     def _object(self, line: str, number: int) -> dict[str, Any]:
         try:
@@ -207,7 +208,7 @@ class ArrowTables(Tables):
         with self._opened() as file:
             for batch in self._batches(file, size):
                 table = read(batch)
-                places = _Places(f"{self.name}, row ", list(range(start, start + table.n)))
+                places = _Places(self.name, range(start, start + table.n), are_lines=False)
                 start += table.n
                 whole = Table(table.columns, table.n, True, table.kinds, places)
                 for i in range(0, table.n, size):
@@ -266,23 +267,23 @@ def _by_lines(source: TextFile | Pipe) -> Tables | None:
     return TextTables(source) if line_format(head) == "csv" else None
 
 
-class _Places(Sequence[str]):
-    """What messages call rows, made when they are asked for."""
+class _Places(Sequence[Place]):
+    """The places of rows of a file, made when they are asked for."""
 
-    def __init__(self, before: str, numbers: Sequence[int]) -> None:
-        self._before, self._numbers = before, numbers
+    def __init__(self, file: str, numbers: Sequence[int], are_lines: bool = True) -> None:
+        self._file, self._numbers, self._are_lines = file, numbers, are_lines
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     @overload
-    def __getitem__(self, row: int) -> str: ...
+    def __getitem__(self, row: int) -> Place: ...
     @overload
     def __getitem__(self, row: slice) -> _Places: ...
-    def __getitem__(self, row: int | slice) -> str | _Places:
+    def __getitem__(self, row: int | slice) -> Place | _Places:
         if isinstance(row, slice):
-            return _Places(self._before, self._numbers[row])
-        return f"{self._before}{self._numbers[row]}"
+            return _Places(self._file, self._numbers[row], self._are_lines)
+        return Place(self._numbers[row], self._file, self._are_lines)
 
 
 def _unlike(names: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from nystream.inputs import is_masked
+from nystream.tables.places import Place
 
 __all__ = ["Column", "Table", "read"]
 
@@ -30,7 +31,7 @@ class Table:
         False for a matrix, whose columns are known by their places alone: "0", "1", ...
     kinds : dict of str to str
         What the types of the source say of a column; a column of strings or objects is not in it.
-    places : list of str or None
+    places : sequence of Place or None
         What messages call the rows; None: "row 0", "row 1", ...
     """
 
@@ -38,7 +39,7 @@ class Table:
     n: int
     named: bool = True
     kinds: dict[str, str] = field(default_factory=dict)
-    places: Sequence[str] | None = None
+    places: Sequence[Place] | None = None
 
     def __len__(self) -> int:
         return self.n
@@ -50,9 +51,9 @@ class Table:
         places = None if self.places is None else self.places[rows]
         return Table(columns, max(0, stop - start), self.named, self.kinds, places)
 
-    def place(self, row: int) -> str:
-        """What messages call a row."""
-        return f"row {row}" if self.places is None else self.places[row]
+    def place(self, row: int) -> Place:
+        """Where a row is, for messages."""
+        return Place(row) if self.places is None else self.places[row]
 
     def ordered(self, index: Any) -> Table:
         """The rows of an index, in its order."""

@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream.inputs import is_masked
+from nystream.tables.places import Place
 from nystream.tables.reading import read
-from nystream.tables.values import Misfit, converted, is_absent
+from nystream.tables.values import converted, is_absent
 from nystream.types import Array
 
 Counts: TypeAlias = npt.NDArray[np.intp]
-Place: TypeAlias = Callable[[int], str]
-"""What messages call a row."""
+Places: TypeAlias = Callable[[int], Place]
+"""Gives the place of a row, for messages."""
 
 __all__ = [
     "MOST_CLASSES",
@@ -98,7 +99,7 @@ def _name(value: Any) -> Any:
     return value if value != "" else None
 
 
-def numbers_of(parts: list[Any], names: list[str], place: Place) -> Array:
+def numbers_of(parts: list[Any], names: list[str], place: Places) -> Array:
     """Targets (n, K), nan where missing."""
     columns = [converted(part, "number", name, place=place)[0] for part, name in zip(parts, names, strict=True)]
     return np.column_stack(columns)
@@ -119,14 +120,14 @@ def task_of(parts: list[Any]) -> str:
     try:
         values: npt.NDArray[Any] = np.unique(np.array(there, dtype=np.float64))
     except OverflowError:
-        raise Misfit("a label is a whole number with hundreds of digits, which is no finite number") from None
+        raise ValueError("a label is a whole number with hundreds of digits, which is no finite number") from None
     whole = bool((values == np.floor(values)).all())
     two = len(values) == 2 and len(there) >= ENOUGH
     return "classification" if two or (whole and len(values) <= MOST_CLASSES) else "regression"
 
 
 def numbered(
-    labels: list[Any], classes: list[Any], places: dict[Any, int], place: Place | None
+    labels: list[Any], classes: list[Any], places: dict[Any, int], place: Places | None
 ) -> tuple[Array, Counts, list[Any]]:
     """Numbers of classes (n, 1), nan where missing, how many were known before each row, and all classes now.
 
@@ -142,7 +143,7 @@ def numbered(
         k = places.get(label)
         if k is None:
             if place is not None:
-                _check_alike(label, classes, place(i))
+                _check_alike(label, classes, str(place(i)))
             k = places[label] = len(classes)
             classes.append(label)
         Y[i, 0] = k

@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from nystream.tables.places import BadCell, Place
 from nystream.types import Array
 
-__all__ = ["MISSING", "Misfit", "boolean", "converted", "is_absent", "moment", "number", "word"]
+__all__ = ["MISSING", "boolean", "converted", "is_absent", "moment", "number", "word"]
 
 MISSING = frozenset({"", "?", "-", "na", "n/a", "nan", "null", "none"})
 """Strings that stand for an absent number, boolean or time, in lower case."""
@@ -26,10 +27,6 @@ SECONDS, MILLISECONDS = 1e11, 1e14
 """Numbers below the first are seconds since 1970 (until the year 5138), below the second milliseconds, else micro-."""
 
 Times: TypeAlias = npt.NDArray[np.datetime64]
-
-
-class Misfit(ValueError):
-    """A value that is not of its column's kind."""
 
 
 def is_absent(value: Any) -> bool:
@@ -49,7 +46,7 @@ def converted(
     kind: str,
     name: str,
     *,
-    place: Callable[[int], str] | None = None,
+    place: Callable[[int], Place] | None = None,
     tolerant: bool = False,
     format: str | None = None,
 ) -> tuple[Any, int]:
@@ -70,11 +67,11 @@ def converted(
         if not bad.any():
             return quick, 0
     convert = (lambda value: moment(value, format)) if kind == "time" else _CONVERTERS[kind]
-    return _one_by_one(values, convert, kind, name, place or "row {}".format, tolerant)
+    return _one_by_one(values, convert, kind, name, place or Place, tolerant)
 
 
 def _one_by_one(
-    values: Any, convert: Callable[[Any], Any], kind: str, name: str, place: Callable[[int], str], tolerant: bool
+    values: Any, convert: Callable[[Any], Any], kind: str, name: str, place: Callable[[int], Place], tolerant: bool
 ) -> tuple[Any, int]:
     found, misfits = [], 0
     blank = {"time": None, "category": None, "text": None}.get(kind, math.nan)
@@ -82,10 +79,7 @@ def _one_by_one(
         result = blank if is_absent(value) else convert(value)
         if result is MISFIT:
             if not tolerant:
-                raise Misfit(
-                    f"{place(row)}: column {name!r} is {_short(value)}, which is no {_WANTED[kind]}; mend or drop it, "
-                    'or say on_error="missing"'
-                )
+                raise BadCell(place(row), name, value, _WANTED[kind])
             result, misfits = blank, misfits + 1
         found.append(result)
     if kind == "time":
@@ -217,11 +211,6 @@ def _naive(time: datetime.datetime) -> datetime.datetime:
     if time.tzinfo is not None:
         time = time.astimezone(datetime.UTC).replace(tzinfo=None)
     return datetime.datetime(*time.timetuple()[:6], time.microsecond)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def as_floats(values: Any) -> Array:

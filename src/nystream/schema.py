@@ -6,6 +6,7 @@ import difflib
 import warnings
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from nystream.frames import Pieces, columns_of, matrix_of, side_by_side
 from nystream.inputs import Unconverted, as_block, rows_at_once, unconverted
 from nystream.params import Params, at_least, one_of
 from nystream.sparse_rows import NARROW, SparseRows, as_sparse_rows, is_sparse
-from nystream.tables.kinds import KINDS, looked
+from nystream.tables.cells import decimal_mark
+from nystream.tables.kinds import KINDS, LOOK, looked
 from nystream.tables.plain import Plain, matrix_of_dicts
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import columns_of as target_columns
@@ -47,7 +49,9 @@ class Schema(Params):
     width : int or None
         Rows are sparse: so many columns, which have no names, and `columns` is empty.
     formats : dict of name to str, or None
-        How the strings of a time column are written (as in `datetime.strptime`), where that is not ISO 8601.
+        How the strings of a column are written, where they leave it open. Of times the order of day and month in dates
+        such as 01/02/2023: "day-first" or "month-first" (the default), or a format as in `datetime.strptime`. Of
+        numbers, the target's too, the decimal mark: "," or "." (the default).
 
     Examples
     --------
@@ -61,7 +65,7 @@ class Schema(Params):
     """
 
     looks_: dict[str, list[Any]]
-    """Of a schema told from a table: an example and the share missing of each column."""
+    """Of a schema told from a table: an example, the share missing and a note for each column."""
 
     def __init__(
         self,
@@ -110,8 +114,10 @@ class Schema(Params):
         looks = getattr(self, "looks_", {})
         rows = []
         for name, kind in self.columns.items():
-            example, missing = looks.get(name, ("", 0.0))
-            rows.append((name, kind, example, f"{missing:.0%} missing" if missing > 0 else ""))
+            example, missing, note = looks.get(name, ("", 0.0, ""))
+            shown = "id" if note.startswith("an id") else kind
+            about = [f"{missing:.0%} missing"] if missing > 0 else []
+            rows.append((name, shown, example, ", ".join([*about, *([note] if note else [])])))
         for name in self.targets:
             task = f", {self.task}" if self.task else ""
             classes = f" of {', '.join(map(str, self.classes[:20]))}" if self.classes else ""
@@ -135,6 +141,7 @@ class Schema(Params):
         columns: Sequence[str] | None = None,
         task: str | None = None,
         y: Any = None,
+        day_first: bool = False,
     ) -> Schema:
         """The schema of a table, told from its types and its first 1,000 rows.
 
@@ -148,6 +155,9 @@ class Schema(Params):
         columns : names of the only columns to use, in this order; None: all
         task : as in `Schema`; None: told from the target where it is in the table, or from `y`
         y : labels of the rows, where the target is not among the columns
+        day_first : whether 01/02/2023 is the first of February, in columns where no date shows the order
+
+        A column of single tokens that are all different, such as an id, is ignored, and so the schema says.
         """
         if is_sparse(table):
             return cls._of_sparse(table, (kinds, drop, columns), target, task, y)
@@ -164,15 +174,20 @@ class Schema(Params):
         order = [*columns, *(name for name in found.columns if name not in columns)] if columns else found.columns
         for name in order:
             if name in targets:
+                mark = found.marks.get(name) or decimal_mark(islice(found.columns[name], LOOK))
+                if mark == ",":
+                    formats[name] = mark
                 continue
             unused = name in dropped or (columns is not None and name not in columns)
             given = "ignored" if unused else asked.get(name) or found.kinds.get(name)
-            look = looked(found.columns[name], given)
+            title = "" if name in asked else name
+            look = looked(found.columns[name], given, title, mark=found.marks.get(name), day_first=day_first)
             if look.kind == "nested":
                 raise ValueError(f"column {name!r} holds lists or dicts ({look.example}); drop it, or unfold it first")
-            chosen[name], looks[name] = look.kind, [look.example, look.missing]
+            chosen[name], looks[name] = look.kind, [look.example, look.missing, look.note]
             if look.format is not None:
                 formats[name] = look.format
+        _keep_some(chosen, looks)
         labels = target_columns(y, found.n) if y is not None else [found.columns[name] for name in targets]
         if task is None and labels and found.n:
             task = task_of(labels)
@@ -222,10 +237,16 @@ class Schema(Params):
                 name,
                 place=table.place,
                 tolerant=on_error == "missing",
-                format=(self.formats or {}).get(name),
+                format=self.format_of(name, table),
             )
             misfits += bad
         return found, table.n, misfits
+
+    def format_of(self, name: str, table: Any = None) -> str | None:
+        """How the strings of a column or target of a table are written: as its file shows, or as this schema says."""
+        shown = table.marks.get(name) if isinstance(table, Table) else None
+        known = (self.formats or {}).get(name)
+        return known if self.columns.get(name) == "time" else shown or known
 
     def matched(self, rows: Any, report: Callable[[list[str]], None]) -> Table:
         """The table with the names of this schema; a matrix has its columns in the schema's order."""
@@ -233,17 +254,29 @@ class Schema(Params):
         if not table.named:
             if not table.columns and table.n == 0:
                 return Table({}, 0)
-            for order in (self.names, list(self.columns)):
-                if len(order) == len(table.columns):
-                    return Table(dict(zip(order, table.columns.values(), strict=True)), table.n, places=table.places)
-            raise ValueError(
-                f"rows have {len(table.columns)} columns without names, the schema has {len(self.names)}: "
-                f"{_listed(self.names)}"
-            )
+            return table.renamed(self._by_place(len(table.columns)))
         unknown = [name for name in table.columns if name not in self._known]
         if unknown:
             report(unknown)
         return table
+
+    def _by_place(self, d: int) -> list[str]:
+        """The names of d columns that have none, of a matrix or of a file without a header."""
+        every = [*self.columns, *self.targets]
+        if set(every) == {str(j) for j in range(len(every))}:  # names are places: the schema is of such a file itself
+            places = [str(j) for j in range(len(every))]
+            for order in (places, [name for name in places if name not in self.targets]):
+                if len(order) == d:
+                    return order
+        for order in (self.names, list(self.columns)):
+            if len(order) == d:
+                return order
+        hint = ""
+        if self.targets and d == len(every):
+            hint = f"; leave out the target {_listed(self.targets)}, or give names to the columns"
+        raise ValueError(
+            f"rows have {d} columns without names, the schema has {len(self.names)}: {_listed(self.names)}{hint}"
+        )
 
     def matrix(self, rows: Any) -> Any:
         """A block of numbers as it is (n, d), where no column needs a look of its own; else None.
@@ -364,6 +397,15 @@ def _no_columns(columns: Any) -> dict[str, str]:
     if len(list(columns)):
         raise ValueError("columns of sparse rows have no names: with width, columns must be empty")
     return {}
+
+
+def _keep_some(chosen: dict[str, str], looks: dict[str, list[Any]]) -> None:
+    """Ids become categories where no other column is left."""
+    if any(kind != "ignored" for kind in chosen.values()):
+        return
+    for name, look in looks.items():
+        if look[2]:
+            chosen[name], look[2] = "category", ""
 
 
 def _check_names(asked: Iterable[str], table: Table) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 __all__ = ["BadCell", "Place"]
@@ -35,6 +36,10 @@ class BadCell(ValueError):
         The cell as it came.
     wanted : str
         The kind of value that the column holds, in words.
+    others : sequence of (Place, value)
+        A few more cells of the same column that do not fit.
+    count : int
+        Cells of this column that do not fit, among the rows that were looked at together.
 
     Attributes
     ----------
@@ -44,8 +49,17 @@ class BadCell(ValueError):
         Line of a text file (from 1), or row (from 0) of all others.
     """
 
-    def __init__(self, place: Place, column: str, value: Any, wanted: str) -> None:
+    def __init__(
+        self,
+        place: Place,
+        column: str,
+        value: Any,
+        wanted: str,
+        others: Sequence[tuple[Place, Any]] = (),
+        count: int = 1,
+    ) -> None:
         self.place, self.column, self.value, self.wanted = place, column, value, wanted
+        self.others, self.count = list(others), count
         super().__init__(f'{self.problem}; mend or drop it, or say on_error="missing"')
 
     @property
@@ -59,9 +73,17 @@ class BadCell(ValueError):
     @property
     def problem(self) -> str:
         """Place, column, value and what is wrong with it, without a remedy."""
-        text = repr(self.value)
-        shown = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
-        return f"{self.place}: column {self.column!r} is {shown}, which is no {self.wanted}"
+        text = f"{self.place}: column {self.column!r} is {_short(self.value)}, which is no {self.wanted}"
+        if self.count > 1:
+            more = [f"{_short(value)} at {place}" for place, value in self.others]
+            left = self.count - 1 - len(more)
+            text += f" (nor is {', '.join(more)}{f', and {left:,} more' if left else ''})"
+        return text
 
     def __reduce__(self) -> tuple[type[BadCell], tuple[Any, ...]]:
-        return BadCell, (self.place, self.column, self.value, self.wanted)
+        return BadCell, (self.place, self.column, self.value, self.wanted, self.others, self.count)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -32,7 +32,9 @@ class Table:
     kinds : dict of str to str
         What the types of the source say of a column; a column of strings or objects is not in it.
     places : sequence of Place or None
-        What messages call the rows; None: "row 0", "row 1", ...
+        Where the rows are, for messages; None: "row 0", "row 1", ...
+    marks : dict of str to str
+        Decimal marks of columns of strings, as far as their file shows them; see `cells.parse_number`.
     """
 
     columns: dict[str, Column]
@@ -40,6 +42,7 @@ class Table:
     named: bool = True
     kinds: dict[str, str] = field(default_factory=dict)
     places: Sequence[Place] | None = None
+    marks: dict[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.n
@@ -49,7 +52,13 @@ class Table:
         start, stop, _ = rows.indices(self.n)
         columns = {name: values[rows] for name, values in self.columns.items()}
         places = None if self.places is None else self.places[rows]
-        return Table(columns, max(0, stop - start), self.named, self.kinds, places)
+        return Table(columns, max(0, stop - start), self.named, self.kinds, places, self.marks)
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        """The same columns with other names, in their order."""
+        new = dict(zip(self.columns, names, strict=True))
+        kinds, marks = ({new[k]: v for k, v in words.items()} for words in (self.kinds, self.marks))
+        return Table({new[k]: v for k, v in self.columns.items()}, self.n, True, kinds, self.places, marks)
 
     def place(self, row: int) -> Place:
         """Where a row is, for messages."""
@@ -62,7 +71,7 @@ class Table:
             for name, values in self.columns.items()
         }
         places = None if self.places is None else [self.places[i] for i in index]
-        return Table(columns, len(index), self.named, self.kinds, places)
+        return Table(columns, len(index), self.named, self.kinds, places, self.marks)
 
     @staticmethod
     def joined(tables: Sequence[Table]) -> Table:
@@ -75,7 +84,8 @@ class Table:
             whole = all(isinstance(part, np.ndarray) for part in parts)
             columns[name] = np.concatenate(parts) if whole else [value for part in parts for value in part]
         places = [table.place(i) for table in tables for i in range(table.n)] if tables[0].places is not None else None
-        return Table(columns, sum(map(len, tables)), tables[0].named, tables[0].kinds, places)
+        first = tables[0]
+        return Table(columns, sum(map(len, tables)), first.named, first.kinds, places, first.marks)
 
 
 def read(rows: Any) -> Table:

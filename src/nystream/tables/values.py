@@ -6,25 +6,32 @@ import datetime
 import math
 from array import array
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from nystream.tables.cells import (
+    MILLISECONDS,
+    MISFIT,
+    MONTH_FIRST,
+    SECONDS,
+    is_missing,
+    parse_digits,
+    parse_epoch,
+    parse_number,
+    parse_time,
+)
 from nystream.tables.places import BadCell, Place
 from nystream.types import Array
 
-__all__ = ["MISSING", "boolean", "converted", "is_absent", "moment", "number", "word"]
+__all__ = ["boolean", "converted", "is_absent", "moment", "number", "word"]
 
-MISSING = frozenset({"", "?", "-", "na", "n/a", "nan", "null", "none"})
-"""Strings that stand for an absent number, boolean or time, in lower case."""
 TRUE = frozenset({"true", "t", "yes", "y", "on", "1"})
 FALSE = frozenset({"false", "f", "no", "n", "off", "0"})
-MISFIT = object()
-"""What a converter gives for a value that is not of its kind."""
-EPOCH = datetime.datetime(1970, 1, 1)
-SECONDS, MILLISECONDS = 1e11, 1e14
-"""Numbers below the first are seconds since 1970 (until the year 5138), below the second milliseconds, else micro-."""
+MOST_NAMED = 3
+"""Cells that do not fit of which a message tells."""
 
 Times: TypeAlias = npt.NDArray[np.datetime64]
 
@@ -52,36 +59,42 @@ def converted(
 ) -> tuple[Any, int]:
     """The column as its kind has it, and how many values did not fit (`tolerant`: they are missing; else an error).
 
-    `place` is what messages call a row. Numbers and booleans are float64 with nan, times datetime64[us] with NaT, words
-    an array of str and None.
+    `place` gives the place of a row for messages. `format` is the decimal mark of numbers or the order of day and month
+    of times, as `parse_number` and `parse_time` take them. Numbers and booleans are float64 with nan, times
+    datetime64[us] with NaT, words an array of str and None.
     """
     if kind in ("category", "text"):
         words = _plain_words(values)
         if words is not None:
             return words, 0
-    quick = _quick(values, kind)
+    quick = _quick(values, kind, format)
     if quick is not None:
         bad = np.isinf(quick) if quick.dtype.kind == "f" else np.zeros(0, dtype=bool)
         if kind == "boolean":
             bad = bad | ((quick != 0) & (quick != 1) & ~np.isnan(quick))
         if not bad.any():
             return quick, 0
-    convert = (lambda value: moment(value, format)) if kind == "time" else _CONVERTERS[kind]
+    convert: Callable[..., Any] = _CONVERTERS[kind]
+    if format is not None and kind in ("number", "time"):
+        convert = partial(convert, format=format)
     return _one_by_one(values, convert, kind, name, place or Place, tolerant)
 
 
 def _one_by_one(
     values: Any, convert: Callable[[Any], Any], kind: str, name: str, place: Callable[[int], Place], tolerant: bool
 ) -> tuple[Any, int]:
-    found, misfits = [], 0
+    found, bad = [], []
     blank = {"time": None, "category": None, "text": None}.get(kind, math.nan)
     for row, value in enumerate(values):
         result = blank if is_absent(value) else convert(value)
         if result is MISFIT:
-            if not tolerant:
-                raise BadCell(place(row), name, value, _WANTED[kind])
-            result, misfits = blank, misfits + 1
+            bad.append(row)
+            result = blank
         found.append(result)
+    misfits = len(bad)
+    if bad and not tolerant:
+        others = [(place(row), values[row]) for row in bad[1:MOST_NAMED]]
+        raise BadCell(place(bad[0]), name, values[bad[0]], _WANTED[kind], others, misfits)
     if kind == "time":
         return np.array(found, dtype="datetime64[us]"), misfits
     if kind in ("category", "text"):
@@ -91,7 +104,7 @@ def _one_by_one(
     return np.array(found, dtype=np.float64), misfits
 
 
-def _quick(values: Any, kind: str) -> Any:
+def _quick(values: Any, kind: str, format: str | None) -> Any:
     """The whole column at once, where nothing in it is doubtful; else None."""
     if isinstance(values, np.ndarray):
         if kind in ("number", "boolean") and values.dtype.kind in "biuf":
@@ -101,13 +114,40 @@ def _quick(values: Any, kind: str) -> Any:
             return np.where(np.isnat(values), np.nan, seconds)
         if kind == "time" and values.dtype.kind == "M":
             return values.astype("datetime64[us]")
-        return None
+        return _epochs(values) if kind == "time" and values.dtype.kind in "iuf" else None
     if kind in ("number", "boolean"):
         try:
             return np.frombuffer(array("d", values), dtype=np.float64)
         except (TypeError, OverflowError):
-            return _written(values) if kind == "number" else None
+            return _written(values, format or ".") if kind == "number" else None
+    if kind == "time" and format is None:
+        return _iso(values)
     return None
+
+
+def _epochs(values: Any) -> Times | None:
+    """Seconds, milli- or microseconds since 1970, none of which may be a day such as 20230105."""
+    size = np.abs(values.astype(np.float64))
+    is_far = (size > 1e8) & ~((size > 1.8e13) & (size < 2.3e13)) & (size < 1e17)  # no 20230105, no 20230105103000
+    if not bool((is_far | (size == 0) | np.isnan(size)).all()):
+        return None
+    scale = np.where(size < SECONDS, 1e6, np.where(size < MILLISECONDS, 1e3, 1.0))
+    there = ~np.isnan(size)
+    found = np.full(len(values), np.datetime64("NaT"), dtype="datetime64[us]")
+    found[there] = np.round(values[there] * scale[there]).astype(np.int64).astype("datetime64[us]")
+    return found
+
+
+def _iso(values: Any) -> Times | None:
+    """Times in ISO 8601 without a zone, None among them."""
+    read = datetime.datetime.fromisoformat
+    try:
+        times = [None if v is None else read(v) for v in values if v is None or v[4] == "-"]
+    except (TypeError, ValueError, IndexError):
+        return None
+    if len(times) < len(values) or any(time is not None and time.tzinfo is not None for time in times):
+        return None
+    return np.array(times, dtype="datetime64[us]")
 
 
 def _plain_words(values: Any) -> Any:
@@ -120,28 +160,29 @@ def _plain_words(values: Any) -> Any:
     return words
 
 
-def _written(values: Any) -> Any:
-    """Numbers that were written as text, as files have them, None among them."""
+def _written(values: Any, mark: str) -> Array | None:
+    """Numbers that were written plainly as text, as files have them, None among them."""
     try:
+        if mark != ".":
+            if mark == "," and any(v is not None and "." in v for v in values):
+                return None
+            values = [None if v is None else v.replace(",", ".") for v in values]
         numbers = np.array([math.nan if v is None else float(v) for v in values], dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, AttributeError):
         return None
     doubtful = any(isinstance(v, str) and "_" in v for v in values)  # Python takes 1_000 for a number
     return None if doubtful else numbers
 
 
-def number(value: Any) -> Any:
-    """A finite float, nan for a string that stands for an absent one, or MISFIT."""
+def number(value: Any, format: str = ".") -> Any:
+    """A finite float, nan for a string that stands for an absent one, or MISFIT; `format` is the decimal mark."""
     if isinstance(value, (bytes, np.bytes_)):
         value = value.decode("utf-8", "replace")
     if isinstance(value, str):
-        text = value.strip()
-        if text.lower() in MISSING:
-            return math.nan
-        value = text if "_" not in text else "no number"  # Python takes 1_000 for one
-    elif isinstance(value, (datetime.timedelta, np.timedelta64)):
+        return parse_number(value, format)
+    if isinstance(value, (datetime.timedelta, np.timedelta64)):
         return float(np.timedelta64(value).astype("timedelta64[us]").astype(np.float64)) / 1e6
-    elif isinstance(value, (np.datetime64, complex)):
+    if isinstance(value, (np.datetime64, complex)):
         return MISFIT
     try:
         found = float(value)
@@ -154,7 +195,7 @@ def boolean(value: Any) -> Any:
     """0.0 or 1.0, nan for a string that stands for an absent one, or MISFIT."""
     if isinstance(value, str):
         text = value.strip().lower()
-        return 1.0 if text in TRUE else 0.0 if text in FALSE else math.nan if text in MISSING else MISFIT
+        return 1.0 if text in TRUE else 0.0 if text in FALSE else math.nan if is_missing(text) else MISFIT
     found = number(value)
     return found if found is MISFIT or found in (0.0, 1.0) else MISFIT
 
@@ -175,10 +216,13 @@ def word(value: Any) -> Any:
     return MISFIT if isinstance(value, (dict, list, tuple, set, np.ndarray)) else str(value)
 
 
-def moment(value: Any, format: str | None = None) -> Any:
-    """A time without zone (UTC where it had one), None for a string that stands for an absent one, or MISFIT."""
+def moment(value: Any, format: str = MONTH_FIRST) -> Any:
+    """A time without zone (UTC where it had one), None for a string that stands for an absent one, or MISFIT.
+
+    `format` is the order of day and month.
+    """
     if isinstance(value, str):
-        return _parsed(value.strip(), format)
+        return parse_time(value, format)
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
     if isinstance(value, datetime.datetime):  # pandas' timestamps too
@@ -188,23 +232,7 @@ def moment(value: Any, format: str | None = None) -> Any:
     seconds = number(value)
     if seconds is MISFIT or isinstance(value, (bool, np.bool_)):
         return MISFIT
-    size = abs(seconds)
-    scale = 1.0 if size < SECONDS else 1e-3 if size < MILLISECONDS else 1e-6
-    try:
-        return EPOCH + datetime.timedelta(seconds=seconds * scale)
-    except OverflowError:
-        return MISFIT
-
-
-def _parsed(text: str, format: str | None) -> Any:
-    if text.lower() in MISSING:
-        return None
-    try:
-        if format is not None:
-            return _naive(datetime.datetime.strptime(text, format))
-        return _naive(datetime.datetime.fromisoformat(text))
-    except (ValueError, OverflowError):
-        return MISFIT
+    return parse_digits(str(int(seconds))) if seconds >= 0 and seconds.is_integer() else parse_epoch(seconds)
 
 
 def _naive(time: datetime.datetime) -> datetime.datetime:
@@ -219,7 +247,13 @@ def as_floats(values: Any) -> Array:
     return found
 
 
-_CONVERTERS: dict[str, Callable[[Any], Any]] = {"number": number, "boolean": boolean, "category": word, "text": word}
+_CONVERTERS: dict[str, Callable[..., Any]] = {
+    "number": number,
+    "boolean": boolean,
+    "category": word,
+    "text": word,
+    "time": moment,
+}
 _WANTED = {
     "number": "finite number",
     "boolean": "boolean (true or false, 1 or 0)",

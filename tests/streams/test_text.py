@@ -38,10 +38,11 @@ def test_a_compressed_file_that_was_cut_off_is_said_to_be(tmp_path, extension):
         streams.csv(path).load()
 
 
-def test_archives_that_are_not_read_are_named(tmp_path):
+def test_an_archive_of_two_files_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("a.csv", CONTENT)
-    with pytest.raises(ValueError, match=r"a\.zip is a zip archive; unpack it first"):
+        archive.writestr("b.csv", CONTENT)
+    with pytest.raises(ValueError, match=r"a\.zip holds 2 files \(a\.csv, b\.csv\); an archive of exactly one is read"):
         streams.csv(tmp_path / "a.zip")
 
 

@@ -12,8 +12,9 @@ from nystream.streams.columns import Column, Target, choose
 from nystream.streams.cutting import Block
 from nystream.streams.dialect import dialect
 from nystream.streams.labels import Labels, is_missing
-from nystream.streams.table import Table, is_number
+from nystream.streams.table import Table
 from nystream.streams.text import Pipe, TextFile, text_at
+from nystream.tables.cells import is_number
 
 __all__ = ["DelimitedStream", "csv"]
 
@@ -29,7 +30,7 @@ def csv(
     labels: Iterable[Any] | None = None,
     missing: str = "error",
 ) -> DelimitedStream:
-    """A CSV file as a stream, in bounded memory; .gz, .bz2 and .xz are unpacked on the way.
+    """A CSV file as a stream, in bounded memory; .gz, .bz2, .xz, .zst and .zip are unpacked on the way.
 
     Parameters
     ----------
@@ -38,7 +39,8 @@ def csv(
         A list gives Y of shape (n, K). None: no targets, Y is nan. A target that is not a number in the first row is
         a class: Y holds 0, 1, 2, ... in order of appearance and `stream.labels` the names.
     header : "auto", True or False
-        "auto": the first line is a header if no field of it is a number.
+        "auto": the first line is a header if no field of it is a number or a date; or if its numbers are years, or 0,
+        1, 2, ..., and one of its words stands above a number.
     delimiter : "auto", a character, or " " for any white space
         "auto": the tab, semicolon, bar or comma that cuts the first two lines into equally many fields, else white
         space.
@@ -50,8 +52,8 @@ def csv(
         The classes in order, where targets are classes whose order should not depend on the file. Numbers are
         compared by value: `labels=range(1, 8)` turns 1..7 into 0..6.
     missing : "error" or "nan"
-        An empty field, NA, N/A, nan, null or ? is an error that names line and column, or nan for learners that
-        take it. A missing target is always an error.
+        An empty field, NA, N/A, nan, null, none, - or ? is an error that names line and column, or nan for learners
+        that take it. A missing target is always an error.
 
     Examples
     --------

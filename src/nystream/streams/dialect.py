@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv as csv_module
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from nystream.streams.table import Fields, Split, SplitError, is_number
+from nystream.streams.table import Fields, Split, SplitError
 from nystream.streams.text import Pipe, TextFile
+from nystream.tables.cells import MISFIT, is_missing, is_number, parse_time
+from nystream.tables.reading import unique_names
 
 __all__ = ["Dialect", "dialect"]
 
@@ -35,8 +37,17 @@ class Dialect(NamedTuple):
         return partial(_split, delimiter=self.delimiter)
 
 
-def dialect(source: TextFile | Pipe, header: bool | str = "auto", delimiter: str = "auto") -> Dialect:
-    """Look at the first two rows; parameters as `csv`."""
+def dialect(
+    source: TextFile | Pipe,
+    header: bool | str = "auto",
+    delimiter: str = "auto",
+    known: Collection[str] | None = None,
+) -> Dialect:
+    """Look at the first two rows; parameters as `csv`.
+
+    `known` are names of columns that a header is expected to have, if any are: with them the first row is a header if
+    it has one of them.
+    """
     if header not in ("auto", True, False):
         raise ValueError(f'header must be "auto", True or False, got {header!r}')
     head = _head(source)
@@ -44,12 +55,38 @@ def dialect(source: TextFile | Pipe, header: bool | str = "auto", delimiter: str
         raise ValueError(f"{source.name} is empty")
     mark = _delimiter(head) if delimiter == "auto" else _checked(delimiter)
     rows = _two_rows(head, mark, source.name)
-    named = bool(header) if header != "auto" else not any(map(is_number, rows[0].fields))
+    named = bool(header) if header != "auto" else _is_header([row.fields for row in rows], known)
     if named and len(rows) == 1:
         raise ValueError(f"{source.name} has a header but no rows")
     names = [name.strip() or str(j) for j, name in enumerate(rows[0].fields)]
-    names = names if named else [str(j) for j in range(len(names))]
+    names = unique_names(names, source.name) if named else [str(j) for j in range(len(names))]
     return Dialect(mark, names, named, rows[0].line if named else 0, rows[1 if named else 0].fields)
+
+
+def _is_header(rows: list[list[str]], known: Collection[str] | None) -> bool:
+    """Whether the first row has names: no number and no time; or numbers that are years or count on, as 0, 1, 2 do,
+    beside a word above a number."""
+    first = [field.strip() for field in rows[0]]
+    if known is not None and any(field in known for field in first):
+        return True
+    values = [_is_value(field) for field in first]
+    if not any(values):
+        return True
+    if len(rows) < 2 or len(set(first)) < len(first) or len(rows[1]) != len(first):
+        return False
+    numbers = [field for field, is_value in zip(first, values, strict=True) if is_value]
+    if not all(field.isdecimal() for field in numbers):
+        return False
+    whole = list(map(int, numbers))
+    counting = whole == list(range(whole[0], whole[0] + len(whole))) and whole[0] in (0, 1)
+    if not counting and not all(1900 <= year <= 2100 for year in whole):
+        return False
+    pairs = zip(first, values, rows[1], strict=True)
+    return any(not value and not is_missing(field) and _is_value(below) for field, value, below in pairs)
+
+
+def _is_value(field: str) -> bool:
+    return is_number(field) or (not is_missing(field) and parse_time(field) is not MISFIT)
 
 
 def _head(source: TextFile | Pipe) -> list[str]:

@@ -45,9 +45,7 @@ class Lines(Iterator[str]):
         try:
             line = self._held[self._at : end].decode()
         except UnicodeDecodeError as error:
-            byte = error.object[error.start]
-            text = f"{self._name} is not UTF-8 text (byte 0x{byte:02x}); convert it with iconv -t utf-8"
-            raise ValueError(text) from None
+            raise ValueError(f"{self._name} is not UTF-8 text {_other_encoding(error)}") from None
         self._at = end
         if "\r" in line:
             self._waiting.extend(_ended_alike(line))
@@ -122,6 +120,13 @@ class Lines(Iterator[str]):
         except _DAMAGE as error:
             raise ValueError(f"{self._name} is damaged or cut off: {error}") from None
         self._held, self._at, self._ended = left + piece, 0, not piece
+
+
+def _other_encoding(error: UnicodeDecodeError) -> str:
+    """What the text may be instead, and how to convert it."""
+    byte, start = error.object[error.start], error.object[:2]
+    likely = "utf-16" if start in (b"\xff\xfe", b"\xfe\xff") and error.start == 0 else "latin1"
+    return f"(byte 0x{byte:02x}); convert it with iconv -f {likely} -t utf-8"
 
 
 def _ended_alike(text: str) -> list[str]:

@@ -18,7 +18,7 @@ from nystream.streams.drift import drifting_gaussians, friedman, switching
 from nystream.streams.pipe import line_format, stdin
 from nystream.streams.svmlight import libsvm
 from nystream.streams.synth import bumps, checkerboard, sine
-from nystream.streams.text import TextFile, pipe_at
+from nystream.streams.text import COMPRESSED, TextFile, pipe_at
 from nystream.streams.weka import arff
 
 __all__ = ["GENERATORS", "READERS", "open_stream"]
@@ -49,7 +49,6 @@ READERS: dict[str, Callable[..., Stream]] = {
 }
 """Readers of files by extension; a file with another one is read as what its first lines look like."""
 
-_COMPRESSED = (".gz", ".bz2", ".xz")
 _BY_LINES: dict[str, Callable[..., Stream]] = {"csv": csv, "libsvm": libsvm, "arff": arff}
 
 
@@ -61,8 +60,8 @@ def open_stream(spec: str | os.PathLike[str], **options: Any) -> Stream:
     spec : str or path
         "-": standard input; the path of a named pipe is read as that is. A generator, ``"sine"`` or
         ``"friedman:n=5000,drift=abrupt"``, unless a file has that name. Otherwise a file, by its extension (.csv .tsv
-        .data, .libsvm .svmlight .svm, .arff, .npy .npz, .parquet .pq, each also with .gz, .bz2 or .xz) or, where that
-        says nothing, by its first lines.
+        .data, .libsvm .svmlight .svm, .arff, .npy .npz, .parquet .pq, each also with .gz, .bz2, .xz, .zst or .zip)
+        or, where that says nothing, by its first lines.
     **options
         For the reader or the generator; an option that it does not have is an error that lists those it has.
         `missing` is for all: sources that cannot tell of missing values have no use for it.
@@ -92,7 +91,7 @@ def _reader(path: str) -> Callable[..., Stream]:
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path!r} is a directory, not a file")
     stem, extension = os.path.splitext(path.lower())
-    if extension in _COMPRESSED:
+    if extension in COMPRESSED:
         extension = os.path.splitext(stem)[1]
     if extension in READERS:
         return READERS[extension]

@@ -8,8 +8,8 @@ from typing import Any
 from nystream.params import one_of
 from nystream.streams.delimited import DelimitedStream
 from nystream.streams.svmlight import SvmlightStream
-from nystream.streams.table import is_number
 from nystream.streams.text import Pipe
+from nystream.tables.cells import is_plain_number
 
 __all__ = ["line_format", "stdin"]
 
@@ -57,4 +57,4 @@ def line_format(head: list[str]) -> str:
     tokens = line.partition("#")[0].split()
     keys = [token.partition(":") for token in tokens[1:]]
     pairs = all(colon and (key.isdecimal() or key == "qid") for key, colon, _ in keys)
-    return "libsvm" if keys and pairs and is_number(tokens[0]) else "csv"
+    return "libsvm" if keys and pairs and is_plain_number(tokens[0]) else "csv"

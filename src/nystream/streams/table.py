@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,11 +13,12 @@ from nystream._core.tables.written import rows_of_numbers
 from nystream.params import one_of
 from nystream.streams.columns import Choice
 from nystream.streams.cutting import Block
-from nystream.streams.labels import Labels, is_missing
+from nystream.streams.labels import Labels
 from nystream.streams.lines import Lines
+from nystream.tables.cells import MISFIT, is_missing, parse_number
 from nystream.types import Array
 
-__all__ = ["Fields", "Split", "SplitError", "Table", "is_number"]
+__all__ = ["Fields", "Split", "SplitError", "Table"]
 
 
 class Fields(NamedTuple):
@@ -35,15 +36,6 @@ Split: TypeAlias = Callable[[Iterator[str]], Iterator[Fields]]
 
 _LINES = 4096  # lines parsed at once: enough to hide the cost of a call
 _VALUES = 2**18  # but not more values than this, 2 MB, for wide tables
-
-
-def is_number(text: str) -> bool:
-    """Whether a field is a number, as NumPy's parser sees it ("1_000" is one for Python's float only)."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
 
 
 class Table:
@@ -213,7 +205,7 @@ class Table:
         return row
 
     def _doubtful(self, j: int, text: str, line: int, reason: str | None = None) -> float:
-        """nan for an absent feature that may be absent; else the error."""
+        """A number as people write it; nan for an absent feature that may be absent; else the error."""
         target = j in self.choice.targets
         place = f"{self.source}:{line}: {'target' if target else 'column'} {self.names[j]!r}"
         if is_missing(text):
@@ -227,5 +219,8 @@ class Table:
             )
         if reason is not None:
             raise ValueError(f"{place}: {reason}")
+        number: Any = parse_number(text, ";" if self.delimiter == ";" else ".")
+        if number is not MISFIT:
+            return float(number)
         remedy = "pass labels=[...] if targets are classes" if target else "drop the column or encode it as numbers"
         raise ValueError(f"{place} is {text.strip()!r}, not a finite number; {remedy}")

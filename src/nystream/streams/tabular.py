@@ -7,32 +7,31 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 from nystream._core.tables.written import rows_of_numbers
 from nystream.params import at_least
 from nystream.streams.dialect import Dialect, dialect
+from nystream.streams.json_array import items_of_array
 from nystream.streams.lines import Lines
 from nystream.streams.pipe import line_format
 from nystream.streams.table import SplitError
-from nystream.streams.text import Pipe, TextFile
+from nystream.streams.text import COMPRESSED, Pipe, TextFile
+from nystream.tables.cells import MISSING, decimal_mark
+from nystream.tables.kinds import LOOK
 from nystream.tables.places import Place
 from nystream.tables.reading import Table, read
 
 __all__ = ["ArrowTables", "JsonTables", "Tables", "TextTables", "open_tables"]
 
-NULLS = frozenset(
-    {"", "?", "-", "NA", "na", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "Null", "None", "none", "NONE"}
-)
-"""Fields of text files that stand for an absent value."""
+NULLS = frozenset(form for word in MISSING for form in (word, word.upper(), word.capitalize(), "NaN", "N/a"))
+"""Fields of text files that stand for an absent value, in the ways they are written."""
 TEXT = (".csv", ".tsv", ".txt", ".data")
 JSON = (".jsonl", ".ndjson", ".json")
 ARROW = (".parquet", ".pq", ".feather", ".arrow")
 DAMAGED = (OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError, NotImplementedError)
 """What pyarrow raises for files that are not what they say, its own errors among them."""
-_COMPRESSED = (".gz", ".bz2", ".xz")
-_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 _ROWS = 1024
 
 
@@ -69,16 +68,23 @@ class Tables:
 class TextTables(Tables):
     """Separated text: every field as a string, None where it is absent.
 
-    Where the delimiter is not a comma, numbers may have a decimal one.
+    The first rows show the decimal marks of the columns, see `Table.marks`. Parameters as `dialect`.
     """
 
-    def __init__(self, source: TextFile | Pipe, header: bool | str = "auto", delimiter: str = "auto") -> None:
+    def __init__(
+        self,
+        source: TextFile | Pipe,
+        header: bool | str = "auto",
+        delimiter: str = "auto",
+        known: Collection[str] | None = None,
+    ) -> None:
         self._source = source
-        self._dialect: Dialect = dialect(source, header, delimiter)
+        self._dialect: Dialect = dialect(source, header, delimiter, known)
         self.name = source.name
-        self.columns = _unlike(self._dialect.names)
+        self.columns = self._dialect.names
         self.named = self._dialect.named
         self.live = source.live
+        self._marks: dict[str, str] | None = None
 
     def blocks(self, size: int = _ROWS) -> Iterator[Table]:
         at_least("size", size, 1)
@@ -110,7 +116,7 @@ class TextTables(Tables):
     def _numbers(self, lines: Lines, size: int, line: int) -> Table | None:
         """The rows after line number `line`, where all columns are numbers and nothing in these lines is doubtful."""
         mark = self._dialect.delimiter
-        if mark is None or not self.numbers.issuperset(self.columns):
+        if mark is None or not self.numbers.issuperset(self.columns) or "," in (self._marks or {}).values():
             return None
         found = lines.parsed(size, lambda data, n: rows_of_numbers(data, n, len(self.columns), mark, True))
         if found is None:
@@ -139,15 +145,42 @@ class TextTables(Tables):
     def _table(self, rows: list[list[str]], numbers: list[int]) -> Table:
         columns = {}
         for name, fields in zip(self.columns, zip(*rows, strict=True), strict=True):
-            values = [None if (field := text.strip()) in NULLS else field for text in fields]
-            if self._dialect.delimiter != "," and any("," in value for value in values if value is not None):
-                values = [_with_point(value) for value in values]
-            columns[name] = values
-        return Table(columns, len(rows), self.named, {}, _Places(self.name, numbers))
+            columns[name] = [None if (field := text.strip()) in NULLS else field for text in fields]
+        if self._marks is None:
+            self._marks = self._shown_marks(columns)
+        return Table(columns, len(rows), self.named, {}, _Places(self.name, numbers), self._marks)
+
+    def _shown_marks(self, columns: Mapping[str, Sequence[str | None]]) -> dict[str, str]:
+        """Decimal marks that the first rows show, of a file more than were asked for.
+
+        A column that leaves it open has the mark of all others, if these agree.
+        """
+        if not self.live:
+            head = self._source.head(LOOK)
+            if self._dialect.delimiter == "," and not any('"' in line for line in head):
+                return {}  # no comma can be within a field
+            columns = self._split_columns(head[self._dialect.first :])
+        found = {name: mark for name, values in columns.items() if (mark := decimal_mark(values)) is not None}
+        agreed = set(found.values())
+        if agreed == {","}:
+            return dict.fromkeys(self.columns, ",")
+        rest = ";" if self._dialect.delimiter == ";" else None
+        return found if rest is None else {name: found.get(name, rest) for name in self.columns}
+
+    def _split_columns(self, lines: list[str]) -> dict[str, list[str]]:
+        """The fields of some lines by column, up to the first line that cannot be read."""
+        found: dict[str, list[str]] = {name: [] for name in self.columns}
+        try:
+            for _, fields in self._dialect.split(iter(lines)):
+                for name, field in zip(self.columns, fields, strict=False):
+                    found[name].append(field)
+        except SplitError:
+            pass  # it is told of when its turn comes
+        return found
 
 
 class JsonTables(Tables):
-    """One object on each line."""
+    """One object on each line, or one array of objects."""
 
     def __init__(self, source: TextFile | Pipe) -> None:
         self._source = source
@@ -156,32 +189,48 @@ class JsonTables(Tables):
         head = [line for line in source.head(1) if line.strip()]
         if not head:
             raise ValueError(f"{source.name} is empty")
-        self.columns = [str(key) for key in self._object(head[0], 1)]
+        self._begun: Iterator[tuple[dict[str, Any], int]] | None = None  # rows of a pipe that was looked at
+        self._is_array = head[0].lstrip().startswith("[")
+        if not self._is_array:
+            self.columns = [str(key) for key in self._object(head[0], 1)]
+            return
+        rows = self._rows()
+        first = next(rows, None)
+        if first is None:
+            raise ValueError(f"{source.name} is an empty JSON array")
+        self.columns = [str(key) for key in first[0]]
+        self._begun = itertools.chain([first], rows) if self.live else None
 
     def blocks(self, size: int = _ROWS) -> Iterator[Table]:
         at_least("size", size, 1)
-        rows: list[dict[str, Any]] = []
-        numbers: list[int] = []
-        for number, line in enumerate(self._source.lines(), 1):
-            if line.strip():
-                rows.append(self._object(line, number))
-                numbers.append(number)
-            if len(rows) == size:
-                yield self._table(rows, numbers)
-                rows, numbers = [], []
-        if rows:
-            yield self._table(rows, numbers)
+        found, self._begun = self._begun or self._rows(), None
+        while some := list(itertools.islice(found, size)):
+            places = _Places(self.name, [number for _, number in some], not self._is_array)
+            yield Table(read([row for row, _ in some]).columns, len(some), True, {}, places)
 
-    def _table(self, rows: list[dict[str, Any]], numbers: list[int]) -> Table:
-        return Table(read(rows).columns, len(rows), True, {}, _Places(self.name, numbers))
+    def _rows(self) -> Iterator[tuple[dict[str, Any], int]]:
+        """Objects with their lines, or their numbers in an array."""
+        lines = self._source.lines()
+        if self._is_array:
+            for number, found in enumerate(items_of_array(lines, self.name)):
+                yield self._checked(found, f"{self.name}, row {number}"), number
+            return
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield self._object(line, number), number
 
     def _object(self, line: str, number: int) -> dict[str, Any]:
         try:
             found = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise ValueError(f"{self.name}:{number}: is not JSON ({error})") from None
+        except (json.JSONDecodeError, RecursionError, ValueError) as error:
+            raise ValueError(
+                f"{self.name}:{number}: is not JSON ({error}); there must be one object on each line, or one array"
+            ) from None
+        return self._checked(found, f"{self.name}:{number}")
+
+    def _checked(self, found: Any, place: str) -> dict[str, Any]:
         if not isinstance(found, dict):
-            raise ValueError(f"{self.name}:{number}: is a JSON {type(found).__name__}; every line must be an object")
+            raise ValueError(f"{place}: is a JSON {type(found).__name__}; every row must be an object")
         return found
 
 
@@ -241,15 +290,20 @@ class ArrowTables(Tables):
             raise ValueError(f"{self.name} is not a {kind} file: {' '.join(str(error).split())}") from None
 
 
-def open_tables(spec: str | os.PathLike[str] | Pipe) -> Tables | None:
-    """The tables of a file, by its extension or its first lines, or of a pipe; None for what holds numbers alone."""
+def open_tables(
+    spec: str | os.PathLike[str] | Pipe, header: bool | str = "auto", known: Collection[str] | None = None
+) -> Tables | None:
+    """The tables of a file, by its extension or its first lines, or of a pipe; None for what holds numbers alone.
+
+    `header` and `known` names are those of `dialect`, for text.
+    """
     if isinstance(spec, Pipe):
-        return _by_lines(spec)
+        return _by_lines(spec, header, known)
     path = os.fspath(spec)
     if not os.path.isfile(path):
         return None
     stem, extension = os.path.splitext(path.lower())
-    if extension in _COMPRESSED:
+    if extension in COMPRESSED:
         extension = os.path.splitext(stem)[1]
     if extension in ARROW:
         return ArrowTables(path)
@@ -257,14 +311,15 @@ def open_tables(spec: str | os.PathLike[str] | Pipe) -> Tables | None:
         return JsonTables(TextFile(path))
     if extension in (".npy", ".npz", ".arff", ".libsvm", ".svmlight", ".svm"):
         return None
-    return TextTables(TextFile(path)) if extension in TEXT else _by_lines(TextFile(path))
+    text = TextFile(path)
+    return TextTables(text, header, known=known) if extension in TEXT else _by_lines(text, header, known)
 
 
-def _by_lines(source: TextFile | Pipe) -> Tables | None:
+def _by_lines(source: TextFile | Pipe, header: bool | str, known: Collection[str] | None) -> Tables | None:
     head = source.head(2)
-    if next((line for line in head if line.strip()), "").lstrip().startswith("{"):
+    if re.match(r"\s*(\{|\[\s*(\{|$))", "".join(head)):
         return JsonTables(source)
-    return TextTables(source) if line_format(head) == "csv" else None
+    return TextTables(source, header, known=known) if line_format(head) == "csv" else None
 
 
 class _Places(Sequence[Place]):
@@ -284,20 +339,6 @@ class _Places(Sequence[Place]):
         if isinstance(row, slice):
             return _Places(self._file, self._numbers[row], self._are_lines)
         return Place(self._numbers[row], self._file, self._are_lines)
-
-
-def _unlike(names: Sequence[str]) -> list[str]:
-    """Names that differ: the second "a" is "a.2"."""
-    counts: dict[str, int] = {}
-    found = []
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-        found.append(name if counts[name] == 1 else f"{name}.{counts[name]}")
-    return found
-
-
-def _with_point(value: str | None) -> str | None:
-    return value.replace(",", ".") if value is not None and _COMMA.fullmatch(value) else value
 
 
 def _arrow_names(file: Any) -> list[str]:

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import bz2
+import importlib
 import io
 import lzma
 import os
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
 from nystream.streams.lines import Lines
 
-__all__ = ["Pipe", "TextFile", "pipe_at", "text_at", "unpacked"]
+__all__ = ["COMPRESSED", "Pipe", "TextFile", "pipe_at", "text_at", "unpacked"]
 
-_NOT_READ = {b"PK\x03\x04": "a zip archive", b"\x28\xb5\x2f\xfd": "compressed with zstandard"}
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+"""Endings of packed files."""
 
 
 def unpacked(raw: Any, name: str) -> IO[bytes]:
     """The content of a binary file. Compression is read off the first bytes, not off the name."""
     start = raw.peek(6)[:6]
-    for magic, what in _NOT_READ.items():
-        if start.startswith(magic):
-            raise ValueError(f"{name} is {what}; unpack it first (gzip, bzip2 and xz are read directly)")
     if start.startswith(b"\x1f\x8b"):
         return cast("IO[bytes]", io.BufferedReader(_Gzip(raw)))
     if start.startswith(b"BZh"):
         return cast("IO[bytes]", bz2.BZ2File(raw))
     if start.startswith(b"\xfd7zXZ\x00"):
         return cast("IO[bytes]", lzma.LZMAFile(raw))
+    if start.startswith(b"\x28\xb5\x2f\xfd"):
+        return cast("IO[bytes]", io.BufferedReader(_Zstd(raw, name)))
+    if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return cast("IO[bytes]", io.BufferedReader(_Zip(raw, name)))
     return cast("IO[bytes]", raw)
 
 
@@ -63,8 +66,100 @@ class _Gzip(io.RawIOBase):
         return len(found)
 
 
+class _Zstd(io.RawIOBase):
+    """The content of zstandard frames, one after the other."""
+
+    _PIECE = 2**11
+    """Bytes unpacked at once: a frame may grow to 40,000 times its size."""
+
+    def __init__(self, raw: Any, name: str) -> None:
+        self._raw = raw
+        self._make, self._error = _zstd_library(name)
+        self._frame = self._make()
+        self._packed = self._found = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._found:
+            if self._frame.eof:
+                self._packed = self._frame.unused_data
+                self._frame = self._make()
+                if not self._more():
+                    return 0
+            elif not self._more():
+                raise EOFError("the compressed file ends before its end mark")
+            packed, self._packed = self._packed, b""
+            try:
+                self._found = self._frame.decompress(packed)
+            except self._error as error:
+                raise OSError(str(error)) from None
+        count = min(len(buffer), len(self._found))
+        buffer[:count], self._found = self._found[:count], self._found[count:]
+        return count
+
+    def _more(self) -> bool:
+        self._packed = self._packed or self._raw.read1(self._PIECE)
+        return bool(self._packed)
+
+
+def _zstd_library(name: str) -> tuple[Callable[[], Any], type[Exception]]:
+    """What makes a decompressor of one frame, and the error it raises: of Python 3.14, or of the package zstandard."""
+    try:
+        own = importlib.import_module("compression.zstd")
+        return own.ZstdDecompressor, own.ZstdError
+    except ImportError:
+        pass
+    try:
+        package = importlib.import_module("zstandard")
+    except ImportError:
+        raise ImportError(
+            f"{name} is compressed with zstandard, which needs one more package: pip install 'nystream[zstd]'; or "
+            "unpack it first (zstd -d)"
+        ) from None
+    return package.ZstdDecompressor().decompressobj, package.ZstdError
+
+
+class _Zip(io.RawIOBase):
+    """The content of the only file in a zip archive."""
+
+    def __init__(self, raw: Any, name: str) -> None:
+        if not raw.seekable():
+            raise ValueError(f"{name} is a zip archive, which is read from files only; unpack it first (unzip -p)")
+        self._zipfile: Any = importlib.import_module("zipfile")
+        try:
+            archive = self._zipfile.ZipFile(raw)
+            members = [m for m in archive.namelist() if not m.endswith("/") and not _is_hidden(m)]
+            if len(members) != 1:
+                shown = ", ".join(members[:5]) + (", ..." if len(members) > 5 else "")
+                holds = f"{len(members)} files ({shown})" if members else "no file"
+                raise ValueError(f"{name} holds {holds}; an archive of exactly one is read, so unpack it first")
+            self._content = archive.open(members[0])
+        except (self._zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise ValueError(f"{name} is a damaged zip archive: {error}") from None
+        except (RuntimeError, NotImplementedError) as error:  # encrypted, or packed in another way
+            raise ValueError(f"{name} cannot be unpacked: {error}") from None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            found = self._content.read(len(buffer))
+        except self._zipfile.BadZipFile as error:
+            raise OSError(str(error)) from None
+        buffer[: len(found)] = found
+        return len(found)
+
+
+def _is_hidden(member: str) -> bool:
+    """Whether a file in an archive was put there by the system that packed it."""
+    return member.startswith("__MACOSX/") or os.path.basename(member).startswith(".")
+
+
 class TextFile:
-    """A text file that can be read again and again, .gz, .bz2 and .xz included."""
+    """A text file that can be read again and again, .gz, .bz2, .xz, .zst and .zip included."""
 
     live = False
 

@@ -14,8 +14,9 @@ from nystream.streams.base import Stream
 from nystream.streams.columns import Choice, Column, Target, choose
 from nystream.streams.cutting import Block
 from nystream.streams.labels import Labels
-from nystream.streams.table import Fields, SplitError, Table, is_number
+from nystream.streams.table import Fields, SplitError, Table
 from nystream.streams.text import Pipe, TextFile, text_at
+from nystream.tables.cells import is_plain_number
 from nystream.types import Array
 
 __all__ = ["ArffStream", "arff"]
@@ -186,7 +187,7 @@ def _coder(attribute: _Attribute, j: int, choice: Choice, nominal: str, source: 
         if not choice.single:
             raise ValueError(f"{source}: several targets must be numeric, but {attribute.name!r} is nominal")
         return Labels(attribute.values)
-    as_numbers = nominal == "code" and all(map(is_number, attribute.values))
+    as_numbers = nominal == "code" and all(map(is_plain_number, attribute.values))
     return Labels(attribute.values, map(float, attribute.values) if as_numbers else None)
 
 

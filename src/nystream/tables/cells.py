@@ -64,6 +64,10 @@ _ORDERS = {".": ("plain", ".", "comma", ","), ",": (",", "comma", "plain", "."),
 in the column; ";" is a file with semicolons, where 1,042 has a decimal comma, but 1.042 may well have a point."""
 
 
+ENOUGH_VOTES = 100
+"""Cells that show a decimal mark, after which no others are looked at."""
+
+
 def is_plain_number(text: str) -> bool:
     """Whether a text is a finite number as programs write it."""
     return _plain(text) is not MISFIT
@@ -144,6 +148,8 @@ def decimal_mark(cells: Iterable[Any]) -> str | None:
             mark = _shown_mark(cell.strip().translate(_ALIKE).strip("()%- "))
             if mark is not None:
                 votes[mark] += 1
+                if votes[mark] >= ENOUGH_VOTES:
+                    break
     return None if votes["."] == votes[","] == 0 else "," if votes[","] > votes["."] else "."
 
 

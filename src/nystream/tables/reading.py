@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -12,7 +13,10 @@ import numpy as np
 from nystream.inputs import is_masked
 from nystream.tables.places import Place
 
-__all__ = ["Column", "Table", "read"]
+__all__ = ["Column", "Table", "read", "unique_names"]
+
+MOST_TOLD = 5
+"""Renamed columns that a message names."""
 
 Column: TypeAlias = Any
 """Values of one column: an array of numbers, booleans, times or objects, or a list."""
@@ -118,13 +122,32 @@ def read(rows: Any) -> Table:
 
 
 def _named(columns: Iterable[tuple[Hashable, Column]], n: int, kinds: dict[str, str] | None = None) -> Table:
+    listed = [(str(name), values) for name, values in columns]
+    names = [name for name, _ in listed]
     found: dict[str, Column] = {}
-    for name, values in columns:
-        text = str(name)
-        if text in found:
-            raise ValueError(f"rows have two columns named {text!r}; rename one")
-        found[text] = values
-    return Table(found, n, True, kinds or {})
+    for name, (_, values) in zip(unique_names(names, "rows"), listed, strict=True):
+        found[name] = values
+    known = {name: kind for name, kind in (kinds or {}).items() if names.count(name) == 1}
+    return Table(found, n, True, known)
+
+
+def unique_names(names: Sequence[str], source: str) -> list[str]:
+    """Names of columns of which no two are alike: the second "a" becomes "a.2", with a warning."""
+    if len(set(names)) == len(names):
+        return list(names)
+    found: dict[str, None] = {}
+    taken, renamed = set(names), []
+    for name in names:
+        new, count = name, 1
+        while new in found or (count > 1 and new in taken):
+            count += 1
+            new = f"{name}.{count}"
+        if new != name:
+            renamed.append(f"{name!r} is now {new!r}")
+        found[new] = None
+    shown = ", ".join(renamed[:MOST_TOLD]) + (", ..." if len(renamed) > MOST_TOLD else "")
+    warnings.warn(f"{source}: two or more columns have the same name: {shown}", UserWarning, stacklevel=3)
+    return list(found)
 
 
 def _mapping(row: Mapping[Any, Any]) -> Table:

@@ -101,6 +101,11 @@ class Schema(Params):
         return [] if self.target is None else [self.target] if isinstance(self.target, str) else list(self.target)
 
     @property
+    def known(self) -> list[str]:
+        """All columns, those that are ignored too, and the targets."""
+        return [*self.columns, *(name for name in self.targets if name not in self.columns)]
+
+    @property
     def numeric(self) -> bool:
         """Whether every column in use is a number or a boolean."""
         return self._numeric
@@ -262,7 +267,7 @@ class Schema(Params):
 
     def _by_place(self, d: int) -> list[str]:
         """The names of d columns that have none, of a matrix or of a file without a header."""
-        every = [*self.columns, *self.targets]
+        every = self.known
         if set(every) == {str(j) for j in range(len(every))}:  # names are places: the schema is of such a file itself
             places = [str(j) for j in range(len(every))]
             for order in (places, [name for name in places if name not in self.targets]):

@@ -228,7 +228,7 @@ def test_values_that_do_not_fit_are_missing_on_request(tmp_path, frame, capsys):
     ("content", "message"),
     [
         ('{"a": 1, "y": 2}\nnot json\n', "a.jsonl:2: is not JSON"),
-        ('{"a": 1, "y": 2}\n[1]\n', "a.jsonl:2: is a JSON list; every line must be an object"),
+        ('{"a": 1, "y": 2}\n[1]\n', "a.jsonl:2: is a JSON list; every row must be an object"),
         ("", "a.jsonl is empty"),
         ('{"a": {"b": 1}, "y": 2}\n', "column 'a' holds lists or dicts"),
     ],

@@ -33,6 +33,7 @@ def explain(
     importance: Annotated[
         bool, typer.Option("--importance", help="Importance of the columns; of a file with labels, on its rows.")
     ] = False,
+    header: opt.Header = None,
     rows: opt.Rows = None,
     of: Annotated[
         str | None, typer.Option(help="Explain this class, or this target of several; else the predicted class.")
@@ -55,9 +56,11 @@ def explain(
     model = read(initial)
     found: Importance | None = None
     if source is not None and not importance:
-        _reasons(model, open_rows(source, wanted=False, rows=rows or FEW, data=data), class_of(model, of), as_json)
+        some = open_rows(source, wanted=False, rows=rows or FEW, data=data, header=header, model=model)
+        _reasons(model, some, class_of(model, of), as_json)
     elif source is not None:
-        found = _measured(model, open_rows(source, target=_targets(model), rows=rows or MEASURED, data=data))
+        some = open_rows(source, target=_targets(model), rows=rows or MEASURED, data=data, header=header, model=model)
+        found = _measured(model, some)
         _tell(found, None, as_json)
     elif column is None:
         found = model.importance()

@@ -16,9 +16,11 @@ __all__ = [
     "Block",
     "Columns",
     "Data",
+    "DayFirst",
     "Delay",
     "Drop",
     "Every",
+    "Header",
     "Kinds",
     "Learners",
     "MaybeBlock",
@@ -49,7 +51,7 @@ __all__ = [
 ]
 
 _SOURCE = (
-    "A file (CSV, JSON lines, Parquet, Feather, LIBSVM, ARFF, npy; text compressed too), - for standard input, a "
+    "A file (CSV, JSON, Parquet, Feather, LIBSVM, ARFF, npy; text compressed too), - for standard input, a "
     "generator's name, or dataset:NAME with a name of `nystream datasets`."
 )
 
@@ -77,7 +79,19 @@ Columns = Annotated[
 Drop = Annotated[list[str] | None, typer.Option("--drop", help="Columns to leave out, with commas.")]
 Kinds = Annotated[
     list[str] | None,
-    typer.Option("--kind", help="The kind of a column, as in zip=category, where it is not what it looks like."),
+    typer.Option(
+        "--kind",
+        help="Read a column as this kind, as in zip=category: number, boolean, category, time, text or ignored.",
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header", help="Whether the first line of a text file has names; found out if not given."
+    ),
+]
+DayFirst = Annotated[
+    bool, typer.Option("--day-first", help="01/02/2023 is 1 February, in columns where no date shows the order.")
 ]
 OnError = Annotated[
     str, typer.Option("--on-error", help="A value that does not fit its column: raise an error, or count it missing.")
@@ -151,7 +165,6 @@ def kinds_of(words: Sequence[str] | None) -> dict[str, str]:
 
 
 def columns_of(words: Sequence[str] | None) -> tuple[list[str] | None, int | None]:
-    """Names of columns, or, for LIBSVM alone, how many there are: a single number may be both."""
-    if words and len(words) == 1 and words[0].isdigit():
-        return None, int(words[0])
-    return (list(words) if words else None), None
+    """Names of columns, and, for LIBSVM alone, how many there are: a single number may be both."""
+    number = int(words[0]) if words and len(words) == 1 and words[0].isdecimal() else None
+    return (list(words) if words else None), number

@@ -42,6 +42,7 @@ def predict(
         typer.Option(min=1, help="So many columns that add most to each prediction too, with what they add."),
     ] = None,
     keep: Annotated[list[str] | None, typer.Option("--keep", help="Columns to write as they are, with commas.")] = None,
+    header: opt.Header = None,
     rows: opt.Rows = None,
     block: opt.Block = 1024,
     on_error: opt.OnError = "raise",
@@ -59,7 +60,7 @@ def predict(
     chosen = form or _by_ending(out)
     wide = width_of(model)
     dense = NEVER_SPARSE if wide is None else wide - 1
-    found = open_rows(source, wanted=False, rows=rows, data=data, width=wide, dense=dense)
+    found = open_rows(source, wanted=False, rows=rows, data=data, width=wide, dense=dense, header=header, model=model)
     kept = _kept(keep or [], found.columns, found.name)
     with _opened(out, chosen) as file:
         lines = writer(chosen, file)

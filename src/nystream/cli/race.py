@@ -50,6 +50,8 @@ def race(
     columns: opt.Columns = None,
     drop: opt.Drop = None,
     kind: opt.Kinds = None,
+    header: opt.Header = None,
+    day_first: opt.DayFirst = False,
     task: opt.Task = None,
     rows: opt.Rows = None,
     shuffle: opt.Shuffle = None,
@@ -80,8 +82,12 @@ def race(
         raise ValueError("name a file, - for standard input, a generator such as friedman, or --demo")
     only, wide = opt.columns_of(columns)
     narrow = dense_up_to(learners.split(","))
-    found = open_rows(source, target=target, width=wide, rows=rows, shuffle=shuffle, data=data, dense=narrow)
-    rows_of = opened(found, task=task, kinds=opt.kinds_of(kind), drop=drop or (), columns=only)
+    found = open_rows(
+        source, target=target, width=wide, rows=rows, shuffle=shuffle, data=data, dense=narrow, header=header
+    )
+    only = only if wide is None or not found.numeric else None
+    kinds = opt.kinds_of(kind)
+    rows_of = opened(found, task=task, kinds=kinds, drop=drop or (), columns=only, day_first=day_first)
     name = Path(source).name.removeprefix(DATASET) or "race"
     _race(console, name, rows_of, learners.split(","), sigma, dim, seed, every, out, report, at_once)
 

@@ -12,6 +12,7 @@ import numpy as np
 from nystream.deferred import Deferred
 from nystream.model import Model
 from nystream.registry import find
+from nystream.schema import Schema
 from nystream.sparse_rows import MOST_COLUMNS, NARROW, SparseRows
 from nystream.streams import Stream, open_stream
 from nystream.streams.columns import choose
@@ -63,6 +64,8 @@ class Rows:
         What the source itself says of its targets.
     numeric : bool
         Whether blocks are matrices of numbers.
+    named : bool
+        Whether columns have names of their own, or are known by their places.
     ahead : bool
         Whether the next blocks may be read while one is learnt: not where rows come as they are written.
     """
@@ -75,6 +78,7 @@ class Rows:
     task: str | None = None
     numeric: bool = False
     ahead: bool = False
+    named: bool = True
 
     def expect(self, numbers: Iterable[str]) -> None:
         """These columns are numbers: blocks that follow may have arrays there instead of text."""
@@ -84,31 +88,58 @@ class Rows:
 
 
 class FromTables(Rows):
-    """The rows of a file of named columns; the target is the last one unless another is named, or None is wanted."""
+    """The rows of a file of columns; the target is the last one unless another is named, or None is wanted.
 
-    def __init__(self, tables: Tables, target: Sequence[str] | None, *, wanted: bool = True) -> None:
+    Columns of a file without a header are known by their places "0", "1", ..., or, where a `schema` has other names, by
+    the names of that schema in its order.
+    """
+
+    def __init__(
+        self, tables: Tables, target: Sequence[str] | None, *, wanted: bool = True, schema: Schema | None = None
+    ) -> None:
         self._tables = tables
         self.name = tables.name
         self.total = tables.n
         self.ahead = not tables.live
-        self.targets = []
+        self.named = tables.named
+        self.targets, self._names = [], tables.columns
         if wanted:
+            own = None if schema is None else schema.targets
+            if schema is not None and not tables.named and list(target or ()) == own and own[0] not in tables.columns:
+                target = None
             choice = choose(tables.columns, list(target) if target else -1, (), None, tables.name)
-            self.targets = [tables.columns[j] for j in choice.targets]
-        self.columns = [name for name in tables.columns if name not in self.targets]
+            if schema is not None and not tables.named:
+                self._names = _names_by_place(tables, choice.targets, schema)
+            self.targets = [self._names[j] for j in choice.targets]
+        self.columns = [name for name in self._names if name not in self.targets]
 
     def expect(self, numbers: Iterable[str]) -> None:
-        self._tables.numbers = frozenset(numbers)
+        own = dict(zip(self._names, self._tables.columns, strict=True))
+        self._tables.numbers = frozenset(own.get(name, name) for name in numbers)
 
     def blocks(self, size: int) -> Iterator[Block]:
         for table in self._tables.blocks(size):
-            yield Block(table, self._labels(table))
+            known = table if self._names is self._tables.columns else table.renamed(self._names)
+            yield Block(known, self._labels(known))
 
     def _labels(self, table: Table) -> Any:
         if not self.targets:
             return None
         parts = {name: table.columns.get(name, [None] * table.n) for name in self.targets}
         return next(iter(parts.values())) if len(parts) == 1 else Table(parts, table.n, places=table.places)
+
+
+def _names_by_place(tables: Tables, targets: Sequence[int], schema: Schema) -> list[str]:
+    """Names of the columns of a file without a header, which are those of a model in its order."""
+    d, every = len(tables.columns), schema.known
+    if d != len(every):
+        raise ValueError(
+            f"{tables.name} has {d} columns without names; the model has {len(every)} with its target: {', '.join(every)}"
+        )
+    if set(every) == set(tables.columns):
+        return tables.columns
+    columns, own = iter(schema.columns), dict(zip(targets, schema.targets, strict=False))
+    return [own[j] if j in own else next(columns) for j in range(d)]
 
 
 class FromStream(Rows):
@@ -206,12 +237,15 @@ def open_rows(
     shuffle: int | None = None,
     data: Path | None = None,
     dense: int = NARROW,
+    header: bool | None = None,
+    model: Model | None = None,
 ) -> Rows:
     """A file, standard input ("-"), a named pipe, a dataset or a generator.
 
-    `wanted` says whether there is a target to learn, `dense` up to how many columns rows of LIBSVM files become dense.
+    `wanted` says whether there is a target to learn, `dense` up to how many columns rows of LIBSVM files become dense,
+    `header` whether the first line of a text file has names (None: found out), `model` for which model the rows are.
     """
-    found = _opened(spec, target, wanted, width, data, dense)
+    found = _opened(spec, target, wanted, width, data, dense, header, model)
     if shuffle is not None:
         found = _Shuffled(found, shuffle)
     if rows is not None:
@@ -222,7 +256,14 @@ def open_rows(
 
 
 def _opened(
-    spec: str, target: Sequence[str] | None, wanted: bool, width: int | None, data: Path | None, dense: int
+    spec: str,
+    target: Sequence[str] | None,
+    wanted: bool,
+    width: int | None,
+    data: Path | None,
+    dense: int,
+    header: bool | None,
+    model: Model | None,
 ) -> Rows:
     if spec.startswith(DATASET):
         if target:
@@ -230,9 +271,11 @@ def _opened(
         name, _, part = spec.removeprefix(DATASET).partition(":")
         return FromStream(datasets.stream(name, part or "all", data=data))
     pipe = Pipe() if spec == "-" else pipe_at(spec)
-    tables = open_tables(pipe if pipe is not None else spec)
+    schema = None if model is None else model.schema_ or model.schema
+    known = None if schema is None else [name for name in schema.known if not name.isdecimal()]
+    tables = open_tables(pipe if pipe is not None else spec, "auto" if header is None else header, known)
     if tables is not None:
-        return FromTables(tables, target, wanted=wanted)
+        return FromTables(tables, target, wanted=wanted, schema=schema)
     options: dict[str, Any] = {} if width is None else {"d": width}
     if pipe is not None:
         return _from(SvmlightStream(pipe, **options), dense)

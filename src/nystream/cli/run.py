@@ -13,6 +13,7 @@ from typing import Any, Self
 from nystream import persist
 from nystream.cli import options as opt
 from nystream.cli import pages
+from nystream.cli.kinds import kinds_table
 from nystream.cli.resuming import read
 from nystream.cli.rows import NEVER_SPARSE, dense_up_to, open_rows, width_of
 from nystream.cli.source import Source, opened
@@ -44,6 +45,8 @@ def run(
     columns: opt.Columns = None,
     drop: opt.Drop = None,
     kind: opt.Kinds = None,
+    header: opt.Header = None,
+    day_first: opt.DayFirst = False,
     task: opt.Task = None,
     metrics: opt.Metrics = None,
     save: opt.Save = None,
@@ -75,13 +78,19 @@ def run(
     wanted = target or (_own_target(model) if model is not None else None)
     wide = width_of(model)  # as many columns as the saved model has, and sparse again
     dense = dense_up_to([learner]) if model is None else NEVER_SPARSE if wide is None else wide - 1
-    found = open_rows(source, target=wanted, width=wide or width, rows=rows, shuffle=shuffle, data=data, dense=dense)
+    found = open_rows(
+        source, target=wanted, width=wide or width, rows=rows, shuffle=shuffle, data=data, dense=dense, header=header,
+        model=model,
+    )  # fmt: skip
     look = model is None and learner is not None and sigma is None  # a kernel width has to be found
     kinds = opt.kinds_of(kind)
-    options: dict[str, Any] = {"kinds": kinds, "drop": drop or (), "columns": only}
+    only = only if width is None or not found.numeric else None
+    options: dict[str, Any] = {"kinds": kinds, "drop": drop or (), "columns": only, "day_first": day_first}
     block = block or (MANY if found.ahead else FEW)
     examples = opened(found, task=task, model=model, block=block, look=look, **options)
     if model is None:
+        for line in kinds_table(examples):
+            _say(line, quiet)
         sigma = sigma if sigma is not None else examples.width(standardized=standardize) if look else 1.0
         scales: dict[str, Any] = {"sigma": sigma, "seed": seed, "standardize": standardize}
         pattern = build(learner, examples.task, opt.settings_of(settings), kinds=examples.schema.kinds, **scales)

@@ -114,6 +114,7 @@ def opened(
     kinds: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     columns: Sequence[str] | None = None,
+    day_first: bool = False,
 ) -> Source:
     """Look at the first rows, at one block only where neither `look` nor an unknown task asks for more.
 
@@ -131,16 +132,31 @@ def opened(
     if model is not None:
         schema, numeric = _of_model(model, rows, whole)
     else:
-        numeric = numeric_labels(whole.labels)
+        numeric = _are_numbers(whole.labels, rows.targets, kinds or {})
         labels = typed_labels(whole, rows.targets, numeric)
         task = task or rows.task or ("regression" if labels is None else task_of(columns_of(labels, len(whole.rows))))
         _check_labels(rows.name, task, labels, numeric)
-        schema = _schema_of(rows, whole, task, kinds, drop, columns)
-    kinds_of = schema.columns.items() if schema.width is None else ()
-    rows.expect([*(name for name, kind in kinds_of if kind == "number"), *(rows.targets if numeric else ())])
-    ready = [Block(b.rows, typed_labels(b, rows.targets, numeric)) for b in first]
-    rest = (Block(_plain(b.rows, schema), typed_labels(b, rows.targets, numeric)) for b in pieces)
+        schema = _schema_of(rows, whole, task, kinds, drop, columns, day_first)
+    rows.expect(_plain_numbers(schema, rows.targets if numeric else ()))
+    marks = schema.formats or {}
+    ready = [Block(b.rows, typed_labels(b, rows.targets, numeric, marks)) for b in first]
+    rest = (Block(_plain(b.rows, schema), typed_labels(b, rows.targets, numeric, marks)) for b in pieces)
     return Source(rows, schema, ready, rest)
+
+
+def _are_numbers(labels: Any, targets: Sequence[str], kinds: Mapping[str, str]) -> bool:
+    """Whether labels are numbers: as the kinds of the targets say, or as the labels look."""
+    given = {kinds[name] for name in targets if name in kinds}
+    if given - {"number", "category", "boolean"}:
+        raise ValueError(f"a target is a number, a category or a boolean, not of kind {min(given - {'number'})}")
+    return given == {"number"} if given else numeric_labels(labels)
+
+
+def _plain_numbers(schema: Schema, targets: Sequence[str]) -> list[str]:
+    """Columns that may come as arrays of numbers: those whose decimal mark is a point."""
+    kinds = schema.columns if schema.width is None else {}
+    numbers = [*(name for name, kind in kinds.items() if kind == "number"), *targets]
+    return [name for name in numbers if schema.format_of(name) != ","]
 
 
 def _schema_of(
@@ -150,6 +166,7 @@ def _schema_of(
     kinds: Mapping[str, str] | None,
     drop: Sequence[str],
     columns: Sequence[str] | None,
+    day_first: bool,
 ) -> Schema:
     """The schema that the first rows tell."""
     table = whole.rows
@@ -164,7 +181,8 @@ def _schema_of(
             return Schema(names, None, task)
         table = Table({name: table[:, j] for j, name in enumerate(names)}, len(table))
     only = _listed(columns or (), table) or None
-    return Schema.of(table, targets, kinds, _listed(drop, table), columns=only, task=task)
+    dropped = _listed(drop, table)
+    return Schema.of(table, targets, kinds, dropped, columns=only, task=task, day_first=day_first)
 
 
 def _listed(words: Sequence[str], table: Table) -> list[str]:
@@ -226,15 +244,20 @@ def _plain(rows: Any, schema: Schema) -> Any:
     return X if all_finite(X) and schema.matrix(X) is not None else rows
 
 
-def typed_labels(block: Block, targets: Sequence[str], numeric: bool) -> Any:
-    """Labels as numbers, where they are that; else as they are."""
+def typed_labels(block: Block, targets: Sequence[str], numeric: bool, formats: Mapping[str, str] | None = None) -> Any:
+    """Labels as numbers, where they are that; else as they are. `formats` are those of a schema."""
     if block.labels is None or not numeric or isinstance(block.labels, np.ndarray):
         return block.labels
     place = block.rows.place if isinstance(block.rows, Table) else None
+    marks = {**(formats or {}), **(block.rows.marks if isinstance(block.rows, Table) else {})}
     if isinstance(block.labels, Table):
-        parts = [converted(part, "number", name, place=place)[0] for name, part in block.labels.columns.items()]
+        parts = [
+            converted(part, "number", name, place=place, format=marks.get(name))[0]
+            for name, part in block.labels.columns.items()
+        ]
         return np.column_stack(parts)
-    return converted(block.labels, "number", targets[0] if targets else "y", place=place)[0]
+    name = targets[0] if targets else "y"
+    return converted(block.labels, "number", name, place=place, format=marks.get(name))[0]
 
 
 def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:

@@ -17,7 +17,7 @@ from nystream.inputs import Unconverted, as_block, rows_at_once, unconverted
 from nystream.params import Params, at_least, one_of
 from nystream.sparse_rows import NARROW, SparseRows, as_sparse_rows, is_sparse
 from nystream.tables.cells import decimal_mark
-from nystream.tables.kinds import KINDS, LOOK, looked
+from nystream.tables.kinds import ID_NOTE, KINDS, LOOK, looked
 from nystream.tables.plain import Plain, matrix_of_dicts
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import columns_of as target_columns
@@ -106,6 +106,12 @@ class Schema(Params):
         return [*self.columns, *(name for name in self.targets if name not in self.columns)]
 
     @property
+    def ids(self) -> list[str]:
+        """Columns that are ignored because all their first values differ."""
+        looks = getattr(self, "looks_", {})
+        return [name for name, look in looks.items() if self.columns.get(name) == "ignored" and look[2] == ID_NOTE]
+
+    @property
     def numeric(self) -> bool:
         """Whether every column in use is a number or a boolean."""
         return self._numeric
@@ -120,7 +126,7 @@ class Schema(Params):
         rows = []
         for name, kind in self.columns.items():
             example, missing, note = looks.get(name, ("", 0.0, ""))
-            shown = "id" if note.startswith("an id") else kind
+            shown = "id" if note == ID_NOTE else kind
             about = [f"{missing:.0%} missing"] if missing > 0 else []
             rows.append((name, shown, example, ", ".join([*about, *([note] if note else [])])))
         for name in self.targets:

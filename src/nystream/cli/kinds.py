@@ -25,7 +25,7 @@ def kinds_table(source: Source) -> list[str]:
     cells = [("column", "kind", "first value", "")]
     for name, kind in list(schema.columns.items())[:MOST]:
         example, missing, note = looks.get(name, ("", 0.0, ""))
-        shown = "id" if note.startswith("an id") else kind
+        shown = "id" if name in schema.ids else kind
         cells.append((name, shown, example, _about(missing, note)))
     hidden = Counter(list(schema.columns.values())[MOST:])
     if hidden:

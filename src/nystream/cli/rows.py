@@ -134,7 +134,8 @@ def _names_by_place(tables: Tables, targets: Sequence[int], schema: Schema) -> l
     d, every = len(tables.columns), schema.known
     if d != len(every):
         raise ValueError(
-            f"{tables.name} has {d} columns without names; the model has {len(every)} with its target: {', '.join(every)}"
+            f"{tables.name} has {d} columns without names; the model has {len(every)} with its target: "
+            f"{', '.join(every)}"
         )
     if set(every) == set(tables.columns):
         return tables.columns

@@ -176,6 +176,8 @@ class Explaining(Forwarded):
             None if self._auto is None else recent_share(self._auto),
             [int(alarm.row) for alarm in self.alarms()] if self.inner.can("alarms") else None,
         )
+        ids = self.schema_.ids if self.schema_ is not None else []
+        words += f"\nnot learnt, because all values differ: {', '.join(ids)}" if ids else ""
         return f"{words}\n{self.inner.explain()}" if self.inner.can("explain") else words
 
     def can(self, ability: str) -> bool:

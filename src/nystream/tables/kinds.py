@@ -21,7 +21,7 @@ from nystream.tables.cells import (
 )
 from nystream.tables.values import is_absent, moment, number
 
-__all__ = ["KINDS", "LOOK", "Look", "looked"]
+__all__ = ["ID_NOTE", "KINDS", "LOOK", "Look", "looked"]
 
 KINDS = ("number", "boolean", "category", "time", "text", "ignored")
 LOOK = 1000
@@ -42,6 +42,10 @@ TIME_NAMES = re.compile(
 """Names of columns, in lower case, whose whole numbers may be times."""
 FEW_TIMES = 20
 """Strings of which at least half must read as times before all others are looked at: most columns are none."""
+
+
+ID_NOTE = "an id: all values differ, so it is not learnt"
+"""What is said of a column of ids."""
 
 
 class Look(NamedTuple):
@@ -85,7 +89,7 @@ def looked(
     if kind == "number":
         return Look(kind, example, missing, mark if mark == "," else None, _reading(there, kind, mark))
     if kind == "category" and given is None and _are_ids(there):
-        return Look("ignored", example, missing, note="an id: all values differ, so it is not learnt")
+        return Look("ignored", example, missing, note=ID_NOTE)
     return Look(kind, example, missing)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from itertools import islice
 from typing import Any, NamedTuple
@@ -79,6 +80,8 @@ def looked(
     there = [v for v in first if not is_absent(v) and not (isinstance(v, str) and is_missing(v))]
     missing = 1 - len(there) / len(first) if first else 0.0
     example = _short(there[0]) if there else ""
+    if given in (None, "number") and mark != "," and _are_plain(there) and not _are_epochs(there, name):
+        return Look("number", example, missing)
     mark = decimal_mark(there) or mark or "."
     kind = given or _kind(there, mark, day_first)
     if kind == "number" and _are_epochs(there, name):
@@ -91,6 +94,15 @@ def looked(
     if kind == "category" and given is None and _are_ids(there):
         return Look("ignored", example, missing, note=ID_NOTE)
     return Look(kind, example, missing)
+
+
+def _are_plain(there: list[Any]) -> bool:
+    """Whether all values are texts of numbers as programs write them."""
+    try:
+        numbers = [float(v) for v in there if "_" not in v]
+    except (TypeError, ValueError):
+        return False
+    return len(numbers) == len(there) and math.isfinite(sum(numbers)) and bool(numbers)
 
 
 def _kind(there: list[Any], mark: str, day_first: bool) -> str:

@@ -44,14 +44,9 @@ def test_a_file_is_learnt_and_progress_comes_at_powers_of_two(tmp_path, capsys):
     assert call(["run", str(tmp_path / "a.csv")]) == 0
     said = capsys.readouterr()
     assert said.out == ""
-    table, lines = said.err.splitlines()[:5], said.err.splitlines()[5:]
-    assert [line.split()[:2] for line in table[:4]] == [
-        ["column", "kind"],
-        ["a", "number"],
-        ["b", "number"],
-        ["y", "target"],
-    ]
-    assert table[4].startswith("to read a column in another way: --kind NAME=number|boolean|")
+    table, lines = said.err.splitlines()[:6], said.err.splitlines()[6:]
+    assert [line.split()[1] for line in table[:5]] == ["kind", "number", "number", "number", "target"]
+    assert table[5].startswith("to read a column in another way: --kind NAME=number|boolean|")
     assert "regression, Auto()" in lines[0]
     assert [line.split()[0] for line in lines[2:12]] == ["1", "2", "4", "8", "16", "32", "64", "128", "256", "400"]
     assert float(lines[11].split()[1]) < 1.0  # the target's variance is about 1.5

@@ -12,10 +12,11 @@ from nystream.inputs import rows_at_once
 from nystream.model import Model
 from nystream.model.labels import labels_in
 from nystream.schema import Schema
+from nystream.tables.items import blocks_of_items
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import columns_of
 
-__all__ = ["are_tables", "tables"]
+__all__ = ["are_tables", "items", "tables"]
 
 
 def are_tables(rows: Any, models: Sequence[Model]) -> bool:
@@ -50,6 +51,18 @@ def tables(rows: Any, y: Any, models: Sequence[Model], size: int) -> Iterator[tu
             own = next((t for m in models if (t := labels_in(part, m.schema_ or m.schema)) is not None), None)
         for j in range(0, len(part), size):
             yield part[j : j + size], None if own is None else own[j : j + size]
+
+
+def items(rows: Iterator[Any], models: Sequence[Model], size: int) -> Iterator[tuple[Any, Any]]:
+    """Blocks of `size` rows that come one by one, with their labels: those of pairs, or the target of the models."""
+    for block, labels in blocks_of_items(rows, size):
+        part = read(block) if isinstance(block, list) else block
+        own = labels
+        if own is None:
+            own = next((t for m in models if (t := labels_in(part, m.schema_ or m.schema)) is not None), None)
+        if own is None:
+            raise ValueError("the rows have no labels: give pairs (row, label), or dicts with the target of the model")
+        yield part, own
 
 
 def _schema(models: Sequence[Model]) -> Schema | None:

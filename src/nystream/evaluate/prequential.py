@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from nystream.deferred import Deferred
-from nystream.evaluate.pairs import are_tables, tables
+from nystream.evaluate.pairs import are_tables, items, tables
 from nystream.evaluate.result import Result
 from nystream.evaluate.trial import Snapshot, Trial
 from nystream.learners.base import Learner
@@ -19,6 +19,7 @@ from nystream.model import Model
 from nystream.params import at_least
 from nystream.sparse_rows import SparseRows, as_sparse_rows, is_sparse
 from nystream.streams.in_memory import as_stream
+from nystream.tables.items import is_iterator
 from nystream.tables.places import BadCell
 from nystream.tables.reading import Table
 from nystream.types import Array, Stream
@@ -36,7 +37,7 @@ MetricsLike: TypeAlias = "str | Metric | Meter | Iterable[str | Metric | Meter]"
 
 
 def prequential(
-    stream: Stream | tuple[Any, Any],
+    stream: Stream | tuple[Any, Any] | Iterator[Any],
     learner: Learner | Model,
     metrics: MetricsLike,
     *,
@@ -60,7 +61,8 @@ def prequential(
     ----------
     stream : Stream or (X, Y)
         Anything with `blocks(size)`, or a pair of arrays, lists or frames; for a model also dicts, or a frame with
-        columns of all kinds. They are converted a part at a time.
+        columns of all kinds. They are converted a part at a time. Or an iterator of pairs (row, label), or for a model
+        of dicts with its target among them.
     learner : Learner or Model
         Trained in place. A model is given blocks as they come, of tables or numbers, with labels as people have them.
     metrics : str, Metric, Meter or several of them
@@ -108,7 +110,7 @@ def prequential(
 
 
 def evaluate(
-    stream: Stream | tuple[Any, Any],
+    stream: Stream | tuple[Any, Any] | Iterator[Any],
     trials: Sequence[Trial],
     *,
     every: Every,
@@ -191,7 +193,7 @@ def _cut(blocks: Iterable[tuple[Any, Any]], every: Every, limit: int | None) -> 
             start = stop
 
 
-def _blocks(stream: Stream | tuple[Any, Any], trials: Sequence[Trial], size: int) -> Iterator[tuple[Any, Any]]:
+def _blocks(stream: Any, trials: Sequence[Trial], size: int) -> Iterator[tuple[Any, Any]]:
     """Blocks of at most `size` rows, converted once for all learners where that is plain (they check the rest).
 
     A stream's own blocks are taken as they come, however short: rows that have arrived are never held back.
@@ -204,6 +206,9 @@ def _blocks(stream: Stream | tuple[Any, Any], trials: Sequence[Trial], size: int
     models = [trial.learner for trial in trials if isinstance(trial.learner, Model)]
     if isinstance(stream, tuple) and len(models) == len(trials) and are_tables(stream[0], models):
         yield from tables(*stream, models, size)
+        return
+    if is_iterator(stream):
+        yield from items(iter(stream), models, size)
         return
     if isinstance(stream, tuple) or not callable(getattr(stream, "blocks", None)):
         stream = as_stream(stream)

@@ -9,7 +9,7 @@ import numpy as np
 
 from nystream._core.inputs import is_clean_row
 from nystream.auto.learner import Auto
-from nystream.inputs import Unconverted, as_weights
+from nystream.inputs import ROWS_TO_CONVERT, Unconverted, as_weights
 from nystream.learners.base import Learner
 from nystream.model.changing import Changing
 from nystream.model.labels import Scores, answers, labels_in, labels_of, nothing
@@ -20,6 +20,7 @@ from nystream.model.weighting import ClassWeight, checked_weight, weighted
 from nystream.params import at_least, one_of
 from nystream.schema import Schema
 from nystream.sparse_rows import SparseRows, is_sparse
+from nystream.tables.items import blocks_of_items, is_iterator
 from nystream.tables.places import Place
 from nystream.tables.plain import Plain
 from nystream.tables.reading import Table, read
@@ -163,12 +164,30 @@ class Model(Changing):
     def run(self, rows: Any, y: Any = None, weights: Any = None) -> Any:
         """Predictions for the rows in order, each made before its label is read; and learn those that have one.
 
+        rows : as above, or an iterator of dicts, of rows of numbers, or of pairs (row, label), read in blocks.
         y : labels of the rows, or the name of a column of them; None: the schema's target, where rows have it.
         """
+        if is_iterator(rows):
+            return self._run_items(rows, y, weights)
         P = self.run_scores(rows, y, weights).P
         return (
             nothing(len(P), self.schema_, self.task) if self.learner_ is None else answers(P, self.task, self.classes_)
         )
+
+    def _run_items(self, items: Any, y: Any, weights: Any) -> Any:
+        """`run` on rows that come one by one."""
+        if (y is not None and not isinstance(y, str)) or weights is not None:
+            raise ValueError("rows of an iterator bring their labels: give pairs (row, label), and no y or weights")
+        found = []
+        for rows, labels in blocks_of_items(items, ROWS_TO_CONVERT):
+            if labels is not None and y is not None:
+                raise ValueError("labels come twice: in the pairs (row, label), and as y")
+            found.append(self.run(rows, y if labels is None else labels))
+        if not found:
+            return nothing(0, self.schema_, self.task)
+        if self.task == "regression":  # before the first label nothing was predicted
+            found = [np.asarray(part, dtype=np.float64) for part in found]
+        return np.concatenate(found)
 
     def step(self, row: Any, y: Any = None, weight: float = 1.0) -> Any:
         """`run` on one row: a number, (K,) of several targets, or the name of a class."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from nystream.cli.source import Source
 from nystream.tables.kinds import KINDS, looked
 from nystream.tables.reading import Table
 from nystream.tables.targets import columns_of
+from nystream.tables.values import converted
 
-__all__ = ["kinds_table"]
+__all__ = ["check_kinds", "kinds_table"]
 
 MOST = 30
 """Columns that are shown one by one."""
@@ -39,6 +41,19 @@ def kinds_table(source: Source) -> list[str]:
             0, f"{source.name} has no header, so columns are named by their places (--header if the first line is one)"
         )
     return [*lines, f"to read a column in another way: --kind NAME={'|'.join(KINDS)}"]
+
+
+def check_kinds(source: Source, kinds: Mapping[str, str]) -> None:
+    """Refuse the first rows if cells of a column are not of the kind that was asked for; a BadCell names the first."""
+    schema = source.schema
+    asked = [name for name in kinds if schema.columns.get(name, "ignored") != "ignored"]
+    tables = [block.rows for block in source.first]
+    if not asked or not isinstance(tables[0], Table):
+        return
+    whole = Table.joined(tables)
+    for name in asked:
+        format = schema.format_of(name, whole)
+        converted(whole.columns[name], schema.columns[name], name, place=whole.place, format=format)
 
 
 def _targets(source: Source) -> list[tuple[str, str, str, str]]:

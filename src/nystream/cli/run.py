@@ -13,7 +13,7 @@ from typing import Any, Self
 from nystream import persist
 from nystream.cli import options as opt
 from nystream.cli import pages
-from nystream.cli.kinds import kinds_table
+from nystream.cli.kinds import check_kinds, kinds_table
 from nystream.cli.resuming import read
 from nystream.cli.rows import NEVER_SPARSE, dense_up_to, open_rows, width_of
 from nystream.cli.source import Source, opened
@@ -91,6 +91,8 @@ def run(
     if model is None:
         for line in kinds_table(examples):
             _say(line, quiet)
+        if on_error not in ("missing", "skip"):
+            check_kinds(examples, kinds)
         sigma = sigma if sigma is not None else examples.width(standardized=standardize) if look else 1.0
         scales: dict[str, Any] = {"sigma": sigma, "seed": seed, "standardize": standardize}
         pattern = build(learner, examples.task, opt.settings_of(settings), kinds=examples.schema.kinds, **scales)

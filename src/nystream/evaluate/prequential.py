@@ -205,7 +205,7 @@ def _blocks(stream: Any, trials: Sequence[Trial], size: int) -> Iterator[tuple[A
         return
     models = [trial.learner for trial in trials if isinstance(trial.learner, Model)]
     if isinstance(stream, tuple) and len(models) == len(trials) and are_tables(stream[0], models):
-        yield from tables(*stream, models, size)
+        yield from tables(stream[0], stream[1], models, size)
         return
     if is_iterator(stream):
         yield from items(iter(stream), models, size)

@@ -174,6 +174,8 @@ DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
 EPOCH = datetime.datetime(1970, 1, 1)
 SECONDS, MILLISECONDS = 1e11, 1e14
 """Numbers below the first are seconds since 1970 (until the year 5138), below the second milliseconds, else micro-."""
+LEAST_EPOCH = 1e8
+"""Fractions from here on (the year 1973) are seconds since 1970; smaller ones are no times."""
 _PIVOT = 69
 """Years of two digits from here on are of the 20th century, as POSIX has it."""
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -230,6 +232,9 @@ def parse_time(text: str, order: str = MONTH_FIRST) -> Any:
             return None
         if text.isascii() and text.isdigit():
             return parse_digits(text)
+        seconds = _plain(text)
+        if seconds is not MISFIT and seconds >= LEAST_EPOCH:
+            return parse_epoch(seconds)
         if len(text) <= _LONGEST:
             text = " ".join(text.translate(_ALIKE).split())
             for form in _FORMS:

@@ -70,8 +70,8 @@ def looked(
 
     True and false (also as strings) are booleans, what reads as a number is a number however few values there are (and
     so is a column that nearly always does), what nearly always reads as a date is a time, strings of many words are
-    text. Single tokens that are all different are ids, which are ignored, and all others are categories. Whole numbers
-    are times if the `name` of the column says so and their size is that of seconds or milliseconds since 1970, or of
+    text. Single tokens that are all different are ids, which are ignored, and all others are categories. Numbers are
+    times if the `name` of the column says so and their size is that of seconds or milliseconds since 1970, or of
     days such as 20230105.
 
     `mark` is the decimal mark that the file shows, `day_first` the order of dates that leave it open.
@@ -179,18 +179,17 @@ def _told(when: datetime.datetime) -> str:
 
 
 def _are_epochs(there: list[Any], name: str) -> bool:
-    """Whether whole numbers are seconds or milliseconds since 1970, or days: size and name of the column say so."""
+    """Whether numbers are seconds or milliseconds since 1970, or days: size and name of the column say so."""
     if not there or TIME_NAMES.search(name.lower()) is None:
         return False
     try:
         numbers = np.array([float(v) for v in there])
     except (TypeError, ValueError):
         return False
-    if not bool((numbers == np.floor(numbers)).all()):
-        return False
     if any(bool(((numbers >= low) & (numbers < high)).all()) for low, high in EPOCHS):
         return True
-    is_day = bool(((numbers >= 19_000_101) & (numbers < 21_000_000)).all())
+    whole = bool((numbers == np.floor(numbers)).all())
+    is_day = whole and bool(((numbers >= 19_000_101) & (numbers < 21_000_000)).all())
     return is_day and all(moment(v).year > 1899 for v in numbers.tolist())
 
 

@@ -124,9 +124,7 @@ class Lines(Iterator[str]):
 
 def _other_encoding(error: UnicodeDecodeError) -> str:
     """What the text may be instead, and how to convert it."""
-    byte, start = error.object[error.start], error.object[:2]
-    likely = "utf-16" if start in (b"\xff\xfe", b"\xfe\xff") and error.start == 0 else "latin1"
-    return f"(byte 0x{byte:02x}); convert it with iconv -f {likely} -t utf-8"
+    return f"(byte 0x{error.object[error.start]:02x}); convert it, as in iconv -f latin1 -t utf-8"
 
 
 def _ended_alike(text: str) -> list[str]:

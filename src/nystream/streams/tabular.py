@@ -312,14 +312,21 @@ def open_tables(
     if extension in (".npy", ".npz", ".arff", ".libsvm", ".svmlight", ".svm"):
         return None
     text = TextFile(path)
-    return TextTables(text, header, known=known) if extension in TEXT else _by_lines(text, header, known)
+    if extension in TEXT and not _is_json(text.head(2)):
+        return TextTables(text, header, known=known)
+    return _by_lines(text, header, known)
 
 
 def _by_lines(source: TextFile | Pipe, header: bool | str, known: Collection[str] | None) -> Tables | None:
     head = source.head(2)
-    if re.match(r"\s*(\{|\[\s*(\{|$))", "".join(head)):
+    if _is_json(head):
         return JsonTables(source)
     return TextTables(source, header, known=known) if line_format(head) == "csv" else None
+
+
+def _is_json(head: list[str]) -> bool:
+    """Whether lines begin with an object, or with an array of objects."""
+    return re.match(r"\s*(\{|\[\s*(\{|$))", "".join(head)) is not None
 
 
 class _Places(Sequence[Place]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import importlib
 import io
 import lzma
@@ -34,6 +35,8 @@ def unpacked(raw: Any, name: str) -> IO[bytes]:
         return cast("IO[bytes]", io.BufferedReader(_Zstd(raw, name)))
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return cast("IO[bytes]", io.BufferedReader(_Zip(raw, name)))
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # "Unicode text" of spreadsheets
+        return cast("IO[bytes]", io.BufferedReader(_Utf16(raw)))
     return cast("IO[bytes]", raw)
 
 
@@ -64,6 +67,33 @@ class _Gzip(io.RawIOBase):
             found = self._member.decompress(packed, len(buffer))
         buffer[: len(found)] = found
         return len(found)
+
+
+class _Utf16(io.RawIOBase):
+    """UTF-16 text, which says so at its start, as UTF-8."""
+
+    _PIECE = 2**16
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self._decoder = codecs.getincrementaldecoder("utf-16")()
+        self._found = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._found:
+            piece = self._raw.read1(self._PIECE)
+            try:
+                self._found = self._decoder.decode(piece, final=not piece).encode()
+            except UnicodeError as error:
+                raise OSError(str(error)) from None
+            if not piece:
+                break
+        count = min(len(buffer), len(self._found))
+        buffer[:count], self._found = self._found[:count], self._found[count:]
+        return count
 
 
 class _Zstd(io.RawIOBase):

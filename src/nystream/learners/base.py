@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -242,6 +242,9 @@ class Learner(Abilities, Params):
 
     def prepare(self, X: Any, weights: Any = None) -> None:
         """Before anything is learnt: rows of which the learner may take scales, whose order does not matter."""
+
+    def name_classes(self, names: Sequence[Any]) -> None:
+        """Say what the classes 0, 1, ... are called, as far as they have appeared; few learners need to know."""
 
     def _start(self, d: int, outputs: int) -> None:
         raise NotImplementedError

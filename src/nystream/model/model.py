@@ -255,6 +255,7 @@ class Model(Changing):
             raise ValueError(
                 f"there are {len(labels.classes)} classes, but {self.learner_!r} is for {self.learner_.classes}"
             )
+        self.learner_.name_classes(labels.classes)
         if not self.learner_.d_ and n:
             self._reserve_for(X)
         P = learnt(self.learner_, X, labels, w)

@@ -15,6 +15,8 @@ from nystream.tables.targets import class_names, columns_of
 __all__ = ["Changing"]
 
 M = TypeVar("M", bound="Changing")
+WAITS = ("waiting_", "n_remembered_", "n_forgotten_")
+"""The state of rows that wait for their labels: ids are of the model that gave them."""
 
 
 class Changing(Explaining):
@@ -123,12 +125,16 @@ class Changing(Explaining):
             self.recent_ = self.recent_.changed(kinds, names=names)
 
     def merge(self: M, other: M) -> M:
-        """Become the model of both streams: equal columns, kinds and task, and classes in one order."""
+        """Become the model of both streams: equal columns, kinds and task, and classes in one order.
+
+        Rows of the other model that wait for their labels stay with it.
+        """
         ours, theirs = self.schema_, other.schema_
         if other.learner_ is None or theirs is None:
             return self
         if self.learner_ is None or ours is None:
-            self._restore(copy.deepcopy(other._state()))
+            taken = {name: value for name, value in other._state().items() if name not in WAITS}
+            self._restore(copy.deepcopy(taken))
             return self
         for what, a, b in (
             ("columns", ours.columns, theirs.columns),

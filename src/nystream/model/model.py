@@ -16,6 +16,7 @@ from nystream.model.labels import Scores, answers, labels_in, labels_of, nothing
 from nystream.model.recent import KEPT
 from nystream.model.rounds import learnt, predicted
 from nystream.model.tasks import algorithm, check_class, check_sparse, for_task
+from nystream.model.waiting import WAITING, plain_answer, plain_row, rows_of
 from nystream.model.weighting import ClassWeight, checked_weight, weighted
 from nystream.params import at_least, one_of
 from nystream.schema import Schema
@@ -55,6 +56,9 @@ class Model(Changing):
         refused, since that is most often another target.
     keep : int
         Of the last rows, which explanations need and which are saved with the model; 0: none are.
+    waiting : int
+        Rows that may wait for their labels at the same time (`remember`). One more, and the oldest is forgotten:
+        `n_forgotten` counts these, and the first one is reported by a warning.
 
     Examples
     --------
@@ -80,6 +84,10 @@ class Model(Changing):
     """What those who hold the model keep with it, in its file too; the model itself does not read it."""
     n_unlabelled_: int = 0
     n_misfits_: int = 0
+    waiting_: dict[int, list[Any]] | None = None
+    """Rows that wait for their labels, by id, each with its prediction; the oldest first. None: none ever did."""
+    n_remembered_: int = 0
+    n_forgotten_: int = 0
 
     def __init__(
         self,
@@ -90,6 +98,7 @@ class Model(Changing):
         class_weight: ClassWeight = None,
         mixed: bool = False,
         keep: int = KEPT,
+        waiting: int = WAITING,
     ) -> None:
         if learner is not None and not isinstance(learner, Learner):
             raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
@@ -101,7 +110,10 @@ class Model(Changing):
         self.class_weight = checked_weight(class_weight)
         self.mixed = mixed
         self.keep = at_least("keep", keep, 0)
-        self._reported: set[str] = set()  # names; no part of the model, so that reporting leaves no trace in it
+        self.waiting = at_least("waiting", waiting, 0)
+        self._reported: set[str | None] = (
+            set()
+        )  # names, None: that rows are forgotten; no part of the model, so that reporting leaves no trace in it
         self._numbers: dict[Any, int] = {}  # places of the classes, made again when there are more
 
     @classmethod
@@ -178,6 +190,85 @@ class Model(Changing):
         rows = [rows] if isinstance(rows, dict) else rows
         answer = self.run(rows, None if y is None else [y], None if weight == 1.0 else [weight])[0]
         return float(answer) if isinstance(answer, np.floating) else answer
+
+    def remember(self, row: Any) -> int:
+        """Predict one row whose label comes later, keep both, and return an id for `label`.
+
+        The row is a dict of names to values, or numbers (d,). `remembered` has the prediction. Rows that wait are saved
+        with the model. At most `waiting` of them are kept: one more, and the oldest is forgotten.
+
+        Examples
+        --------
+        >>> from nystream import Model
+        >>> model = Model()
+        >>> _ = model.run([{"x": 1.0}, {"x": 2.0}, {"x": 3.0}], [10.0, 20.0, 30.0])
+        >>> first, second = model.remember({"x": 2.0}), model.remember({"x": 4.0})
+        >>> predicted = model.remembered[second]
+        >>> model.label(second, 40.0) == predicted  # labels come in any order; the row is learnt now
+        True
+        >>> model.n_seen, list(model.remembered) == [first]
+        (4, True)
+        """
+        if not self.waiting:
+            raise ValueError("this model was made with waiting=0: no row waits for its label")
+        kept = plain_row(row)
+        answer = plain_answer(self.predict(rows_of(kept))[0])
+        waiting = {} if self.waiting_ is None else self.waiting_
+        while len(waiting) >= self.waiting:
+            del waiting[next(iter(waiting))]
+            self.n_forgotten_ += 1
+            self._report_forgotten()
+        id = self.n_remembered_
+        waiting[id] = [kept, answer]
+        self.waiting_, self.n_remembered_ = waiting, id + 1
+        return id
+
+    def label(self, id: int, y: Any, weight: float = 1.0) -> Any:
+        """Learn a remembered row with its label, and return what was predicted when it was remembered.
+
+        Errors that are counted with the returned prediction are those of predictions made before any later label was
+        read. A label that will never come is None: the row waits no more and is not learnt. ValueError where no row
+        with this id waits.
+        """
+        waiting = {} if self.waiting_ is None else self.waiting_
+        if isinstance(id, bool) or not isinstance(id, (int, np.integer)) or id not in waiting:
+            raise ValueError(f"no row with id {id!r} waits for a label: {self._why_not_waiting(id)}")
+        row, answer = waiting[id]
+        self.run(rows_of(row), [y], None if weight == 1.0 else [weight])
+        del waiting[id]
+        return np.array(answer) if isinstance(answer, list) else answer
+
+    @property
+    def remembered(self) -> dict[int, Any]:
+        """The predictions of the rows that wait for their labels, by id; the oldest first."""
+        return {id: answer for id, (_, answer) in (self.waiting_ or {}).items()}
+
+    @property
+    def n_forgotten(self) -> int:
+        """Rows that were remembered and had to give way to later ones before their label came."""
+        return self.n_forgotten_
+
+    def _why_not_waiting(self, id: Any) -> str:
+        if isinstance(id, bool) or not isinstance(id, (int, np.integer)):
+            return "ids are whole numbers, as `remember` returns them"
+        if not 0 <= id < self.n_remembered_:
+            return "this model never gave that id"
+        if not self.n_forgotten_:
+            return "it has been labelled already"
+        return (
+            f"it has been labelled already, or it was one of {self.n_forgotten_:,} that were forgotten because more "
+            f"than {self.waiting:,} rows waited; Model(waiting=...) sets that limit"
+        )
+
+    def _report_forgotten(self) -> None:
+        if None not in self._reported:
+            self._reported.add(None)
+            warnings.warn(
+                f"{self.waiting:,} rows wait for their labels, as many as may: from now on each new one makes the "
+                "model forget the oldest. n_forgotten counts them; Model(waiting=...) sets the limit",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def run_scores(self, rows: Any, y: Any = None, weights: Any = None) -> Scores:
         """`run` with outputs and labels as numbers: what metrics compare."""
@@ -376,6 +467,15 @@ class Model(Changing):
         """Columns that the learner gets, as far as that is known."""
         schema = self.schema_ or self.schema
         return 1 if schema is None else len(schema.names)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        waiting = state.get("waiting_") or {}
+        if not isinstance(waiting, dict) or any(
+            type(id) is not int or not isinstance(kept, list) or len(kept) != 2 or type(kept[0]) not in (dict, list)
+            for id, kept in waiting.items()
+        ):
+            raise ValueError("the rows that wait for their labels are not in order")
+        super()._restore(state)
 
     def _state(self) -> dict[str, Any]:
         """In one order, whatever came first: equal models have equal bytes."""

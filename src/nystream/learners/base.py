@@ -10,6 +10,7 @@ import numpy as np
 
 from nystream import persist
 from nystream._core.inputs import clean_label, is_clean_row
+from nystream.cards import card
 from nystream.inputs import Unconverted, as_block, as_labels, as_row, as_weights, stretches, unconverted
 from nystream.learners.abilities import Abilities
 from nystream.losses import Loss
@@ -161,6 +162,15 @@ class Learner(Abilities, Params):
     def nbytes(self) -> int:
         """Bytes of the arrays that the model holds."""
         raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """A card for notebooks."""
+        if not self.d_:
+            return card(type(self).__name__, repr(self), [("rows learnt", "none yet")])
+        outputs = "classes" if self.labels == "class" else "outputs"
+        facts = {"rows learnt": self.n_seen, "columns": self.d_, outputs: self.outputs_, "stored": self.size}
+        lines = [(name, f"{value:,}") for name, value in facts.items()]
+        return card(type(self).__name__, repr(self), [*lines, ("memory", f"{self.nbytes / 1e6:.3g} MB")])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from nystream.compose.classifier import Classifier
 from nystream.model.explaining import Explaining
 from nystream.model.labels import labels_of
+from nystream.model.score import Score, add_scores
 from nystream.schema import Schema
 from nystream.tables.targets import class_names, columns_of
 
@@ -23,6 +24,7 @@ class Changing(Explaining):
     """A model with its schema; how rows are learnt is the model's own."""
 
     schema: Schema | None
+    score_: Score | None
 
     def _open(self, schema: Schema) -> None:
         raise NotImplementedError
@@ -148,6 +150,7 @@ class Changing(Explaining):
             self.recent_ = copy.deepcopy(other.recent_)
         elif other.recent_ is not None:
             self.recent_.extend(other.recent_.columns, other.recent_.labels)
+        self.score_ = add_scores(self.score_, other.score_)
         self.n_unlabelled_ += other.n_unlabelled_
         self.n_misfits_ += other.n_misfits_
         self.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]

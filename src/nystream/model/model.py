@@ -9,6 +9,7 @@ import numpy as np
 
 from nystream._core.inputs import is_clean_row
 from nystream.auto.learner import Auto
+from nystream.cards import card
 from nystream.inputs import Unconverted, as_weights
 from nystream.learners.base import Learner
 from nystream.model.changing import Changing
@@ -16,6 +17,7 @@ from nystream.model.labels import Scores, answers, labels_in, labels_of, nothing
 from nystream.model.recent import KEPT
 from nystream.model.rounds import learnt, predicted
 from nystream.model.tasks import algorithm, check_class, check_sparse, for_task
+from nystream.model.score import Score, add_class, add_row, add_rows, described
 from nystream.model.waiting import WAITING, plain_answer, plain_row, rows_of
 from nystream.model.weighting import ClassWeight, checked_weight, weighted
 from nystream.params import at_least, one_of
@@ -27,6 +29,9 @@ from nystream.tables.targets import Place, columns_of, first_label, is_name
 from nystream.types import Array
 
 __all__ = ["Model"]
+
+NAMED = 12
+"""Columns, targets and classes that a description names."""
 
 
 class Model(Changing):
@@ -86,6 +91,8 @@ class Model(Changing):
     n_misfits_: int = 0
     waiting_: dict[int, list[Any]] | None = None
     """Rows that wait for their labels, by id, each with its prediction; the oldest first. None: none ever did."""
+    score_: Score | None = None
+    """How good the predictions of `run` and `step` were; see `nystream.model.score`."""
     n_remembered_: int = 0
     n_forgotten_: int = 0
 
@@ -111,9 +118,8 @@ class Model(Changing):
         self.mixed = mixed
         self.keep = at_least("keep", keep, 0)
         self.waiting = at_least("waiting", waiting, 0)
-        self._reported: set[str | None] = (
-            set()
-        )  # names, None: that rows are forgotten; no part of the model, so that reporting leaves no trace in it
+        # Names of unknown columns, None for forgotten rows. No part of the model: reporting leaves no trace in it.
+        self._reported: set[str | None] = set()
         self._numbers: dict[Any, int] = {}  # places of the classes, made again when there are more
 
     @classmethod
@@ -156,6 +162,47 @@ class Model(Changing):
     def answers(self, P: Array) -> Any:
         """Outputs of `run_scores` or `scores` as predictions: numbers, or names of classes."""
         return answers(P, self.task, self.classes)
+
+    def __repr__(self) -> str:
+        """The constructor call; of a trained model what it is and how good it was so far."""
+        if self.learner_ is None or self.schema_ is None:
+            return super().__repr__()
+        facts = dict(self._facts())
+        parts = [
+            facts["rows learnt"] + " rows",
+            facts["columns"].partition(":")[0],
+            facts["task"],
+            facts.get("error", ""),
+        ]
+        return f"<Model {self.learner_!r}: {', '.join(part for part in parts if part)}>"
+
+    def _repr_html_(self) -> str:
+        """A card for notebooks."""
+        return card("Model", repr(self.learner_ or self._pattern), self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """What people want to know first, by name."""
+        schema = self.schema_ or self.schema
+        if schema is None or self.learner_ is None:
+            return [("rows learnt", "none yet")]
+        found = [("rows learnt", f"{self.n_seen:,}")]
+        if schema.width is not None:
+            found.append(("columns", f"{schema.width:,} sparse columns"))
+        else:
+            names = schema.names
+            kinds = ", ".join(f"{name} ({schema.columns[name]})" for name in names[:NAMED])
+            more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+            found.append(("columns", f"{len(names):,} column{'s' if len(names) > 1 else ''}: {kinds}{more}"))
+        of = "" if not schema.targets else f" of {', '.join(map(repr, schema.targets[:NAMED]))}"
+        found.append(("task", f"{self.task}{of}"))
+        if self.task == "classification":
+            listed = ", ".join(map(str, self.classes_[:NAMED])) + (", ..." if len(self.classes_) > NAMED else "")
+            found.append(("classes", f"{len(self.classes_):,}: {listed}"))
+        if self.score_ is not None:
+            found.append(("error", described(self.score_)))
+        if self.waiting_:
+            found.append(("waiting for labels", f"{len(self.waiting_):,}"))
+        return [*found, ("memory", f"{self.nbytes / 1e6:.3g} MB")]
 
     # -- predicting and learning -------------------------------------------------------------------------------------
     def predict(self, rows: Any) -> Any:
@@ -359,7 +406,9 @@ class Model(Changing):
             P[labels.known == 0] = np.nan
         elif not decided:
             P[: int(there.argmax())] = np.nan  # before the first label nobody knew that numbers were asked for
-        return Scores(P, labels.Y)
+        scores = Scores(P, labels.Y)
+        self.score_ = add_rows(self.score_, scores, self.task)
+        return scores
 
     # -- the parts of a round ----------------------------------------------------------------------------------------
     def _named(self, table: Any, target: str) -> Any:
@@ -426,13 +475,16 @@ class Model(Changing):
                 return None
             answer = learner.step(x, y, weight)
             self._keep_one(x, y, weight)
+            self.score_ = add_row(self.score_, answer, y)
             return (answer,)
         k = self._places().get(y) if schema.task == "classification" and type(y) in (str, int, bool) else None
         if k is None:
             return None
         scores = learner.step(x, k, weight)
         self._keep_one(x, k, weight)
-        return (self.classes_[int(scores[: len(self.classes_)].argmax())],)
+        best = int(scores[: len(self.classes_)].argmax())
+        self.score_ = add_class(self.score_, best, k)
+        return (self.classes_[best],)
 
     def _columns(self, rows: Any, schema: Schema) -> tuple[dict[str, Any], int, int]:
         return schema.columns_of(rows, on_error=self.on_error, report=self._report)

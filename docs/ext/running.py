@@ -4,8 +4,8 @@ The blocks of a page share one namespace and one folder. An error, or a command 
 that are open after a block follow it, as does one that it calls `figure`. With `:live:` its lines are drawn over some
 seconds, again and again, as a stream would draw them; who wants no motion sees them whole.
 
-A block may set `stand_ins`, a dict of texts that the page shows to those that run instead: a free port, say, in place of
-the usual one. In what is printed they are turned back.
+A block may set `stand_ins`, a dict of texts that the page shows to those that run instead: a free port, say, for the
+usual one. In what is printed they are turned back.
 """
 
 from __future__ import annotations

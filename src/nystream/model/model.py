@@ -16,8 +16,8 @@ from nystream.model.changing import Changing
 from nystream.model.labels import Scores, answers, labels_in, labels_of, nothing
 from nystream.model.recent import KEPT
 from nystream.model.rounds import learnt, predicted
-from nystream.model.tasks import algorithm, check_class, check_sparse, for_task
 from nystream.model.score import Score, add_class, add_row, add_rows, described
+from nystream.model.tasks import algorithm, check_class, check_sparse, for_task
 from nystream.model.waiting import WAITING, plain_answer, plain_row, rows_of
 from nystream.model.weighting import ClassWeight, checked_weight, weighted
 from nystream.params import at_least, one_of

@@ -12,7 +12,7 @@ from collections import Counter
 from sklearn.utils.estimator_checks import check_estimator
 
 import nystream
-from nystream.sklearn import OnlineKernelClassifier, OnlineKernelRegressor
+from nystream.sklearn import OnlineKernelClassifier, OnlineKernelNovelty, OnlineKernelRegressor
 
 SHUFFLED = (
     "the check shuffles the rows, and Auto follows the stream: what it learns depends on their order, as with "
@@ -30,7 +30,7 @@ WIDTH = {
 def main() -> None:
     awv = nystream.PKAWV(nystream.Fourier(nystream.Gaussian(2.0), 60, seed=0), lam=0.1)
     estimators = [
-        *((OnlineKernelRegressor(), ORDER), (OnlineKernelClassifier(), ORDER)),
+        *((OnlineKernelRegressor(), ORDER), (OnlineKernelClassifier(), ORDER), (OnlineKernelNovelty(), {})),
         *((OnlineKernelRegressor(learner), {}) for learner in (nystream.Baseline(), awv)),
         *((OnlineKernelClassifier(nystream.Baseline()), {}), (OnlineKernelClassifier(awv), WIDTH)),
     ]
@@ -40,7 +40,8 @@ def main() -> None:
         counts = Counter(result["status"] for result in results)
         other = {r["check_name"]: f"{r['status']}: {r['exception']!r}" for r in results if r["status"] != "passed"}
         seconds = round(time.perf_counter() - began, 1)
-        line = {"estimator": " ".join(repr(estimator).split()), "counts": counts, "not passed": other}
+        passed = [r["check_name"] for r in results if r["status"] == "passed"]
+        line = {"estimator": " ".join(repr(estimator).split()), "counts": counts, "passed": passed, "not passed": other}
         print(json.dumps({**line, "seconds": seconds}), flush=True)
 
 

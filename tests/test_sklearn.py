@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -35,16 +36,29 @@ def test_every_check_of_scikit_learn_passes_but_for_three_whose_reasons_are_give
     )
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(lines) == 6
+    assert len(lines) == 7
     for line in lines:
         print(line["estimator"], line["counts"], f"{line['seconds']} s")
         shuffled = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-        expected = shuffled if line["estimator"].endswith("()") else []
+        novelty = line["estimator"] == "OnlineKernelNovelty()"
+        expected = shuffled if line["estimator"].endswith("()") and not novelty else []
         narrow = line["estimator"].startswith("OnlineKernelClassifier(learner=PKAWV")
         expected += ["check_class_weight_classifiers"] * narrow
         assert list(line["not passed"]) == expected
         assert line["counts"] == {"passed": line["counts"]["passed"], **({"xfail": len(expected)} if expected else {})}
-        assert line["counts"]["passed"] >= 55
+        assert line["counts"]["passed"] >= (45 if novelty else 55)
+        if line["estimator"] == "OnlineKernelClassifier()":
+            assert "check_class_weight_classifiers" in line["passed"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kinds", [2, 3])
+def test_a_class_that_weighs_ten_million_times_as_much_as_the_others_is_predicted(kinds, seed):
+    """What scikit-learn's check_class_weight_classifiers asks of one data set, asked of more."""
+    X, y = make_blobs(centers=kinds, random_state=seed, cluster_std=20)
+    weight = {k: 1000 if k == 0 else 0.0001 for k in range(kinds)}
+    model = OnlineKernelClassifier(class_weight=weight).fit(X[:50], y[:50])
+    assert np.mean(model.predict(X[50:]) == 0) > 0.87
 
 
 # -- parameters ----------------------------------------------------------------------------------------------------
@@ -354,3 +368,20 @@ def test_without_scikit_learn_the_import_names_the_extra():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1
     assert "pip install 'nystream[sklearn]'" in done.stderr.splitlines()[-1]
+
+
+def test_costs_through_the_facade_whatever_the_order_of_the_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 2))
+    y = np.where(X[:, 0] + 0.7 * rng.normal(size=900) > 1, "bad", "good")
+    order = np.argsort(y[:600], kind="stable")  # all of one class, then all of the other
+    learner = nystream.Thresholded(nystream.Auto(), costs={"fp": 1, "fn": 10}, positive="bad")
+    model = OnlineKernelClassifier(learner).fit(X[:600][order], y[:600][order])
+    P = model.predict_proba(X[600:])[:, model.classes_.tolist().index("bad")]
+    assert_array_equal(model.predict(X[600:]) == "bad", 10 * P > 1 - P)
+    said = {"costs": model.predict(X[600:]), "plain": OnlineKernelClassifier().fit(X[:600], y[:600]).predict(X[600:])}
+    cost = {
+        k: 10 * np.sum((y[600:] == "bad") & (p != "bad")) + np.sum((y[600:] != "bad") & (p == "bad"))
+        for k, p in said.items()
+    }
+    assert cost["costs"] < 0.8 * cost["plain"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from nystream import Classifier, Encoded, Standardized, Thresholded
@@ -119,42 +121,57 @@ class Numbers:
 
 
 class Shifted:
-    """`Thresholded`: the learner's own answers, predictions less the threshold that the last ones chose."""
+    """`Thresholded`: the learner's own answers, predictions less the threshold that the last ones chose.
+
+    A learner with a setting for classes learns two of them; the threshold is on the difference of its two scores, which
+    are logarithms of probabilities in all of these.
+    """
 
     def __init__(self, inside):
-        self.inside = inside
-        self.pattern = Thresholded(inside.pattern, window=WINDOW, refresh=REFRESH, positive=1, caution=0.0)
+        self.pattern = Thresholded(inside.pattern, **self.options)
+        native = inside.pattern.for_classes()
+        self.native, self.theta = native.labels == "class", 0.0
+        self.inside = Inside(native) if self.native and inside.pattern.labels != "class" else inside
+
+    options: ClassVar = {"window": WINDOW, "refresh": REFRESH, "positive": 1, "caution": 0.0}
 
     def run(self, X, Y):
         P = self.inside.run(X, Y)
         assert len(X) % REFRESH == 0
-        self.theta = best_threshold(P[-WINDOW:], Y[-WINDOW:], np.ones(WINDOW))
+        scores, signs = (P[:, 1] - P[:, 0], 2 * Y - 1) if self.native else (P, Y)
+        self.theta = best_threshold(scores[-WINDOW:], signs[-WINDOW:], np.ones(WINDOW))
         return P
 
     def can(self, ability):
-        return ability not in ("merge", "unlearn", "add_outputs") and self.inside.can(ability)
+        lost = ("merge", "unlearn", "add_outputs", *(("predict_interval", "predict_quantile") if self.native else ()))
+        return ability not in lost and self.inside.can(ability)
 
     def predict(self, Q):
-        return self.inside.predict(Q) - self.theta
+        return self._moved(self.inside.predict(Q))
 
     def ask(self, ability, Q):
         answer = self.inside.ask(ability, Q)
         if ability == "predict_interval":
             return answer[0] - self.theta, answer[1] - self.theta
-        return answer - self.theta if ability == "averaged" else answer
+        return self._moved(answer) if ability == "averaged" else answer
+
+    def _moved(self, P):
+        if not self.native:
+            return P - self.theta
+        score = P[:, 1] - P[:, 0] - self.theta
+        return np.column_stack([-score / 2, score / 2])
 
 
 class ByHand(Shifted):
     """`Thresholded` that nothing but `tune` moves: the learner's own answers, and exact where the learner is."""
 
-    def __init__(self, inside):
-        self.inside, self.theta, self.pattern = inside, 0.0, Thresholded(inside.pattern, window=0)
+    options: ClassVar = {"window": 0}
 
     def run(self, X, Y):
         return self.inside.run(X, Y)
 
     def can(self, ability):
-        return ability != "add_outputs" and self.inside.can(ability)
+        return (ability in ("merge", "unlearn") and self.inside.can(ability)) or super().can(ability)
 
 
 class Classes:
@@ -206,7 +223,8 @@ class Classes:
         loss = self.inside.pattern.objective
         if not self.native and loss is not None and loss.estimates_mean:
             return Brier()(self.predict(Q))
-        return self.inside.ask("probabilities", Q) if self.inside.pattern.link else None
+        own = self.inside.pattern.link or (self.native and self.inside.can("probabilities"))
+        return self.inside.ask("probabilities", Q) if own else None
 
 
 WRAPPERS = {

@@ -3,6 +3,9 @@
 The blocks of a page share one namespace and one folder. An error, or a command that fails, fails the build. Figures
 that are open after a block follow it, as does one that it calls `figure`. With `:live:` its lines are drawn over some
 seconds, again and again, as a stream would draw them; who wants no motion sees them whole.
+
+A block may set `stand_ins`, a dict of texts that the page shows to those that run instead: a free port, say, for the
+usual one. In what is printed they are turned back.
 """
 
 from __future__ import annotations
@@ -43,6 +46,18 @@ class Page:
         self.names: dict[str, Any] = {"__name__": "page"}
         self.figures = 0
 
+    def real(self, code: str) -> str:
+        """What runs for code that the page shows."""
+        for shown, stand_in in self.names.get("stand_ins", {}).items():
+            code = code.replace(shown, stand_in)
+        return code
+
+    def shown(self, text: str) -> str:
+        """What the page shows for text that was printed."""
+        for shown, stand_in in self.names.get("stand_ins", {}).items():
+            text = text.replace(stand_in, shown)
+        return text
+
 
 class Block(SphinxDirective):
     has_content = True
@@ -79,7 +94,7 @@ class Run(Block):
         try:
             with contextlib.redirect_stdout(printed), warnings.catch_warnings():
                 warnings.simplefilter("error", UserWarning)
-                exec(compile(code, f"{self.env.docname}, line {self.lineno}", "exec"), page.names)
+                exec(compile(page.real(code), f"{self.env.docname}, line {self.lineno}", "exec"), page.names)
         except Exception:
             raise self.error("".join(traceback.format_exc().splitlines(keepends=True)[-12:])) from None
         finally:
@@ -87,7 +102,7 @@ class Run(Block):
         shown: list[nodes.Node] = []
         if "hide" not in self.options:
             shown.append(nodes.literal_block(code, code, language="python"))
-        return shown + self.output(printed.getvalue()) + self.figures()
+        return shown + self.output(page.shown(printed.getvalue())) + self.figures()
 
     def figures(self) -> list[nodes.Node]:
         folder = Path(self.env.srcdir) / "_generated" / "pages"
@@ -116,7 +131,7 @@ class Shell(Block):
     """Commands, each after "$ " at the start of a line; one may go on below. Processes left behind are ended."""
 
     def run(self) -> list[nodes.Node]:
-        commands = re.split(r"(?m)^\$ ", "\n".join(self.content))[1:]
+        commands = re.split(r"(?m)^\$ ", self.page.real("\n".join(self.content)))[1:]
         script = ["set -e"]
         for command in map(str.rstrip, commands):
             script += [f"printf '%s\\n' {quoted('$ ' + command)}", command] if "hide" not in self.options else [command]
@@ -143,7 +158,7 @@ class Shell(Block):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
             written.seek(0)
-            text = written.read()
+            text = self.page.shown(written.read())
             written.close()
         if code:
             raise self.error(f"a command failed with code {code}:\n{text[-2000:]}")

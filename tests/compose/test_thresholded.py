@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import f1_score
 
-from nystream import Classifier
+import nystream
+from nystream import Auto, Classifier, Model
 from nystream.compose import Standardized, Thresholded
 from nystream.compose.thresholded import best_threshold
 from nystream.features import Fourier
@@ -250,8 +251,157 @@ def test_bad_arguments_are_refused_with_the_way_out():
     ]:
         with pytest.raises(ValueError, match=message):
             Thresholded(PLAIN, **options)
-    for loss in ("softmax", "novelty"):
-        with pytest.raises(ValueError, match="does not learn -1/\\+1 labels"):
-            Thresholded(FOGD(G, loss=loss))
+    with pytest.raises(ValueError, match="learns without labels"):
+        Thresholded(FOGD(G, loss="novelty"))
+    with pytest.raises(ValueError, match=r"no probabilities that a threshold could be put on; use Thresholded\(Class"):
+        Thresholded(FOGD(G, loss="multiclass_hinge"))
     with pytest.raises(ValueError, match="does not take weights"):
         Thresholded(KONS(G)).run(*stream(5), weights=np.full(5, 2.0))
+
+
+# -- learners of classes, and costs ------------------------------------------------------------------------------------
+COSTS = {"fp": 1.0, "fn": 6.0}
+OF_CLASSES = {
+    "auto": Auto(),
+    "softmax": FOGD(G, dim=40, loss="softmax", eta=0.2, seed=0),
+    "codes": Classifier(PKRR(Fourier(G, 40, seed=0), lam=0.1)),
+    "log odds": Classifier(PLAIN),
+    "margins": Classifier(SILK(G, budget=40)),
+    "margins, scaled": Standardized(Classifier(SILK(G, budget=40))),
+}
+
+
+def cost(said, y, costs=COSTS):
+    return costs["fn"] * np.sum((y == 1) & (said == 0)) + costs["fp"] * np.sum((y == 0) & (said == 1))
+
+
+@pytest.mark.parametrize("name", OF_CLASSES)
+def test_costs_decide_by_the_expected_cost_of_every_row(name):
+    X, y = stream(400)
+    y = (y + 1) / 2
+    y[:30] = 0.0  # the second class is late
+    inner = OF_CLASSES[name].for_classes()
+    model, expected = Thresholded(OF_CLASSES[name], costs=COSTS), []
+    assert model.labels == "class"
+    scores = model.run(X, y)
+    for x, label in zip(X, y, strict=True):
+        no, yes = inner.probabilities(x[None])[0] if inner.d_ else (0.5, 0.5)
+        said = inner.step(x, label)
+        odds = said[1] - said[0] if inner.link == "softmax" else np.log(yes / no)
+        expected.append(odds - np.log(COSTS["fp"] / COSTS["fn"]))
+    assert_allclose(scores[:, 1] - scores[:, 0], expected, rtol=1e-6, atol=1e-7)
+    P = model.probabilities(X)
+    assert_allclose(P, inner.probabilities(X), rtol=1e-8, atol=1e-10)  # as they were: costs move the decision alone
+    chosen = P[:, 1] * COSTS["fn"] > P[:, 0] * COSTS["fp"]
+    assert_array_equal(model.predict(X).argmax(axis=1) == 1, chosen)
+    assert chosen.sum() > (P[:, 1] > 0.5).sum()
+    assert nystream.from_bytes(model.to_bytes()).predict(X).tobytes() == model.predict(X).tobytes()
+
+
+@pytest.mark.parametrize("name", [name for name in OF_CLASSES if "scaled" not in name])  # its margins say too little
+def test_costs_are_lower_than_without_them(name):
+    X, y = stream(2000, seed=1)
+    y = (y + 1) / 2
+    plain = OF_CLASSES[name].for_classes().run(X, y)
+    careful = Thresholded(OF_CLASSES[name], costs=COSTS).run(X, y)
+    after = slice(200, None)
+    assert cost(careful[after].argmax(axis=1), y[after]) < 0.9 * cost(plain[after].argmax(axis=1), y[after])
+
+
+def test_the_positive_class_is_the_one_that_is_named_whichever_comes_first():
+    X, y = stream(600)
+    names, costs = np.where(y > 0, "fraud", "fine"), {"fp": 1, "fn": 8}
+    flags = {}
+    assert y[0] < 0
+    for order in (slice(None), np.r_[np.argmax(y), np.arange(600)]):  # "fine" appears first, then "fraud"
+        model = Model(Thresholded(Auto(), costs=costs, positive="fraud"))
+        model.run(X[order], names[order])
+        assert model.predict(X).tolist().count("fraud") > (y > 0).sum()
+        number = model.classes.index("fraud")
+        assert_allclose(model.learner_.threshold, np.log(1 / 8) * (1 if number else -1), rtol=0, atol=1e-15)
+        flags[number] = model.predict(X) == "fraud"
+        P = model.probabilities(X)[:, number]
+        assert_array_equal(flags[number], 8 * P > 1 - P)
+        again = nystream.from_bytes(model.to_bytes())
+        assert_array_equal(again.run(X[:50], names[:50]), model.run(X[:50], names[:50]))
+    assert set(flags) == {0, 1}
+    for labels in (y > 0, (y > 0).astype(int)):  # of booleans and of 0 and 1 it is clear
+        model = Model(Thresholded(Auto(), costs=costs), schema=nystream.Schema(["a", "b", "c"], task="classification"))
+        model.run(X, labels)
+        assert np.mean(model.predict(X) == 1) > np.mean(y > 0)
+
+
+def test_a_model_with_one_class_so_far_predicts_it():
+    X, y = stream(200)
+    model = Model(Thresholded(Auto(), costs=COSTS, positive="late"))
+    assert model.run(X[:20], ["early"] * 20).tolist() == [None] + ["early"] * 19
+    model.run(X[20:], np.where(y[20:] > 0, "late", "early"))
+    assert set(model.predict(X)) == {"early", "late"}
+    with pytest.raises(ValueError, match="3 classes"):
+        model.run(X[:1], ["third"])
+
+
+def test_a_positive_class_that_is_unclear_or_unknown_is_refused():
+    X, y = stream(50)
+    names = np.where(y > 0, "b", "a")
+    assert len(set(names)) == 2
+    for positive, message in [
+        (None, "need to know which class is the positive one; give positive='"),
+        ("c", "positive='c' is not a class of this stream; its classes are '"),
+        (1, "positive=1 is not a class of this stream"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Model(Thresholded(Auto(), costs=COSTS, positive=positive)).run(X, names)
+    with pytest.raises(ValueError, match="positive='b' names a class"):
+        Thresholded(Auto(), costs=COSTS, positive="b").run(X, (y + 1) / 2)
+    model = Model(Thresholded(Auto(), costs=COSTS, positive="typo"))
+    model.run(X[:3], ["a"] * 3)
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="positive='typo'"):
+        model.run(X[3:6], ["b"] * 3)
+    assert model.to_bytes() == before
+
+
+def test_tables_reach_auto_through_a_threshold():
+    rng = np.random.default_rng(0)
+    shops = rng.choice(["x", "y", "z"], 400)
+    y = np.where((shops == "z") & (rng.random(400) < 0.7), "bad", "good")
+    rows = [{"shop": shop, "amount": float(amount)} for shop, amount in zip(shops, rng.normal(size=400), strict=True)]
+    plain, model = Model(Auto()), Model(Thresholded(Auto(), costs={"fp": 1, "fn": 4}, positive="bad"))
+    plain.run(rows, y)
+    model.run(rows, y)
+    assert_array_equal(model.probabilities(rows), plain.probabilities(rows))  # the same encoding, the same experts
+    assert np.mean(model.predict(rows) == "bad") > 0.2
+
+
+def test_a_criterion_of_probabilities_and_the_name_of_its_class():
+    X, y = stream(3000)
+    names = np.where(y > 0, "yes", "no")
+    found = {}
+    for positive in ("yes", "no", "rare"):
+        model = Model(Thresholded(Classifier(PLAIN), criterion="recall", target=0.95, positive=positive, window=1500))
+        said = model.run(X, names)[1000:]
+        found[positive] = [np.mean(said[names[1000:] == name] == name) for name in ("yes", "no")]
+    assert found["yes"][0] > 0.9 > found["no"][0]
+    assert found["no"][1] > 0.9 > found["yes"][1]
+    assert found["rare"] == found["yes"]
+    theta = model.learner_.threshold
+    assert np.mean(model.probabilities(X)[:, model.classes.index("yes")] > 0.5) < np.mean(model.predict(X) == "yes")
+    X, y = stream(500, seed=2)
+    assert model.learner_.tune(X, (y + 1) / 2) != theta
+
+
+def test_bad_costs_are_refused_with_the_way_out():
+    for options, message in [
+        ({"costs": {"fp": 1}}, "costs must have the keys 'fp' and 'fn'"),
+        ({"costs": {"fp": 1, "fn": 0}}, r"costs\['fn'\] must be a number greater than 0"),
+        ({"costs": COSTS, "criterion": "f1"}, "give costs or criterion='f1', not both"),
+        ({"costs": COSTS, "positive": "rare"}, "give positive=<the class>"),
+        ({"positive": 1.5}, "positive must be 'rare' or a class"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Thresholded(Auto(), **options)
+    with pytest.raises(ValueError, match=r"costs need probabilities.*Thresholded\(Classifier\(learner\), costs="):
+        Thresholded(PLAIN, costs=COSTS)
+    with pytest.raises(ValueError, match="nothing to tune"):
+        Thresholded(Auto(), costs=COSTS).tune(*stream(5))

@@ -81,8 +81,9 @@ class Variant:
         if self.pattern.labels == "sign":
             return Rows(X, np.where(f >= 0, 1.0, -1.0), w)
         if self.pattern.labels == "class":
-            Y = np.digitize(f, [-0.3, 0.3]).astype(float)
-            Y[: n // 5] = np.minimum(Y[: n // 5], 1.0)
+            two = self.pattern.classes == 2
+            Y = np.digitize(f, [0.0] if two else [-0.3, 0.3]).astype(float)
+            Y[: n // 5] = np.minimum(Y[: n // 5], 0.0 if two else 1.0)
             return Rows(X, Y, w)
         Y = 0.5 * f
         return Rows(X, Y if self.targets == 1 else np.column_stack([Y, *(X[:, : self.targets - 1].T ** 2 - 0.3)]), w)

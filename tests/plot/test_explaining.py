@@ -69,6 +69,12 @@ def test_the_course_of_numbers_words_and_dates():
     figure = partial_dependence(numbers, "when", title="over the year")
     figure.draw_without_rendering()
     assert figure.axes[0].get_xlabel() == "when"
+    known = set(numbers.recent_.columns["when"].tolist())
+    for line in figure.axes[0].get_lines():  # points at times of rows, and nothing between them
+        assert line.get_linestyle() == "None"
+        assert line.get_marker() == "o"
+        assert set(np.asarray(line.get_xdata()).tolist()) <= known
+    assert len(figure.axes[0].get_lines()[-1].get_xdata()) == min(len(known), 160)
     classes = model(np.where(TABLE["x"] > 0, "up", "down"))
     assert partial_dependence(classes, "x", "up").axes[0].get_ylabel() == "probability of up"
     assert partial_dependence(classes, "x").axes[0].get_ylabel() == f"probability of {classes.classes[-1]}"

@@ -74,5 +74,10 @@ VARIANTS = {
         "silk": Thresholded(SILK(G, budget=20), criterion="f1", window=30, refresh=7),
         "least squares": Thresholded(PKRR(FEATURES, lam=0.1), criterion="recall", target=0.9, refresh=10),
         "never tuned": Thresholded(FOGD(G, dim=40, seed=0), window=0),
+        "auto": Thresholded(SMALL_AUTO, criterion="f1", window=30, refresh=7),
+        "auto, costs": Thresholded(SMALL_AUTO, costs={"fp": 1, "fn": 5}),
+        "classifier of codes, costs": Thresholded(Classifier(PKRR(FEATURES, lam=0.1)), costs={"fp": 3, "fn": 1}),
+        "classifier of margins, costs": Thresholded(Classifier(SILK(G, budget=20)), costs={"fp": 1, "fn": 5}),
+        "classifier of log odds": Thresholded(Classifier(FOGD(G, dim=40, loss="logistic", seed=0)), refresh=10),
     },
 }

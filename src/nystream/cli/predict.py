@@ -14,6 +14,7 @@ import typer
 from nystream import persist
 from nystream.cli import options as opt
 from nystream.cli.answers import FORMATS, writer
+from nystream.cli.progress import bar_of
 from nystream.cli.resuming import read
 from nystream.cli.rows import NEVER_SPARSE, open_rows, width_of
 from nystream.model import Model
@@ -64,7 +65,8 @@ def predict(
     kept = _kept(keep or [], found.columns, found.name)
     with _opened(out, chosen) as file:
         lines = writer(chosen, file)
-        for piece in found.blocks(block):
+        bar = bar_of(source, found.total, limit=rows, quiet=out == "-" and sys.stdout.isatty())
+        for piece in bar.watch(found.blocks(block), lambda piece: len(piece.rows)):
             table = piece.rows
             own = _named(table, found.columns)
             columns = {name: own.columns[name] for name in kept}

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import typer
 
+from nystream.cli.progress import bar_of
 from nystream.cli.rows import NEVER_SPARSE, Rows, open_rows
 from nystream.cli.source import numeric_labels, typed_labels
 from nystream.client import Client
@@ -46,6 +47,7 @@ def push(
         if create and name not in client.names():
             model.create()
         sent, row, began = 0, 0, time.perf_counter()
+        bar = bar_of(source, stream.total, limit=rows, quiet=quiet)
         for table, labels in _tables(stream, block):
             answer = model.send(table, labels, step=predictions)
             sent += len(labels)
@@ -53,10 +55,11 @@ def push(
             if predictions:
                 for value in answer["predictions"]:
                     print("" if value is None else value)
-            _progress(sent, stream.total, began, quiet)
+            bar.add(len(labels))
+    bar.clear()
     if not quiet:
         seconds = time.perf_counter() - began
-        print(f"\r{sent:,} rows in {seconds:.2f} s; {name} has learnt {row:,} rows", file=sys.stderr)
+        print(f"{sent:,} rows in {seconds:.2f} s; {name} has learnt {row:,} rows", file=sys.stderr)
 
 
 def _tables(stream: Rows, block: int) -> Iterator[tuple[Any, Any]]:
@@ -79,15 +82,3 @@ def _split(url: str) -> tuple[str, str]:
     if parts.scheme not in ("http", "https") or not parts.netloc or not parts.path.strip("/"):
         raise ValueError(f"{url!r} is no URL/NAME, such as http://127.0.0.1:8470/power")
     return f"{parts.scheme}://{parts.netloc}", unquote(parts.path.rstrip("/").rpartition("/")[2])
-
-
-def _progress(sent: int, total: int | None, began: float, quiet: bool) -> None:
-    if quiet or not sys.stderr.isatty():
-        return
-    speed = sent / max(time.perf_counter() - began, 1e-9)
-    if total:
-        done = min(sent / total, 1.0)
-        bar = "#" * int(30 * done)
-        print(f"\r[{bar:<30}] {done:4.0%}  {speed:,.0f} rows/s", end="", file=sys.stderr, flush=True)
-    else:
-        print(f"\r{sent:,} rows  {speed:,.0f} rows/s", end="", file=sys.stderr, flush=True)

@@ -14,6 +14,7 @@ from nystream import persist
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.kinds import check_kinds, kinds_table
+from nystream.cli.progress import Bar, bar_of
 from nystream.cli.resuming import read
 from nystream.cli.rows import NEVER_SPARSE, dense_up_to, open_rows, width_of
 from nystream.cli.source import Source, opened
@@ -97,11 +98,11 @@ def run(
         scales: dict[str, Any] = {"sigma": sigma, "seed": seed, "standardize": standardize}
         pattern = build(learner, examples.task, opt.settings_of(settings), kinds=examples.schema.kinds, **scales)
         model = Model(pattern, examples.schema, on_error=on_error)
+    bar = bar_of(source, examples.total, limit=rows, quiet=quiet or (predictions == "-" and sys.stdout.isatty()))
     with _Stoppable(examples) as stream:
         more = report is not None
-        finished = _learn(
-            model, examples, stream, metrics, predictions, test=test, delay=delay, block=block, quiet=quiet, more=more
-        )
+        given: dict[str, Any] = {"test": test, "delay": delay, "block": block, "quiet": quiet, "more": more}
+        finished = _learn(model, examples, stream, metrics, predictions, bar, **given)
         if save is not None:
             persist.save(model, save)
             _say(f"saved {save}", quiet)
@@ -122,6 +123,7 @@ def _learn(
     stream: _Stoppable,
     metrics: list[str] | None,
     predictions: str | None,
+    bar: Bar,
     *,
     test: bool,
     delay: int,
@@ -136,7 +138,7 @@ def _learn(
     shares = SHARES if data.task == "regression" else {}
     _say(f"{data.name}: {data.task}, {model.inner!r}", quiet)
     began = time.perf_counter()
-    report = _Report(shown, began, quiet, between=more)
+    report = _Report(shown, began, bar, quiet, between=more)
     with _writing(predictions) as file:
         try:
             finished = prequential(
@@ -149,12 +151,14 @@ def _learn(
                 progress=report,
                 name=algorithm(model.inner),
                 learn=not test,
-                watch=None if file is None else _writer(model, file),
+                watch=_watched(bar, None if file is None else _writer(model, file)),
             )
             if file is not None:
                 file.flush()
         except BrokenPipeError:
             return None
+        finally:
+            bar.clear()
     seconds = time.perf_counter() - began
     stopped = " (stopped)" if finished.interrupted else ""
     summary = ", ".join(f"{m} {finished.final[m]:.6g}" for m in shown)
@@ -207,8 +211,8 @@ class _Stoppable:
 class _Report:
     """A line at rows 1, 2, 4, 8, ...: metrics so far, the model's size, the speed. Readings `between` are not told."""
 
-    def __init__(self, names: list[str], began: float, quiet: bool, between: bool) -> None:
-        self._names, self._began, self._quiet, self._between = names, began, quiet, between
+    def __init__(self, names: list[str], began: float, bar: Bar, quiet: bool, between: bool) -> None:
+        self._names, self._began, self._bar, self._quiet, self._between = names, began, bar, quiet, between
         _say("".join(f"{title:>14}" for title in ("rows", *names, "size", "rows/s")), quiet)
 
     def __call__(self, snapshot: Any) -> None:
@@ -221,7 +225,19 @@ class _Report:
             f"{snapshot.values['size']:.0f}",
             f"{speed:,.0f}",
         ]
+        self._bar.clear()
         _say("".join(f"{cell:>14}" for cell in cells), self._quiet)
+
+
+def _watched(bar: Bar, write: Callable[[Array], None] | None) -> Callable[[Array], None]:
+    """Writes predictions, where they are wanted, and counts them on the bar."""
+
+    def watch(P: Array) -> None:
+        if write is not None:
+            write(P)
+        bar.add(len(P))
+
+    return watch
 
 
 def _writer(model: Model, file: Any) -> Callable[[Array], None]:

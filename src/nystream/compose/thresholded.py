@@ -1,8 +1,10 @@
-"""Any learner of -1/+1 labels with a decision threshold that recent predictions have chosen."""
+"""Any learner of two classes with a decision threshold: chosen by recent predictions, or by the costs of mistakes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import math
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, Self
@@ -10,8 +12,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from nystream.compose.classifier import Classifier
+from nystream.compose.probabilities import Calibration
 from nystream.compose.wrapper import Wrapper
-from nystream.inputs import as_block, as_labels, as_weights
+from nystream.inputs import Unconverted, as_labels, as_weights
+from nystream.learners.abilities import Abilities
 from nystream.learners.base import Learner
 from nystream.losses import Loss
 from nystream.params import at_least, one_of
@@ -27,31 +32,45 @@ AIMED = ("precision", "recall")
 RARE = "rare"
 CHOICES = 4
 """Choices that are worth a thread."""
+TINY = 1e-300
+"""The smallest probability in log odds, so that they stay finite."""
+LOST = ("predict_interval", "predict_quantile")
+"""Abilities of scores that log odds do not have."""
 
 
 class Thresholded(Wrapper):
-    """Predicts f(x) - theta, so that the sign (0 is +1) decides by the threshold theta that serves the criterion best.
+    """Decides between two classes by a threshold theta on the learner's score, not by its sign.
 
-    theta is chosen by the predictions f_s(x_s) of the last `window` rounds, each made before its label was read: they
-    are held out by construction. It is chosen anew after every `refresh` rounds, whatever the blocks; before that, and
-    while only one label has been among them, it stays as it is, at first 0. Every cut between two of those scores is
-    compared; of equally good ones the one nearest to 0 is taken, and 0 itself unless the best is better than that by
-    more than chance would have it (`caution`): with few rows of a rare label the best cut is often worse on the rows to
-    come. `tune` chooses it by other held-out rows instead; with
-    window = 0 nothing else does. O(window log window) time for each refresh, 3 window numbers of memory.
+    There are two ways to get theta:
 
-    With labels that are rare, or mistakes that are not alike, a learner whose loss counts every round the same puts its
-    0 at the wrong place; this moves it without touching the learner: its regret, deviations and probabilities (of a
-    learner that has them) are told as they are. `Classifier` and the facades take it like any learner of two classes
-    (more have no single threshold); their probabilities are 1/2 at the threshold. `merge`
-    and `unlearn` are exact, and offered, with window = 0: else the predictions of past rounds have chosen theta.
+    - `criterion`: theta maximises the criterion over the predictions of the last `window` rounds. Each of them was made
+      before its label was read, so they are held-out rows. theta is chosen again after every `refresh` rounds, whatever
+      the blocks. Before that, and while only one label is among them, it stays as it is, at first 0. Every cut between
+      two scores is compared. Of equally good cuts the one nearest to 0 is taken, and 0 itself unless the best cut is
+      better by more than chance explains (`caution`): with few rows of a rare label the best cut is often worse on the
+      rows to come. `tune` chooses theta by other held-out rows; with window = 0 nothing else does.
+      O(window log window) time for each refresh, 3 window numbers of memory.
+    - `costs`: theta follows from the learner's probabilities. The class with the lower expected cost is predicted:
+      the positive one where P(positive) fn > P(negative) fp. Nothing is chosen from the stream.
+
+    The learner itself is not touched: its regret, deviations and probabilities are those of the learner alone.
+
+    A learner of -1/+1 labels or of one real target keeps its labels: predictions are f(x) - theta; 0 decides for +1.
+    `Classifier` and the facades take it like any learner of two classes; their probabilities are 1/2 at the threshold.
+
+    A learner of classes with probabilities (`Auto`, `Classifier`, a softmax loss) learns classes 0 and 1, also where
+    the second one appears late. theta then is in log odds, log P(1) - log P(0). Predictions are (n, 2) scores whose
+    largest one decides; `probabilities` stay those of the learner. A third class is refused.
+
+    `merge` and `unlearn` are exact, and offered, with window = 0 or with costs: else the predictions of past rounds
+    have chosen theta.
 
     Parameters
     ----------
     learner : Learner
-        The pattern, of -1/+1 labels or of one real target; it is cloned, never trained itself.
+        The pattern; it is cloned, never trained itself.
     criterion : {"accuracy", "balanced_accuracy", "f1", "precision", "recall"}
-        What theta maximises over the stretch: the share of right answers; the mean of the
+        What theta maximises over the last rounds: the share of right answers; the mean of the
         shares within each label; 2 TP / (2 TP + FP + FN); "precision": the recall among cuts whose precision
         TP / (TP + FP) is at least `target` (the most precise cut, if none is); "recall": the precision among cuts whose
         recall TP / (TP + FN) is at least `target`. Weights of rounds count.
@@ -61,11 +80,16 @@ class Thresholded(Wrapper):
         Rounds that choose; 0 leaves the choice to `tune`.
     refresh : int, default 50
         Rounds between choices.
-    positive : "rare", 1 or -1
-        The label that "f1", "precision" and "recall" are of. "rare": the one that weighs less in the stretch (+1 of
-        equals), whatever the classes are called and in whatever order they come.
+    positive : "rare", a label, or None
+        The label that "f1", "precision", "recall" and `costs` are of: 1 or -1; of a learner of classes 0 or 1, or the
+        name of a class where a `Model` or a facade knows names. "rare": the one that weighs less in the window (of
+        equals the second), whatever the classes are called. None: "rare" for a criterion; for costs 1 or True, and a
+        name is asked for where classes are called otherwise.
     caution : float, default 1.0
         For "accuracy", "balanced_accuracy" and "f1": standard errors by which a cut must be better than 0.
+    costs : dict, optional
+        The costs of mistakes, both above 0: {"fp": 1, "fn": 5} says that a positive row that is missed (false negative)
+        costs five times as much as a false alarm (false positive). Needs a learner of classes with probabilities.
     threads : int, optional
         Choices within one block that `run` makes at the same time, once the learner has given its scores; None:
         NYSTREAM_THREADS, or all cores of the process (1 in a worker of joblib, Spark or pytest-xdist). It changes no
@@ -74,23 +98,34 @@ class Thresholded(Wrapper):
     Examples
     --------
     >>> import numpy as np
-    >>> from nystream.kernels import Gaussian
-    >>> from nystream.compose import Thresholded
-    >>> from nystream.learners import FOGD
+    >>> import nystream
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(4000, 2))
     >>> y = np.where(X[:, 0] + 0.5 * rng.normal(size=4000) > 2, 1.0, -1.0)  # 4 in 100 are +1
     >>> def f1(p):
     ...     right = np.sum((p[2000:] >= 0) & (y[2000:] > 0))
     ...     return 2 * right / (np.sum(p[2000:] >= 0) + np.sum(y[2000:] > 0))
-    >>> plain = FOGD(Gaussian(1.0), loss="logistic", seed=0)
-    >>> bool(f1(Thresholded(plain, criterion="f1").run(X, y)) > f1(plain.run(X, y)) + 0.05)
+    >>> plain = nystream.FOGD(nystream.Gaussian(1.0), loss="logistic", seed=0)
+    >>> bool(f1(nystream.Thresholded(plain, criterion="f1").run(X, y)) > f1(plain.run(X, y)) + 0.05)
+    True
+
+    A fraud that is missed costs twenty false alarms:
+
+    >>> names = np.where(y > 0, "fraud", "fine")
+    >>> def cost(said):
+    ...     missed, alarms = (names == "fraud") & (said != "fraud"), (names != "fraud") & (said == "fraud")
+    ...     return int(20 * missed.sum() + alarms.sum())
+    >>> learner = nystream.Classifier(plain)
+    >>> careful = nystream.Thresholded(learner, costs={"fp": 1, "fn": 20}, positive="fraud")
+    >>> cost(nystream.Model(careful).run(X, names)) < cost(nystream.Model(learner).run(X, names))
     True
     """
 
     recent_: Array
     """(window, 3): scores, labels and weights of the last rounds; round t is in row t mod window."""
     threshold_: float = 0.0
+    second_: bool | None = None
+    """Whether the positive class is number 1; None while nobody has said or asked."""
 
     def __init__(
         self,
@@ -100,8 +135,9 @@ class Thresholded(Wrapper):
         target: float | None = None,
         window: int = 5000,
         refresh: int = 50,
-        positive: str | int = RARE,
+        positive: Any = None,
         caution: float = 1.0,
+        costs: Mapping[str, float] | None = None,
         threads: int | None = None,
     ) -> None:
         self.learner = learner
@@ -109,20 +145,51 @@ class Thresholded(Wrapper):
         self.target = _checked_target(criterion, target)
         self.window = at_least("window", window, 0)
         self.refresh = at_least("refresh", refresh, 1)
-        if isinstance(positive, bool) or positive not in (RARE, 1, -1):
-            raise ValueError(f"positive must be 'rare', 1 or -1, got {positive!r}")
-        self.positive = positive
         self.caution = above_zero("caution", caution, zero=True)
+        self.costs = _checked_costs(costs, criterion)
         self.threads = checked_threads(threads)
-        if learner.labels not in ("sign", "real"):
+        self._blank = learner.for_classes()  # answers before there was an example
+        self._of_classes = self._blank.labels == "class"
+        if not self._of_classes:
+            self._blank = learner
+        self._check_learner()
+        self.positive = positive
+        self._check_positive()
+        self._rows: Any = None  # the rows that the learner starts with, while it starts
+
+    def _check_learner(self) -> None:
+        """Refuse a learner that cannot decide between two classes, or has no probabilities where costs need them."""
+        learner = self._blank
+        if not self._of_classes and learner.labels not in ("sign", "real"):
             raise ValueError(
-                f"learner={learner!r} does not learn -1/+1 labels, and a threshold decides between two; use a loss of "
-                "one score, such as 'hinge'"
+                f"learner={learner!r} learns without labels, and a threshold decides between two; use a loss of "
+                "labels, such as 'hinge'"
             )
+        if not self._of_classes and self.costs is not None:
+            raise ValueError(
+                f"costs need probabilities, and learner={learner!r} gives scores; use "
+                "Thresholded(Classifier(learner), costs=...)"
+            )
+        if self._of_classes and not (learner.can("probabilities") and (learner.link or _calibration_in(learner))):
+            raise ValueError(
+                f"learner={learner!r} has no probabilities that a threshold could be put on; use "
+                "Thresholded(Classifier(learner), ...)"
+            )
+        if self._of_classes and learner.classes not in (None, 2):
+            raise ValueError(f"learner={learner!r} is for {learner.classes} classes; a threshold decides between two")
+
+    def _check_positive(self) -> None:
+        positive = self.positive
+        if self.costs is not None and positive == RARE:
+            raise ValueError("costs are of a class that does not change with the stream: give positive=<the class>")
+        if not self._of_classes and (isinstance(positive, bool) or positive not in (RARE, None, 1, -1)):
+            raise ValueError(f"positive must be 'rare', 1 or -1, got {positive!r}")
+        if self._of_classes and not (positive is None or isinstance(positive, (str, int, np.integer))):
+            raise ValueError(f"positive must be 'rare' or a class, got {positive!r}")
 
     @property
     def labels(self) -> LabelKind:
-        return "sign"
+        return "class" if self._of_classes else "sign"
 
     @property
     def classes(self) -> int | None:
@@ -147,33 +214,167 @@ class Thresholded(Wrapper):
     def for_classes(self) -> Learner:
         return self.clone()
 
+    @property
+    def _inner(self) -> Abilities:
+        return self.learner_ if self.d_ else self._blank
+
     def why_not(self, ability: str) -> str | None:
         if ability == "add_outputs":
             return "a threshold decides between two labels"
-        if ability in ("merge", "unlearn") and self.window and self.learner.can(ability):
+        if ability in ("merge", "unlearn") and self._watched and self._blank.can(ability):
             return "its threshold was chosen by the predictions of past rounds; window=0 leaves that to `tune`"
+        if ability in LOST and self._of_classes:
+            return "its predictions are log odds of two classes, less the threshold"
         return super().why_not(ability)
 
     @property
+    def _watched(self) -> int:
+        """Rounds that choose the threshold."""
+        return self.window if self.costs is None else 0
+
+    @property
     def threshold(self) -> float:
-        """theta as it is now."""
+        """theta as it is now; of a learner of classes in log odds of class 1."""
         return self.threshold_
 
     def tune(self, X: Any, Y: Any, weights: Any = None) -> float:
         """Choose theta by rows that are not learnt from, and return it; the next refresh chooses again."""
-        X = as_block(X, self.d_ or None, missing=self.missing)
-        labels, counts = as_labels(Y, "sign", len(X))[:, 0], as_weights(weights, len(X))
+        if self.costs is not None:
+            raise ValueError("with costs the threshold follows from the probabilities; there is nothing to tune")
+        X = self._accepted(X)
+        labels, counts = as_labels(Y, self.labels, len(X), self.classes)[:, 0], as_weights(weights, len(X))
         if self.d_:
             weighed = np.ones(len(X)) if counts is None else counts
-            self._take(self._chosen(self.learner_.predict_clean(X)[:, 0], labels, weighed))
+            scores = self._score(self.learner_.predict_clean(X), self._calibration)
+            self._take(self._chosen(scores, self._signs(labels), weighed))
         return self.threshold_
 
+    # -- classes -----------------------------------------------------------------------------------------------------
+    def name_classes(self, names: Sequence[Any]) -> None:
+        """Say what the classes 0, 1 are called, as far as they have appeared: `positive` may be one of the names."""
+        positive = self.positive
+        if not names or not self._of_classes or positive == RARE or (positive is None and self.costs is None):
+            return
+        if positive is None and not all(name in (0, 1, -1) for name in names):  # of numbers and booleans 1 is positive
+            raise ValueError(
+                f"costs={self.costs!r} need to know which class is the positive one; give positive={names[-1]!r}, or "
+                "whichever it is"
+            )
+        wanted = 1 if positive is None else positive
+        other_kind = isinstance(names[0], str) != isinstance(wanted, str)
+        if other_kind or (len(names) > 1 and wanted not in names):
+            listed = " and ".join(repr(name) for name in names[:2])
+            raise ValueError(f"positive={wanted!r} is not a class of this stream; its classes are {listed}")
+        self._decide(names[0] != wanted)
+
+    def _decide(self, second: bool) -> None:
+        """The positive class is number 1 (or 0)."""
+        self.second_ = second
+        if self.costs is not None:
+            theta = math.log(self.costs["fp"] / self.costs["fn"])
+            self.threshold_ = theta if second else -theta
+
+    def _check_named(self) -> None:
+        """Before the first round: know the positive class, where that does not depend on the stream."""
+        if self.second_ is not None or not self._of_classes or self.positive == RARE:
+            return
+        if self.positive is None:
+            if self.costs is not None:
+                self._decide(True)
+        elif self.positive in (0, 1):
+            self._decide(bool(self.positive))
+        else:
+            raise ValueError(
+                f"positive={self.positive!r} names a class, and the classes of these rows are the numbers 0 and 1; "
+                "give positive=0 or 1, or put Thresholded directly into a Model or a facade, which know names"
+            )
+
+    @property
+    def _calibration(self) -> Calibration | None:
+        """The map from the scores of classes to probabilities, where the learner's `link` does not say it."""
+        return _calibration_in(self.learner_) if self._of_classes and self._blank.link is None else None
+
+    def _score(self, P: Array, calibration: Calibration | None) -> Array:
+        """(n,) what theta is compared with: the learner's one score, or log odds of class 1."""
+        if not self._of_classes:
+            return P[:, 0]
+        if calibration is None:
+            return (P[:, 1] - P[:, 0]) / (2 if self._blank.link == "one_vs_rest" else 1)
+        Q = np.log(np.maximum(calibration(P), TINY))
+        return Q[:, 1] - Q[:, 0]
+
+    def _scores_of_run(self, P: Array, Y: Array, weights: Array | None, before: Calibration | None) -> Array:
+        """`_score` of every round, with the map to probabilities as it was before the round."""
+        if before is None or not before.learns:
+            return self._score(P, before)
+        scores = np.empty(len(P))
+        for i, label in enumerate(Y[:, 0].tolist()):  # the map learns here what it has learnt in the learner
+            scores[i] = self._score(P[i : i + 1], before)[0]
+            before.learn(P[i], int(label), 1.0 if weights is None else float(weights[i]))
+        return scores
+
+    def _signs(self, labels: Array) -> Array:
+        return 2 * labels - 1 if self._of_classes else labels
+
+    def _answers(self, scores: Array) -> Array:
+        """Scores (n,), less theta, as predictions: (n, 1), or of classes (n, 2)."""
+        return np.column_stack([-scores / 2, scores / 2]) if self._of_classes else scores[:, None]
+
+    # -- rows that the learner takes ---------------------------------------------------------------------------------
+    @property
+    def takes_tables(self) -> bool:
+        return self._of_classes and self._blank.takes_tables
+
+    @property
+    def takes_sparse(self) -> bool:
+        return self._of_classes and self._blank.takes_sparse
+
+    def _accepted(self, X: Any) -> Any:
+        return (self.learner_ if self.d_ else self._blank)._accepted(X)
+
+    def _unconverted(self, X: Any) -> Unconverted | None:
+        return (self.learner_ if self.d_ else self._blank)._unconverted(X)
+
+    def widen_columns(self, kinds: Mapping[str, str]) -> None:
+        if not self.takes_tables or not self.d_:
+            super().widen_columns(kinds)
+        self.learner_.widen_columns(kinds)
+        self.d_ = self.learner_.d_
+
+    def prepare(self, X: Any, weights: Any = None) -> None:
+        if not self.d_:
+            self.learner_ = self._blank.clone()
+            self.learner_.prepare(X, weights)
+
+    def reserve_for(self, rows: Any, outputs: int) -> None:
+        self._rows = rows
+        try:
+            self.reserve(rows.shape[1], outputs)
+        finally:
+            self._rows = None
+
+    def run_clean(self, X: Any, Y: Array, weights: Array | None = None) -> Array:
+        self._rows = X
+        try:
+            return super().run_clean(X, Y, weights)
+        finally:
+            self._rows = None
+
+    # -- rounds ------------------------------------------------------------------------------------------------------
     def _start(self, d: int, outputs: int) -> None:
-        super()._start(d, outputs)
-        self.recent_ = np.zeros((self.window, 3))
+        self._check_named()
+        prepared = "learner_" in self.__dict__
+        self.learner_ = copy.deepcopy(self.learner_) if prepared else self._blank.clone()
+        if self._rows is not None:
+            self.learner_.reserve_for(self._rows, outputs)
+        else:
+            self.learner_.reserve(d, outputs)
+        self.recent_ = np.zeros((self._watched, 3))
 
     def _shown(self, P: Array) -> Array:
-        return P - self.threshold_
+        if not self._of_classes:
+            return P - self.threshold_
+        return self._answers(self._score(P, self._calibration) - self.threshold_)
 
     def _merge_inner(self, other: Self) -> None:
         if self.threshold_ != other.threshold_:
@@ -183,19 +384,21 @@ class Thresholded(Wrapper):
         super()._merge_inner(other)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        P = self.learner_.run_clean(X, Y, weights)
-        if not self.window:
-            return P - self.threshold_
-        seen = np.column_stack([P[:, 0], Y[:, 0], np.ones(len(X)) if weights is None else weights])
+        before = copy.deepcopy(self._calibration)
+        scores = self._scores_of_run(self.learner_.run_clean(X, Y, weights), Y, weights, before)
+        if not self._watched:
+            return self._answers(scores - self.threshold_)
+        one = np.ones(len(X)) if weights is None else weights
+        seen = np.column_stack([scores, self._signs(Y[:, 0]), one])
         stops = range(self.refresh - self.n_seen_ % self.refresh, len(X) + 1, self.refresh)
         row = 0
         for stop, theta in zip(stops, self._choices(seen, stops), strict=True):
-            P[row:stop] -= self.threshold_
+            scores[row:stop] -= self.threshold_
             self._take(theta)
             row = stop
-        P[row:] -= self.threshold_
+        scores[row:] -= self.threshold_
         self._keep(self.recent_, seen, 0, len(X))
-        return P
+        return self._answers(scores)
 
     def _choices(self, seen: Array, stops: Sequence[int]) -> list[float | None]:
         """What is chosen after so many rows of the block: by its scores, so that no choice waits for another."""
@@ -229,10 +432,14 @@ class Thresholded(Wrapper):
         if not (np.isfinite(scores).all() and weights[labels > 0].any() and weights[labels < 0].any()):
             return None
         rare = 1 if weights[labels > 0].sum() <= weights[labels < 0].sum() else -1
-        label = rare if self.positive == RARE else int(self.positive)
+        label = rare if self.positive in (RARE, None) else self._positive_sign
         return best_threshold(
             scores, labels, weights, self.criterion, self.target, positive=label, caution=self.caution
         )
+
+    @property
+    def _positive_sign(self) -> int:
+        return (1 if self.second_ else -1) if self._of_classes else int(self.positive)
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
@@ -350,3 +557,20 @@ def _checked_target(criterion: str, target: float | None) -> float | None:
     if target is not None and above_zero("target", target) > 1:
         raise ValueError(f"target must be at most 1, got {target!r}")
     return target
+
+
+def _checked_costs(costs: Mapping[str, float] | None, criterion: str) -> dict[str, float] | None:
+    if costs is None:
+        return None
+    if criterion != "accuracy":
+        raise ValueError(f"give costs or criterion={criterion!r}, not both: with costs the expected cost is minimised")
+    if not isinstance(costs, Mapping) or set(costs) != {"fp", "fn"}:
+        raise ValueError(f"costs must have the keys 'fp' and 'fn', as {{'fp': 1, 'fn': 5}}; got {costs!r}")
+    return {name: above_zero(f"costs[{name!r}]", costs[name]) for name in ("fp", "fn")}
+
+
+def _calibration_in(learner: Learner) -> Calibration | None:
+    """The map from scores to probabilities of the `Classifier` in a learner, under wrappers of rows; else None."""
+    while isinstance(learner, Wrapper) and not isinstance(learner, Classifier):
+        learner = learner.learner_ if learner.d_ else learner.learner
+    return learner._inner.calibration_ if isinstance(learner, Classifier) else None

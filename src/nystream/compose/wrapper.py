@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from nystream.inputs import as_block, as_labels, as_row, as_weights
+from nystream.inputs import as_labels, as_row, as_weights
 from nystream.learners.abilities import Abilities
 from nystream.learners.base import Learner
 from nystream.losses import Loss
@@ -105,7 +105,7 @@ class Wrapper(Learner):
     def _asked(self, ability: str, X: Any) -> Array:
         """Rows that the inner learner is asked about, unless it has not the ability."""
         self._require(ability)
-        X = as_block(X, self.d_ or None, missing=self.missing)
+        X = self._accepted(X)
         return self._inward(X) if self.d_ else X
 
     def probabilities(self, X: Any) -> Array:

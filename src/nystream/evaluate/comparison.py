@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
+from nystream.cards import card
 from nystream.evaluate.result import Result, dumps, loads, write
 from nystream.evaluate.table import aligned, figures
 
@@ -77,12 +78,23 @@ class Comparison:
         return aligned(["learner", *(f"{metric} " for metric in self.metrics)], columns, left=1)
 
     def __str__(self) -> str:
+        return f"{self.table()}\n{self._seen()}; * best"
+
+    def _seen(self) -> str:
         rows = sorted({result.rows for result in self.results})
         seen = f"{rows[0]} rows" if len(rows) == 1 else f"{rows[0]} to {rows[-1]} rows"
-        return f"{self.table()}\n{seen}{', interrupted' if self.interrupted else ''}; * best"
+        return f"{seen}{', interrupted' if self.interrupted else ''}"
 
     def __repr__(self) -> str:
         return f"<Comparison of {', '.join(self.names)}>"
+
+    def _repr_html_(self) -> str:
+        """A card for notebooks."""
+        columns = [self.names, *(figures(self.final(metric).values()) for metric in self.metrics)]
+        bests = [self.best(metric) for metric in self.metrics]
+        marked = [(self.names.index(best), j) for j, best in enumerate(bests, 1) if best is not None]
+        facts = [("rows", self._seen()), ("bold", "the best of its column")]
+        return card("Comparison", "", facts, ["learner", *self.metrics], list(zip(*columns, strict=True)), marked)
 
     def to_json(self) -> str:
         """All results as standard JSON."""

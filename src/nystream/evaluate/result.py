@@ -15,6 +15,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from nystream.cards import card
 from nystream.evaluate.table import aligned, figures
 from nystream.metrics.base import Direction
 
@@ -22,8 +23,8 @@ __all__ = ["Column", "Result", "check_form", "dumps", "loads", "write"]
 
 Column: TypeAlias = npt.NDArray[Any]
 
-SHOWN = 20
-"""Rows of a printed table: readings are left out evenly beyond this, never the last."""
+SHOWN, CARD = 20, 10
+"""Rows of a printed table and of a card: readings are left out evenly beyond this, never the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +83,13 @@ class Result:
 
     def table(self, rows: int = SHOWN) -> str:
         """The readings as aligned text: at most about `rows` of them, evenly spaced, the last always."""
-        n = len(self.columns["n"])
-        step = max(1, math.ceil(n / max(1, rows)))
-        kept = sorted(range(n - 1, -1, -step))
+        kept = self._kept(rows)
         return aligned(list(self.columns), [figures(column[kept]) for column in self.columns.values()])
+
+    def _kept(self, rows: int) -> list[int]:
+        """Places of about so many readings, evenly spaced, the last among them."""
+        n = len(self.columns["n"])
+        return sorted(range(n - 1, -1, -max(1, math.ceil(n / max(1, rows)))))
 
     def __str__(self) -> str:
         stopped = ", interrupted" if self.interrupted else ""
@@ -94,6 +98,13 @@ class Result:
     def __repr__(self) -> str:
         last = ", ".join(f"{k}={v:.5g}" for k, v in self.final.items())
         return f"<Result {self.name}: n={self.rows}{', ' + last if last else ''}>"
+
+    def _repr_html_(self) -> str:
+        """A card for notebooks."""
+        kept, stopped = self._kept(CARD), ", interrupted" if self.interrupted else ""
+        cells = [figures(column[kept]) for column in self.columns.values()]
+        facts = [("rows", f"{self.rows:,}{stopped}"), ("seconds in the learner", f"{self.seconds:.3g}")]
+        return card(self.name, self.learner, facts, list(self.columns), list(zip(*cells, strict=True)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from nystream import persist
 from nystream._core.inputs import clean_label, is_clean_row
+from nystream.cards import card
 from nystream.inputs import Unconverted, as_block, as_labels, as_row, as_weights, stretches, unconverted
 from nystream.learners.abilities import Abilities
 from nystream.losses import Loss
@@ -162,6 +163,15 @@ class Learner(Abilities, Params):
         """Bytes of the arrays that the model holds."""
         raise NotImplementedError
 
+    def _repr_html_(self) -> str:
+        """A card for notebooks."""
+        if not self.d_:
+            return card(type(self).__name__, repr(self), [("rows learnt", "none yet")])
+        outputs = "classes" if self.labels == "class" else "outputs"
+        facts = {"rows learnt": self.n_seen, "columns": self.d_, outputs: self.outputs_, "stored": self.size}
+        lines = [(name, f"{value:,}") for name, value in facts.items()]
+        return card(type(self).__name__, repr(self), [*lines, ("memory", f"{self.nbytes / 1e6:.3g} MB")])
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""
         persist.save(self, path)
@@ -242,6 +252,9 @@ class Learner(Abilities, Params):
 
     def prepare(self, X: Any, weights: Any = None) -> None:
         """Before anything is learnt: rows of which the learner may take scales, whose order does not matter."""
+
+    def name_classes(self, names: Sequence[Any]) -> None:
+        """Say what the classes 0, 1, ... are called, as far as they have appeared; few learners need to know."""
 
     def _start(self, d: int, outputs: int) -> None:
         raise NotImplementedError

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from nystream.compose.classifier import Classifier
 from nystream.model.explaining import Explaining
 from nystream.model.labels import labels_of
+from nystream.model.score import Score, add_scores
 from nystream.schema import Schema
 from nystream.tables.places import Place
 from nystream.tables.targets import class_names, columns_of
@@ -16,12 +17,15 @@ from nystream.tables.targets import class_names, columns_of
 __all__ = ["Changing"]
 
 M = TypeVar("M", bound="Changing")
+WAITS = ("waiting_", "n_remembered_", "n_forgotten_")
+"""The state of rows that wait for their labels: ids are of the model that gave them."""
 
 
 class Changing(Explaining):
     """A model with its schema; how rows are learnt is the model's own."""
 
     schema: Schema | None
+    score_: Score | None
 
     def _open(self, schema: Schema) -> None:
         raise NotImplementedError
@@ -124,12 +128,16 @@ class Changing(Explaining):
             self.recent_ = self.recent_.changed(kinds, names=names)
 
     def merge(self: M, other: M) -> M:
-        """Become the model of both streams: equal columns, kinds and task, and classes in one order."""
+        """Become the model of both streams: equal columns, kinds and task, and classes in one order.
+
+        Rows of the other model that wait for their labels stay with it.
+        """
         ours, theirs = self.schema_, other.schema_
         if other.learner_ is None or theirs is None:
             return self
         if self.learner_ is None or ours is None:
-            self._restore(copy.deepcopy(other._state()))
+            taken = {name: value for name, value in other._state().items() if name not in WAITS}
+            self._restore(copy.deepcopy(taken))
             return self
         for what, a, b in (
             ("columns", ours.columns, theirs.columns),
@@ -143,6 +151,7 @@ class Changing(Explaining):
             self.recent_ = copy.deepcopy(other.recent_)
         elif other.recent_ is not None:
             self.recent_.extend(other.recent_.columns, other.recent_.labels)
+        self.score_ = add_scores(self.score_, other.score_)
         self.n_unlabelled_ += other.n_unlabelled_
         self.n_misfits_ += other.n_misfits_
         self.counts_ = [a + b for a, b in zip(self.counts_, other.counts_, strict=True)]

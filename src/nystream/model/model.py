@@ -9,13 +9,16 @@ import numpy as np
 
 from nystream._core.inputs import is_clean_row
 from nystream.auto.learner import Auto
+from nystream.cards import card
 from nystream.inputs import ROWS_TO_CONVERT, Unconverted, as_weights
 from nystream.learners.base import Learner
 from nystream.model.changing import Changing
 from nystream.model.labels import Scores, answers, labels_in, labels_of, nothing
 from nystream.model.recent import KEPT
 from nystream.model.rounds import learnt, predicted
+from nystream.model.score import Score, add_class, add_row, add_rows, described
 from nystream.model.tasks import algorithm, check_class, check_sparse, for_task
+from nystream.model.waiting import WAITING, plain_answer, plain_row, rows_of
 from nystream.model.weighting import ClassWeight, checked_weight, weighted
 from nystream.params import at_least, one_of
 from nystream.schema import Schema
@@ -28,6 +31,9 @@ from nystream.tables.targets import Places, columns_of, first_label, is_name
 from nystream.types import Array
 
 __all__ = ["Model"]
+
+NAMED = 12
+"""Columns, targets and classes that a description names."""
 
 
 class Model(Changing):
@@ -57,6 +63,9 @@ class Model(Changing):
         refused, since that is most often another target.
     keep : int
         Of the last rows, which explanations need and which are saved with the model; 0: none are.
+    waiting : int
+        Rows that may wait for their labels at the same time (`remember`). One more, and the oldest is forgotten:
+        `n_forgotten` counts these, and the first one is reported by a warning.
 
     Examples
     --------
@@ -82,6 +91,12 @@ class Model(Changing):
     """What those who hold the model keep with it, in its file too; the model itself does not read it."""
     n_unlabelled_: int = 0
     n_misfits_: int = 0
+    waiting_: dict[int, list[Any]] | None = None
+    """Rows that wait for their labels, by id, each with its prediction; the oldest first. None: none ever did."""
+    score_: Score | None = None
+    """How good the predictions of `run` and `step` were; see `nystream.model.score`."""
+    n_remembered_: int = 0
+    n_forgotten_: int = 0
 
     def __init__(
         self,
@@ -92,6 +107,7 @@ class Model(Changing):
         class_weight: ClassWeight = None,
         mixed: bool = False,
         keep: int = KEPT,
+        waiting: int = WAITING,
     ) -> None:
         if learner is not None and not isinstance(learner, Learner):
             raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
@@ -103,7 +119,9 @@ class Model(Changing):
         self.class_weight = checked_weight(class_weight)
         self.mixed = mixed
         self.keep = at_least("keep", keep, 0)
-        self._reported: set[str] = set()  # names; no part of the model, so that reporting leaves no trace in it
+        self.waiting = at_least("waiting", waiting, 0)
+        # Names of unknown columns, None for forgotten rows. No part of the model: reporting leaves no trace in it.
+        self._reported: set[str | None] = set()
         self._numbers: dict[Any, int] = {}  # places of the classes, made again when there are more
 
     @classmethod
@@ -146,6 +164,47 @@ class Model(Changing):
     def answers(self, P: Array) -> Any:
         """Outputs of `run_scores` or `scores` as predictions: numbers, or names of classes."""
         return answers(P, self.task, self.classes)
+
+    def __repr__(self) -> str:
+        """The constructor call; of a trained model what it is and how good it was so far."""
+        if self.learner_ is None or self.schema_ is None:
+            return super().__repr__()
+        facts = dict(self._facts())
+        parts = [
+            facts["rows learnt"] + " rows",
+            facts["columns"].partition(":")[0],
+            facts["task"],
+            facts.get("error", ""),
+        ]
+        return f"<Model {self.learner_!r}: {', '.join(part for part in parts if part)}>"
+
+    def _repr_html_(self) -> str:
+        """A card for notebooks."""
+        return card("Model", repr(self.learner_ or self._pattern), self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """What people want to know first, by name."""
+        schema = self.schema_ or self.schema
+        if schema is None or self.learner_ is None:
+            return [("rows learnt", "none yet")]
+        found = [("rows learnt", f"{self.n_seen:,}")]
+        if schema.width is not None:
+            found.append(("columns", f"{schema.width:,} sparse columns"))
+        else:
+            names = schema.names
+            kinds = ", ".join(f"{name} ({schema.columns[name]})" for name in names[:NAMED])
+            more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+            found.append(("columns", f"{len(names):,} column{'s' if len(names) > 1 else ''}: {kinds}{more}"))
+        of = "" if not schema.targets else f" of {', '.join(map(repr, schema.targets[:NAMED]))}"
+        found.append(("task", f"{self.task}{of}"))
+        if self.task == "classification":
+            listed = ", ".join(map(str, self.classes_[:NAMED])) + (", ..." if len(self.classes_) > NAMED else "")
+            found.append(("classes", f"{len(self.classes_):,}: {listed}"))
+        if self.score_ is not None:
+            found.append(("error", described(self.score_)))
+        if self.waiting_:
+            found.append(("waiting for labels", f"{len(self.waiting_):,}"))
+        return [*found, ("memory", f"{self.nbytes / 1e6:.3g} MB")]
 
     # -- predicting and learning -------------------------------------------------------------------------------------
     def predict(self, rows: Any) -> Any:
@@ -198,6 +257,85 @@ class Model(Changing):
         rows = [rows] if isinstance(rows, dict) else rows
         answer = self.run(rows, None if y is None else [y], None if weight == 1.0 else [weight])[0]
         return float(answer) if isinstance(answer, np.floating) else answer
+
+    def remember(self, row: Any) -> int:
+        """Predict one row whose label comes later, keep both, and return an id for `label`.
+
+        The row is a dict of names to values, or numbers (d,). `remembered` has the prediction. Rows that wait are saved
+        with the model. At most `waiting` of them are kept: one more, and the oldest is forgotten.
+
+        Examples
+        --------
+        >>> from nystream import Model
+        >>> model = Model()
+        >>> _ = model.run([{"x": 1.0}, {"x": 2.0}, {"x": 3.0}], [10.0, 20.0, 30.0])
+        >>> first, second = model.remember({"x": 2.0}), model.remember({"x": 4.0})
+        >>> predicted = model.remembered[second]
+        >>> model.label(second, 40.0) == predicted  # labels come in any order; the row is learnt now
+        True
+        >>> model.n_seen, list(model.remembered) == [first]
+        (4, True)
+        """
+        if not self.waiting:
+            raise ValueError("this model was made with waiting=0: no row waits for its label")
+        kept = plain_row(row)
+        answer = plain_answer(self.predict(rows_of(kept))[0])
+        waiting = {} if self.waiting_ is None else self.waiting_
+        while len(waiting) >= self.waiting:
+            del waiting[next(iter(waiting))]
+            self.n_forgotten_ += 1
+            self._report_forgotten()
+        id = self.n_remembered_
+        waiting[id] = [kept, answer]
+        self.waiting_, self.n_remembered_ = waiting, id + 1
+        return id
+
+    def label(self, id: int, y: Any, weight: float = 1.0) -> Any:
+        """Learn a remembered row with its label, and return what was predicted when it was remembered.
+
+        Errors that are counted with the returned prediction are those of predictions made before any later label was
+        read. A label that will never come is None: the row waits no more and is not learnt. ValueError where no row
+        with this id waits.
+        """
+        waiting = {} if self.waiting_ is None else self.waiting_
+        if isinstance(id, bool) or not isinstance(id, (int, np.integer)) or id not in waiting:
+            raise ValueError(f"no row with id {id!r} waits for a label: {self._why_not_waiting(id)}")
+        row, answer = waiting[id]
+        self.run(rows_of(row), [y], None if weight == 1.0 else [weight])
+        del waiting[id]
+        return np.array(answer) if isinstance(answer, list) else answer
+
+    @property
+    def remembered(self) -> dict[int, Any]:
+        """The predictions of the rows that wait for their labels, by id; the oldest first."""
+        return {id: answer for id, (_, answer) in (self.waiting_ or {}).items()}
+
+    @property
+    def n_forgotten(self) -> int:
+        """Rows that were remembered and had to give way to later ones before their label came."""
+        return self.n_forgotten_
+
+    def _why_not_waiting(self, id: Any) -> str:
+        if isinstance(id, bool) or not isinstance(id, (int, np.integer)):
+            return "ids are whole numbers, as `remember` returns them"
+        if not 0 <= id < self.n_remembered_:
+            return "this model never gave that id"
+        if not self.n_forgotten_:
+            return "it has been labelled already"
+        return (
+            f"it has been labelled already, or it was one of {self.n_forgotten_:,} that were forgotten because more "
+            f"than {self.waiting:,} rows waited; Model(waiting=...) sets that limit"
+        )
+
+    def _report_forgotten(self) -> None:
+        if None not in self._reported:
+            self._reported.add(None)
+            warnings.warn(
+                f"{self.waiting:,} rows wait for their labels, as many as may: from now on each new one makes the "
+                "model forget the oldest. n_forgotten counts them; Model(waiting=...) sets the limit",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def run_scores(self, rows: Any, y: Any = None, weights: Any = None) -> Scores:
         """`run` with outputs and labels as numbers: what metrics compare."""
@@ -275,6 +413,7 @@ class Model(Changing):
             raise ValueError(
                 f"there are {len(labels.classes)} classes, but {self.learner_!r} is for {self.learner_.classes}"
             )
+        self.learner_.name_classes(labels.classes)
         if not self.learner_.d_ and n:
             self._reserve_for(X)
         P = learnt(self.learner_, X, labels, w)
@@ -287,7 +426,9 @@ class Model(Changing):
             P[labels.known == 0] = np.nan
         elif not decided:
             P[: int(there.argmax())] = np.nan  # before the first label nobody knew that numbers were asked for
-        return Scores(P, labels.Y)
+        scores = Scores(P, labels.Y)
+        self.score_ = add_rows(self.score_, scores, self.task)
+        return scores
 
     # -- the parts of a round ----------------------------------------------------------------------------------------
     def _named(self, table: Any, target: str) -> Any:
@@ -354,13 +495,16 @@ class Model(Changing):
                 return None
             answer = learner.step(x, y, weight)
             self._keep_one(x, y, weight)
+            self.score_ = add_row(self.score_, answer, y)
             return (answer,)
         k = self._places().get(y) if schema.task == "classification" and type(y) in (str, int, bool) else None
         if k is None:
             return None
         scores = learner.step(x, k, weight)
         self._keep_one(x, k, weight)
-        return (self.classes_[int(scores[: len(self.classes_)].argmax())],)
+        best = int(scores[: len(self.classes_)].argmax())
+        self.score_ = add_class(self.score_, best, k)
+        return (self.classes_[best],)
 
     def _columns(self, rows: Any, schema: Schema) -> tuple[dict[str, Any], int, int]:
         return schema.columns_of(rows, on_error=self.on_error, report=self._report)
@@ -395,6 +539,15 @@ class Model(Changing):
         """Columns that the learner gets, as far as that is known."""
         schema = self.schema_ or self.schema
         return 1 if schema is None else len(schema.names)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        waiting = state.get("waiting_") or {}
+        if not isinstance(waiting, dict) or any(
+            type(id) is not int or not isinstance(kept, list) or len(kept) != 2 or type(kept[0]) not in (dict, list)
+            for id, kept in waiting.items()
+        ):
+            raise ValueError("the rows that wait for their labels are not in order")
+        super()._restore(state)
 
     def _state(self) -> dict[str, Any]:
         """In one order, whatever came first: equal models have equal bytes."""

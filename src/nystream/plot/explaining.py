@@ -20,6 +20,8 @@ ROW = 0.27
 """Inches of height for each of them."""
 LETTERS = 40
 """Of a name beside a bar."""
+DATES = 160
+"""Times at which predictions are drawn, all of them times of rows: enough to show the course of days and weeks."""
 LINES = 40
 """Rows whose own course is drawn beside the mean."""
 
@@ -91,7 +93,8 @@ def partial_dependence(
 ) -> Figure:
     """Draw the mean prediction over a model's last rows for every value of one column, and some of those rows alone.
 
-    Of classes it is the probability of `of`, by default the last class; see `Model.partial_dependence`.
+    Of classes it is the probability of `of`, by default the last class; see `Model.partial_dependence`. Times are drawn
+    as points at times of rows, since nothing is known in between.
 
     Parameters
     ----------
@@ -111,7 +114,8 @@ def partial_dependence(
     >>> p = model.run(X, y)
     >>> figure = nystream.plot.partial_dependence(model, "3")
     """
-    values, mean, each = model.partial_dependence(column, of)
+    dates = model.schema_ is not None and model.schema_.columns.get(column) == "time"
+    values, mean, each = model.partial_dependence(column, of, **({"points": DATES} if dates else {}))
     figure = blank(*size)
     axes = figure.add_subplot()
     what = model.classes[-1] if of is None and model.classes else of
@@ -127,15 +131,17 @@ def partial_dependence(
         axes.xaxis.label.set_text(axes.get_ylabel())
         axes.yaxis.label.set_text(column)
         axes.set_ylim(-0.7, len(values) - 0.3)
+    elif values.dtype.kind == "M":  # points: between two times of rows the hour and the weekday are other ones
+        axes.plot(values, each[some].T, "o", color="#BBBBBB", markersize=1.5, alpha=0.3, markeredgewidth=0)
+        axes.plot(values, mean, "o", color=PALETTE[0], markersize=3.5, markeredgewidth=0)
+        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        axes.set_xlabel(column)  # dates had taken its place
     else:
-        x = values if values.dtype.kind == "M" else values.astype(np.float64)
+        x = values.astype(np.float64)
         axes.plot(x, each[some].T, color="#BBBBBB", linewidth=0.6, alpha=0.5)
         axes.plot(x, mean, color=PALETTE[0], linewidth=2.2)
-        if values.dtype.kind == "M":
-            locator = AutoDateLocator()  # type: ignore[no-untyped-call]
-            axes.xaxis.set_major_locator(locator)
-            axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
-            axes.set_xlabel(column)  # dates had taken its place
     titled(axes, title)
     figure.set_layout_engine("tight")
     return figure

@@ -10,6 +10,7 @@ import numpy as np
 
 from nystream.auto.learner import Auto
 from nystream.compose.encoded import Encoded
+from nystream.compose.thresholded import Thresholded
 from nystream.encoding.columns import NUMERIC
 from nystream.explain import Importance, Reasons
 from nystream.frames import columns_of as columns_of_numbers
@@ -270,11 +271,18 @@ def fitted(model: Model, X: Any, y: Any, weights: Array | None) -> Model:
 
 
 def _innermost(model: Model) -> Learner:
-    """What learns the rows: of encoded ones the learner of the encoding's columns."""
+    """What learns the rows: the learner inside encodings and thresholds."""
     inner = model.inner
-    if not isinstance(inner, Encoded):
-        return inner
-    return inner.learner_ if inner.d_ else inner.learner
+    while isinstance(inner, (Encoded, Thresholded)):
+        inner = inner.learner_ if inner.d_ else inner.learner
+    return inner
+
+
+def is_automatic(learner: Learner | None) -> bool:
+    """Whether rows are learnt by `Auto`, the default."""
+    while isinstance(learner, (Encoded, Thresholded)):
+        learner = learner.learner
+    return learner is None or isinstance(learner, Auto)
 
 
 def _other_than_numbers(X: Any) -> Table | None:

@@ -9,8 +9,8 @@ import numpy as np
 from nystream.compose.classifier import Classifier
 from nystream.learners.base import Learner
 from nystream.model import Model
-from nystream.model.weighting import BALANCED, ClassWeight
-from nystream.sklearn.base import ClassifierMixin, Online, check_classification_targets, fitted
+from nystream.model.weighting import BALANCED, ClassWeight, checked_weight
+from nystream.sklearn.base import ClassifierMixin, Online, check_classification_targets, fitted, is_automatic
 from nystream.tables.targets import class_names
 from nystream.types import Array
 
@@ -36,7 +36,8 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         As in `OnlineKernelRegressor`.
     class_weight : None, "balanced" or dict of label to weight
         For learners that take weights, as the default and least squares do. "balanced": all classes count alike; in
-        `partial_fit` by the rows so far, see `nystream.model.weighting`.
+        `partial_fit` by the rows so far, see `nystream.model.weighting`. In `fit` of the default learner only the
+        proportions of the weights count.
 
     Attributes
     ----------
@@ -79,6 +80,8 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         weight = self.class_weight
         if weight == BALANCED:  # all rows are there: every class has the weight that it would have in the end
             weight = dict(zip(labels.tolist(), _balanced(labels, y, weights), strict=True))
+        elif weight is not None and is_automatic(self.learner):
+            weight = _relative(checked_weight(weight), y, weights)
         model = self._fresh(X, classes=class_names(labels), class_weight=weight)
         self.model_ = fitted(model, X, y, weights)
         self.classes_, self.numbers_ = labels, np.arange(len(labels))
@@ -159,6 +162,22 @@ def _balanced(labels: Any, y: Any, weights: Array | None) -> list[float]:
     w = np.ones(len(y)) if weights is None else weights
     counts = np.array([w[y == label].sum() for label in labels])
     return (w.sum() / (len(labels) * counts)).tolist()
+
+
+def _relative(class_weight: dict[Any, float], y: Any, weights: Array | None) -> dict[Any, float]:
+    """Class weights in the same proportions, with which all rows together weigh what they weigh without them.
+
+    `Auto` takes a weight for a number of rows: with weights far from 1 it would trust few rows like very many.
+    """
+    w = np.ones(len(y)) if weights is None else weights
+    labels = y.tolist() if isinstance(y, np.ndarray) else list(y)
+    known = dict(zip(class_names(list(class_weight)), class_weight.values(), strict=True))
+    total = float(sum(known.get(name, 1.0) * part for name, part in zip(class_names(labels), w.tolist(), strict=True)))
+    if total <= 0:
+        return class_weight
+    factor = float(w.sum()) / total
+    every = {**dict.fromkeys(class_names(labels), 1.0), **known}
+    return {name: factor * value for name, value in every.items()}
 
 
 def _appended(labels: Any, more: Any) -> Any:

@@ -61,6 +61,8 @@ class Translator(Params):
         The pattern of the encoder, with other sizes than the default ones.
     max_bytes : int, default 2^25
         Of the tables of the experts.
+    apart : bool, default True
+        Whether the answers of the experts come apart too; else they are dense columns alone.
     """
 
     encoder_: Encoder | None
@@ -71,12 +73,19 @@ class Translator(Params):
     """The dense columns by name: those that came later are last."""
 
     def __init__(
-        self, classes: bool, *, experts: bool = True, encoder: Encoder | None = None, max_bytes: int = 2**25
+        self,
+        classes: bool,
+        *,
+        experts: bool = True,
+        encoder: Encoder | None = None,
+        max_bytes: int = 2**25,
+        apart: bool = True,
     ) -> None:
         self.classes = classes
         self.experts = experts
         self.encoder = encoder
         self.max_bytes = at_least("max_bytes", max_bytes, 1)
+        self.apart = apart
 
     def start(self, kinds: Mapping[str, str] | None, outputs: int) -> None:
         """Columns by name with their kinds, or None for sparse rows; so many targets (0: none) or classes."""
@@ -111,7 +120,7 @@ class Translator(Params):
     @property
     def titles(self) -> list[str]:
         """For people: whose the `answers` are."""
-        if self.experts_ is None:
+        if self.experts_ is None or not self.apart:
             return []
         words = SPARSE_TITLES if self.sparse else TITLES
         return [
@@ -229,6 +238,8 @@ class Translator(Params):
         answers = scores[:, :-1]
         columns = scores[:, -len(COLUMNS) :, self._shown(self.outputs_)].reshape(n, -1)
         dense = np.ascontiguousarray(columns) if encoded is None else np.concatenate([encoded.dense, columns], axis=1)
+        if not self.apart:
+            return Translated(self._ordered(dense), np.empty((n, 0, 1)))
         return Translated(self._ordered(dense), answers[..., 1:] if self.classes and self.outputs_ == 2 else answers)
 
     def _ordered(self, X: Array) -> Array:

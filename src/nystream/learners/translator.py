@@ -113,9 +113,8 @@ class Translator(Params):
     @property
     def owners(self) -> list[str]:
         """The table's column that each dense column comes from; "" of what comes from all."""
-        dense = [] if self.encoder_ is None else self.encoder_.dense_names()
-        parts = {f"{name}: {part}": name for name, part in dense}
-        return [parts.get(name, "") for name in self.layout_]
+        owners = dict(zip(self._titles(), (name for name, _ in self._parts()), strict=True))
+        return [owners.get(title, "") for title in self.layout_]
 
     @property
     def titles(self) -> list[str]:
@@ -190,8 +189,8 @@ class Translator(Params):
         """Names of the dense columns that labels move."""
         names = self._expert_columns(self.outputs_)
         if self.encoder_ is not None:
-            dense = self.encoder_.dense_names()
-            names += [f"{dense[j][0]}: {dense[j][1]}" for j in self.encoder_.means_.ravel().tolist()]
+            titles = self._titles()
+            names += [titles[j] for j in self.encoder_.means_.ravel().tolist()]
         return set(names)
 
     # -- more classes, more columns ----------------------------------------------------------------------------------
@@ -258,8 +257,26 @@ class Translator(Params):
 
     def _named(self, outputs: int) -> list[str]:
         """Names of the encoder's columns, and of the experts' for so many outputs."""
-        dense = [] if self.encoder_ is None else self.encoder_.dense_names()
-        return [f"{name}: {part}" for name, part in dense] + self._expert_columns(outputs)
+        return self._titles() + self._expert_columns(outputs)
+
+    def _parts(self) -> list[tuple[str, str]]:
+        """For each of the encoder's columns the table's column, and what of it."""
+        return [] if self.encoder_ is None else self.encoder_.dense_names()
+
+    def _titles(self) -> list[str]:
+        """Names of the encoder's columns for people, all different: `temp`, hour of `when`, mean of target 0 by `shop`.
+
+        A number has the name of its column, without quotes.
+        """
+        experts = self._expert_columns(self.outputs_)
+        taken = dict.fromkeys([*experts, *(_title(name, part) for name, part in self._parts() if part != "value")])
+        titles = []
+        for name, part in self._parts():
+            title = _title(name, part)
+            while part == "value" and title in taken:
+                title += "'"
+            titles.append(title)
+        return titles
 
     def _lay_out(self) -> None:
         """Where the columns of `layout_` are among all of them now."""
@@ -271,3 +288,10 @@ class Translator(Params):
         super()._restore(state)
         if "layout_" in state:
             self._lay_out()
+
+
+def _title(name: str, part: str) -> str:
+    """What a dense column is called: a column of the table and what of it."""
+    if part == "value":
+        return name
+    return f"{part.removesuffix(' level')} `{name}`" if part.endswith(" by level") else f"{part} of `{name}`"

@@ -24,6 +24,7 @@ class Changing(Explaining):
     """A model with its schema; how rows are learnt is the model's own."""
 
     schema: Schema | None
+    on_error: str
     first_: FirstRows | None = None
     """The first rows, while the kinds of columns are not final; None where a schema was given."""
 

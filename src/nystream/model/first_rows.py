@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -114,16 +115,21 @@ class FirstRows(Params):
         return Table(columns, self.n_), labels, np.array(self.weights_)
 
     # -- kinds ---------------------------------------------------------------------------------------------------------
-    def review(self, table: Table, schema: Schema) -> Schema:
-        """The schema after the rows of a table that come next: other kinds, formats or more columns, or the same."""
+    def review(self, table: Table, schema: Schema) -> tuple[Schema, int]:
+        """The schema after the rows of a table that come next: other kinds, formats or more columns, or the same; and
+        how many rows are learnt again for that, if they come one by one. Pure."""
         replayed: set[int] = set()
         n = min(self.n_ + table.n, ROWS)
+        is_look = any(self.n_ < count <= n for count in LOOKS)
         columns, formats, looks = dict(schema.columns), dict(schema.formats or {}), dict(getattr(schema, "looks_", {}))
         for name in table.columns:
             if name in schema.targets or name in self.fixed_:
                 continue
-            known = [_value(cell) for cell in self.cells_.get(name, [None] * self.n_)]
-            cells = [*known, *_listed(table.columns[name])[: n - self.n_]]
+            kept, new = self.cells_.get(name, [None] * self.n_), _listed(table.columns[name])[: n - self.n_]
+            has_values = any(cell is not None for cell in kept)
+            if has_values and name in columns and not is_look and _fit(name, new, columns[name], formats.get(name)):
+                continue  # nothing new
+            cells = [*map(_value, kept), *new]
             column = _Column(name, columns.get(name), formats.get(name))
             column.follow(cells, self.n_)
             replayed |= column.changes
@@ -135,13 +141,12 @@ class FirstRows(Params):
                 formats[name] = column.format
             if column.look is not None:
                 looks[name] = column.look
-        self.replayed_ += sum(replayed)
         same = columns == schema.columns and formats == (schema.formats or {})
-        found = schema if same else schema.described(columns=columns, formats=formats or None)
-        if looks:
-            found = found.described()
-            found.looks_ = looks
-        return found
+        if same and looks == getattr(schema, "looks_", {}):
+            return schema, sum(replayed)
+        found = schema.described(columns=columns, formats=formats or None)
+        found.looks_ = looks
+        return found, sum(replayed)
 
 
 class _Column:
@@ -201,12 +206,15 @@ def _fit(name: str, cells: Sequence[Any], kind: str, format: str | None) -> bool
     if kind in ("ignored", "category", "text"):
         return True
     try:
-        Schema({name: kind}, formats=None if format is None else {name: format}).columns_of(
-            Table({name: list(cells)}, len(cells))
-        )
+        _one_column(name, kind, format).columns_of(Table({name: list(cells)}, len(cells)))
     except Misfit:
         return False
     return True
+
+
+@lru_cache(maxsize=256)
+def _one_column(name: str, kind: str, format: str | None) -> Schema:
+    return Schema({name: kind}, formats=None if format is None else {name: format})
 
 
 def _is_measured(cell: Any) -> bool:

@@ -327,8 +327,10 @@ class Model(Changing):
         """Change the kinds of columns, and add columns, as the next rows tell while kinds are not final."""
         if self.first_ is None or self.schema_ is None or not isinstance(table, Table) or not table.named:
             return
-        self.first_ = copy.copy(self.first_)  # a row that is refused afterwards leaves no trace
-        schema = self.first_.review(table, self.schema_)
+        schema, replayed = self.first_.review(table, self.schema_)
+        if replayed:
+            self.first_ = copy.copy(self.first_)  # a row that is refused afterwards leaves no trace
+            self.first_.replayed_ += replayed
         if schema.columns != self.schema_.columns or schema.formats != self.schema_.formats:
             self._relearn(schema)
         else:

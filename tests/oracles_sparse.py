@@ -52,7 +52,6 @@ class EncoderOracle:
         self.seeds = {name: [murmur3(name.encode(), i) for i in range(3)] for name in kinds}
         self.shift = 32 - int(math.log2(buckets))
         self.moments = {name: [0.0, 0.0, 0.0] for name in kinds}
-        self.clocks = {name: [None, None] for name in kinds}
         self.levels, self.totals = {}, np.zeros(1 + self.k)
 
     def encode(self, row, words):
@@ -93,8 +92,6 @@ class EncoderOracle:
                 m[0] += weight
                 m[1] += gap * weight / m[0]
                 m[2] += weight * gap * (x - m[1])
-            elif kind == "time":
-                self.clocks[name] = [x if self.clocks[name][0] is None else self.clocks[name][0], x]
 
     def learn(self, keys, y, weight):
         gain = np.zeros(1 + self.k)
@@ -126,15 +123,12 @@ class EncoderOracle:
         if value is None:
             return [math.nan] * 8, [of_number(0x7FFFFFFF, self.seeds[name][i]) for i in range(2)]
         at = float(np.datetime64(value, "us").astype(np.int64))
-        first, last = (
-            (None if c is None else float(np.datetime64(c, "us").astype(np.int64))) for c in self.clocks[name]
-        )
-        gap = 0.0 if last is None or at < last else math.log(1 + (at - last) / 60e6)
-        turns = [2 * math.pi * at / (86400e6 * days) for days in (1, 7, 365.2425)]
+        turns = [2 * math.pi * (at % period) / period for period in (86400e6, 7 * 86400e6, 31556952e6)]
         waves = [f(turn) for turn in turns for f in (math.sin, math.cos)]
         when = np.datetime64(value, "us").item()
+        hour = when.hour + when.minute / 60 + (when.second + when.microsecond / 1e6) / 3600
         hashes = [of_number(when.hour, self.seeds[name][0]), of_number(when.weekday(), self.seeds[name][1])]
-        return [0.0 if first is None else (at - first) / 86400e6, gap, *waves], hashes
+        return [*waves, hour, float(when.weekday())], hashes
 
     def _text(self, value, seeds, words):
         hashes = [murmur3(word.encode(), seeds[0]) for word in words(value)]

@@ -167,8 +167,9 @@ def test_bad_values_are_refused_by_name_and_change_nothing():
     before = pickle.dumps(model)
     good = dicts(X)[0]
     for x, target, message in [
-        ({**good, "v": "three"}, 1.0, "'v' must be a number, got 'three'"),
-        ({**good, "new": "red"}, 1.0, "'new' must be a number, got 'red'"),
+        ({**good, "v": "three"}, 1.0, "column 'v' is 'three', which is no finite number"),
+        ({**good, "new": "red", "v": "three"}, 1.0, "column 'v' is 'three', which is no finite number"),
+        ({**good, "new": ["red"]}, 1.0, "column 'new' holds lists or dicts"),
         ({**good, "new": 1.0, "v": float("inf")}, 1.0, "'v' is inf"),
         ({**good, "new": 1.0}, float("nan"), "y is missing"),
         ({**good, "new": 1.0}, None, "y is missing"),
@@ -176,11 +177,17 @@ def test_bad_values_are_refused_by_name_and_change_nothing():
         with pytest.raises(ValueError, match=message):
             model.learn_one(x, target)
         assert pickle.dumps(model) == before
-    with pytest.raises(ValueError, match="X must hold numbers in every column"):
+    with pytest.raises(ValueError, match="column 'u' is 'a', which is no finite number"):
         model.learn_many(pd.DataFrame({"u": ["a"]}), pd.Series([1.0]))
     with pytest.raises(ValueError, match="X has inf at row 0, column 0"):
         model.learn_many(pd.DataFrame({"u": [np.inf]}), pd.Series([1.0]))
     assert pickle.dumps(model) == before
+    numbers = KernelRegressor(REGRESSORS["PKRR"]())
+    numbers.learn_one(good, 1.0)
+    with pytest.raises(ValueError, match="'new' must be a number, got 'red'"):
+        numbers.learn_one({**good, "new": "red"}, 1.0)
+    with pytest.raises(ValueError, match="X must hold numbers in every column"):
+        numbers.learn_many(pd.DataFrame({"u": ["a"]}), pd.Series([1.0]))
 
 
 def test_a_learner_whose_width_is_fixed_says_so():

@@ -9,9 +9,13 @@ from numpy.testing import assert_allclose
 
 import nystream
 from facade_learners import LEAST_SQUARES, REGRESSORS, blobs, regression
+from nystream.auto.recipe import Recipe
 from nystream.river import KernelClassifier, KernelRegressor
 
 NAMES = ["u", "v", "w"]
+SMALL = nystream.Auto(
+    recipe=Recipe((1, 2, 5, 14, 40, 100, 200), landmarks=20, big=30, small=6, ring=40, refresh=50, windows=(15, 6))
+)
 
 
 def dicts(X, names=NAMES):
@@ -113,11 +117,74 @@ def test_strings_in_the_first_row_are_categories_to_the_default_learner(tmp_path
     assert_allclose(many.predict_many(pd.DataFrame(rows)), [model.predict_one(x) for x in rows], rtol=1e-7)
     model.save(tmp_path / "m.nys")
     assert KernelRegressor.load(tmp_path / "m.nys").predict_one(rows[0]) == model.predict_one(rows[0])
-    with pytest.warns(UserWarning, match="knows no column 'late'"):
-        model.learn_one({**rows[0], "late": 1.0}, 1.0)
     classifier = KernelClassifier()
     for x, target in zip(rows, y, strict=True):
         classifier.learn_one(x, "high" if target > 2 else "low")
     assert sum(classifier.predict_one(x) == ("high" if t > 2 else "low") for x, t in zip(rows, y, strict=True)) > 180
     with pytest.raises(ValueError, match="column 'shop' is of kind 'category'"):
         KernelRegressor(REGRESSORS["PKRR"]()).learn_one(rows[0], y[0])
+
+
+# -- features of every kind come and go ----------------------------------------------------------------------------
+LATE = {
+    "number": lambda t: [1.5, 4.0][t % 2],
+    "boolean": lambda t: bool(t % 2),
+    "category": lambda t: ["red", "blue"][t % 2],
+    "time": lambda t: f"2024-01-{1 + t % 2:02d} {10 + t % 2}:30",
+    "text": lambda t: f"the {['sea', 'storm'][t % 2]} is near the {t % 7} houses of {t} people",
+}
+FIRST = {
+    "numbers": lambda rng: {"size": float(rng.normal())},
+    "a category": lambda rng: {"size": float(rng.normal()), "shop": str(rng.choice(["a", "b"]))},
+}
+
+
+@pytest.mark.parametrize("begun", [60, 1200], ids=["while kinds may change", "after kinds are final"])
+@pytest.mark.parametrize("first", FIRST)
+@pytest.mark.parametrize("kind", LATE)
+def test_a_feature_of_any_kind_appears_late_is_learnt_and_vanishes(kind, first, begun, tmp_path):
+    rng = np.random.default_rng(1)
+    model = KernelRegressor(SMALL)
+    for _ in range(begun):
+        x = FIRST[first](rng)
+        model.learn_one(x, x["size"])
+    before = model.predict_one({"size": 0.5})
+    errors = []
+    for t in range(300):
+        x = {**FIRST[first](rng), "late": LATE[kind](t)}
+        target = x["size"] + 8.0 * (t % 2)
+        errors.append(abs(model.predict_one(x) - target))
+        model.learn_one(x, target)
+        if t == 100:
+            model.save(tmp_path / "m.nys")
+            model = KernelRegressor.load(tmp_path / "m.nys")
+    assert np.mean(errors[-100:]) < 2.0  # 4 without the feature
+    numbers = first == "numbers" and kind == "boolean"  # rows of numbers alone are kept as numbers
+    assert model._model.schema_.columns["late"] == ("number" if numbers else kind)
+    gone = model.predict_one({"size": 0.5})  # without it again
+    assert np.isfinite(gone)
+    assert gone != before
+    frame = pd.DataFrame([{**FIRST[first](rng), "late": LATE[kind](t)} for t in range(6)])
+    one = [model.predict_one(row) for row in frame.to_dict("records")]
+    assert_allclose(model.predict_many(frame), one, rtol=1e-9, atol=1e-9)
+
+
+def test_a_string_among_digits_makes_a_category_in_the_river_facade_too():
+    rows = [{"zip": zip_code, "u": float(t % 3)} for t, zip_code in enumerate(["12345", "23456"] * 15 + ["AB1"] * 3)]
+    y = [5.0 * (x["zip"] == "AB1") + x["u"] for x in rows]
+    model, told = KernelRegressor(SMALL), nystream.Model(SMALL, nystream.Schema({"zip": "category", "u": "number"}))
+    for x, target in zip(rows, y, strict=True):
+        assert np.isfinite(model.predict_one(x))  # of a value that does not fit too
+        model.learn_one(x, target)
+    told.run(rows, y)
+    assert_allclose([model.predict_one(x) for x in rows], told.predict(rows), rtol=1e-9, atol=1e-9)
+
+
+def test_explanations_name_late_features():
+    rng = np.random.default_rng(0)
+    model = KernelRegressor(SMALL)
+    for t in range(200):
+        x = {"size": float(rng.normal()), **({"shop": "ab"[t % 2]} if t > 50 else {})}
+        model.learn_one(x, x["size"] + 9.0 * (x.get("shop") == "b"))
+    assert set(model.importance()) == {"size", "shop"}
+    assert set(model.explain_row({"size": 1.0, "shop": "b"})) == {"size", "shop"}

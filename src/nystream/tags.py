@@ -14,6 +14,7 @@ __all__ = ["TAGS", "class_of", "tag_of"]
 
 TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} | {
     "model/model": "nystream.model.model:Model",
+    "model/first-rows": "nystream.model.first_rows:FirstRows",
     "model/recent": "nystream.model.recent:Recent",
     "schema/schema": "nystream.schema:Schema",
     "tables/typed": "nystream.tables.typed:Typed",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from nystream import Auto, Model
+from nystream import Auto, Model, from_bytes
 from nystream.auto.clock import slowness
 from nystream.auto.quantities import bytes_of
 from nystream.auto.recipe import EXPERTS
@@ -76,7 +76,7 @@ def test_explain_names_the_sparse_experts_and_the_columns_for_people():
     text = model.explain()
     assert "linear in levels, words and bins, rate 3" in text
     assert "linear in those and pairs of levels, filtered" in text
-    assert "values were missing in columns size: value" in text
+    assert "values were missing in columns size" in text
     weights = model.weights()
     assert "linear in levels, words and bins, rate 1" in weights
     assert sum(weights.values()) == pytest.approx(1.0)
@@ -131,8 +131,33 @@ def test_columns_of_numbers_with_names_are_found_by_name():
     assert np.isfinite(named.step({"b": 1.0, "a": None}, 2.0))
     named.widen_columns({"c": "number"})
     assert named.d_ == 3
-    with pytest.raises(TypeError, match="'d' is a category"):
-        named.widen_columns({"d": "category"})
+    before = named.predict(content)
+    named.widen_columns({"d": "category", "e": "text", "f": "time"})
+    assert named.d_ == 6
+    assert np.allclose(named.predict(content), before, rtol=1e-9, atol=1e-9)
+    resumed = from_bytes(named.to_bytes())
+    teams = np.array(["red", "blue"] * 40, dtype=object)
+    late = {**content, "d": teams}
+    for _ in range(3):
+        p = named.run(late, y + 5.0 * (teams == "red"))
+        assert np.array_equal(resumed.run(late, y + 5.0 * (teams == "red")), p)
+    assert np.mean(np.abs(p - y - 5.0 * (teams == "red"))) < 1.0
+
+
+def test_numbers_without_names_are_named_so_that_other_columns_may_follow():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    model = Auto(recipe=SMALL)
+    model.run(X, X[:, 0])
+    with pytest.raises(TypeError, match="no rows with named columns so far"):
+        model.widen_columns({"shop": "category"})
+    with pytest.raises(ValueError, match="only 2 columns of numbers without names can be named"):
+        model.name_columns({"u": "number"})
+    before = model.predict(X)
+    model.name_columns({"u": "number", "v": "number"})
+    assert np.array_equal(model.predict({"v": X[:, 1], "u": X[:, 0]}), before)
+    model.widen_columns({"shop": "category"})
+    assert np.allclose(model.predict({"v": X[:, 1], "u": X[:, 0]}), before, rtol=1e-9, atol=1e-9)
 
 
 def test_a_narrow_sparse_matrix_is_a_matrix():

@@ -269,17 +269,62 @@ def test_names_are_kept_whole_characters_of_at_most_80_bytes():
 
 
 def test_the_examples_of_the_definition():
-    """Literal numbers: means drawn to that of all by ten rows, a new level as the mean, minutes, bins."""
+    """Literal numbers: means drawn to that of all by ten rows, a new level as the mean, hours and weekdays."""
     encoder = Encoder()
     encoder.start({"shop": "category", "when": "time"}, 1)
     times = np.array(["2024-01-01T00:00", "2024-01-01T00:59", "2024-01-02T12:00"], dtype="datetime64[m]")
     got = encoder.run({"shop": np.array(["a", "a", "b"], dtype=object), "when": times}, [1.0, 3.0, 8.0])
-    assert_allclose(got.dense[:, 0], [0, 59 / 1440, 1.5], rtol=1e-12)
-    assert_allclose(got.dense[:, 1], [0, np.log(60), np.log(1 + 2101)], rtol=1e-12)
-    assert_allclose(got.dense[2, 2:4], [0, -1], atol=1e-9)
+    assert_allclose(got.dense[:, 6], [0, 59 / 60, 12], rtol=1e-12)
+    assert_allclose(got.dense[:, 7], [0, 0, 1], rtol=0)
+    assert_allclose(got.dense[2, :2], [0, -1], atol=1e-9)
+    assert encoder.dense_names()[6:9] == [("when", "hour"), ("when", "weekday"), ("shop", "mean of target 0 by level")]
     assert_allclose(got.dense[:, 8], [0, (1 + 10 * 1) / 11, 2], rtol=1e-12)
     later = encoder.encode({"shop": np.array(["a", "new", None], dtype=object)})
     assert_allclose(later.dense[:, 8], [(4 + 10 * 4) / 12, 4, 4], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("time", "hour", "weekday"),
+    [
+        ("2024-02-29T23:59:59.999999", 24 - 1e-6 / 3600, 3),  # a leap day, the last microsecond, a Thursday
+        ("2024-03-01T00:00:00", 0, 4),  # midnight belongs to the new day
+        ("1969-12-31T23:30:00", 23.5, 2),  # before 1970
+        ("1900-03-01", 0, 3),  # 1900 was no leap year
+        ("2000-02-29T12:00", 12, 1),
+        ("9999-12-31T06:15", 6.25, 4),
+        ("0001-01-01T00:00:01", 1 / 3600, 0),
+    ],
+)
+def test_hours_and_weekdays_are_those_of_the_calendar(time, hour, weekday):
+    encoder = Encoder()
+    encoder.start({"when": "time"}, 0)
+    (row,) = encoder.encode({"when": np.array([time], dtype="datetime64[us]")}).dense
+    assert_allclose(row[6:], [hour, weekday], rtol=0, atol=1e-12)
+    assert row[6] < 24
+    angle = 2 * np.pi * hour / 24
+    assert_allclose(row[:2], [np.sin(angle), np.cos(angle)], rtol=0, atol=1e-9)
+    assert_allclose(row[:6:2] ** 2 + row[1:6:2] ** 2, 1.0, rtol=1e-12)
+
+
+def test_a_missing_time_has_no_hour_and_is_filled_where_the_learner_needs_it():
+    none = np.array(["NaT"], dtype="datetime64[us]")
+    for fill in (False, True):
+        encoder = Encoder(fill=fill)
+        encoder.start({"when": "time"}, 1)
+        encoder.run({"when": np.array(["2024-01-01T05"], dtype="datetime64[us]")}, [3.0])
+        row = encoder.encode({"when": none}).dense[0]
+        assert_allclose(row[:8], [0, 0, 0, 0, 0, 0, 12, 3] if fill else np.nan)
+        assert_allclose(row[8:], 3.0)  # the mean of all labels
+
+
+def test_a_time_leaves_no_trace_beside_its_levels():
+    """All numbers of a time come back: none of them depends on the first row, or on the one before."""
+    rows = np.array(["2024-01-01T05", "2031-05-06T07:08", "NaT", "1999-01-01"], dtype="datetime64[us]")
+    early, late = Encoder(), Encoder()
+    for encoder in (early, late):
+        encoder.start({"when": "time"}, 0)
+    late.observe({"when": rows})
+    assert_array_equal(early.encode({"when": rows}).dense, late.encode({"when": rows}).dense)
 
 
 @pytest.mark.parametrize(

@@ -303,24 +303,32 @@ class Auto(ByColumn, Rounds):
     def widen_columns(self, kinds: Mapping[str, str]) -> None:
         """More columns of a table, by name with their kinds; they were missing in all rows so far.
 
-        Predictions for rows without them stay as they are, to the last bit: the dense experts, whose landmarks may be
-        frozen, do not see them, the sparse experts learn them.
+        Predictions for rows without them stay as they are. The sparse experts learn new columns at once, the dense ones
+        take up new numbers with the next refit, and all kinds of columns if all were numbers so far.
         """
         with self._whole.writing(), self._turns.writing():
             self._widen_columns(kinds)
 
+    def name_columns(self, kinds: Mapping[str, str]) -> None:
+        """Names, with kinds, for the columns of numbers that were learnt without names, so that others may follow."""
+        if self.translator_ is not None or self.kinds_ is not None or len(kinds) != self.d_:
+            raise ValueError(f"only {self.d_} columns of numbers without names can be named; got {list(kinds)}")
+        with self._whole.writing(), self._turns.writing():
+            self.kinds_ = dict(kinds)
+
     def _widen_columns(self, kinds: Mapping[str, str]) -> None:
         if self.kinds_ is None:
             raise TypeError("there were no rows with named columns so far; use widen(d), or begin with such rows")
+        before, every = self._dense, {**self.kinds_, **kinds}
         if self.translator_ is not None:
-            self.translator_.widen(kinds, columns=False)
-        else:
-            other = [name for name, kind in kinds.items() if kind not in NUMERIC]
-            if other:
-                raise TypeError(f"all columns so far are numbers, and {other[0]!r} is a {kinds[other[0]]}: begin anew")
-            self._widen_dense(self.d_ + len(kinds), self.d_)
-        self.kinds_ = {**self.kinds_, **kinds}
-        self.d_ += len(kinds)
+            for name, kind in kinds.items():  # a missing number changes no prediction, a missing level would
+                self.translator_.widen({name: kind}, columns=kind in NUMERIC)
+        elif any(kind not in NUMERIC for kind in kinds.values()):
+            memory = bytes_of(self.memory)
+            self.translator_ = translator_for(every, self.outputs_, memory, classes=self._classes, late=True)
+        self.kinds_ = every
+        self.d_ = len(every)
+        self._widen_dense(self._dense, before)
 
     # -- starting ----------------------------------------------------------------------------------------------------
     def _start(self, d: int, outputs: int) -> None:

@@ -11,6 +11,8 @@ __all__ = ["SHARE", "seconds_to_translate", "translator_for"]
 
 SHARE = 0.3
 """Of the memory: what statistics of levels and tables of the sparse experts may take."""
+LATE = 0.05
+"""The same where the first category, time or text comes late, so that the experts have all of the memory already."""
 ENCODER = 0.25
 """Of that: what the statistics may take; the experts have the rest."""
 NAMES, NAME = 256, 140
@@ -26,9 +28,14 @@ ENTRIES = 100
 """The same for a sparse row."""
 
 
-def translator_for(kinds: Mapping[str, str] | None, outputs: int, memory: float, *, classes: bool) -> Translator:
-    """What makes numbers of columns of these kinds, or (None) of sparse rows, in its share of the memory."""
-    whole = int(SHARE * memory)
+def translator_for(
+    kinds: Mapping[str, str] | None, outputs: int, memory: float, *, classes: bool, late: bool = False
+) -> Translator:
+    """What makes numbers of columns of these kinds, or (None) of sparse rows, in its share of the memory.
+
+    `late`: the experts and the stackers have learnt numbers so far, so that the translator may give them columns alone.
+    """
+    whole = int((LATE if late else SHARE) * memory)
     encoder, own = None, 0
     if kinds is not None:
         names, limit = NAMES, int(ENCODER * whole)
@@ -36,7 +43,7 @@ def translator_for(kinds: Mapping[str, str] | None, outputs: int, memory: float,
             names //= 2
         encoder = Encoder(names=names, max_bytes=max(1, limit - NAME * names * _named(kinds)))
         own = encoder.most_bytes(kinds, outputs, classes=classes) + NAME * names * _named(kinds)
-    translator = Translator(classes, encoder=encoder, max_bytes=max(1, whole - own))
+    translator = Translator(classes, encoder=encoder, max_bytes=max(1, whole - own), apart=not late)
     translator.start(kinds, outputs)
     return translator
 

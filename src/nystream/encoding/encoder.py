@@ -18,18 +18,22 @@ from nystream.params import Params, at_least, one_of
 from nystream.sparse_rows import SparseRows
 from nystream.types import Array
 
-__all__ = ["DATE_NUMBERS", "Encoder", "Encoding"]
+__all__ = ["TIME_NUMBERS", "Encoder", "Encoding"]
 
-DATE_NUMBERS = (
-    "days since the first",
-    "time since the last",
+TIME_NUMBERS = (
     "sine of the day",
     "cosine of the day",
     "sine of the week",
     "cosine of the week",
     "sine of the year",
     "cosine of the year",
+    "hour",
+    "weekday",
 )
+"""The numbers of a time, all of which come back: a number that grows for ever would put every later row out of reach of
+kernels. Chosen by benchmarks/accuracy/time_columns.py."""
+WIDTHS = {"number": 1, "boolean": 1, "time": len(TIME_NUMBERS)}
+"""Numbers of a dense row that a column is, mean labels aside."""
 MOST_CLASSES = 8
 """Classes beyond the first whose shares a level keeps."""
 TOKENS = 2**32
@@ -46,7 +50,7 @@ class Encoding(NamedTuple):
     """What rows became."""
 
     dense: Array
-    """(n, D) numbers, dates as eight of them, and the mean label of each category's level; nan is missing."""
+    """(n, D) numbers, times as eight of them, and the mean label of each category's level; nan is missing."""
     levels: Levels
     """(n, categories) the buckets of the levels: what `learn` needs when labels come later."""
     tokens: SparseRows
@@ -58,10 +62,11 @@ class Encoding(NamedTuple):
 class Encoder(Params):
     """Columns of numbers, booleans, categories, times and text as numbers, row by row, each before its label is known.
 
-    Dense: numbers and booleans as they are; a time as days since the first row, log(1 + minutes since the last), sine
-    and cosine of day, week and year; for each category (hour and weekday of a time are two) the mean label of its
-    level, (S + 10 m) / (n + 10), where m is the mean of all labels so far: with classes the share of each class but the
-    first, eight at most. Levels are hashed into `levels` buckets a column; a missing value is a level.
+    Dense: numbers and booleans as they are; a time as sine and cosine of day, week and year, the hour with its fraction
+    (0 to 24) and the weekday (0 is Monday); for each category (hour and weekday of a time are two) the mean label of
+    its level, (S + 10 m) / (n + 10), where m is the mean of all labels so far: with classes the share of each class but
+    the first, eight at most. Levels are hashed into `levels` buckets a column; a missing value is a level. Times are
+    taken as they are written; those that have a zone are in UTC.
 
     Tokens: a number's running z-score, clipped at 3; two bins of it, floor(2 z) and floor(2 log2 |x|) with its sign, 1
     each, nan in a bin of its own; a category's level 1; distinct words, bigrams and the whole of a text, each
@@ -80,8 +85,8 @@ class Encoder(Params):
         Names of levels kept for each category, so that explanations can name them, a power of 2; four times as many
         of words.
     fill : bool, default False
-        Whether a missing number is the mean of its column so far in a dense row, and a missing time the last one, with
-        no hour, weekday or season; else they are nan.
+        Whether a missing number is the mean of its column so far in a dense row, and a missing time the middle of day
+        and week, in no season; else they are nan.
     max_bytes : int, default 2^24
         Of the statistics of levels.
 
@@ -103,8 +108,6 @@ class Encoder(Params):
     classes_: bool
     moments_: Array
     """(numbers, 3) weight, mean and sum of squares around it."""
-    clocks_: Places
-    """(times, 2) the first and the last time, microseconds."""
     levels_: Array
     """(categories, buckets, 1 + k) weight and sums of labels of each level."""
     totals_: Array
@@ -133,7 +136,7 @@ class Encoder(Params):
         if not kinds:
             raise ValueError("kinds is empty: at least one column is needed")
         self.kinds_, self.outputs_, self.classes_ = {}, at_least("outputs", outputs, 0), classes
-        self.moments_, self.clocks_ = np.zeros((0, 3)), np.zeros((0, 2), dtype=np.int64)
+        self.moments_ = np.zeros((0, 3))
         k = self._sums
         self.levels_, self.totals_ = (
             np.zeros((0, self._buckets(_bucket_bytes(kinds, outputs, classes)), 1 + k)),
@@ -146,7 +149,7 @@ class Encoder(Params):
     @property
     def width(self) -> int:
         """Columns of a dense row."""
-        return len(self.moments_) + len(DATE_NUMBERS) * len(self.clocks_) + self.means_.size
+        return sum(WIDTHS.get(kind, 0) for kind in self.kinds_.values()) + self.means_.size
 
     def width_of(self, outputs: int) -> int:
         """What `width` would be with so many targets or classes."""
@@ -180,7 +183,7 @@ class Encoder(Params):
             return _encoding(*self._compiled.run(columns.arrays, columns.n, self._labels(Y), weights))
 
     def observe(self, content: Mapping[str, Any] | Columns, weights: Array | None = None) -> None:
-        """Rows have been seen: scales of numbers, times and names of levels move; labels are not needed."""
+        """Rows have been seen: scales of numbers and names of levels move; labels are not needed."""
         columns = self.columns(content)
         self._compiled.observe(columns.arrays, columns.n, weights)
 
@@ -209,11 +212,10 @@ class Encoder(Params):
             if name in self.kinds_:
                 raise ValueError(f"there is a column {name!r} already")
             one_of(f"the kind of column {name!r}", kind, KINDS)
-        before, dates = self.width, len(DATE_NUMBERS)
+        before = self.width
         numbers = sum(kind in ("number", "boolean") for kind in kinds.values())
-        times = sum(kind == "time" for kind in kinds.values())
-        slots = 2 * times + sum(kind == "category" for kind in kinds.values())
-        widths = [1 if kind in ("number", "boolean") else dates if kind == "time" else 0 for kind in kinds.values()]
+        slots = sum(2 * (kind == "time") + (kind == "category") for kind in kinds.values())
+        widths = [WIDTHS.get(kind, 0) for kind in kinds.values()]
         places = before + np.concatenate([[0], np.cumsum(widths[:-1], dtype=np.int64)]).astype(np.int64)
         k = len(self.means_)
         fresh = before + sum(widths) + np.arange(k * slots, dtype=np.int64).reshape(k, slots)
@@ -221,7 +223,6 @@ class Encoder(Params):
         self.places_ = np.concatenate([self.places_, places])
         self.means_ = np.hstack([self.means_, fresh])
         self.moments_ = np.vstack([self.moments_, np.zeros((numbers, 3))])
-        self.clocks_ = np.vstack([self.clocks_, np.full((times, 2), np.iinfo(np.int64).min)])
         self.levels_ = np.concatenate([self.levels_, np.zeros((slots, *self.levels_.shape[1:]))])
         for kind in kinds.values():
             size = {"category": self.names, "text": NAMED_WORDS * self.names}.get(kind)
@@ -239,7 +240,7 @@ class Encoder(Params):
             if kind in ("number", "boolean"):
                 out[place] = (name, "value")
             elif kind == "time":
-                out[place : place + len(DATE_NUMBERS)] = [(name, part) for part in DATE_NUMBERS]
+                out[place : place + len(TIME_NUMBERS)] = [(name, part) for part in TIME_NUMBERS]
                 slots += [(name, "hour"), (name, "weekday")]
             elif kind == "category":
                 slots.append((name, "level"))
@@ -285,7 +286,7 @@ class Encoder(Params):
         codes = np.array([CODES[kind] for kind in self.kinds_.values()], dtype=np.int64)
         seeds = np.array([[hash_name(name, i) for i in range(3)] for name in self.kinds_], dtype=np.uint32)
         names = [None if part is None else part.bound for part in self.names_]
-        arrays = (self.moments_, self.clocks_, self.levels_, self.totals_, self.places_, self.means_)
+        arrays = (self.moments_, self.levels_, self.totals_, self.places_, self.means_)
         self._alone = Lock()  # the compiled encoder has scratch of its own: one thread at a time
         self._compiled = TableEncoder(codes, seeds, names, *arrays, self.classes_, self.pairs, self.fill)
 

@@ -61,6 +61,8 @@ class Translator(Params):
         The pattern of the encoder, with other sizes than the default ones.
     max_bytes : int, default 2^25
         Of the tables of the experts.
+    apart : bool, default True
+        Whether the answers of the experts come apart too; else they are dense columns alone.
     """
 
     encoder_: Encoder | None
@@ -71,12 +73,19 @@ class Translator(Params):
     """The dense columns by name: those that came later are last."""
 
     def __init__(
-        self, classes: bool, *, experts: bool = True, encoder: Encoder | None = None, max_bytes: int = 2**25
+        self,
+        classes: bool,
+        *,
+        experts: bool = True,
+        encoder: Encoder | None = None,
+        max_bytes: int = 2**25,
+        apart: bool = True,
     ) -> None:
         self.classes = classes
         self.experts = experts
         self.encoder = encoder
         self.max_bytes = at_least("max_bytes", max_bytes, 1)
+        self.apart = apart
 
     def start(self, kinds: Mapping[str, str] | None, outputs: int) -> None:
         """Columns by name with their kinds, or None for sparse rows; so many targets (0: none) or classes."""
@@ -104,14 +113,13 @@ class Translator(Params):
     @property
     def owners(self) -> list[str]:
         """The table's column that each dense column comes from; "" of what comes from all."""
-        dense = [] if self.encoder_ is None else self.encoder_.dense_names()
-        parts = {f"{name}: {part}": name for name, part in dense}
-        return [parts.get(name, "") for name in self.layout_]
+        owners = dict(zip(self._titles(), (name for name, _ in self._parts()), strict=True))
+        return [owners.get(title, "") for title in self.layout_]
 
     @property
     def titles(self) -> list[str]:
         """For people: whose the `answers` are."""
-        if self.experts_ is None:
+        if self.experts_ is None or not self.apart:
             return []
         words = SPARSE_TITLES if self.sparse else TITLES
         return [
@@ -181,8 +189,8 @@ class Translator(Params):
         """Names of the dense columns that labels move."""
         names = self._expert_columns(self.outputs_)
         if self.encoder_ is not None:
-            dense = self.encoder_.dense_names()
-            names += [f"{dense[j][0]}: {dense[j][1]}" for j in self.encoder_.means_.ravel().tolist()]
+            titles = self._titles()
+            names += [titles[j] for j in self.encoder_.means_.ravel().tolist()]
         return set(names)
 
     # -- more classes, more columns ----------------------------------------------------------------------------------
@@ -229,6 +237,8 @@ class Translator(Params):
         answers = scores[:, :-1]
         columns = scores[:, -len(COLUMNS) :, self._shown(self.outputs_)].reshape(n, -1)
         dense = np.ascontiguousarray(columns) if encoded is None else np.concatenate([encoded.dense, columns], axis=1)
+        if not self.apart:
+            return Translated(self._ordered(dense), np.empty((n, 0, 1)))
         return Translated(self._ordered(dense), answers[..., 1:] if self.classes and self.outputs_ == 2 else answers)
 
     def _ordered(self, X: Array) -> Array:
@@ -247,8 +257,26 @@ class Translator(Params):
 
     def _named(self, outputs: int) -> list[str]:
         """Names of the encoder's columns, and of the experts' for so many outputs."""
-        dense = [] if self.encoder_ is None else self.encoder_.dense_names()
-        return [f"{name}: {part}" for name, part in dense] + self._expert_columns(outputs)
+        return self._titles() + self._expert_columns(outputs)
+
+    def _parts(self) -> list[tuple[str, str]]:
+        """For each of the encoder's columns the table's column, and what of it."""
+        return [] if self.encoder_ is None else self.encoder_.dense_names()
+
+    def _titles(self) -> list[str]:
+        """Names of the encoder's columns for people, all different: `temp`, hour of `when`, mean of target 0 by `shop`.
+
+        A number has the name of its column, without quotes.
+        """
+        experts = self._expert_columns(self.outputs_)
+        taken = dict.fromkeys([*experts, *(_title(name, part) for name, part in self._parts() if part != "value")])
+        titles = []
+        for name, part in self._parts():
+            title = _title(name, part)
+            while part == "value" and title in taken:
+                title += "'"
+            titles.append(title)
+        return titles
 
     def _lay_out(self) -> None:
         """Where the columns of `layout_` are among all of them now."""
@@ -260,3 +288,10 @@ class Translator(Params):
         super()._restore(state)
         if "layout_" in state:
             self._lay_out()
+
+
+def _title(name: str, part: str) -> str:
+    """What a dense column is called: a column of the table and what of it."""
+    if part == "value":
+        return name
+    return f"{part.removesuffix(' level')} `{name}`" if part.endswith(" by level") else f"{part} of `{name}`"

@@ -6,12 +6,15 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from nystream.auto.learner import Auto
 from nystream.compose.classifier import Classifier
 from nystream.model.explaining import Explaining
+from nystream.model.first_rows import FirstRows
 from nystream.model.labels import labels_of
 from nystream.model.score import Score, add_scores
 from nystream.schema import Schema
 from nystream.tables.places import Place
+from nystream.tables.reading import Table, read
 from nystream.tables.targets import class_names, columns_of
 
 __all__ = ["Changing"]
@@ -26,6 +29,14 @@ class Changing(Explaining):
 
     schema: Schema | None
     score_: Score | None
+    on_error: str
+    first_: FirstRows | None = None
+    """The first rows, while the kinds of columns are not final; None where a schema was given."""
+
+    def _close_kinds(self, is_final: bool = True) -> None:
+        """The kinds of all columns are final from now on."""
+        if is_final:
+            self.__dict__.pop("first_", None)
 
     def _open(self, schema: Schema) -> None:
         raise NotImplementedError
@@ -44,6 +55,7 @@ class Changing(Explaining):
                 raise ValueError("classes are declared in the schema, or when there were rows")
             self._open(self.schema)
         if names:
+            self._close_kinds()
             self.classes_ = [*self.classes_, *names]
             self._reserve(self.inner.d_)
 
@@ -82,7 +94,7 @@ class Changing(Explaining):
     def widen(self, names: Sequence[str] | Mapping[str, str]) -> None:
         """Columns that appear late, by name, or with their kinds where they are not numbers.
 
-        They were 0 in every row so far, or missing, as the learner has it.
+        They were 0 in every row so far, or missing, as the learner has it. `Auto` takes new columns of every kind.
         """
         schema = self.schema_
         if schema is None or self.learner_ is None:
@@ -95,14 +107,48 @@ class Changing(Explaining):
         twice = sorted(set(kinds) & set(schema.columns))
         if twice:
             raise ValueError(f"there is a column {twice[0]!r} already")
-        wider = schema.described(columns={**schema.columns, **kinds})
-        if schema.numeric and not wider.numeric:
-            raise ValueError("all columns of this model are numbers, and so must new ones be: begin a new model")
-        encoder = wider.encoder(self.learner_.takes_tables)
-        if schema.numeric:
-            self.learner_.widen(len(encoder.columns))
+        self._widen(schema.described(columns={**schema.columns, **kinds}))
+        if self.first_ is not None and isinstance(names, Mapping):
+            self.first_.fixed_.update(names)
+
+    def admit(self, rows: Any) -> None:
+        """Add the columns that rows have and the model does not know, with the kinds that their values tell.
+
+        Rows that do not fit are refused before anything changes. While the first rows still tell the kinds of columns,
+        `run` and `step` add columns themselves, and this does nothing.
+        """
+        schema = self.schema_
+        if schema is None or self.learner_ is None or self.first_ is not None or schema.width is not None:
+            return
+        table = read(rows)
+        known = {*schema.columns, *schema.targets}
+        new = {name: values for name, values in table.columns.items() if name not in known}
+        if not new:
+            return
+        found = Schema.of(Table(new, table.n, kinds={name: k for name, k in table.kinds.items() if name in new}))
+        formats = {**(schema.formats or {}), **(found.formats or {})}
+        wider = schema.described(columns={**schema.columns, **found.columns}, formats=formats or None)
+        wider.columns_of(table, on_error=self.on_error)
+        self._widen(wider)
+
+    def _widen(self, wider: Schema) -> None:
+        """Go on with a schema that has more columns, which come last."""
+        schema, learner = self.schema_, self.learner_
+        assert schema is not None
+        assert learner is not None
+        new = {name: wider.columns[name] for name in wider.names if name not in schema.columns}
+        encoder: Any = wider.encoder(learner.takes_tables)
+        if wider.numeric:
+            learner.widen(len(encoder.columns))
         else:
-            self.learner_.widen_columns(kinds)
+            if schema.numeric:
+                if not isinstance(learner, Auto):
+                    raise ValueError(
+                        "all columns of this model are numbers, and so must new ones be: begin a new model, or use "
+                        "Auto, which takes new columns of every kind"
+                    )
+                learner.name_columns({name: schema.columns[name] for name in schema.names})
+            learner.widen_columns(new)
         self.schema_, self.encoder_ = wider, encoder
         if self.recent_ is not None:
             fill = float("nan") if self.inner.missing else 0.0
@@ -126,6 +172,8 @@ class Changing(Explaining):
         if self.recent_ is not None:
             kinds = {name: columns[name] for name in self.schema_.names}
             self.recent_ = self.recent_.changed(kinds, names=names)
+        if self.first_ is not None:
+            self.first_.rename(names)
 
     def merge(self: M, other: M) -> M:
         """Become the model of both streams: equal columns, kinds and task, and classes in one order.
@@ -146,6 +194,7 @@ class Changing(Explaining):
         ):
             if a != b:
                 raise ValueError(f"models that merge must have the same {what}; got {a} and {b}")
+        self._close_kinds()
         self.learner_.merge(other.learner_)
         if self.recent_ is None:
             self.recent_ = copy.deepcopy(other.recent_)
@@ -166,6 +215,7 @@ class Changing(Explaining):
         labels = labels_of(columns_of(y, len(X)), len(X), schema, 1, self.classes_, self._places(), Place)
         if len(labels.classes) > len(self.classes_) or not labels.there.all():
             raise ValueError("every row to unlearn needs the label it was learnt with")
+        self._close_kinds()
         learner.unlearn(X, labels.Y, weights)
         if self.recent_ is not None:
             self.recent_ = self.recent_.without(self._columns(rows, schema)[0], labels.Y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
@@ -12,7 +13,9 @@ from nystream.auto.learner import Auto
 from nystream.cards import card
 from nystream.inputs import ROWS_TO_CONVERT, Unconverted, as_weights
 from nystream.learners.base import Learner
-from nystream.model.changing import Changing
+from nystream.model.changing import WAITS, Changing
+from nystream.model.first_rows import ROWS as FIRST
+from nystream.model.first_rows import FirstRows
 from nystream.model.labels import Scores, answers, labels_in, labels_of, nothing
 from nystream.model.recent import KEPT
 from nystream.model.rounds import learnt, predicted
@@ -45,6 +48,11 @@ class Model(Changing):
     classes; a row without one (None, nan, "") is predicted and not learnt. A class that has not appeared yet cannot be
     predicted: the very first prediction is None.
 
+    Without a schema, the first rows tell the columns and their kinds. Both may still change during the first 1,000 rows
+    (fewer where rows are wide): a column `zip` that was "12345" becomes a category when "AB1" comes, and a column that
+    appears late is learnt from then on. The model then learns its first rows again, so that it is exactly the model
+    that would have known the kinds from the start. See `nystream.model.first_rows`.
+
     `predict` and all abilities that take rows change nothing, so that several threads may ask at once.
 
     Parameters
@@ -52,7 +60,7 @@ class Model(Changing):
     learner : Learner or None
         The pattern; it is cloned, never trained itself. None: `Auto()`, which needs no parameter.
     schema : Schema or None
-        None: told from the first rows.
+        None: told from the first rows. The kinds of a given schema never change.
     on_error : "raise" or "missing"
         What becomes of a value that does not fit its column: an error that names it, or a missing value, which is
         counted in `n_misfits`.
@@ -339,11 +347,11 @@ class Model(Changing):
 
     def run_scores(self, rows: Any, y: Any = None, weights: Any = None) -> Scores:
         """`run` with outputs and labels as numbers: what metrics compare."""
-        fresh = None if self.learner_ is not None else dict(self.__dict__)
+        fresh = None if self.learner_ is not None and self.first_ is None else dict(self.__dict__)
         try:
             return self._run(rows, y, weights)
         except BaseException:
-            if fresh is not None:  # back to what there was before the first row
+            if fresh is not None:  # back to what there was before the first row, or before kinds changed
                 self.__dict__.clear()
                 self.__dict__.update(fresh)
             raise
@@ -366,7 +374,8 @@ class Model(Changing):
             table = read(rows)
             X = self.schema_.unconverted(table)
         if X is None:
-            columns, n, _ = self._columns(table, self.schema_)
+            on_error = "missing" if self.first_ is not None else self.on_error  # kinds may still change
+            columns, n, _ = self.schema_.columns_of(table, on_error=on_error, report=self._report)
             X = self.encoder_.encode(columns, n)
         self._check_missing(X)
         return X
@@ -379,10 +388,11 @@ class Model(Changing):
 
     def _run(self, rows: Any, y: Any, weights: Any) -> Scores:
         schema, apart = self.schema_ or self.schema, y is not None and not isinstance(y, str)
-        rows = schema.as_numbers(rows) if schema is not None and apart else rows
+        quick = schema is not None and apart and self.first_ is None  # first rows are kept as they came
+        rows = schema.as_numbers(rows) if quick and schema is not None else rows
         plain = is_sparse(rows) or isinstance(rows, Unconverted)
         plain = plain or (isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf")
-        if self.schema_ is not None and apart:
+        if self.schema_ is not None and quick:
             plain = plain or self.schema_.matrix(rows) is not None  # a dict without doubt, whose label is apart
         table = rows if plain else read(rows)
         if isinstance(y, str):
@@ -390,8 +400,9 @@ class Model(Changing):
         elif y is None:
             y = labels_in(table, self.schema_ or self.schema)
         if self.schema_ is None:
-            self._open(self.schema or Schema.of(table))
+            self._open(self.schema or self._first_schema(table, None))
         assert self.schema_ is not None
+        self._review_kinds(table)
         X = self._matrix(table, self.schema_)
         columns, n, misfits = ({}, len(X), 0) if X is not None else self._columns(table, self.schema_)
         parts, w = None if y is None else columns_of(y, n), as_weights(weights, n)
@@ -399,11 +410,13 @@ class Model(Changing):
         self._begin(parts)
         if self.learner_ is None:  # still no label that says what is to be learnt
             self.n_unlabelled_ += n
+            self._keep_first(table, parts, w)
             return Scores(np.full((n, 1), np.nan), np.full((n, 1), np.nan))
         at = table.place if isinstance(table, Table) else Place
         known = None if self.mixed else at  # where labels of another kind are refused
         labels = labels_of(parts, n, self.schema_, self._outputs, self.classes_, self._places(), known)
-        w, counts = weighted(labels.Y, labels.classes, w, self.class_weight, self.counts_)
+        given = w
+        w, counts = weighted(labels.Y, labels.classes, given, self.class_weight, self.counts_)
         if w is not None and not self.learner_.weighted:
             raise ValueError(f"{algorithm(self.learner_)} does not take weights; the least-squares learners do")
         X = X if X is not None else self.encoder_.run(columns, n, labels.Y, w)
@@ -418,6 +431,7 @@ class Model(Changing):
             self._reserve_for(X)
         P = learnt(self.learner_, X, labels, w)
         self._remember(columns or X, labels, w) if n else None
+        self._keep_first(table, parts, given)
         self.classes_, self.counts_ = labels.classes, counts
         self.n_unlabelled_ += int(n - there.sum())
         self.n_misfits_ += misfits
@@ -437,7 +451,7 @@ class Model(Changing):
             raise ValueError(f"y={target!r} is no column of the rows; for one row with this label use step")
         schema = self.schema_ or self.schema
         if schema is None:
-            self._open(Schema.of(table, target=target).described(task=None))
+            self._open(self._first_schema(table, target))
         elif schema.targets != [target]:
             raise ValueError(
                 f"y={target!r} is another target than that of the model, {schema.target!r}; begin a new one"
@@ -449,6 +463,78 @@ class Model(Changing):
         check_sparse(pattern, schema.width)
         self.encoder_ = schema.encoder(pattern.takes_tables)
         self.schema_, self.classes_, self.counts_, self.notes_ = schema, list(schema.classes or []), [], {}
+
+    def open_for(self, task: str, columns: Any) -> None:
+        """Begin with the columns of a schema, or of rows, for a task; the first rows may still change their kinds."""
+        if isinstance(columns, Schema):
+            self.first_, schema = FirstRows(), columns
+        else:
+            schema = self._first_schema(read(columns), None)
+        self._open(schema.described(task=task))
+
+    # -- kinds that the first rows tell --------------------------------------------------------------------------------
+    def _first_schema(self, table: Any, target: str | None) -> Schema:
+        """The schema that the first row tells, where only cells tell kinds; else what the types of the rows tell."""
+        if not isinstance(table, Table) or not table.named or not table.n:
+            return Schema.of(table, target=target).described(task=None)
+        open_kinds = [name for name in table.columns if name not in table.kinds and name != target]
+        if not open_kinds or "first_" in self.__dict__:
+            return Schema.of(table, target=target).described(task=None)
+        self.first_ = FirstRows()
+        self.first_.fixed_ = {name: kind for name, kind in table.kinds.items() if name != target}
+        return Schema.of(table[:1], target=target).described(task=None)
+
+    def _review_kinds(self, table: Any) -> None:
+        """Change the kinds of columns, and add columns, as the next rows tell while kinds are not final."""
+        if self.first_ is None or self.schema_ is None or not isinstance(table, Table) or not table.named:
+            return
+        schema, replayed = self.first_.review(table, self.schema_)
+        if replayed:
+            self.first_ = copy.copy(self.first_)  # a row that is refused afterwards leaves no trace
+            self.first_.replayed_ += replayed
+        if schema.columns != self.schema_.columns or schema.formats != self.schema_.formats:
+            self._relearn(schema)
+        else:
+            self.schema_ = schema
+
+    def _relearn(self, schema: Schema) -> None:
+        """Become the model that would have had these columns from the start."""
+        assert self.first_ is not None
+        twin = Model(**self.get_params(deep=False))
+        twin._open(schema)
+        if len(self.first_):
+            twin._restore({"n_unlabelled_": 0, "n_misfits_": 0})
+            twin.run_scores(*self.first_.replay())
+        kept = ("notes_", "first_", "_reported", "score_", *WAITS)  # errors are those of predictions that were made
+        self.__dict__.update({**twin.__dict__, **{name: getattr(self, name) for name in kept}})
+
+    def _keep_first(self, table: Any, parts: list[Any] | None, weights: Array | None) -> None:
+        """Keep learnt rows while kinds are not final."""
+        if self.first_ is None or self.schema_ is None:
+            return
+        if not isinstance(table, Table):  # a matrix of numbers
+            X = table[:FIRST]
+            X = X.numbers() if isinstance(X, Unconverted) else np.asarray(X)
+            table = Table(dict(zip(self.schema_.names, X.T, strict=True)), len(X))
+        elif not table.named:
+            table = Table(dict(zip(self.schema_.names, table.columns.values(), strict=True)), table.n)
+        else:
+            known = [name for name in table.columns if name in self.schema_.columns]
+            table = Table({name: table.columns[name] for name in known}, table.n)
+        self.first_.extend(table, parts, weights)
+        self._close_kinds(self.first_.is_full)
+
+    def _keep_first_one(self, row: Any, y: Any, weight: float) -> None:
+        """`_keep_first` for one row of numbers."""
+        if self.first_ is not None and self.schema_ is not None:
+            names = self.schema_.names
+            row = (
+                {name: row[name] for name in names}
+                if type(row) is dict
+                else dict(zip(names, row.tolist(), strict=True))
+            )
+            self.first_.add(row, [y], weight)
+            self._close_kinds(self.first_.is_full)
 
     def _begin(self, parts: list[Any] | None) -> None:
         """Make the learner once the task is known: declared, the learner's own, or told by the first label."""
@@ -484,6 +570,8 @@ class Model(Changing):
         learner, schema = self.learner_, self.schema_
         if learner is None or schema is None or not learner.d_ or self.class_weight is not None:
             return None
+        if self.first_ is not None and self.first_.looks_next:
+            return None
         if type(row) is dict:
             x = schema.row(row)
         else:
@@ -496,6 +584,7 @@ class Model(Changing):
             answer = learner.step(x, y, weight)
             self._keep_one(x, y, weight)
             self.score_ = add_row(self.score_, answer, y)
+            self._keep_first_one(row, y, weight)
             return (answer,)
         k = self._places().get(y) if schema.task == "classification" and type(y) in (str, int, bool) else None
         if k is None:
@@ -504,6 +593,7 @@ class Model(Changing):
         self._keep_one(x, k, weight)
         best = int(scores[: len(self.classes_)].argmax())
         self.score_ = add_class(self.score_, best, k)
+        self._keep_first_one(row, y, weight)
         return (self.classes_[best],)
 
     def _columns(self, rows: Any, schema: Schema) -> tuple[dict[str, Any], int, int]:

@@ -120,7 +120,8 @@ class Recent(Params):
         old = {called.get(name, name): values for name, values in self.columns.items()}
         n = len(self)
         if n:
-            twin.extend({name: old[name] if name in old else np.full(n, fill) for name in twin.kinds}, self.labels)
+            new = {name: np.full(n, None if kind in WORDS else fill) for name, kind in kinds.items() if name not in old}
+            twin.extend({name: new[name] if name in new else old[name] for name in twin.kinds}, self.labels)
         return twin
 
     def without(self, columns: Mapping[str, Any], Y: Array) -> Recent:

@@ -12,7 +12,7 @@ import numpy as np
 from nystream._core.inputs import all_finite
 from nystream.types import Array
 
-__all__ = ["BLANK", "Columns", "Features", "number_of"]
+__all__ = ["BLANK", "Columns", "Features", "is_number", "number_of"]
 
 Features: TypeAlias = Mapping[Hashable, Any]
 BLANK = "(none)"
@@ -55,6 +55,13 @@ class Columns:
             found[text] = None
         return list(found) or [BLANK]
 
+    def named(self, x: Features) -> dict[str, Any]:
+        """The values of x by names that are strings: those of their columns, and for new features their own."""
+        known = dict(zip(self.places, self.texts(), strict=False))
+        new = self.new(x)
+        known |= dict(zip(new, self.texts(new)[len(self.places) :], strict=True))
+        return {known[name]: value for name, value in x.items()}
+
     def row(self, x: Features) -> Array:
         """The numbers of x in their columns; names without a column are left out."""
         if x.keys() == self.places.keys():
@@ -78,6 +85,11 @@ class Columns:
             if name in self.places:
                 block[:, self.places[name]] = np.where(np.isnan(column), self.blank, column)
         return block
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of a feature is a number, or missing, and neither a string nor a time."""
+    return value is None or (hasattr(value, "__float__") and not isinstance(value, (str, bytes)))
 
 
 def number_of(name: Hashable, value: Any, missing: float | None) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar, Self
@@ -16,9 +15,8 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.loading import trained
 from nystream.model.tasks import algorithm
-from nystream.river.columns import Columns, Features, number_of
+from nystream.river.columns import Columns, Features, is_number, number_of
 from nystream.schema import Schema
-from nystream.tables.kinds import LOOK
 from nystream.types import Array
 
 try:
@@ -33,13 +31,14 @@ __all__ = ["AnomalyDetector", "MiniBatchClassifier", "MiniBatchRegressor", "Name
 class Named:
     """What the estimators share: a `nystream.Model`, once there was a row, and from named features to its rows.
 
-    Where the first row has strings or times, rows go to the model as they are: it tells categories, times and text
-    apart by that row, and features that appear later are left out. Otherwise all features are numbers, and new ones get
-    columns.
+    While all features are numbers, rows go to the model as numbers in their columns, and new features get columns. With
+    the first string or time, rows go to the model as they are from then on, if its learner takes tables: the model
+    tells categories, times and text apart, and new features of any kind get columns.
     """
 
     _columns: Columns
     _model: Model | None
+    _by_name: bool = False  # whether rows go to the model as they are
     _task: ClassVar[str] = "regression"
 
     def __init__(self, learner: Learner | None = None) -> None:
@@ -57,7 +56,7 @@ class Named:
         """What each feature adds to the prediction for one row, by name: see `nystream.Model.explain_row`."""
         if self._model is None:
             raise ValueError("nothing was learnt yet, so there is nothing to explain")
-        return self._model.explain_row(self._columns.row(x), self._output(of))
+        return self._model.explain_row(self._asked(x), self._output(of))
 
     def _output(self, of: Any) -> Any:
         """A class or a target as the model calls it."""
@@ -89,9 +88,21 @@ class Named:
         return self._made().inner if self._model is None else self._model.inner
 
     def _made(self, rows: Any = None) -> Model:
-        """A model for the features there are now, or for those of the rows of a table."""
-        schema = Schema(self._columns.texts()) if rows is None else Schema.of(rows)
-        return Model(self.learner, schema.described(task=self._task), **self._settings)
+        """A model for the features there are now, or for those of the first rows of a table.
+
+        Its kinds are not final where its learner takes other features than numbers too.
+        """
+        schema = Schema(self._columns.texts()) if rows is None else None
+        if self._task == "novelty" or not self._takes_tables:
+            schema = (schema or Schema.of(rows)).described(task=self._task)
+            return Model(self.learner, schema, **self._settings)
+        model = Model(self.learner, **self._settings)
+        model.open_for(self._task, rows if schema is None else schema)
+        return model
+
+    @property
+    def _takes_tables(self) -> bool:
+        return self.learner is None or self.learner.takes_tables
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -102,11 +113,18 @@ class Named:
         if w != 1.0:
             self._check_weights(as_weights([w], 1))
         if self._tabular(x):
-            rows = [_texts(x)]
-            self._started(rows).step(rows[0], label, w)
+            self._learn_table([self._columns.named(x)], [label], None if w == 1.0 else [w], list(x))
             return
         row = self._row(x)
         self._started().step(row, label, w)
+
+    def _learn_table(self, rows: Any, labels: Any, weights: Any, names: list[Hashable]) -> None:
+        """Rows as they are, with columns for new features."""
+        model = self._started(rows)
+        model.admit(rows)
+        model.run_scores(rows, labels, weights)
+        self._by_name = True
+        self._columns.add([name for name in names if name not in self._columns.places])
 
     def _learn_frame(self, X: Any, labels: Any, w: Any) -> None:
         """The rows of a frame; w is one weight for all, or one for each."""
@@ -116,23 +134,24 @@ class Named:
         weights = as_weights(np.full(n, w) if np.ndim(w) == 0 and w is not None else w, n)
         self._check_weights(weights)
         if n and self._tabular(X):
-            self._started(X).run_scores(X, labels, weights)
+            self._learn_table(X, labels, weights, list(frames.into_frame(X).columns))
         elif n:
             block = self._block(X, learn=True)
             self._started().run_scores(block, labels, weights)
 
     def _tabular(self, rows: Any) -> bool:
-        """Whether rows go to the model as they are: told by the first ones."""
-        model = self._model
-        if model is not None and model.learner_ is not None and model.schema_ is not None:
-            return not model.schema_.numeric
-        if self._columns.places:
-            return False
+        """Whether rows go to the model as they are."""
+        if self._by_name:
+            return True
         if isinstance(rows, Mapping):
-            other = any(isinstance(value, (str, bytes, datetime.date, np.datetime64)) for value in rows.values())
-            return other and not Schema.of([_texts(rows)]).numeric
-        first = frames.into_frame(rows)[:LOOK]
-        return bool(len(first.columns)) and not Schema.of(first.to_native()).numeric
+            other = not all(map(is_number, rows.values()))
+        else:
+            other = not all(map(_is_numeric, frames.into_frame(rows).schema.dtypes()))
+        if not other or self._takes_tables:
+            return other
+        # a learner of numbers: the first rows tell whether it can take them; later, what is no number is refused
+        first = [self._columns.named(rows)] if isinstance(rows, Mapping) else rows
+        return not self._columns.places and not Schema.of(first).numeric
 
     def _scores(self, x: Features) -> Array:
         """Outputs (1, K) for one row of a model that has learnt something."""
@@ -141,11 +160,18 @@ class Named:
 
     def _asked(self, x: Features) -> Any:
         """One row as the model is asked about it."""
-        return [_texts(x)] if self._tabular(x) else self._columns.row(x)[None]
+        if not self._tabular(x):
+            return self._columns.row(x)[None]
+        known = {name: value for name, value in x.items() if name in self._columns.places}
+        return [self._columns.named(known)] if known else [dict.fromkeys(self._columns.texts())]
 
     def _frame(self, X: Any) -> Any:
         """The rows of a frame as the model is asked about them."""
-        return X if self._tabular(X) else self._block(X, learn=False)
+        if not self._tabular(X):
+            return self._block(X, learn=False)
+        frame = frames.into_frame(X)
+        known = [name for name in frame.columns if name in self._columns.places]
+        return frame[known].to_native() if known else [dict.fromkeys(self._columns.texts())] * len(frame)
 
     def _check_weights(self, weights: Array | None) -> None:
         if weights is not None and not self._inner.weighted:
@@ -209,9 +235,8 @@ def _numbers(frame: Any) -> Array:
     return numbers
 
 
-def _texts(x: Features) -> dict[str, Any]:
-    """Features by names that are strings, as a model has them."""
-    return {str(name): value for name, value in x.items()}
+def _is_numeric(dtype: Any) -> bool:
+    return bool(dtype.is_numeric()) or str(dtype) == "Boolean"
 
 
 def columns_for(learner: Learner) -> Columns:

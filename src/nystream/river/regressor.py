@@ -26,9 +26,9 @@ class KernelRegressor(Named, MiniBatchRegressor):
     that takes those, as the default does; to others it counts as 0, and so it does, to all, in the rows before it first
     appeared. For the built-in kernels and the features made from them a column of zeros changes no value, so this is
     exact; a learner whose width cannot grow says so when a new feature arrives. `learn_many` equals `learn_one` over
-    its rows. Strings and times in the first row are categories, times and text, which the default takes as they are;
-    features that appear later are left out then. Both take weights `w` where the learner does (the default, least
-    squares). Several targets are a dict, and come back as one.
+    its rows. Strings and times are categories, times and text, which the default takes as they are, from the first row
+    on or later; see `nystream.Model` for how their kinds are told. Both take weights `w` where the learner does (the
+    default, least squares). Several targets are a dict, and come back as one.
 
     Parameters
     ----------

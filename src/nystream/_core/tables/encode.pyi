@@ -20,7 +20,6 @@ class TableEncoder:
         seeds: npt.NDArray[np.uint32],
         names: list[Names | None],
         moments: Array,
-        clocks: Places,
         levels: Array,
         totals: Array,
         places: Places,

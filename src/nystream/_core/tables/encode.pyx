@@ -5,7 +5,7 @@ import numpy as np
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_Check
-from libc.math cimport NAN, cos, fabs, floor, frexp, log, sin, sqrt
+from libc.math cimport NAN, cos, fabs, floor, frexp, sin, sqrt
 from libc.stdint cimport INT64_MIN, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
@@ -32,7 +32,9 @@ cdef double WILD = 10.0             # deviations from the mean that a value may 
 cdef double SOON = 10.0             # from so many rows on
 cdef double PRIOR = 10.0            # rows that the mean of all labels counts for in that of a level
 cdef double LARGEST = 1e100         # numbers beyond count as this in moments
-cdef double MINUTE = 60e6, DAY = 86400e6, WEEK = 7*86400e6, YEAR = 365.2425*86400e6
+cdef int64_t HOUR = 3600000000, DAY = 86400000000, WEEK = 604800000000      # microseconds
+cdef int64_t YEAR = 31556952000000  # 365.2425 days
+cdef double NOON = 12.0, MIDWEEK = 3.0      # hour and weekday of a missing time that is filled
 cdef double TURN = 6.283185307179586
 
 
@@ -40,7 +42,7 @@ cdef struct Column:
     int kind
     uint32_t[3] seeds
     Py_ssize_t dense       # where its numbers begin in a dense row
-    Py_ssize_t own         # which of the numbers or of the times it is
+    Py_ssize_t own         # which of the numbers it is
     Py_ssize_t slot        # which of the categories
     const void* content
 
@@ -50,18 +52,16 @@ cdef class TableEncoder:
 
     kinds : (c,) of the columns; seeds : (c, 3) of their hashes; names : for each a `Names` or None
     moments : (numbers, 3) weight, mean, sum of squares around it
-    clocks : (times, 2) the first and the last, microseconds, INT64_MIN before the first
     levels : (categories, buckets, 1 + k) weight and sums of labels; totals : (1 + k,)
     places : (c,) where the numbers of a column begin in a dense row; means : (k, categories) where their means are
     classes : whether label c > 0 counts for the sum c, instead of label k for the sum k
-    fill : whether missing numbers are the mean so far, and missing times the last one without day, week and year
+    fill : whether missing numbers are the mean so far, and missing times noon of a Thursday in no season
     """
     cdef Column* columns
     cdef Py_ssize_t count, slots, width, k, buckets
     cdef int shift
     cdef Py_ssize_t most_pairs
     cdef double[:, ::1] moments
-    cdef int64_t[:, ::1] clocks
     cdef double[:, :, ::1] levels
     cdef double[::1] totals
     cdef const int64_t[:, ::1] means
@@ -76,10 +76,10 @@ cdef class TableEncoder:
         self.columns, self.hashes = NULL, NULL
 
     def __init__(self, const int64_t[::1] kinds, const uint32_t[:, ::1] seeds, list names, double[:, ::1] moments,
-                 int64_t[:, ::1] clocks, double[:, :, ::1] levels, double[::1] totals,
+                 double[:, :, ::1] levels, double[::1] totals,
                  const int64_t[::1] places, const int64_t[:, ::1] means, bint classes, Py_ssize_t most_pairs,
                  bint fill):
-        cdef Py_ssize_t c, i, numbers = 0, times = 0, slots = 0, dense = 0
+        cdef Py_ssize_t c, i, numbers = 0, slots = 0, dense = 0
         self.count = kinds.shape[0]
         self.columns = <Column*> calloc(max(self.count, 1), sizeof(Column))
         if self.columns == NULL:
@@ -94,13 +94,11 @@ cdef class TableEncoder:
                 numbers += 1
                 dense += 1
             elif kinds[c] == TIME:
-                self.columns[c].own = times
-                times += 1
                 dense += DATE_NUMBERS
                 slots += 2
             elif kinds[c] == CATEGORY:
                 slots += 1
-        if (moments.shape[0] != numbers or moments.shape[1] != 3 or clocks.shape[0] != times or clocks.shape[1] != 2
+        if (moments.shape[0] != numbers or moments.shape[1] != 3
                 or levels.shape[0] != slots or totals.shape[0] != levels.shape[2] or len(names) != self.count
                 or places.shape[0] != self.count or means.shape[0] != totals.shape[0] - 1 or means.shape[1] != slots):
             raise ValueError("the arrays do not fit the columns")
@@ -120,7 +118,7 @@ cdef class TableEncoder:
         self.hashes = <uint32_t*> malloc(max(slots, 1)*sizeof(uint32_t))
         if self.hashes == NULL:
             raise MemoryError
-        self.moments, self.clocks, self.levels, self.totals, self.means = moments, clocks, levels, totals, means
+        self.moments, self.levels, self.totals, self.means = moments, levels, totals, means
         self.words = WordTokens()
         self.classes, self.names, self.most_pairs, self.fill = classes, names, most_pairs, fill
 
@@ -139,7 +137,7 @@ cdef class TableEncoder:
         return self._rows(columns, n, ENCODE | OBSERVE, Y, weights)
 
     def observe(self, list columns, Py_ssize_t n, const double[::1] weights=None):
-        """What does not need labels: scales of numbers, times, names of levels."""
+        """Learn the scales of numbers and the names of levels, for which labels are not needed."""
         self._rows(columns, n, OBSERVE, None, weights)
 
     def learn(self, const uint16_t[:, ::1] levels not None, const double[:, ::1] Y not None,
@@ -241,7 +239,7 @@ cdef class TableEncoder:
                 self._number(column, (<const double*> column.content)[t], mode, weight)
                 continue
             if column.kind == TIME:
-                self._time(column, (<const int64_t*> column.content)[t], mode, dense + column.dense, level)
+                self._time(column, (<const int64_t*> column.content)[t], dense + column.dense, level)
                 continue
             value = <object> (<PyObject* const*> column.content)[t]
             text, size = NULL, 0
@@ -306,32 +304,27 @@ cdef class TableEncoder:
             m[2] += weight*gap*(x - m[1])
         return 0
 
-    cdef int _time(self, Column* column, int64_t now, int mode, double* dense, uint16_t* level) except -1:
-        cdef int64_t* clock = &self.clocks[column.own, 0]
+    cdef int _time(self, Column* column, int64_t now, double* dense, uint16_t* level) except -1:
+        """Sine and cosine of day, week and year, hour and weekday; the last two are categories as well."""
         cdef Py_ssize_t i
-        cdef double at = <double> now
-        cdef int64_t hours
+        cdef int64_t days, weekday
         if now == INT64_MIN:
             for i in range(DATE_NUMBERS):
                 dense[i] = 0 if self.fill else NAN
-            if self.fill and clock[0] != INT64_MIN:
-                dense[0] = (<double> clock[1] - <double> clock[0])/DAY
+            if self.fill:
+                dense[6], dense[7] = NOON, MIDWEEK
             self._part(column, 0, NOT_A_NUMBER, level)
             self._part(column, 1, NOT_A_NUMBER, level)
             return 0
-        dense[0] = 0 if clock[0] == INT64_MIN else (at - <double> clock[0])/DAY
-        dense[1] = 0 if clock[1] == INT64_MIN or now < clock[1] else log(1 + (at - <double> clock[1])/MINUTE)
-        dense[2], dense[3] = sin(TURN*at/DAY), cos(TURN*at/DAY)
-        dense[4], dense[5] = sin(TURN*at/WEEK), cos(TURN*at/WEEK)
-        dense[6], dense[7] = sin(TURN*at/YEAR), cos(TURN*at/YEAR)
-        hours = floored(now, 3600000000)
-        # 1 January 1970 was a Thursday: weekdays count from Monday = 0
-        self._part(column, 0, <uint32_t> modulo(hours, 24), level)
-        self._part(column, 1, <uint32_t> modulo(floored(hours, 24) + 3, 7), level)
-        if mode & OBSERVE:
-            if clock[0] == INT64_MIN:
-                clock[0] = now
-            clock[1] = now
+        days = floored(now, DAY)
+        weekday = modulo(days + 3, 7)  # 1 January 1970 was a Thursday: weekdays count from Monday = 0
+        turn(now, DAY, dense)
+        turn(now, WEEK, dense + 2)
+        turn(now, YEAR, dense + 4)
+        dense[6] = <double> (now - days*DAY)/<double> HOUR
+        dense[7] = <double> weekday
+        self._part(column, 0, <uint32_t> ((now - days*DAY)//HOUR), level)
+        self._part(column, 1, <uint32_t> weekday, level)
         return 0
 
     cdef int _part(self, Column* column, int which, uint32_t key, uint16_t* level) except -1:
@@ -371,6 +364,12 @@ cdef class TableEncoder:
             return
         for j in range(self.k):
             record[1 + j] += weight*Y[t, j]
+
+
+cdef inline void turn(int64_t now, int64_t period, double* out) noexcept:
+    """Sine and cosine of the part of a period that has passed."""
+    cdef double angle = TURN*(<double> modulo(now, period)/<double> period)
+    out[0], out[1] = sin(angle), cos(angle)
 
 
 cdef inline int64_t floored(int64_t a, int64_t b) noexcept:

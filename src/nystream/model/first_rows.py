@@ -11,6 +11,7 @@ import numpy as np
 
 from nystream.params import Params
 from nystream.schema import Schema
+from nystream.tables.kinds import looked
 from nystream.tables.places import BadCell
 from nystream.tables.reading import Table
 from nystream.tables.values import is_absent
@@ -142,6 +143,8 @@ class FirstRows(Params):
                 formats[name] = column.format
             if column.look is not None:
                 looks[name] = column.look
+        if set(columns.values()) == {"ignored"}:  # ids are better than nothing to learn from
+            columns = {name: schema.columns.get(name, "category") for name in columns}
         same = columns == schema.columns and formats == (schema.formats or {})
         if same and looks == getattr(schema, "looks_", {}):
             return schema, sum(replayed)
@@ -173,9 +176,11 @@ class _Column:
 
     def _change(self, cells: list[Any], has_misfit: bool = False) -> None:
         """Take the kind that these cells say, if all of them fit it."""
-        found = Schema.of(Table({self.name: cells}, len(cells)))
-        kind, format = found.columns[self.name], (found.formats or {}).get(self.name)
-        self.look = found.looks_[self.name]
+        look = looked(cells, name=self.name)
+        if look.kind == "nested":
+            raise ValueError(f"column {self.name!r} holds lists or dicts ({look.example}); drop it, or unfold it first")
+        kind, format = look.kind, look.format
+        self.look = [look.example, look.missing, look.note]
         if self.kind in MEASURED and kind in LEVELS and any(map(_is_measured, cells)):
             return  # the cell that does not fit is refused, or counts as missing
         before = self.kind, self.format

@@ -374,7 +374,8 @@ class Model(Changing):
             table = read(rows)
             X = self.schema_.unconverted(table)
         if X is None:
-            on_error = "missing" if self.first_ is not None else self.on_error  # kinds may still change
+            is_open = self.first_ is not None and self._pattern.missing  # kinds may still change
+            on_error = "missing" if is_open else self.on_error
             columns, n, _ = self.schema_.columns_of(table, on_error=on_error, report=self._report)
             X = self.encoder_.encode(columns, n)
         self._check_missing(X)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nystream._core.inputs import is_clean_row
+from nystream.auto.changes import Listeners
 from nystream.auto.learner import Auto
 from nystream.inputs import Unconverted, as_weights
 from nystream.learners.base import Learner
@@ -102,6 +103,7 @@ class Model(Changing):
         self.mixed = mixed
         self.keep = at_least("keep", keep, 0)
         self._reported: set[str] = set()  # names; no part of the model, so that reporting leaves no trace in it
+        self._listeners = Listeners()
         self._numbers: dict[Any, int] = {}  # places of the classes, made again when there are more
 
     @classmethod
@@ -173,6 +175,8 @@ class Model(Changing):
         """`run` on one row: a number, (K,) of several targets, or the name of a class."""
         quick = self._quick_step(row, y, weight)
         if quick is not None:
+            if self._listeners:
+                self._announce()
             return quick[0]
         rows = row[None] if isinstance(row, np.ndarray) and row.ndim == 1 and not row.dtype.names else row
         rows = [rows] if isinstance(rows, dict) else rows
@@ -183,12 +187,15 @@ class Model(Changing):
         """`run` with outputs and labels as numbers: what metrics compare."""
         fresh = None if self.learner_ is not None else dict(self.__dict__)
         try:
-            return self._run(rows, y, weights)
+            scores = self._run(rows, y, weights)
         except BaseException:
             if fresh is not None:  # back to what there was before the first row
                 self.__dict__.clear()
                 self.__dict__.update(fresh)
             raise
+        if self._listeners:
+            self._announce()
+        return scores
 
     def scores(self, rows: Any) -> Array:
         """Outputs (n, K) of the learner; of classes one for each so far. Changes nothing."""

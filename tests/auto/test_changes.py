@@ -121,8 +121,8 @@ def test_the_columns_that_moved_are_named():
     model = auto()
     model.run({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}, y)
     assert model.alarms()[0].columns == ("b",)
-    assert "moved: b" in str(model.alarms()[0])
-    assert "b" in model.explain().split("changes of the stream")[1]
+    assert "Inputs that shifted: `b`." in str(model.alarms()[0])
+    assert "b" in model.explain().split("drift alarms: 1")[1]
 
 
 def test_too_many_alarms_use_up_the_credit_and_are_only_reported():
@@ -169,7 +169,7 @@ def test_some_of_those_cuts_fall_where_two_generations_live():
     model.run(X[: AT + 200], y[: AT + 200])
     assert model._young is not None
     text = model.explain()
-    assert "a fresh model learns beside the old one" in text
+    assert "A candidate model learns beside the incumbent." in text
     before = model.to_bytes()
     shares = model.weights()
     assert_allclose(sum(shares.values()), 1.0)

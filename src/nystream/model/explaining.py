@@ -176,7 +176,13 @@ class Explaining(Forwarded):
             None if self._auto is None else recent_share(self._auto),
             [int(alarm.row) for alarm in self.alarms()] if self.inner.can("alarms") else None,
         )
-        return f"{words}\n{self.inner.explain()}" if self.inner.can("explain") else words
+        if not self.inner.can("explain"):
+            return words
+        text = self.inner.explain()
+        if self.inner.can("alarms"):
+            for by_place, by_name in zip(self.inner.alarms(), self.alarms(), strict=True):
+                text = text.replace(str(by_place), str(by_name))
+        return f"{words}\n{text}"
 
     def can(self, ability: str) -> bool:
         """Whether the model, for this task and with its parameters, has the ability of that name."""

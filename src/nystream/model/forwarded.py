@@ -14,6 +14,7 @@ from nystream.learners.base import Learner
 from nystream.model.recent import Recent
 from nystream.params import Params
 from nystream.schema import Schema
+from nystream.tables.plain import Plain
 from nystream.types import Array
 
 __all__ = ["Forwarded"]
@@ -156,7 +157,13 @@ class Forwarded(Params):
 
         With `warnings` the list has shifts of the inputs too that the loss did not confirm (`level` is "warning").
         """
-        return self.inner.alarms(warnings=warnings)
+        records = self.inner.alarms(warnings=warnings)
+        if not isinstance(self.encoder_, Plain):
+            return records
+        names = dict(enumerate(self.encoder_.columns))  # the learner knows numbers by their places
+        return [
+            alarm._replace(columns=tuple(names[int(c)] if c.isdigit() else c for c in alarm.columns)) for alarm in records
+        ]
 
     def on_alarm(self, callback: Listener, *, warnings: bool = False) -> Listener:
         """Call `callback(alarm)` at every drift alarm from now on, and at warnings too if `warnings`.

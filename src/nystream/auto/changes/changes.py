@@ -14,7 +14,7 @@ from nystream.auto.changes.catching_up import Known, Told
 from nystream.auto.changes.inputs import ALERT, QUIET, Shift, moved
 from nystream.auto.changes.memory import Afforded
 from nystream.auto.changes.mixture import Handover, Heard
-from nystream.auto.changes.record import CREDIT, Alarm
+from nystream.auto.changes.record import CREDIT, Alarm, own_columns
 from nystream.auto.changes.replay import (
     Side,
     end_of,
@@ -150,7 +150,7 @@ class Changes(Beginning):
         if self.records_.is_recent(shift.row - ALERT):
             course.shifts[0] = Shift(*QUIET)
             return
-        columns = tuple(names[j] for j in shift.columns)
+        columns = own_columns(names[j] for j in shift.columns)
         row = shift.row + 1
         self.records_.add(Alarm(row, shift.since, CAUSES["inputs"], "unconfirmed", row, math.nan, math.nan, columns))
 
@@ -366,7 +366,7 @@ class Changes(Beginning):
         if n < AGE // 2:
             return
         X = around.last(end - self.since_ + n).X[: n + t - self.since_]
-        columns = moved(X[:n], X[n:], around.names())
+        columns = own_columns(moved(X[:n], X[n:], around.names()))
         if columns:
             self.records_.note(columns=columns)
 

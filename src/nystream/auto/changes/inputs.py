@@ -20,6 +20,9 @@ FAR = 5.0
 """Deviations beyond which a value is no farther."""
 CENTRED = 50
 """Rows after which the centre of the columns is computed again, from twice as many: it follows trends and seasons."""
+HELD = 0.5
+"""Units by which the middle of the last 100 rows has to differ from the base of a column to be its centre: five standard
+errors. A centre that moved by chance would make distances of columns with few different values incomparable."""
 PLACED, PLACES = 500, 1500
 """Rows after which the units of the columns are computed again, and rows that they are computed from."""
 AUTOCORRELATION = 0.5
@@ -30,6 +33,8 @@ QUIET = (0, 0, 0)
 """No alert."""
 RARE = 1e-4
 """Chance that any column is said to have shifted where none did."""
+MORE = 1.5
+"""A column that moves along with time has shifted only if it moved so many times as far as it usually does."""
 STRONG = 3.0
 """Mean squared deviation, in units of the column, from which on a column is named in a warning."""
 MOST = 5
@@ -52,9 +57,9 @@ class Shift(NamedTuple):
 class InputAlarm(Params):
     """A `RankAlarm` on the distance of rows from the rows just before them, net of what time explains.
 
-    The distance is the mean over the columns of squared deviations from a centre, in units of the column. The centre is
-    the mean of the last 100 rows and follows trends and seasons, the unit is the deviation from such centres over the
-    last 1,500 rows. Columns that are a function of time (a date, a counter, an odometer, the hour of the day) have
+    The distance is the mean over the columns of squared deviations from a centre, in units of the column. The centre
+    is the trimmed mean of the last 1,500 rows, or of the last 100 where that differs by more than chance: it follows
+    trends and seasons. The unit is the deviation from means of 100 rows. Columns that are a function of time (a date, a counter, an odometer, the hour of the day) have
     successive values that correlate: they do not count. An input shift by itself is a warning; it becomes an alarm
     where the loss confirms it.
 
@@ -67,6 +72,8 @@ class InputAlarm(Params):
     alarm_: RankAlarm
     where_: Array | None
     """(2, D) centre and unit of each column, nan where it does not count; None in the first rows."""
+    base_: Array
+    """(D,) means over many rows; the centre is that of the last ones where it differs clearly."""
     alert_: tuple[int, int, int]
     """The last shift: `since`, `row` and `until` of `Shift`; 0 each: there was none."""
 
@@ -76,7 +83,7 @@ class InputAlarm(Params):
     def start(self) -> None:
         self.alarm_ = RankAlarm(False, self.reach)
         self.alarm_.start()
-        self.where_, self.alert_ = None, QUIET
+        self.where_, self.base_, self.alert_ = None, np.zeros(0), QUIET
 
     def shifts(self, X: Array, t: int, last: Callable[[int], Rows], reach: int) -> list[Shift]:
         """Detect shifts in these rows, which begin at row t; the first of the list is the one of before.
@@ -107,45 +114,70 @@ class InputAlarm(Params):
         return found
 
     def _centre(self, X: Array) -> None:
-        """Follow the columns: their centre is the mean of these rows."""
+        """Follow the columns by these rows, the last ones."""
         assert self.where_ is not None
-        centre = location(X)[0]
-        self.where_ = np.stack([np.where(np.isnan(centre), self.where_[0], centre), self.where_[1]])
+        unit = self.where_[1]
+        self.where_ = np.stack([centre_of(self.base_, _middles(X[None])[0], unit), unit])
 
     def _place(self, X: Array) -> None:
         """Compute units from the last rows, and measure the distances that the next ones are ranked among in them."""
-        net = net_of_time(X)
+        net, self.base_, unit = net_of_time(X)
         if not len(net):
             return  # too few rows are kept to know where columns lie
-        unit = location(net)[1]
         unit[follow_time(X)] = np.nan
         kept = len(net) if self.where_ is None else min(self.alarm_.count, len(net))
         if kept:
             self.alarm_.measured_anew(distances(net[-kept:], np.stack([np.zeros_like(unit), unit])))
-        self.where_ = np.stack([np.zeros_like(unit), unit])
+        self.where_ = np.stack([self.base_, unit])
         self._centre(X[-2 * CENTRED :])
 
     def widen(self, d: int) -> None:
         """More columns, which do not count until their units are known."""
         if self.where_ is not None:
-            self.where_ = np.pad(self.where_, ((0, 0), (0, d - self.where_.shape[1])), constant_values=np.nan)
+            more = d - self.where_.shape[1]
+            self.where_ = np.pad(self.where_, ((0, 0), (0, more)), constant_values=np.nan)
+            self.base_ = np.pad(self.base_, (0, more), constant_values=np.nan)
 
     @property
     def nbytes(self) -> int:
-        return self.alarm_.nbytes + (0 if self.where_ is None else self.where_.nbytes)
+        return self.alarm_.nbytes + self.base_.nbytes + (0 if self.where_ is None else self.where_.nbytes)
 
 
-def net_of_time(X: Array) -> Array:
-    """Rows minus the mean of the 100 rows before their group of 50; the first 100 rows have none and are left out."""
-    n = len(X) // CENTRED
+def centre_of(base: Array, middle: Array, unit: Array) -> Array:
+    """The centre of each column: its base over many rows, or the middle of the last ones where that differs clearly."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(np.abs(middle - base) > HELD * unit, middle, base)
+
+
+def net_of_time(X: Array) -> tuple[Array, Array, Array]:
+    """Rows minus the centres of their groups of 50, and base and unit of each column.
+
+    The first 100 rows, and with fewer than 150 all of them, are left out.
+    """
+    n, d = len(X) // CENTRED, X.shape[1]
     if n < 3:
-        return X[:0]
-    groups = X[len(X) - n * CENTRED :].reshape(n, CENTRED, -1)
+        return X[:0], np.zeros(d), np.ones(d)
+    groups = X[len(X) - n * CENTRED :].reshape(n, CENTRED, d)
+    middles = _middles(np.concatenate([groups[:-2], groups[1:-1]], axis=1))
+    base = _middles(X[None])[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        unit = location((groups[2:] - middles[:, None]).reshape(-1, d))[1]
+        net = groups[2:] - centre_of(base, middles, unit)[:, None]
+    return net.reshape(-1, d), base, unit
+
+
+def _middles(groups: Array) -> Array:
+    """(m, D) means of the known values of the columns of groups (m, n, D) of rows, without the tenth at either end.
+
+    One value far out would move a mean, and medians of few different values jump. nan where nothing is known.
+    """
     known = np.isfinite(groups)
+    ordered = np.sort(np.where(known, groups, np.inf), axis=1)
+    counts = known.sum(axis=1)[:, None]
+    place, cut = np.arange(groups.shape[1])[:, None], counts // 10
+    inside = (place >= cut) & (place < counts - cut)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        sums, counts = np.where(known, groups, 0.0).sum(axis=1), known.sum(axis=1)
-        centres = (sums[:-2] + sums[1:-1]) / (counts[:-2] + counts[1:-1])
-        return np.asarray((groups[2:] - centres[:, None]).reshape(-1, X.shape[1]))
+        return np.asarray(np.where(inside, ordered, 0.0).sum(axis=1) / inside.sum(axis=1))
 
 
 def follow_time(X: Array) -> Array:
@@ -199,22 +231,22 @@ def moved(before: Array, after: Array, names: list[str]) -> tuple[str, ...]:
     that moves along with time differs from one half of the rows before to the other, too: that much is usual for it,
     and only what exceeds it counts.
     """
-    m, n, d = len(before), len(after), before.shape[1]
-    if not m or not n:
+    if not len(before) or not len(after):
         return ()
-    least = math.sqrt(0.5 * math.log(2 * d / RARE) * (m + n) / (m * n))
-    apart = _apart(before, after)
-    usual = _apart(before[: m // 2], before[m // 2 :]) if m > 1 else np.zeros(d)
+    apart, least = _apart(before, after)
+    if len(before) > 1:
+        usual, by_chance = _apart(*np.array_split(before, 2))
+        least = np.where(usual > by_chance, np.maximum(least, MORE * usual), least)
     order = np.argsort(-apart, kind="stable")[:MOST]
-    return tuple(names[j] for j in order.tolist() if apart[j] > least + usual[j])
+    return tuple(names[j] for j in order.tolist() if apart[j] > least[j])
 
 
-def _apart(before: Array, after: Array) -> Array:
-    """(D,) the largest distance between the distribution functions of each column."""
+def _apart(before: Array, after: Array) -> tuple[Array, Array]:
+    """(D,) the largest distance between the distribution functions of each column, and what is possible by chance."""
     m, n, d = len(before), len(after), before.shape[1]
     apart = np.empty(d)
     for j in range(d):
         a, b = (np.sort(np.where(np.isnan(X[:, j]), np.inf, X[:, j])) for X in (before, after))
         grid = np.concatenate([a, b])
         apart[j] = np.abs(np.searchsorted(a, grid, "right") / m - np.searchsorted(b, grid, "right") / n).max()
-    return apart
+    return apart, np.full(d, math.sqrt(0.5 * math.log(2 * d / RARE) * (m + n) / (m * n)))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nystream.params import Params
 
-__all__ = ["CREDIT", "OUTCOMES", "Alarm", "Records", "describe_columns"]
+__all__ = ["CREDIT", "OUTCOMES", "Alarm", "Records", "describe_columns", "own_columns"]
 
 CREDIT = (1500, 0.15)
 """Rows that candidates may learn: so many, and this part of all rows. Chosen on the streams of auto_drift.py."""
@@ -45,7 +45,7 @@ PARTS = (
 )
 """What people call a part of a column that was made for the experts."""
 MADE = re.compile(r"(?:filter|descent), output \d+")
-"""Columns that are outputs of sparse experts: they are not inputs of the user."""
+"""Columns of the experts that are outputs of sparse experts."""
 
 
 class Alarm(NamedTuple):
@@ -97,6 +97,11 @@ class Alarm(NamedTuple):
         return " ".join(part for part in parts if part)
 
 
+def own_columns(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of the user's columns, without those of the outputs of sparse experts."""
+    return tuple(name for name in names if not MADE.fullmatch(name))
+
+
 def describe_columns(names: Iterable[str]) -> list[str]:
     """Name columns as people would, each once: "`temp`", "hour of `when`", "column 3" where columns have no names.
 
@@ -142,8 +147,7 @@ class Records(Params):
         last = Alarm(*self.rows_[-1]) if self.rows_ else None  # type: ignore[arg-type]
         repeats = last is not None and last.outcome == alarm.outcome and alarm.row - last.row < ONCE_IN
         if alarm.outcome == "running" or not repeats:
-            columns = tuple(name for name in alarm.columns if not MADE.fullmatch(name))
-            self.rows_ = [*self.rows_[1 - REMEMBERED :], tuple(alarm._replace(columns=columns))]
+            self.rows_ = [*self.rows_[1 - REMEMBERED :], tuple(alarm)]
 
     def is_recent(self, row: int) -> bool:
         """Whether the last alarm or warning was raised after this row."""

@@ -40,7 +40,8 @@ FIRST = 50
 CALM = 200
 """Rows of a young one's age before which no other is begun."""
 SETTLED = 4200
-"""Rows of an old one's age from which on falling losses are news: before, it is still learning."""
+"""Rows of the incumbent's age from which on falling losses, and those of experts that never forget, are news. Before,
+it is still learning, and each full refit replaces these experts: they err less just after it than long after it."""
 COMPARED, AGE = 1000, 200
 """Rows before a change that columns are compared with, and rows since that there have to be."""
 CAUSES = {
@@ -80,7 +81,7 @@ class Changes(Beginning):
 
     def _row_alone(self, old: Generation, block: Block, around: Callable[[], Surroundings]) -> Side | None:
         """The common round: one row of one generation, and no alarm. None, and nothing done, where it is another."""
-        near = watch_one(self, old, block, self.begun_ + SETTLED - 1)
+        near = watch_one(self, old, block, self.begun_ + SETTLED)
         if near is None:
             return None
         alone: Side = block.learnt.P, block.learnt.spread
@@ -129,7 +130,7 @@ class Changes(Beginning):
             stop = row + 1  # after each row one asks whether the loss confirms the shift
         stop = stop if course.sounded is None else min(stop, course.watched)
         losses, heat = self._measured(course, block, slice(row, stop)), course.heats[0].of(slice(row, stop))
-        falls = NEVER if self.two else self.begun_ + SETTLED - 1
+        falls = NEVER if self.two else self.begun_ + SETTLED
         seen, found = self.alarm_.see(losses, t0 + row, falls_from=falls, heat=heat)
         if self.handover_ is None:
             part, side = slice(row, row + seen), course.sides[0]
@@ -162,7 +163,8 @@ class Changes(Beginning):
 
     def _watch_steady(self, course: Course) -> None:
         """The alarm on experts that do not forget runs ahead, as far as the row at which it sounds."""
-        watched, n = course.watched, len(course.losses)
+        n = len(course.losses)
+        course.watched = watched = max(course.watched, min(n, self.begun_ + SETTLED - course.since))
         if course.sounded is None and watched < n:
             heat, errors = course.heats[1].of(slice(watched, n)), course.sides[0].steady[watched:]
             seen, course.sounded = self.steady_.see(errors, course.since + watched, heat=heat)

@@ -14,12 +14,13 @@ from nystream.auto.generation import Generation
 __all__ = ["hottest_in", "watch_one"]
 
 
-def watch_one(changes: Beside, old: Generation, block: Block, falls_from: int) -> tuple[float, int, float, int] | None:
+def watch_one(changes: Beside, old: Generation, block: Block, settled: int) -> tuple[float, int, float, int] | None:
     """What `Changes.follow` does with a row of one generation before it asks whether there is a suspicion.
 
     How near an alarm on its loss and one on steady experts are, and where the bets left 1 that won most. None, and
     nothing done, where more is to be decided: two generations, an alarm that sounds, a shift of the inputs that the
-    loss may confirm, and rows after which the centre of the inputs is computed again.
+    loss may confirm, and rows after which the centre of the inputs is computed again. From row `settled` on falling
+    losses and those of steady experts count.
     """
     t, where = changes.count_, changes.inputs_.where_
     if changes.handover_ is not None or changes.coming_ is not None or where is None or (t + 1) % CENTRED == 0:
@@ -27,9 +28,10 @@ def watch_one(changes: Beside, old: Generation, block: Block, falls_from: int) -
     if t < changes.inputs_.alert_[2]:
         return None
     said, scale = block.learnt, None if old.targets_ is None else old.targets_.scale_
-    losses = (said.P, said.core, block.admitted, block.heard, scale, LOG_LEAST, said.steady.item())
+    heard = block.admitted if block.heard is None and t < settled else block.heard  # then steady experts do not count
+    losses = (said.P, said.core, block.admitted, heard, scale, LOG_LEAST, said.steady.item())
     alarms = (changes.alarm_.parts, changes.steady_.parts, changes.inputs_.alarm_.parts)
-    rules = (RULES, falls_from, *NO_ALERT)
+    rules = (RULES, settled, *NO_ALERT)
     stores = (changes.losses_.store_, changes.predicted_[0].store_)
     found = watch(t, *losses, block.rows.X, where, FAR, alarms, *rules, *stores)
     if found is not None and changes.answers_ is not None and block.answers is not None:

@@ -9,11 +9,8 @@ import numpy as np
 RISES, FALLS = (0.2, 0.4, 0.6, 0.8), (0.2, 0.4, 0.6)
 
 
-def alarms(x, *, classes=False, falls_from=None, reach=1700, window=2000, least=50, floor=0.25, suspicion=()):
-    """(row, since, what) of all alarms; after each the bets and the numbers that were kept begin anew.
-
-    `suspicion`: (first, last) rows in which one bet of 3 on a rise suffices.
-    """
+def alarms(x, *, classes=False, falls_from=None, reach=1700, window=2000, least=50, floor=0.25):
+    """(row, since, what) of all alarms; after each the bets and the numbers that were kept begin anew."""
     found, kept, ranks = [], [], {}
     logs = dict.fromkeys([(e, "rise") for e in RISES] + [(e, "fall") for e in FALLS], 0.0)
     began = dict.fromkeys(logs, 0)
@@ -37,8 +34,6 @@ def alarms(x, *, classes=False, falls_from=None, reach=1700, window=2000, least=
             what = None
             if math.fsum(math.exp(min(logs[k], 700)) for k in rise) / len(rise) >= 1e5:
                 what, best = "rise", max(rise, key=lambda k: logs[k])
-            elif suspicion and suspicion[0] <= t < suspicion[1] and max(logs[k] for k in rise) >= 3:
-                what, best = "alert", max(rise, key=lambda k: logs[k])
             elif math.fsum(math.exp(min(logs[k], 700)) for k in fall) / len(fall) >= 1e12:
                 what, best = "fall", max(fall, key=lambda k: logs[k])
             if what is not None:

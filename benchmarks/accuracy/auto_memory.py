@@ -56,7 +56,7 @@ def child(columns: int, classes: int, memory: str, rows: int, changes: list[int]
     for i in range(0, rows, 100):
         model.run(X[i : i + 100], y[i : i + 100])
         most = max(most, model.nbytes)
-    began = sum(alarm.outcome not in ("repeated", "no credit", "no memory") for alarm in model.alarms())
+    began = sum(alarm.outcome not in ("repeated", "over budget", "no memory") for alarm in model.alarms())
     sizes = model.bank_.recipe.landmarks, model.bank_.recipe.big
     print(resident("VmHWM") - before, most, *sizes, began, len(model.alarms()))
 

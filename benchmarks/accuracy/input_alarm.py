@@ -2,8 +2,8 @@
 
     python benchmarks/accuracy/input_alarm.py [KIND ...] [--rows 1000000] [--trials 20] [--seed 0] [--reach 1700]
 
-Every alert counts as a false alarm, though `Auto` does nothing about one unless losses become suspicious within 100
-rows. Delays: the median over the trials of the rows to the first alert after row 4,000, from where on all columns are
+Every shift that is detected counts as a false alarm, though for `Auto` it is a warning unless the loss confirms it within
+100 rows. Delays: the median over the trials of the rows to the first one after row 4,000, from where on all columns are
 shifted by 1, 2 and 4 of their interquartile ranges (at least 1); "-": not within 2,000 rows in half of them.
 """
 
@@ -40,15 +40,15 @@ SHIFTS = (1, 2, 4)
 AT, AFTER, BLOCK = 4000, 2000, 256
 
 
-def alerts(X: np.ndarray, reach: int = REACH) -> list[int]:
+def shifts(X: np.ndarray, reach: int = REACH) -> list[int]:
     """Rows at which the alarm sounds."""
     alarm, found = InputAlarm(REACH), []
     alarm.start()
     for begin in range(0, len(X), BLOCK):
         end = min(len(X), begin + BLOCK)
         past = X[max(0, end - REACH - BLOCK) : end]
-        _, *new = alarm.alerts(X[begin:end], begin, lambda k, past=past: Rows(past[-k:], past, None), reach)
-        found += [row for _, row, _ in new]
+        _, *new = alarm.shifts(X[begin:end], begin, lambda k, past=past: Rows(past[-k:], past, None), reach)
+        found += [shift.row for shift in new]
     return found
 
 
@@ -57,7 +57,7 @@ def delay(draw: Draw, shift: float, rng: np.random.Generator, reach: int) -> flo
     X = draw(rng, AT + AFTER)
     low, high = np.nanpercentile(X, [25, 75], axis=0)
     X[AT:] += shift * np.maximum(high - low, 1.0)
-    return float(next((row - AT + 1 for row in alerts(X, reach) if row >= AT), np.inf))
+    return float(next((row - AT + 1 for row in shifts(X, reach) if row >= AT), np.inf))
 
 
 def main() -> int:
@@ -73,7 +73,7 @@ def main() -> int:
     false = rows = 0
     for kind in given.kinds or KINDS:
         rng = np.random.default_rng([given.seed, list(KINDS).index(kind)])
-        found = len(alerts(KINDS[kind](rng, given.rows), given.reach))
+        found = len(shifts(KINDS[kind](rng, given.rows), given.reach))
         false, rows = false + found, rows + given.rows
         delays = [np.median([delay(KINDS[kind], s, rng, given.reach) for _ in range(given.trials)]) for s in SHIFTS]
         told = " | ".join(f"{d:.0f}" if np.isfinite(d) else "-" for d in delays)

@@ -73,7 +73,7 @@ def test_where_it_would_be_too_late_it_learns_what_is_missing_at_once(monkeypatc
     found = awaited(model, X, y)
     assert len(found) == PATIENT.late
     assert found[max(found)] > 20
-    assert model._young is not None or model.alarms()[0].outcome != "watched"
+    assert model._young is not None or model.alarms()[0].outcome != "running"
 
 
 def test_a_recipe_that_does_not_spread_its_rebuilds_is_level_at_once():

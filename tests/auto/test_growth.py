@@ -233,7 +233,7 @@ def test_a_young_generation_that_is_replaced_gives_up_its_memory_before_the_next
         model.step(X[i], y[i])
         if model._young is not None and ref(model._young) not in young:
             young.append(ref(model._young))
-    assert [alarm.outcome for alarm in model.alarms()] == ["replaced", "watched"]
+    assert [alarm.outcome for alarm in model.alarms()] == ["superseded", "running"]
     assert alive == [[], [False]]
 
 

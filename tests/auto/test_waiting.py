@@ -21,7 +21,7 @@ AT, END = 120, 600
 def short(monkeypatch):
     """Of memory; and the young generation goes at an age of 150 rows."""
     monkeypatch.setattr(memory, "_with_old_rebuilt", lambda *_: np.inf)
-    monkeypatch.setattr(changes, "verdict", lambda *given: "dropped" if given[3] >= 150 else None)
+    monkeypatch.setattr(changes, "verdict", lambda *given: "discarded" if given[3] >= 150 else None)
 
 
 def auto():

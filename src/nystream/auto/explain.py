@@ -30,7 +30,11 @@ HELD = 512
 LEVELS = 5
 """Levels and words that are named."""
 ALARMS = 3
-"""Changes that are told of, the last ones."""
+"""Drift alarms that are told, the last ones."""
+RECENT, FEWEST = 500, 20
+"""Rows whose error is told, at most and at least."""
+TINY = 1e-300
+"""A mean square of labels, or of their steps, that is no more than this is 0: nothing is relative to it."""
 SHORT = 100
 """Rows that are meant by recent."""
 SPAN = re.compile(r"(?:last|about) ([\d,]+) rows")
@@ -134,6 +138,7 @@ def explanation(model: Auto) -> str:
         return "Auto has seen no row yet."
     lines = [f"{model.task} on {model.d_} columns, {model.n_seen:,} rows, {model.nbytes / 1e6:.1f} MB"]
     lines += _changes(model)
+    lines += _errors(model)
     if model.guard_ is not None and model.guard_.carried() > 0:
         lines.append(f"labels hardly ever change: the last one is {model.guard_.carried():.0%} of the next prediction")
     for generation, carried in zip(model._generations, model._carried(), strict=True):
@@ -151,12 +156,54 @@ def explanation(model: Auto) -> str:
 
 
 def _changes(model: Auto) -> list[str]:
-    """What was noticed of changes, the last ones."""
-    alarms = model.alarms() if model.can("alarms") else []
-    if not alarms:
+    """The last drift alarms, and how many warnings there were."""
+    records = model.alarms(warnings=True) if model.can("alarms") else []
+    alarms = [alarm for alarm in records if alarm.level == "alarm"]
+    lines = []
+    if alarms:
+        last = f"; the last {ALARMS}" if len(alarms) > ALARMS else ""
+        lines = [f"drift alarms: {len(alarms):,}{last}:", *(f"  {alarm}" for alarm in alarms[-ALARMS:])]
+    warnings = len(records) - len(alarms)
+    if warnings:
+        text = f"warnings: inputs shifted {warnings:,} time{'s' * (warnings > 1)}, and the loss did not confirm a drift"
+        lines.append(f"{text}; `alarms(warnings=True)` lists them")
+    return lines
+
+
+def _errors(model: Auto) -> list[str]:
+    """The error of the predictions for the last rows, in units of the label and relative to simple forecasts."""
+    if model.changes_ is None:
         return []
-    earlier = f", of them the last {ALARMS}" if len(alarms) > ALARMS else ""
-    return [f"changes of the stream noticed: {len(alarms):,}{earlier}", *(f"  {alarm}" for alarm in alarms[-ALARMS:])]
+    n = min(model.count_ - 1, RECENT, model.changes_.losses_.size, len(model.buffer_[1]) - 1)
+    if n < FEWEST:
+        return []
+    loss = float(model.changes_.losses_.get(model.count_ - n, model.count_)[:, 2].mean())
+    if model.task == "classification":
+        return [f"log loss over the last {n:,} rows: {loss:.4g}"]
+    if model.outputs_ > 1:
+        return [
+            f"root mean squared error over the last {n:,} rows: {loss**0.5:.4g} (standard deviations of the targets)"
+        ]
+    labels = model.buffer_[1].last(n + 1)[:, 0]
+    text = f"root mean squared error over the last {n:,} rows: {loss**0.5:.4g} (units of the label)"
+    mean, last = float(labels[1:].var()), float((np.diff(labels) ** 2).mean())
+    if min(mean, last) <= TINY:
+        return [text]
+    relative = f"squared error relative to always predicting the mean: {_percent(loss / mean)}; "
+    return [text, f"{relative}relative to repeating the last value: {_percent(loss / last)}"]
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.1 else f"{100 * share:.2g}%"
+
+
+def _unit(generation: Generation) -> tuple[float, str]:
+    """The factor that makes users' units of the experts' root mean squared losses, and what these units are called."""
+    if generation.targets_ is None:
+        return 0.5, "(of the probability of a class, 0 to 1)"  # of codes -1 and +1
+    if generation.outputs_ > 1:
+        return 1.0, "(standard deviations of the targets)"
+    return float(generation.targets_.scale_[0]), "(units of the label)"
 
 
 def _generation(model: Auto, generation: Generation) -> list[str]:
@@ -181,11 +228,15 @@ def _generation(model: Auto, generation: Generation) -> list[str]:
         holes = ", ".join(str(j) if known is None else known[j] for j in bank.holes_.tolist())
         lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")
     weights = stack.weights().mean(axis=1)
-    recent = np.r_[stack.recent_[0], np.full(len(weights) - len(names), np.nan)]
+    unit, told = _unit(generation)
+    recent = np.r_[
+        np.sqrt(stack.recent_losses(count - generation.refitted_)) * unit, np.full(len(weights) - len(names), np.nan)
+    ]
     inputs = [*model._titles(generation), *(LAGS[: len(generation.stack_.lags_)] if model.lags else ())]
-    lines.append(f"{'weight':>7} {'recent loss':>12}  of")
+    lines.append(f"experts, their weights, and their recent root mean squared errors {told}:")
+    lines.append(f"{'weight':>7} {'error':>12}  expert")
     for i in np.argsort(-np.abs(weights), kind="stable"):
-        loss = f"{recent[i]:12.4f}" if np.isfinite(recent[i]) else " " * 12
+        loss = f"{recent[i]:12.4g}" if np.isfinite(recent[i]) else " " * 12
         lines.append(f"{weights[i]:7.3f} {loss}  {inputs[i]}")
     shares = stack.member_shares_.mean(axis=0)
     members = [f"keeps {decay:g} a row, ridge {lam:g}" for decay, lam in stack.stacker_.members]

@@ -51,6 +51,8 @@ class Generation(Params):
     outputs_: int
     d_: int
     """Columns that the experts see."""
+    refitted_: int = 0
+    """Rows learnt at the last full refit."""
     count_: int
     """Rows learnt."""
     late_: Ring | None = None
@@ -345,6 +347,7 @@ class Generation(Params):
             self.bank_.adopt(renewal.bank)
         else:
             self.bank_ = renewal.bank
+            self.stack_.recent_[:], self.refitted_ = 0.0, self.count_
             if renewal.targets is not None and renewal.rescaled is not None:
                 self.targets_ = renewal.targets
                 self.stack_.rescale(*renewal.rescaled)

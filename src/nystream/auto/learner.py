@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream.auto.changes import Alarm
-from nystream.auto.changes.changes import CREDIT
+from nystream.auto.changes import Alarm, Listener, Listeners
+from nystream.auto.changes.record import CREDIT
 from nystream.auto.clock import in_time
 from nystream.auto.explain import ByColumn, explanation
 from nystream.auto.generation import Generation
@@ -143,6 +143,19 @@ class Auto(ByColumn, Rounds):
         self.threads = checked_threads(threads)
         bytes_of(memory), seconds_of(deadline)  # refuse what is neither
         self._turns, self._whole = Gate(), Gate()
+        self._listeners = Listeners()
+
+    def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
+        answer = super().step(x, y, weight)
+        if self._listeners:
+            self._announce()
+        return answer
+
+    def run(self, X: Any, Y: Any = None, weights: Any = None) -> Array:
+        answers = super().run(X, Y, weights)
+        if self._listeners:
+            self._announce()
+        return answers
 
     def run_clean(self, X: Any, Y: Array, weights: Array | None = None) -> Array:
         with at_most(self.threads):
@@ -250,15 +263,30 @@ class Auto(ByColumn, Rounds):
         with self._turns.reading():
             return list(dict.fromkeys(name for generation in self._generations for name in self._titles(generation)))
 
-    def alarms(self) -> list[Alarm]:
-        """The changes of the stream that were noticed, in order: the last 256. What became of the latest may be open.
+    def alarms(self, *, warnings: bool = False) -> list[Alarm]:
+        """Drift alarms, in order; the last 256 alarms and warnings are kept. The outcome of the latest may be open.
 
-        Of each the row of the alarm, the row that the change is put at, what rose, which columns moved, and what was
-        done; see `nystream.auto.changes.Alarm`.
+        Each has the row of the alarm, the estimated change point, the cause, the columns that shifted and the outcome,
+        and `str` tells them in sentences; see `nystream.auto.changes.Alarm`. With `warnings` the list has the warnings
+        too (`level` is "warning"): shifts of the inputs that the loss did not confirm, which change no prediction.
         """
         self._require("alarms")
         with self._turns.reading():
-            return [] if not self.d_ or self.changes_ is None else self.changes_.alarms()
+            return [] if not self.d_ or self.changes_ is None else self.changes_.alarms(warnings=warnings)
+
+    def on_alarm(self, callback: Listener, *, warnings: bool = False) -> Listener:
+        """Call `callback(alarm)` at every drift alarm from now on, and at warnings too if `warnings`.
+
+        `alarm` is a record as in `alarms()`. The callback is called when the `step` or `run` that raised the alarm has
+        learnt its rows; if it raises, the exception comes out of that call, and the model has learnt the rows. It
+        is not saved with the model. Returns the callback, so that this can be a decorator.
+        """
+        self._require("alarms")
+        self._listeners.add(callback, warnings=warnings, row=self.n_seen_)
+        return callback
+
+    def _announce(self) -> None:
+        self._listeners.announce(self.alarms(warnings=True), self.n_seen_)
 
     def settle(self) -> None:
         """Finish a rebuild or refresh that is under way: for rows that were all there is, after which none follows.

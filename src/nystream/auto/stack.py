@@ -89,7 +89,7 @@ class Stack(Params):
     member_shares_: Array
     """(G, S + 1) weights of the mixture, or S + 2 with the last label."""
     recent_: Array
-    """(1, E) running means of the experts' squared losses, nan before the first row."""
+    """(1, E) running means of the experts' squared losses since the last full refit, begun at 0."""
     more_: int = 0
     """M."""
     repeats_: Repeats | None = None
@@ -121,7 +121,7 @@ class Stack(Params):
         self.expert_shares_ = np.full((groups, experts), 1 / experts)
         self.member_shares_ = np.full((groups, members), 1 / members)
         self.lags_ = np.full((LAGS, self._columns), np.nan)
-        self.recent_ = np.full((1, experts), np.nan)
+        self.recent_ = np.zeros((1, experts))
 
     @property
     def _columns(self) -> int:
@@ -220,6 +220,13 @@ class Stack(Params):
         anew = np.union1d(lost, np.flatnonzero(factor < CLOSE))
         self.expert_shares_[anew] = 1 / self.expert_shares_.shape[1]
         self.member_shares_[anew] = 1 / self.member_shares_.shape[1]
+
+    def recent_losses(self, rows: int) -> Array:
+        """(E,) mean squared losses of the experts in the last `rows` rows since the last full refit, later ones more.
+
+        A running mean that begins at 0 after n rows is 1 - (1 - rate)^n of the weighted mean. nan without rows.
+        """
+        return self.recent_[0] / (1 - (1 - RECENT) ** rows) if rows else np.full(self.recent_.shape[1], np.nan)
 
     def weights(self) -> Array:
         """(inputs, G) what the stack inputs count for in the next prediction, the members weighed by the mixture."""

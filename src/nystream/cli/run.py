@@ -28,10 +28,10 @@ from nystream.types import Array
 
 __all__ = ["run"]
 
-SHARES = {"of_mean": "that of the mean", "of_last": "that of no change"}
-"""What squared errors are shown as shares of."""
+SHARES = {"of_mean": "relative to always predicting the mean", "of_last": "relative to repeating the last value"}
+"""Simple forecasts that squared errors are compared with."""
 MOST_ALARMS = 5
-"""Changes of the stream that are told of."""
+"""Drift alarms that are told, the last ones."""
 FEW, MANY = 256, 2048
 """Rows handed to the learner at once, of which the result does not depend: from a pipe, and from a file."""
 MOST_PARTS = 4
@@ -162,9 +162,14 @@ def _learn(
     seconds = time.perf_counter() - began
     stopped = " (stopped)" if finished.interrupted else ""
     summary = ", ".join(f"{m} {finished.final[m]:.6g}" for m in shown)
-    of = [f"{finished.final[m]:.3g} of {what}" for m, what in shares.items() if finished.final[m] == finished.final[m]]
-    summary += f" (squared error: {', '.join(of)})" if of else ""
+    of = [
+        f"{what}: {100 * finished.final[m]:.3g}%"
+        for m, what in shares.items()
+        if finished.final[m] == finished.final[m]
+    ]
     _say(f"{finished.rows} rows in {seconds:.2f} s{stopped}: {summary}; {model.nbytes:,} bytes", quiet)
+    if of:
+        _say(f"Squared error {'; '.join(of)}.", quiet)
     _say_counts(model, quiet)
     _say_alarms(model, quiet)
     _say_parts(model, quiet)
@@ -274,12 +279,12 @@ def _alarms(model: Model) -> list[Any]:
 
 
 def _say_alarms(model: Model, quiet: bool) -> None:
-    """Changes of the stream that the learner noticed, the last ones."""
+    """Tell the last drift alarms."""
     alarms = _alarms(model)
     if len(alarms) > MOST_ALARMS:
-        _say(f"the stream changed {len(alarms):,} times; the last {MOST_ALARMS}:", quiet)
+        _say(f"{len(alarms):,} drift alarms; the last {MOST_ALARMS}:", quiet)
     for alarm in alarms[-MOST_ALARMS:]:
-        _say(f"the stream changed: {alarm}", quiet)
+        _say(str(alarm), quiet)
 
 
 def _say_parts(model: Model, quiet: bool) -> None:

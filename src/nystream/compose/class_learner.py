@@ -229,10 +229,10 @@ class ClassLearner(Abilities, Params):
         self._ready("explain_row")
         return self.learners[0].explain_row(row)
 
-    def alarms(self) -> list[Any]:
+    def alarms(self, *, warnings: bool = False) -> list[Any]:
         """Of the learner that has seen all rows."""
         self._require("alarms")
-        return self.learners[0].alarms() if self.learners else []
+        return self.learners[0].alarms(warnings=warnings) if self.learners else []
 
     def _ready(self, ability: str) -> None:
         self._require(ability)

@@ -203,9 +203,9 @@ class Wrapper(Learner):
         X = self._asked("explain_row", as_row(row, self.d_ or None, "row", self.missing)[None])
         return self._inner.explain_row(X[0])
 
-    def alarms(self) -> list[Any]:
+    def alarms(self, *, warnings: bool = False) -> list[Any]:
         self._require("alarms")
-        return self._inner.alarms()
+        return self._inner.alarms(warnings=warnings)
 
     def _own_params(self) -> dict[str, Any]:
         """What must agree in models that merge, beside the inner learners, which compare their own."""

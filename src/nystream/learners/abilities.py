@@ -151,8 +151,8 @@ class Abilities:
         """What each column contributes to the prediction for one row, by name."""
         raise self._unable("explain_row")
 
-    def alarms(self) -> list[Any]:
-        """The changes of the stream that were noticed, in order."""
+    def alarms(self, *, warnings: bool = False) -> list[Any]:
+        """Drift alarms, in order; with `warnings` also input shifts that the loss did not confirm."""
         raise self._unable("alarms")
 
     # -- asking --------------------------------------------------------------------------------------------------------

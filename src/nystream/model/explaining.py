@@ -178,7 +178,13 @@ class Explaining(Forwarded):
         )
         ids = self.schema_.ids if self.schema_ is not None else []
         words += f"\nnot learnt, because all values differ: {', '.join(ids)}" if ids else ""
-        return f"{words}\n{self.inner.explain()}" if self.inner.can("explain") else words
+        if not self.inner.can("explain"):
+            return words
+        text = self.inner.explain()
+        if self.inner.can("alarms"):
+            for by_place, by_name in zip(self.inner.alarms(), self.alarms(), strict=True):
+                text = text.replace(str(by_place), str(by_name))
+        return f"{words}\n{text}"
 
     def can(self, ability: str) -> bool:
         """Whether the model, for this task and with its parameters, has the ability of that name."""

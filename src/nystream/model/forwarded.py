@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from nystream import persist
+from nystream.auto.changes import Listener, Listeners
 from nystream.learners.abilities import ABILITIES
 from nystream.learners.base import Learner
 from nystream.model.recent import Recent
 from nystream.params import Params
 from nystream.schema import Schema
+from nystream.tables.plain import Plain
 from nystream.types import Array
 
 __all__ = ["Forwarded"]
@@ -35,6 +37,7 @@ class Forwarded(Params):
     recent_: Recent | None
     n_unlabelled_: int
     n_misfits_: int
+    _listeners: Listeners
 
     # -- what a model gives ------------------------------------------------------------------------------------------
     @property
@@ -149,9 +152,34 @@ class Forwarded(Params):
         """Shares of the parts, experts say, in the next prediction, by name; they sum to 1."""
         return self.inner.weights()
 
-    def alarms(self) -> list[Any]:
-        """The changes of the stream that were noticed, in order."""
-        return self.inner.alarms()
+    def alarms(self, *, warnings: bool = False) -> list[Any]:
+        """Drift alarms, in order: row, estimated change point, cause, columns and outcome; `str` tells them in words.
+
+        With `warnings` the list has shifts of the inputs too that the loss did not confirm (`level` is "warning").
+        """
+        records = self.inner.alarms(warnings=warnings)
+        if not isinstance(self.encoder_, Plain):
+            return records
+        names = dict(enumerate(self.encoder_.columns))  # the learner knows numbers by their places
+        return [
+            alarm._replace(columns=tuple(names[int(c)] if c.isdigit() else c for c in alarm.columns))
+            for alarm in records
+        ]
+
+    def on_alarm(self, callback: Listener, *, warnings: bool = False) -> Listener:
+        """Call `callback(alarm)` at every drift alarm from now on, and at warnings too if `warnings`.
+
+        `alarm` is a record as in `alarms()`. The callback is called when the `step` or `run` that raised the alarm has
+        learnt its rows; if it raises, the exception comes out of that call, and the model has learnt the rows. It
+        is not saved with the model. Returns the callback, so that this can be a decorator.
+        """
+        self.inner._require("alarms")
+        self._listeners.add(callback, warnings=warnings, row=self.n_seen)
+        return callback
+
+    def _announce(self) -> None:
+        if self.learner_ is not None:
+            self._listeners.announce(self.alarms(warnings=True), self.n_seen)
 
     # -- asking ------------------------------------------------------------------------------------------------------
     @property

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nystream._core.inputs import is_clean_row
+from nystream.auto.changes import Listeners
 from nystream.auto.learner import Auto
 from nystream.cards import card
 from nystream.inputs import ROWS_TO_CONVERT, Unconverted, as_weights
@@ -130,6 +131,7 @@ class Model(Changing):
         self.waiting = at_least("waiting", waiting, 0)
         # Names of unknown columns, None for forgotten rows. No part of the model: reporting leaves no trace in it.
         self._reported: set[str | None] = set()
+        self._listeners = Listeners()
         self._numbers: dict[Any, int] = {}  # places of the classes, made again when there are more
 
     @classmethod
@@ -260,6 +262,8 @@ class Model(Changing):
         """`run` on one row: a number, (K,) of several targets, or the name of a class."""
         quick = self._quick_step(row, y, weight)
         if quick is not None:
+            if self._listeners:
+                self._announce()
             return quick[0]
         rows = row[None] if isinstance(row, np.ndarray) and row.ndim == 1 and not row.dtype.names else row
         rows = [rows] if isinstance(rows, dict) else rows
@@ -349,12 +353,15 @@ class Model(Changing):
         """`run` with outputs and labels as numbers: what metrics compare."""
         fresh = None if self.learner_ is not None and self.first_ is None else dict(self.__dict__)
         try:
-            return self._run(rows, y, weights)
+            scores = self._run(rows, y, weights)
         except BaseException:
             if fresh is not None:  # back to what there was before the first row, or before kinds changed
                 self.__dict__.clear()
                 self.__dict__.update(fresh)
             raise
+        if self._listeners:
+            self._announce()
+        return scores
 
     def scores(self, rows: Any) -> Array:
         """Outputs (n, K) of the learner; of classes one for each so far. Changes nothing."""
@@ -506,7 +513,14 @@ class Model(Changing):
         if len(self.first_):
             twin._restore({"n_unlabelled_": 0, "n_misfits_": 0})
             twin.run_scores(*self.first_.replay())
-        kept = ("notes_", "first_", "_reported", "score_", *WAITS)  # errors are those of predictions that were made
+        kept = (
+            "notes_",
+            "first_",
+            "_reported",
+            "_listeners",
+            "score_",
+            *WAITS,
+        )  # errors are those of predictions that were made
         self.__dict__.update({**twin.__dict__, **{name: getattr(self, name) for name in kept}})
 
     def _keep_first(self, table: Any, parts: list[Any] | None, weights: Array | None) -> None:

@@ -15,12 +15,14 @@ MOST_NAMED = 4
 
 
 def sentence(importance: Importance, recent: float | None, alarms: Sequence[int] | None) -> str:
-    """As "mostly dep_delay and carrier; relies on the last 100 rows for 20 percent; one alarm at row 8,120"."""
+    """As "mostly dep_delay and carrier; relies on the last 100 rows for 20 percent; one drift alarm at row 8,120"."""
     parts = [_columns(importance)]
     if recent is not None:
         parts.append(f"relies on the last 100 rows for {100 * recent:.0f} percent")
     if alarms:
-        count = {1: "one alarm", 2: "two alarms", 3: "three alarms"}.get(len(alarms), f"{len(alarms):,} alarms")
+        count = {1: "one drift alarm", 2: "two drift alarms", 3: "three drift alarms"}.get(
+            len(alarms), f"{len(alarms):,} drift alarms"
+        )
         where = _listed([f"{row:,}" for row in alarms[:3]])
         parts.append(f"{count}, the first at rows {where}" if len(alarms) > 3 else _at(count, where, len(alarms)))
     return "; ".join(parts)

@@ -90,7 +90,7 @@ class Watch:
                 last, before = losses[-rows:], np.sort(losses[:-rows])
                 if len(before) >= 2 * rows and rank_surprise(last, before) >= SURPRISE:
                     self._usual, self._changed = before, meter.n
-                    text = f"the stream changed around row {meter.n - rows:,}: the error rose from {before.mean():.4g}"
+                    text = f"drift around row {meter.n - rows:,}: the mean error rose from {before.mean():.4g}"
                     return self._set("drift", "", True, f"{text} to {last.mean():.4g}")
             return []
         last = losses[-STRETCHES[0] :]
@@ -109,7 +109,7 @@ class Watch:
         """What the learner itself noticed since it was last asked."""
         new = [change for change in changes if change.row > self._reported]
         self._reported = max([self._reported, *(change.row for change in new)])
-        return [Alarm("drift", "", f"the stream changed: {change}"[:300]) for change in new]
+        return [Alarm("drift", "", str(change)[:500]) for change in new]
 
     def _labels(self, labels: Array, meter: Meter) -> list[Alarm]:
         width = max(meter.high - meter.low, 1e-300)

@@ -325,7 +325,7 @@ def relied_on(model: Model) -> dict[str, dict[str, float]]:
 
 
 def reported(model: Model) -> list[Any]:
-    """The changes of the stream that the learner has noticed so far."""
+    """Drift alarms of the learner so far."""
     return model.alarms() if model.learner_ is not None and model.can("alarms") else []
 
 

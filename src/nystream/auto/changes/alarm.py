@@ -12,7 +12,7 @@ from nystream._core.auto.alarms import see
 from nystream.params import Params, at_least, positive
 from nystream.types import Array
 
-__all__ = ["RULES", "Found", "Heat", "RankAlarm"]
+__all__ = ["NO_ALERT", "RULES", "Found", "Heat", "RankAlarm"]
 
 WINDOW, LEAST = 2000, 50
 """Numbers that the next one is ranked among, at most, and before it is ranked at all."""
@@ -21,12 +21,14 @@ BETS = np.array(RISES + FALLS)
 """Exponents e of the bets e p^(e - 1), against p-values that are small, and against 1 - p that are."""
 FALL_BAR = math.log(1e12)
 """log of what the bets on falls have to win on average."""
-SUSPICION = 3.0
-"""log of what one bet on a rise has to win while there is an alert."""
+NO_ALERT, NO_BAR = (0, 0), math.inf
+"""The compiled code knows rows of an alert, in which a lower bar holds: there are none, and no bar for them."""
+CONFIRMED = 20.0
+"""What the bets on rises have to win on average from the row of an input shift on, so that it is an alarm."""
 FLOOR = 0.25
 """Numbers below this part of the mean are alike: there is no news in how small a small loss is."""
 NEVER = 1 << 62
-RULES = (BETS, len(RISES), FALL_BAR, SUSPICION, LEAST, FLOOR)
+RULES = (BETS, len(RISES), FALL_BAR, NO_BAR, LEAST, FLOOR)
 
 
 class Found(NamedTuple):
@@ -35,7 +37,7 @@ class Found(NamedTuple):
     since: int
     """The row that the change is put at."""
     cause: str
-    """rise, fall, or alert."""
+    """rise, fall, inputs (a shift of the inputs that losses confirm), or steady (a rise of experts that do not forget)."""
     before: float
     """Mean of the numbers that were ranked among, but those since then."""
     after: float
@@ -138,26 +140,39 @@ class RankAlarm(Params):
         row: int,
         *,
         falls_from: int = NEVER,
-        alert: tuple[int, int] = (0, 0),
         heat: Heat | None = None,
     ) -> tuple[int, Found | None]:
-        """Rows `row`, `row` + 1, ... up to the first alarm: how many were seen, and the alarm.
+        """Look at rows `row`, `row` + 1, ... up to the first alarm: return how many were seen, and the alarm.
 
-        Falls count from a row on; within the rows of an alert suspicion suffices. `heat` is filled for the rows seen.
+        Falls count from row `falls_from` on. `heat` is filled for the rows seen.
         """
         level, left = heat or Heat(np.empty(len(x)), np.empty(len(x), dtype=np.int64))
-        used, won = see(x, row, falls_from, *alert, self.parts, RULES, level, left)
+        used, won = see(x, row, falls_from, *NO_ALERT, self.parts, RULES, level, left)
         return used, None if won == -1 else self._found(row + used, won)
 
     def _found(self, end: int, won: int) -> Found:
-        cause = "alert" if won == -2 else "fall" if won >= len(RISES) else "rise"
-        best = int(self.logs_[: len(RISES)].argmax()) if won == -2 else won
-        since = self.put(end, int(self.began_[best]), falls=cause == "fall")
+        cause = "fall" if won >= len(RISES) else "rise"
+        return self.found(self.put(end, int(self.began_[won]), falls=cause == "fall"), end, cause)
+
+    def found(self, since: int, end: int, cause: str) -> Found:
+        """An alarm at row `end` about numbers since row `since`."""
         count, oldest = self.marks_.tolist()
         losses = np.roll(self.kept_, -oldest)[:count]
         new = min(end - since, count)
         before = losses[: count - new]
         return Found(since, cause, float(before.mean()) if len(before) else math.nan, float(losses[-new:].mean()))
+
+    def confirms(self, since: int, end: int) -> bool:
+        """Whether numbers rank higher from row `since` to row `end`, a change point that another detector estimated.
+
+        The same bets, begun at that row and never begun again: under exchangeable numbers they win `CONFIRMED` on
+        average at any time with a chance of 1 in `CONFIRMED` (Ville's inequality).
+        """
+        first = max(since, end - self.reach)
+        p = self.ranks_[np.arange(first, end) % self.reach]
+        rises = BETS[: len(RISES)]
+        won = (end - first) * np.log(rises) + (rises - 1) * np.log(p).sum()
+        return bool(np.logaddexp.reduce(won) - math.log(len(rises)) >= math.log(CONFIRMED))
 
     def put(self, end: int, left: int, *, falls: bool = False) -> int:
         """The row that a change is put at, as of row `end`, by a bet that left 1 at row `left`."""

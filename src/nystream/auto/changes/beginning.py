@@ -121,7 +121,7 @@ class Beginning(Beside):
             return self.since_
         old = self.predicted_[0].get(self.since_, self.since_ + n)[:, : self.outputs_]
         gains = self.handover_.gains_of_old(old, labels[first : first + n], usual)
-        return self.since_ + first_of_new(gains, self.records_.watched.row - 1 - self.since_)  # before the alarm
+        return self.since_ + first_of_new(gains, self.records_.running.row - 1 - self.since_)  # before the alarm
 
     def _handed(self, old: Generation, rows: Rows, since: int, end: int, woken: Array | None = None) -> Handover:
         """A mixture without a young one that has learnt rows `since` to `end`; `rows`, the last ones up to there."""

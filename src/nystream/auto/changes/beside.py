@@ -109,8 +109,8 @@ class Beside(Params):
         """Whether there is a young generation, perhaps one that is not level yet."""
         return self.young_ is not None or self.coming_ is not None
 
-    def alarms(self) -> list[Alarm]:
-        return self.records_.alarms
+    def alarms(self, *, warnings: bool = False) -> list[Alarm]:
+        return self.records_.all if warnings else self.records_.alarms
 
     def _usual(self, labels: Array, since: int) -> Array | None:
         """(K,) mean squared losses of the old generation before row `since`, the last ones; `labels` of before it."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from nystream.auto.changes.alarm import Found, Heat
+from nystream.auto.changes.inputs import Shift
 from nystream.auto.changes.memory import Afforded
 from nystream.auto.changes.replay import Side
 from nystream.auto.generation import Generation
@@ -43,8 +44,8 @@ class Course:
     shown: Side
     losses: Array
     """(n, 3) of the old generation, the young one, and what is predicted."""
-    alerts: list[tuple[int, int, int]]
-    """Of the inputs: the one that holds and those to come."""
+    shifts: list[Shift]
+    """Shifts of the inputs: the last one so far, and those to come in the block."""
     heats: list[Heat]
     """How near the alarms on losses and on steady experts are."""
     row: int

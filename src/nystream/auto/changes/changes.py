@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,10 +11,10 @@ from nystream.auto.changes.alarm import NEVER, Found, Heat
 from nystream.auto.changes.beginning import Beginning
 from nystream.auto.changes.block import Block, Course, Last, Surroundings
 from nystream.auto.changes.catching_up import Known, Told
-from nystream.auto.changes.inputs import QUIET, moved
+from nystream.auto.changes.inputs import ALERT, QUIET, Shift, moved
 from nystream.auto.changes.memory import Afforded
 from nystream.auto.changes.mixture import Handover, Heard
-from nystream.auto.changes.record import Alarm
+from nystream.auto.changes.record import CREDIT, Alarm, own_columns
 from nystream.auto.changes.replay import (
     Side,
     end_of,
@@ -38,13 +39,18 @@ FIRST = 50
 """Rows whose losses are not looked at: before labels have a scale, they can be larger than all others by far."""
 CALM = 200
 """Rows of a young one's age before which no other is begun."""
-CREDIT = (1500, 0.15)
-"""Rows that young ones may have run: so many, and this part of all rows."""
 SETTLED = 4200
-"""Rows of an old one's age from which on falling losses are news: before, it is still learning."""
+"""Rows of the incumbent's age from which on falling losses, and those of experts that never forget, are news. Before,
+it is still learning, and each full refit replaces these experts: they err less just after it than long after it."""
 COMPARED, AGE = 1000, 200
 """Rows before a change that columns are compared with, and rows since that there have to be."""
-CAUSES = {"rise": "loss", "steady": "experts", "fall": "gain", "alert": "inputs"}
+CAUSES = {
+    "rise": "higher loss",
+    "steady": "higher loss of steady experts",
+    "fall": "lower loss",
+    "inputs": "shifted inputs",
+}
+"""What a record calls the cause of an alarm."""
 
 
 class Changes(Beginning):
@@ -70,12 +76,12 @@ class Changes(Beginning):
                 self._begins(course, found, begins, block, around)
             elif not self._looks_again(course, block, around) and self._next_check(self.count_ - 1) == self.count_:
                 self._decides(course, block, around)
-        self.inputs_.alert_ = course.alerts[-1]
+        self.inputs_.alert_ = course.shifts[-1][:3]
         return course.old, *course.shown
 
     def _row_alone(self, old: Generation, block: Block, around: Callable[[], Surroundings]) -> Side | None:
         """The common round: one row of one generation, and no alarm. None, and nothing done, where it is another."""
-        near = watch_one(self, old, block, self.begun_ + SETTLED - 1)
+        near = watch_one(self, old, block, self.begun_ + SETTLED)
         if near is None:
             return None
         alone: Side = block.learnt.P, block.learnt.spread
@@ -101,28 +107,31 @@ class Changes(Beginning):
             self.predicted_[1].put(t0, said(sides[1]))
             shown = self._mixed(old, sides, block, losses, slice(0, n))
         self.losses_.put(t0, losses)
-        alerts = self.inputs_.alerts(block.rows.X, t0, around.last, self.reach_)
+        shifts = self.inputs_.shifts(block.rows.X, t0, around.last, self.reach_)
         row = min(n, max(0, FIRST - t0))
         self.count_ = t0 + row
         heats = [Heat(np.zeros(n), np.zeros(n, dtype=np.int64)) for _ in range(2)]
-        return Course(t0, old, sides, shown, losses, alerts, heats, row, row)
+        return Course(t0, old, sides, shown, losses, shifts, heats, row, row)
 
     def _watched(self, course: Course, block: Block, around: Surroundings) -> Found | None:
         """Rows up to the next at which something may be decided, and the alarm that sounds there."""
-        row, t0, alerts = course.row, course.since, course.alerts
-        while len(alerts) > 1 and alerts[1][1] <= t0 + row:
-            alerts.pop(0)
+        row, t0, shifts = course.row, course.since, course.shifts
+        while len(shifts) > 1 and shifts[1].row <= t0 + row:
+            shifts.pop(0)
+            self._warn(course, around)
         if block.heard is not None:
             course.watched = len(block.heard)  # how wrong experts are is measured by labels that were cut
         elif not self.two:
             self._watch_steady(course)
         stop = min(len(block.admitted), self._next_check(t0 + row) - t0)
-        if len(alerts) > 1:
-            stop = min(stop, alerts[1][1] - t0)
+        if len(shifts) > 1:
+            stop = min(stop, shifts[1].row - t0)
+        if t0 + row < shifts[0].until:
+            stop = row + 1  # after each row one asks whether the loss confirms the shift
         stop = stop if course.sounded is None else min(stop, course.watched)
         losses, heat = self._measured(course, block, slice(row, stop)), course.heats[0].of(slice(row, stop))
-        falls = NEVER if self.two else self.begun_ + SETTLED - 1
-        seen, found = self.alarm_.see(losses, t0 + row, falls_from=falls, alert=alerts[0][1:], heat=heat)
+        falls = NEVER if self.two else self.begun_ + SETTLED
+        seen, found = self.alarm_.see(losses, t0 + row, falls_from=falls, heat=heat)
         if self.handover_ is None:
             part, side = slice(row, row + seen), course.sides[0]
             hottest = hottest_of(course.heats, part)
@@ -130,11 +139,21 @@ class Changes(Beginning):
         course.row += seen
         self.count_ += seen
         self.used_ += seen if self.two else 0
-        if found is not None and found.cause == "alert":
-            found, alerts[0] = found._replace(since=alerts[0][0]), QUIET
+        if self.count_ <= shifts[0].until and (found is not None or self.alarm_.confirms(shifts[0].since, self.count_)):
+            found, shifts[0] = found or self.alarm_.found(shifts[0].since, self.count_, "inputs"), Shift(*QUIET)
         if course.sounded is not None and course.row == course.watched:
             found, course.sounded = found or course.sounded._replace(cause="steady"), None
         return found
+
+    def _warn(self, course: Course, around: Surroundings) -> None:
+        """Note a shift of the inputs as a warning, unless an alarm or a warning has just told of it."""
+        shift, names = course.shifts[0], around.names()
+        if self.records_.is_recent(shift.row - ALERT):
+            course.shifts[0] = Shift(*QUIET)
+            return
+        columns = own_columns(names[j] for j in shift.columns)
+        row = shift.row + 1
+        self.records_.add(Alarm(row, shift.since, CAUSES["inputs"], "unconfirmed", row, math.nan, math.nan, columns))
 
     def _measured(self, course: Course, block: Block, part: slice) -> Array:
         """Losses of what is predicted, as the alarm is to see them."""
@@ -144,7 +163,8 @@ class Changes(Beginning):
 
     def _watch_steady(self, course: Course) -> None:
         """The alarm on experts that do not forget runs ahead, as far as the row at which it sounds."""
-        watched, n = course.watched, len(course.losses)
+        n = len(course.losses)
+        course.watched = watched = max(course.watched, min(n, self.begun_ + SETTLED - course.since))
         if course.sounded is None and watched < n:
             heat, errors = course.heats[1].of(slice(watched, n)), course.sides[0].steady[watched:]
             seen, course.sounded = self.steady_.see(errors, course.since + watched, heat=heat)
@@ -155,9 +175,9 @@ class Changes(Beginning):
         t = self.count_
         if self.young_ is not None:
             better = advantage(*self._compared(t)[:2], t - self.since_)[0] >= SURE
-            self._end(course, "promoted" if better else "replaced")
+            self._end(course, "promoted" if better else "superseded")
         self._part()
-        self._record(found, "watched")
+        self._record(found, "running")
         self.refreshes_ = begins.refreshes
         others = self._begun(course.old, found, begins.recipe, block, course.row, around)
         self._await(course, others, block, around)
@@ -307,7 +327,7 @@ class Changes(Beginning):
         if self.coming_ is not None or t < self.born_ or (self.young_ is not None and t - self.since_ < CALM):
             outcome = "repeated"
         elif self.used_ > CREDIT[0] + CREDIT[1] * t:
-            outcome = "no credit"
+            outcome = "over budget"
         else:
             begins, outcome = around.afford(old), "no memory"
         if begins is None:
@@ -316,9 +336,14 @@ class Changes(Beginning):
         return begins
 
     def _record(self, found: Found, outcome: str) -> None:
-        t, cause = self.count_, CAUSES[found.cause]
+        """Note an alarm. A warning of a shift that it confirms is no longer one."""
+        t, loss = self.count_, "log loss" if self.classes else "squared error"
+        loss += " over the targets' variances" if self.outputs_ > 1 and not self.classes else ""
         since = max(found.since, t - self.reach_, 0)
-        self.records_.add(Alarm(t, since, cause, outcome, t, found.before, found.after, ()))
+        warning = self.records_.take_warning(t - ALERT - 1)
+        cause = CAUSES["inputs" if found.cause == "rise" and warning is not None else found.cause]
+        columns = () if warning is None else warning.columns
+        self.records_.add(Alarm(t, since, cause, outcome, t, found.before, found.after, columns, loss=loss))
 
     def _judged(self, t: int, end: int, around: Surroundings) -> str | None:
         age = t - self.since_
@@ -343,7 +368,9 @@ class Changes(Beginning):
         if n < AGE // 2:
             return
         X = around.last(end - self.since_ + n).X[: n + t - self.since_]
-        self.records_.note(columns=moved(X[:n], X[n:], around.names()))
+        columns = own_columns(moved(X[:n], X[n:], around.names()))
+        if columns:
+            self.records_.note(columns=columns)
 
     def _end(self, course: Course, outcome: str) -> None:
         """One generation goes on alone."""

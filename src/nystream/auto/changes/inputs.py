@@ -1,9 +1,10 @@
-"""How far inputs lie from where they used to, and which columns moved."""
+"""Input shifts: how far rows lie from the rows just before them, and which columns shifted."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,28 +14,54 @@ from nystream.auto.rows import Rows
 from nystream.params import Params, at_least
 from nystream.types import Array
 
-__all__ = ["QUIET", "InputAlarm", "centred", "distances", "location", "moved"]
+__all__ = ["CENTRED", "QUIET", "InputAlarm", "Shift", "centred", "distances", "follow_time", "location", "moved"]
 
 FAR = 5.0
 """Deviations beyond which a value is no farther."""
+CENTRED = 50
+"""Rows after which the centre of the columns is computed again, from twice as many: it follows trends and seasons."""
+HELD = 0.5
+"""Units by which the middle of the last 100 rows has to differ from the base of a column to be its centre: five standard
+errors. A centre that moved by chance would make distances of columns with few different values incomparable."""
 PLACED, PLACES = 500, 1500
-"""Where inputs lie is computed anew every so many rows, from so many."""
-FEW = 1000
-"""Rows below which it matters that a location is nearer to the rows that it was computed from than to others."""
+"""Rows after which the units of the columns are computed again, and rows that they are computed from."""
+AUTOCORRELATION = 0.5
+"""A column whose successive values correlate more than this is a function of time and does not count."""
 ALERT = 100
-"""Rows after inputs moved in which a suspicion about losses suffices."""
+"""Rows after an input shift in which the loss may confirm it."""
 QUIET = (0, 0, 0)
 """No alert."""
 RARE = 1e-4
-"""Chance that any column is called moved where none did."""
+"""Chance that any column is said to have shifted where none did."""
+MORE = 1.5
+"""A column that moves along with time has shifted only if it moved so many times as far as it usually does."""
+STRONG = 3.0
+"""Mean squared deviation, in units of the column, from which on a column is named in a warning."""
 MOST = 5
 """Columns that are named."""
 
 
-class InputAlarm(Params):
-    """A `RankAlarm` on how far rows lie from where they used to: the mean squared deviation over the columns.
+class Shift(NamedTuple):
+    """An input shift that was detected."""
 
-    By itself it is no reason to begin anew; for some rows a suspicion about losses suffices then.
+    since: int
+    """The estimated change point."""
+    row: int
+    """The row at which it was detected."""
+    until: int
+    """The row from which on the loss can no longer confirm it."""
+    columns: tuple[int, ...] = ()
+    """Places of the columns that shifted most, the most shifted first."""
+
+
+class InputAlarm(Params):
+    """A `RankAlarm` on the distance of rows from the rows just before them, net of what time explains.
+
+    The distance is the mean over the columns of squared deviations from a centre, in units of the column. The centre
+    is the trimmed mean of the last 1,500 rows, or of the last 100 where that differs by more than chance: it follows
+    trends and seasons. The unit is the deviation from means of 100 rows. Columns that are a function of time (a date, a counter, an odometer, the hour of the day) have
+    successive values that correlate: they do not count. An input shift by itself is a warning; it becomes an alarm
+    where the loss confirms it.
 
     Parameters
     ----------
@@ -44,9 +71,11 @@ class InputAlarm(Params):
 
     alarm_: RankAlarm
     where_: Array | None
-    """Where inputs lie; None in the first rows."""
+    """(2, D) centre and unit of each column, nan where it does not count; None in the first rows."""
+    base_: Array
+    """(D,) means over many rows; the centre is that of the last ones where it differs clearly."""
     alert_: tuple[int, int, int]
-    """Where they moved last, and the rows from and until which that counts; 0 each: they did not."""
+    """The last shift: `since`, `row` and `until` of `Shift`; 0 each: there was none."""
 
     def __init__(self, reach: int) -> None:
         self.reach = at_least("reach", reach, 1)
@@ -54,50 +83,122 @@ class InputAlarm(Params):
     def start(self) -> None:
         self.alarm_ = RankAlarm(False, self.reach)
         self.alarm_.start()
-        self.where_, self.alert_ = None, QUIET
+        self.where_, self.base_, self.alert_ = None, np.zeros(0), QUIET
 
-    def alerts(self, X: Array, t: int, last: Callable[[int], Rows], reach: int) -> list[tuple[int, int, int]]:
-        """The alert that holds, and those in these rows, which begin at row t; no decision about losses matters to it.
+    def shifts(self, X: Array, t: int, last: Callable[[int], Rows], reach: int) -> list[Shift]:
+        """Detect shifts in these rows, which begin at row t; the first of the list is the one of before.
 
-        `last`: the last rows, up to these; `reach`: so many before these are there.
+        `last(n)` gives the last n rows, up to the end of these; `reach` rows before these are there. Nothing depends on
+        how rows are cut into blocks, nor on decisions about losses.
         """
-        found, first, end = [self.alert_], t, t + len(X)
+        found, first, end = [Shift(*self.alert_)], t, t + len(X)
         while t < end:
-            stop = min(end, t - t % PLACED + PLACED)
+            stop = min(end, t - t % CENTRED + CENTRED)
             if self.where_ is not None:
-                far = distances(X[t - first : stop - first], self.where_)
+                apart = distances(X[t - first : stop - first], self.where_)
                 while t < stop:
-                    seen, alarm = self.alarm_.see(far[len(far) - (stop - t) :], t)
+                    seen, alarm = self.alarm_.see(apart[len(apart) - (stop - t) :], t)
                     t += seen
                     if alarm is not None:
-                        found.append((alarm.since, t - 1, t + ALERT))
+                        since = max(alarm.since, t - reach)
+                        columns = _strongest(last(end - since).X[: t - since], self.where_)
+                        found.append(Shift(since, t - 1, t + ALERT, columns))
                         self.alarm_.start()
             t = stop
             if t % PLACED == 0:
-                n = min(reach, t)
+                n = min(reach, t, PLACES + 2 * CENTRED)
                 self._place(last(end - t + n).X[:n])
+            elif t % CENTRED == 0 and self.where_ is not None:
+                n = min(reach, t, 2 * CENTRED)
+                self._centre(last(end - t + n).X[:n])
         return found
 
+    def _centre(self, X: Array) -> None:
+        """Follow the columns by these rows, the last ones."""
+        assert self.where_ is not None
+        unit = self.where_[1]
+        self.where_ = np.stack([centre_of(self.base_, _middles(X[None])[0], unit), unit])
+
     def _place(self, X: Array) -> None:
-        """Where inputs lie, by the last rows. Those that are ranked among are measured from there too: ranks among
-        distances from elsewhere are no p-values. Nor are those among distances of the n rows that made the location:
-        other rows are (n + 1) / (n - 1) times as far, which of hundreds of columns tells.
-        """
-        n = len(X[-PLACES:])
-        self.where_ = location(X[-PLACES:])
-        kept = min(self.alarm_.count, len(X))
+        """Compute units from the last rows, and measure the distances that the next ones are ranked among in them."""
+        net, self.base_, unit = net_of_time(X)
+        if not len(net):
+            return  # too few rows are kept to know where columns lie
+        unit[follow_time(X)] = np.nan
+        kept = len(net) if self.where_ is None else min(self.alarm_.count, len(net))
         if kept:
-            measured = distances(X[-kept:], self.where_)
-            self.alarm_.measured_anew(measured * (n + 1) / (n - 1) if 1 < n < FEW else measured)
+            self.alarm_.measured_anew(distances(net[-kept:], np.stack([np.zeros_like(unit), unit])))
+        self.where_ = np.stack([self.base_, unit])
+        self._centre(X[-2 * CENTRED :])
 
     def widen(self, d: int) -> None:
-        """More columns, which do not count until it is known where they lie."""
+        """More columns, which do not count until their units are known."""
         if self.where_ is not None:
-            self.where_ = np.pad(self.where_, ((0, 0), (0, d - self.where_.shape[1])), constant_values=np.nan)
+            more = d - self.where_.shape[1]
+            self.where_ = np.pad(self.where_, ((0, 0), (0, more)), constant_values=np.nan)
+            self.base_ = np.pad(self.base_, (0, more), constant_values=np.nan)
 
     @property
     def nbytes(self) -> int:
-        return self.alarm_.nbytes + (0 if self.where_ is None else self.where_.nbytes)
+        return self.alarm_.nbytes + self.base_.nbytes + (0 if self.where_ is None else self.where_.nbytes)
+
+
+def centre_of(base: Array, middle: Array, unit: Array) -> Array:
+    """The centre of each column: its base over many rows, or the middle of the last ones where that differs clearly."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(np.abs(middle - base) > HELD * unit, middle, base)
+
+
+def net_of_time(X: Array) -> tuple[Array, Array, Array]:
+    """Rows minus the centres of their groups of 50, and base and unit of each column.
+
+    The first 100 rows, and with fewer than 150 all of them, are left out.
+    """
+    n, d = len(X) // CENTRED, X.shape[1]
+    if n < 3:
+        return X[:0], np.zeros(d), np.ones(d)
+    groups = X[len(X) - n * CENTRED :].reshape(n, CENTRED, d)
+    middles = _middles(np.concatenate([groups[:-2], groups[1:-1]], axis=1))
+    base = _middles(X[None])[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        unit = location((groups[2:] - middles[:, None]).reshape(-1, d))[1]
+        net = groups[2:] - centre_of(base, middles, unit)[:, None]
+    return net.reshape(-1, d), base, unit
+
+
+def _middles(groups: Array) -> Array:
+    """(m, D) means of the known values of the columns of groups (m, n, D) of rows, without the tenth at either end.
+
+    One value far out would move a mean, and medians of few different values jump. nan where nothing is known.
+    """
+    known = np.isfinite(groups)
+    ordered = np.sort(np.where(known, groups, np.inf), axis=1)
+    counts = known.sum(axis=1)[:, None]
+    place, cut = np.arange(groups.shape[1])[:, None], counts // 10
+    inside = (place >= cut) & (place < counts - cut)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(inside, ordered, 0.0).sum(axis=1) / inside.sum(axis=1))
+
+
+def follow_time(X: Array) -> Array:
+    """(D,) whether a column is a function of time: its successive values correlate by more than one half."""
+    mean, unit = location(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        Z = (X - mean) / unit
+        both = np.isfinite(Z[1:]) & np.isfinite(Z[:-1])
+        products = np.where(both, Z[1:] * Z[:-1], 0.0).sum(axis=0) / np.maximum(both.sum(axis=0), 1)
+    return np.asarray(products > AUTOCORRELATION)
+
+
+def _strongest(X: Array, where: Array) -> tuple[int, ...]:
+    """Places of the columns that deviate most in these rows: those that do so strongly, or else the first."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        Z = np.clip((X - where[0]) / where[1], -FAR, FAR) ** 2
+    known = np.isfinite(Z)
+    mean = np.where(known, Z, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    order = np.argsort(-mean, kind="stable")[:MOST]
+    strong = tuple(order[mean[order] >= STRONG].tolist())
+    return strong or tuple(order[:1].tolist())
 
 
 def location(X: Array) -> Array:
@@ -124,18 +225,28 @@ def distances(X: Array, where: Array) -> Array:
 
 
 def moved(before: Array, after: Array, names: list[str]) -> tuple[str, ...]:
-    """Columns whose values are distributed otherwise, by the test of Kolmogorov and Smirnov; missing counts as largest.
+    """Columns whose distribution differs since a change point, by the test of Kolmogorov and Smirnov.
 
-    The largest distances between the distribution functions first.
+    The largest distances between the distribution functions come first; missing counts as the largest value. A column
+    that moves along with time differs from one half of the rows before to the other, too: that much is usual for it,
+    and only what exceeds it counts.
     """
-    m, n, d = len(before), len(after), before.shape[1]
-    if not m or not n:
+    if not len(before) or not len(after):
         return ()
-    least = math.sqrt(0.5 * math.log(2 * d / RARE) * (m + n) / (m * n))
+    apart, least = _apart(before, after)
+    if len(before) > 1:
+        usual, by_chance = _apart(*np.array_split(before, 2))
+        least = np.where(usual > by_chance, np.maximum(least, MORE * usual), least)
+    order = np.argsort(-apart, kind="stable")[:MOST]
+    return tuple(names[j] for j in order.tolist() if apart[j] > least[j])
+
+
+def _apart(before: Array, after: Array) -> tuple[Array, Array]:
+    """(D,) the largest distance between the distribution functions of each column, and what is possible by chance."""
+    m, n, d = len(before), len(after), before.shape[1]
     apart = np.empty(d)
     for j in range(d):
         a, b = (np.sort(np.where(np.isnan(X[:, j]), np.inf, X[:, j])) for X in (before, after))
         grid = np.concatenate([a, b])
         apart[j] = np.abs(np.searchsorted(a, grid, "right") / m - np.searchsorted(b, grid, "right") / n).max()
-    order = np.argsort(-apart, kind="stable")[:MOST]
-    return tuple(names[j] for j in order.tolist() if apart[j] > least)
+    return apart, np.full(d, math.sqrt(0.5 * math.log(2 * d / RARE) * (m + n) / (m * n)))

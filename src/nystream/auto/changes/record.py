@@ -1,64 +1,132 @@
-"""What is known of a change of the stream."""
+"""Records of drift alarms and warnings, and how they read in plain English."""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from nystream.params import Params
 
-__all__ = ["Alarm", "Records"]
+__all__ = ["CREDIT", "OUTCOMES", "Alarm", "Records", "describe_columns", "own_columns"]
 
+CREDIT = (1500, 0.15)
+"""Rows that candidates may learn: so many, and this part of all rows. Chosen on the streams of auto_drift.py."""
 ONCE_IN = 500
-"""Rows in which an alarm that is only reported is not reported again."""
+"""Rows in which an alarm without a candidate, or a warning, is not noted again."""
 REMEMBERED = 256
-"""Alarms that are remembered, the last ones."""
+"""Alarms and warnings that are remembered, the last ones."""
 
 OUTCOMES = {
-    "watched": "a fresh model learns beside the old one",
-    "promoted": "the fresh model has replaced the old one",
-    "dropped": "the old model did as well and stays",
-    "replaced": "the next alarm came first",
-    "repeated": "a fresh model was just begun",
-    "no credit": "too many fresh models lately, so none was begun",
-    "no memory": "memory does not suffice for a fresh model beside the old one",
+    "running": "A candidate model learns beside the incumbent.",
+    "promoted": "A candidate model was better and has replaced the incumbent.",
+    "discarded": "A candidate model was not better and was discarded.",
+    "superseded": "The next alarm came first and started another candidate model.",
+    "repeated": "No candidate was started: one had just been started.",
+    "over budget": f"No candidate was started: candidates may learn on at most {CREDIT[1]:.0%} of the rows.",
+    "no memory": "No candidate was started, or it had to stop: memory does not suffice for two models.",
+    "unconfirmed": "The loss did not confirm it, so no candidate was started.",
 }
-"""What may become of an alarm."""
+"""What became of an alarm; `unconfirmed` is the outcome of a warning."""
+CAUSES = {
+    "higher loss": "The {loss} rose from {before:.4g} to {after:.4g}.",
+    "higher loss of steady experts": "The loss of the experts that never forget rose from {before:.4g} to {after:.4g}.",
+    "lower loss": "The {loss} fell from {before:.4g} to {after:.4g}.",
+    "shifted inputs": "Inputs shifted, and the {loss} rose from {before:.4g} to {after:.4g}.",
+}
+"""Causes of alarms, and the sentences that tell them."""
+PARTS = (
+    (re.compile(r"value|.* by level"), ""),
+    (re.compile(r".* by (.*)"), r"\1"),
+    (re.compile(r"(?:sine|cosine) of the day"), "time of day"),
+    (re.compile(r"(?:sine|cosine) of the week"), "day of the week"),
+    (re.compile(r"(?:sine|cosine) of the year"), "time of the year"),
+)
+"""What people call a part of a column that was made for the experts."""
+MADE = re.compile(r"(?:filter|descent), output \d+")
+"""Columns of the experts that are outputs of sparse experts."""
 
 
 class Alarm(NamedTuple):
-    """A change of the stream as `Auto` noticed it; `str` says it in a line."""
+    """A drift alarm or a warning; `str` tells it in a few sentences."""
 
     row: int
-    """Rows learnt when the alarm sounded."""
+    """Rows learnt when it was raised."""
     change: int
-    """The row, counted from 0, that the change is put at."""
+    """The estimated change point: a row, counted from 0."""
     cause: str
-    """"loss": losses rank higher than before; "experts": those of experts that do not forget do; "inputs": inputs moved
-    and losses began to; "gain": losses fell."""
+    """A key of `CAUSES`: "higher loss", "higher loss of steady experts" (those that never forget), "lower loss", or
+    "shifted inputs" (the distribution of inputs changed; of an alarm, the loss confirmed it)."""
     outcome: str
     """What became of it: a key of `OUTCOMES`."""
     until: int
-    """Rows learnt when that was decided."""
+    """Rows learnt when the outcome was decided."""
     before: float
-    """Mean loss before the change, of the rows that were compared with: squared error, or log loss of classes."""
+    """Mean loss before the change point, of the rows that were compared with; nan of a warning."""
     after: float
-    """The same from the change to the alarm."""
+    """The same from the change point to the alarm."""
     columns: tuple[str, ...]
-    """Columns, by name or place, whose distribution is another one since, the most moved first; five at most."""
+    """Columns, by name or place, whose distribution differs since, the most shifted first; five at most."""
     regime: int = -1
-    """The row at which the model began that was woken, since its regime is back; -1: none was."""
+    """The row at which the archived model began that was recalled; -1: none was."""
+    loss: str = "loss"
+    """What `before` and `after` are: "squared error", "log loss", or "squared error over the targets' variances"."""
+
+    @property
+    def level(self) -> str:
+        """ "warning" of an input shift that the loss did not confirm, else "alarm"."""
+        return "warning" if self.outcome == "unconfirmed" else "alarm"
 
     def __str__(self) -> str:
-        verb = "fell" if self.cause == "gain" else "rose"
-        what = "loss of experts that do not forget" if self.cause == "experts" else "loss"
-        text = f"around row {self.change:,} (noticed at {self.row:,}) the {what} {verb} from {self.before:.4g} to "
-        text += f"{self.after:.4g}; {OUTCOMES[self.outcome]}"
-        text += f"; a model of before, begun at row {self.regime:,}, was woken" if self.regime >= 0 else ""
-        return text + (f"; moved: {', '.join(self.columns)}" if self.columns else "")
+        where = f"the estimated change point is row {self.change:,}"
+        if self.level == "warning":
+            parts = [f"Warning: inputs shifted at row {self.row:,}; {where}.", OUTCOMES[self.outcome]]
+        else:
+            why = CAUSES[self.cause].format(loss=self.loss, before=self.before, after=self.after)
+            parts = [f"Drift alarm at row {self.row:,}; {where}.", why if math.isfinite(self.before) else "", ""]
+            refused = OUTCOMES[self.outcome].removeprefix("No candidate was started: ")
+            if refused != OUTCOMES[self.outcome]:
+                parts[0] = f"Drift was suspected at row {self.row:,}, but no candidate was started: {refused}"
+            else:
+                parts[2] = OUTCOMES[self.outcome]
+        if self.regime >= 0:
+            parts.append(f"An archived model that began at row {self.regime:,} was recalled.")
+        if self.columns:
+            parts.append(f"Inputs that shifted: {', '.join(describe_columns(self.columns))}.")
+        return " ".join(part for part in parts if part)
+
+
+def own_columns(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of the user's columns, without those of the outputs of sparse experts."""
+    return tuple(name for name in names if not MADE.fullmatch(name))
+
+
+def describe_columns(names: Iterable[str]) -> list[str]:
+    """Name columns as people would, each once: "`temp`", "hour of `when`", "column 3" where columns have no names.
+
+    >>> describe_columns(["when: mean of target 0 by hour", "temp: value", "3"])
+    ['hour of `when`', '`temp`', 'column 3']
+    """
+    return list(dict.fromkeys(_described(name) for name in names))
+
+
+def _described(name: str) -> str:
+    if name.isdigit():
+        return f"column {name}"
+    column, _, part = name.rpartition(": ")
+    if not column:
+        return f"`{name}`"
+    for pattern, words in PARTS:
+        found = pattern.fullmatch(part)
+        if found:
+            part = found.expand(words)
+            break
+    return f"{part} of `{column}`" if part else f"`{column}`"
 
 
 class Records(Params):
-    """Alarms, and what became of them."""
+    """Alarms and warnings, and what became of them."""
 
     rows_: list[tuple[object, ...]]
 
@@ -66,27 +134,43 @@ class Records(Params):
         self.rows_ = []
 
     @property
-    def alarms(self) -> list[Alarm]:
+    def all(self) -> list[Alarm]:
+        """Alarms and warnings, in order."""
         return [Alarm(*row) for row in self.rows_]  # type: ignore[arg-type]
 
+    @property
+    def alarms(self) -> list[Alarm]:
+        return [alarm for alarm in self.all if alarm.level == "alarm"]
+
     def add(self, alarm: Alarm) -> None:
-        """Unless the same was noted not long ago: losses that stay high sound the alarm again and again."""
-        last = self.alarms[-1] if self.rows_ else None
+        """Note it, unless the same was noted not long ago: losses that stay high raise the alarm again and again."""
+        last = Alarm(*self.rows_[-1]) if self.rows_ else None  # type: ignore[arg-type]
         repeats = last is not None and last.outcome == alarm.outcome and alarm.row - last.row < ONCE_IN
-        if alarm.outcome == "watched" or not repeats:
+        if alarm.outcome == "running" or not repeats:
             self.rows_ = [*self.rows_[1 - REMEMBERED :], tuple(alarm)]
 
+    def is_recent(self, row: int) -> bool:
+        """Whether the last alarm or warning was raised after this row."""
+        return bool(self.rows_) and int(self.rows_[-1][0]) > row  # type: ignore[call-overload]
+
+    def take_warning(self, row: int) -> Alarm | None:
+        """Remove the last record and return it, if it is a warning that was raised after this row."""
+        if not self.is_recent(row) or self.rows_[-1][3] != "unconfirmed":
+            return None
+        *self.rows_, last = self.rows_
+        return Alarm(*last)  # type: ignore[arg-type]
+
     @property
-    def watched(self) -> Alarm:
-        """The alarm that began the young generation."""
-        return self.alarms[self._place]
+    def running(self) -> Alarm:
+        """The alarm that started the candidate."""
+        return self.all[self._place]
 
     @property
     def _place(self) -> int:
-        return max(i for i, row in enumerate(self.rows_) if row[3] == "watched")
+        return max(i for i, row in enumerate(self.rows_) if row[3] == "running")
 
     def note(self, **news: object) -> None:
-        """More about the alarm that began the young generation."""
+        """Change the record of the alarm that started the candidate."""
         k = self._place
         row = tuple(Alarm(*self.rows_[k])._replace(**news))  # type: ignore[arg-type]
         self.rows_ = [*self.rows_[:k], row, *self.rows_[k + 1 :]]

@@ -44,7 +44,7 @@ def advantage(old: Array, young: Array, age: int) -> tuple[float, float]:
     return float(means.mean() / (means.std(ddof=1) + 1e-300) * math.sqrt(len(means))), float(means.mean())
 
 
-def verdict(old: Array, young: Array, mixed: Array, age: int, both: int) -> Literal["promoted", "dropped"] | None:
+def verdict(old: Array, young: Array, mixed: Array, age: int, both: int) -> Literal["promoted", "discarded"] | None:
     """Losses of the last rows, as many as there are up to LOOK_BACK; of the mixture those of the last `both` only."""
     z, gain = advantage(old, young, age)
     n = min(_rows(age), both, len(old))
@@ -52,9 +52,9 @@ def verdict(old: Array, young: Array, mixed: Array, age: int, both: int) -> Lite
     if age >= GROWN and z >= SURE and b <= AS_GOOD * c and gain > WORTH * a:
         return "promoted"
     if age >= LIMIT:
-        return "promoted" if z > 1 else "dropped"
+        return "promoted" if z > 1 else "discarded"
     useless = z <= -SURE and c > AS_GOOD * a if age < SETTLED else z < SURE and c > BETTER * a
-    return "dropped" if age >= GROWN and useless else None
+    return "discarded" if age >= GROWN and useless else None
 
 
 def of_use(alone: Array, mixed: Array, age: int) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from nystream._core.auto.alarms import watch
-from nystream.auto.changes.alarm import RULES
+from nystream.auto.changes.alarm import NO_ALERT, RULES
 from nystream.auto.changes.beside import Beside
 from nystream.auto.changes.block import Block
-from nystream.auto.changes.inputs import FAR, PLACED
+from nystream.auto.changes.inputs import CENTRED, FAR
 from nystream.auto.changes.replay import LOG_LEAST
 from nystream.auto.changes.suspicion import Hottest
 from nystream.auto.generation import Generation
@@ -14,20 +14,24 @@ from nystream.auto.generation import Generation
 __all__ = ["hottest_in", "watch_one"]
 
 
-def watch_one(changes: Beside, old: Generation, block: Block, falls_from: int) -> tuple[float, int, float, int] | None:
+def watch_one(changes: Beside, old: Generation, block: Block, settled: int) -> tuple[float, int, float, int] | None:
     """What `Changes.follow` does with a row of one generation before it asks whether there is a suspicion.
 
     How near an alarm on its loss and one on steady experts are, and where the bets left 1 that won most. None, and
-    nothing done, where more is to be decided: two generations, an alarm that sounds, and rows after which it is
-    computed anew where inputs lie.
+    nothing done, where more is to be decided: two generations, an alarm that sounds, a shift of the inputs that the
+    loss may confirm, and rows after which the centre of the inputs is computed again. From row `settled` on falling
+    losses and those of steady experts count.
     """
     t, where = changes.count_, changes.inputs_.where_
-    if changes.handover_ is not None or changes.coming_ is not None or where is None or (t + 1) % PLACED == 0:
+    if changes.handover_ is not None or changes.coming_ is not None or where is None or (t + 1) % CENTRED == 0:
+        return None
+    if t < changes.inputs_.alert_[2]:
         return None
     said, scale = block.learnt, None if old.targets_ is None else old.targets_.scale_
-    losses = (said.P, said.core, block.admitted, block.heard, scale, LOG_LEAST, said.steady.item())
+    heard = block.admitted if block.heard is None and t < settled else block.heard  # then steady experts do not count
+    losses = (said.P, said.core, block.admitted, heard, scale, LOG_LEAST, said.steady.item())
     alarms = (changes.alarm_.parts, changes.steady_.parts, changes.inputs_.alarm_.parts)
-    rules = (RULES, falls_from, *changes.inputs_.alert_[1:])
+    rules = (RULES, settled, *NO_ALERT)
     stores = (changes.losses_.store_, changes.predicted_[0].store_)
     found = watch(t, *losses, block.rows.X, where, FAR, alarms, *rules, *stores)
     if found is not None and changes.answers_ is not None and block.answers is not None:

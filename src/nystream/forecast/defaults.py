@@ -18,8 +18,11 @@ SMOOTHERS = {SLOW: Gains(0.005, short=0.1, long=0.1), FAST: Gains(0.02, short=0.
 AR, QUICK_AR = "autoregression", "quick autoregression"
 
 
-def default_members(learner: Any) -> list[Member]:
-    """The members of design page `docs/algorithms/forecaster.md`; those on the kernel learner only if there is one."""
+def default_members(learner: Any, seasons: int) -> list[Member]:
+    """The members of docs/algorithms/forecaster.md, for a series with none, one or two seasons.
+
+    learner : of the kernel member; None where there are no inputs for it.
+    """
     members: list[Member] = [
         Naive(),
         SeasonalNaive(),
@@ -27,12 +30,15 @@ def default_members(learner: Any) -> list[Member]:
         LogSmoother(SLOW),
         Ridges([Ridge(None, "rg", name=AR), Ridge(None, "rg", forgetting=0.998, name=QUICK_AR)]),
     ]
-    on_smoothers = [Ridge(SLOW, "ryl", name="ridge on slow smoother"), Ridge(FAST, "ryl", name="ridge on fast smoother")]
-    if learner is None:
-        return [*members, Ridges([*on_smoothers, Ridge(SLOW, "rylg", [AR], name="large ridge on slow smoother")])]
-    on_kernel = [
-        Ridge("kernel", "ryl", name="ridge on kernel"),
-        Ridge("kernel", "rylg", [AR], name="large ridge on kernel"),
-        Ridge(SLOW, "rylg", ["kernel", AR], name="large ridge on slow smoother"),
-    ]
-    return [*members, Kernel(learner), Ridges([*on_smoothers, *on_kernel])]
+    ridges = [Ridge(SLOW, "ryl", name="ridge on slow smoother"), Ridge(FAST, "ryl", name="ridge on fast smoother")]
+    if seasons:
+        base = "seasonal naive" if seasons == 1 else "long seasonal naive"
+        ridges.append(Ridge(base, "rl", name=f"ridge on {base}"))
+    others = [AR]
+    if learner is not None:
+        members.append(Kernel(learner))
+        ridges.append(Ridge("kernel", "ryl", name="ridge on kernel"))
+        ridges.append(Ridge("kernel", "rylg", [AR], name="large ridge on kernel"))
+        others = ["kernel", AR]
+    ridges.append(Ridge(SLOW, "rylg", others, name="large ridge on slow smoother"))
+    return [*members, Ridges(ridges)]

@@ -29,15 +29,12 @@ class Engine(Params):
         H, the steps ahead.
     seasons : sequence of int
         Lengths in rows, the shortest first; none at all are allowed.
-    inputs_come : bool
-        Whether labels come with inputs that are known ahead, and rows to come are unknown until they are asked for.
     """
 
-    def __init__(self, members: Sequence[Member], horizon: int, seasons: Sequence[int], inputs_come: bool) -> None:
+    def __init__(self, members: Sequence[Member], horizon: int, seasons: Sequence[int]) -> None:
         self.members = members
         self.horizon = horizon
         self.seasons = seasons
-        self.inputs_come = inputs_come
 
     def start(self) -> None:
         """Begin before the first row."""
@@ -62,14 +59,15 @@ class Engine(Params):
     def _prepare(self) -> list[str]:
         """Places of the members' forecasts, and which of them depend on inputs."""
         names: list[str] = []
-        self._places, self._dependent = [], []
+        self._places: list[slice] = []
+        self._dependent: list[int] = []
         dependent: set[str] = set()
         for member in self.members_:
             self._places.append(slice(len(names), len(names) + len(member.names)))
             names += member.names
-            depends = member.needs_inputs or not dependent.isdisjoint(member.uses)
-            self._dependent.append(depends)
-            dependent.update(member.names if depends else ())
+            if member.needs_inputs or not dependent.isdisjoint(member.uses):
+                self._dependent += range(self._places[-1].start, self._places[-1].stop)
+                dependent.update(member.names)
         if len(set(names)) < len(names):
             raise ValueError(f"two members have the same name: {', '.join(names)}")
         self._titles = names
@@ -80,10 +78,12 @@ class Engine(Params):
         """Names of the members' forecasts, in the order of the mixture's weights."""
         return list(self._titles)
 
-    def learn(self, y: float, inputs: Any = None, ahead: Any = None) -> float:
+    def learn(self, y: float, inputs: Any = None, ahead: Any = None, known: int | None = None) -> float:
         """Learn the label of the next row (nan: missing) and return the forecast of it that was made before.
 
-        inputs are those of this row; ahead are those of the next H rows, where they are known by now.
+        inputs are those of this row, and ahead those of the next H rows, of which the first `known` are known by now
+        (default: all if there are any). Forecasts that needed inputs which were not known are made up for when their
+        label comes with its inputs.
         """
         row = self.row_ + 1
         past, mixed = self._past(row, y, inputs)
@@ -95,25 +95,35 @@ class Engine(Params):
         for member in self.members_:
             member.learn(arrival)
         self.row_ = row
-        self.made_[row % self.horizon] = made = self.members_ahead(ahead)
-        self.mixed_[row % self.horizon] = self.mixture_.combine(made)
+        made = self.members_ahead(ahead)
+        mixed_ahead = self._mixed(made)
+        known = (0 if ahead is None else self.horizon) if known is None else known
+        if self._dependent and known < self.horizon:
+            made[self._dependent, known:] = math.nan
+            mixed_ahead[known:] = math.nan
+        self.made_[row % self.horizon], self.mixed_[row % self.horizon] = made, mixed_ahead
         self.intervals_.learn(row, y, mixed)
         return float(mixed[0]) if m else math.nan
 
     def _past(self, row: int, y: float, inputs: Any) -> tuple[Array, Array]:
-        """Forecasts of a label by the members (H, K), and by the mixture (m,), that were made 1, 2, ... rows ago."""
+        """Forecasts of a label by the members (H, K), and by the mixture (m,), that were made 1, 2, ... rows ago.
+
+        Those that lacked inputs are made up for by the members as they are now.
+        """
         m = min(self.horizon, row)
         h = np.arange(m)
         origin = (row - 1 - h) % self.horizon
         past = np.full((self.horizon, len(self._titles)), math.nan)
         past[:m] = self.made_[origin, :, h]
-        if not self.inputs_come:
-            return past, self.mixed_[origin, h]
-        arrival = self._arrival(row, y, inputs, past)
-        for member, place, depends in zip(self.members_, self._places, self._dependent, strict=True):
-            if depends and m:
-                past[:, place] = member.recall(arrival).T  # the next member sees it in `arrival`
-        return past, np.einsum("hk,hk->h", self.mixture_.weights_[:m], past[:m])
+        mixed = self.mixed_[origin, h]
+        lacking = np.isnan(mixed)
+        if lacking.any():
+            arrival = self._arrival(row, y, inputs, past)
+            for member, place in zip(self.members_, self._places, strict=True):
+                if place.start in self._dependent:
+                    past[:m, place][lacking] = member.recall(arrival).T[:m][lacking]  # the next member sees it
+            mixed = np.where(lacking, self._mixed(past.T)[:m], mixed)
+        return past, mixed
 
     def _arrival(self, row: int, y: float, inputs: Any, past: Array) -> Arrival:
         filled = y
@@ -134,10 +144,13 @@ class Engine(Params):
         return np.concatenate(parts)
 
     def forecast(self, ahead: Any = None) -> Array:
-        """The forecast (H,) of the next rows. Changes nothing."""
-        if not self.inputs_come:
-            return self.mixed_[self.row_ % self.horizon].copy()
-        return self.mixture_.combine(self.members_ahead(ahead))
+        """The forecast (H,) of the next rows; `ahead` are their inputs, if they were not known before. Pure."""
+        return self.mixed_[self.row_ % self.horizon].copy() if ahead is None else self._mixed(self.members_ahead(ahead))
+
+    def _mixed(self, made: Array) -> Array:
+        """The mixture of forecasts (K, H); the last label where all members sleep."""
+        mixed = self.mixture_.combine(made)
+        return np.where(np.isnan(mixed), self.labels_.aged(0), mixed)
 
     @property
     def nbytes(self) -> int:

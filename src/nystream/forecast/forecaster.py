@@ -112,7 +112,7 @@ class Forecaster(Params):
         self._columns: tuple[int, Array] | None = None  # the calendar of the next rows, made anew when needed
 
     # -- learning --------------------------------------------------------------------------------------------------
-    def step(self, y: float, x: Any = None, when: Any = None) -> float:
+    def step(self, y: float, x: Any = None, when: Any = None, ahead: Any = None) -> float:
         """Learn the next label and return the one-step forecast that was made before it; nan before the first row.
 
         Parameters
@@ -123,14 +123,18 @@ class Forecaster(Params):
             Inputs of this row that were known ahead: numbers, or a dict with values of any kind that `Model` takes.
         when : timestamp, optional
             Rows that are missing between the last timestamp and this one are learnt as missing.
+        ahead : rows of inputs, optional
+            Inputs of the next rows as far as they are known by now. Members are then judged by the forecasts that they
+            made with them; otherwise by what they would have said just before the label.
         """
         time = None if when is None else self._one_time(when)
-        return self._take(_label(y), None if x is None else self._inputs_for(x).row(x), time)
+        x = None if x is None else self._inputs_for(x).row(x)
+        return self._take(_label(y), x, time, None if ahead is None else self._inputs_for(ahead).rows(ahead))
 
     def run(self, Y: Any, X: Any = None, when: Any = None) -> Array:
         """Forecasts (n, H): row t has those of the next H rows, made after label t was learnt.
 
-        The same as `step` with `forecast` after each row.
+        The same as `step` for each row, with the rows of X that follow it as `ahead`, and `forecast` after it.
 
         Parameters
         ----------
@@ -156,15 +160,12 @@ class Forecaster(Params):
             raise ValueError(f"X has {len(rows)} rows; {n} are needed, and up to {self.horizon} more that are known")
         out = np.full((n, self.horizon), math.nan)
         for t in range(n):
-            self._take(float(labels[t]), None if rows is None else rows[t], times[t])
-            if rows is None:
-                out[t] = self._engine.forecast()
-            else:
-                ahead = rows[t + 1 : t + 1 + self.horizon]
-                out[t, : len(ahead)] = self._asked(ahead) if len(ahead) else ()
+            ahead = None if rows is None else rows[t + 1 : t + 1 + self.horizon]
+            self._take(float(labels[t]), None if rows is None else rows[t], times[t], ahead)
+            out[t] = self._engine.forecast()
         return out
 
-    def _take(self, y: float, x: Any, time: int | None) -> float:
+    def _take(self, y: float, x: Any, time: int | None, ahead: Any) -> float:
         """Place the row in time, learn the rows that are missing before it, and learn it."""
         if self.engine_ is None:
             self._begin(x is not None, time)
@@ -173,26 +174,26 @@ class Forecaster(Params):
         if (time is not None) != self.timed_:
             raise ValueError("when must be given with every row or with none")
         if time is None:
-            return self._learn(y, x)
+            return self._learn(y, x, ahead)
         row = self._place(time)
         if self.resample is not None:
             return self._gather(row, y, x)
-        return self._learn_at(row, y, x)
+        return self._learn_at(row, y, x, ahead)
 
-    def _learn_at(self, row: int, y: float, x: Any) -> float:
+    def _learn_at(self, row: int, y: float, x: Any, ahead: Any = None) -> float:
         gap = row - self.rows_
         if gap > LONGEST_GAP:
             raise ValueError(f"{gap:,} rows are missing before {self._when(row)}; check the timestamp, or begin a new one")
         for _ in range(gap):
             self._learn(math.nan, None if self.inputs_ is None else self.inputs_.missing())
-        return self._learn(y, x)
+        return self._learn(y, x, ahead)
 
-    def _learn(self, y: float, x: Any) -> float:
+    def _learn(self, y: float, x: Any, ahead: Any = None) -> float:
         """Learn the next row of the grid."""
         engine = self._engine
         self._keep(y, x)
         before = self.surprise_.scale(engine)
-        answer = self._learn_row(engine, self.rows_, y, x)
+        answer = self._learn_row(engine, self.rows_, y, x, ahead)
         self.rows_ += 1
         self.surprise_.learn(y, answer, before)
         if self._given is None and self.rows_ >= FIRST_LOOK and self.rows_ & (self.rows_ - 1) == 0:
@@ -221,9 +222,15 @@ class Forecaster(Params):
             return labels, self.kept_numbers_.last(KEPT).T.copy()
         return labels, list(self.kept_rows_) if self.inputs_ is not None else [None] * len(labels)
 
-    def _learn_row(self, engine: Engine, row: int, y: float, x: Any) -> float:
-        inputs, ahead = self._engine_inputs(row, x)
-        return engine.learn(y, inputs, ahead)
+    def _learn_row(self, engine: Engine, row: int, y: float, x: Any, ahead: Any = None) -> float:
+        """Learn a row of the grid, with the calendar and the inputs of this row and of the next as far as known."""
+        calendar = self._calendar_rows(row, self.horizon + 1)
+        if self.inputs_ is None:
+            return engine.learn(y) if calendar is None else engine.learn(y, calendar[0], calendar[1:])
+        inputs = self._joined(calendar, 0, [x])[0]
+        if ahead is None or not len(ahead):
+            return engine.learn(y, inputs)
+        return engine.learn(y, inputs, self._joined(calendar, 1, self._filled(ahead)), len(ahead))
 
     # -- beginning anew --------------------------------------------------------------------------------------------
     def _begin(self, has_inputs: bool, time: int | None) -> None:
@@ -261,8 +268,8 @@ class Forecaster(Params):
         has_inputs = self.inputs_ is not None or self.calendar_ is not None or bool(self.seasons_)
         members = self.members
         if members is None:
-            members = default_members(self._learner() if has_inputs else None)
-        engine = Engine(members, self.horizon, self.seasons_, self.inputs_ is not None)
+            members = default_members(self._learner() if has_inputs else None, len(self.seasons_))
+        engine = Engine(members, self.horizon, self.seasons_)
         engine.start()
         labels, inputs = self._kept()
         self._columns = None
@@ -377,12 +384,15 @@ class Forecaster(Params):
             raise ValueError("x must be given with every row or with none")
         return self.inputs_
 
-    def _engine_inputs(self, row: int, x: Any) -> tuple[Any, Any]:
-        """Inputs of a row for the kernel learner, and those of the next H rows where they are known by now."""
-        rows = self._calendar_rows(row, self.horizon + 1)
-        if self.inputs_ is None:
-            return (None, None) if rows is None else (rows[0], rows[1:])
-        return self.inputs_.joined(self._calendar_names, None if rows is None else rows[:1], [x])[0], None
+    def _joined(self, calendar: Array | None, first: int, rows: Any) -> Any:
+        """Inputs with the calendar's columns, of which the first ones are not needed."""
+        assert self.inputs_ is not None
+        part = None if calendar is None else calendar[first : first + len(rows)]
+        return self.inputs_.joined(self._calendar_names, part, rows)
+
+    def _filled(self, rows: Any) -> list[Any]:
+        """Inputs of H rows: those that are not given repeat the last one."""
+        return [*rows, *[rows[-1]] * (self.horizon - len(rows))]
 
     @property
     def _calendar_names(self) -> list[str]:
@@ -446,11 +456,9 @@ class Forecaster(Params):
         return self._asked(rows), len(rows)
 
     def _asked(self, rows: Any) -> Array:
-        """The forecast for inputs of the next rows; what is not given is filled with the last of them."""
-        assert self.inputs_ is not None
-        whole = [*rows, *[rows[-1]] * (self.horizon - len(rows))]
+        """The forecast for inputs of the next rows."""
         calendar = self._calendar_rows(self.rows_, self.horizon)
-        return self._engine.forecast(self.inputs_.joined(self._calendar_names, calendar, whole))[: len(rows)]
+        return self._engine.forecast(self._joined(calendar, 0, self._filled(rows)))[: len(rows)]
 
     # -- what it says of itself --------------------------------------------------------------------------------------
     def surprise(self, y: float | None = None) -> Surprise:

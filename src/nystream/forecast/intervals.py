@@ -15,6 +15,8 @@ LEVELS = np.array([0.005, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0
 """Levels whose quantiles are tracked; those between them are interpolated."""
 WINDOW = 400
 """Scores of each step that quantiles are taken from."""
+THINNED = 7
+"""After the first `WINDOW` scores one in so many is kept: errors of neighbouring rows are alike, and 400 then span 2,800 rows."""
 FEWEST = 20
 """Scores of a step from which on there are quantiles of its own."""
 RATE = 0.005
@@ -73,7 +75,7 @@ class Intervals(Params):
                 below = np.where(np.isnan(ends), LEVELS[:, None], score <= ends)
             self.levels_[:, :m] += RATE * (LEVELS[:, None] - below)
             np.clip(self.levels_, -0.2, 1.2, out=self.levels_)
-            self.scores_[self.counts_[:m] % WINDOW, h] = score
+            self.scores_[self._slots_of(self.counts_[:m]), h] = score
             self.counts_[:m] += 1
             counts, size = self.counts_[:m], np.abs(error)
             size = np.where(counts > FEWEST, np.minimum(size, CLIP * self.spread_[:m] + TINY), size)
@@ -85,6 +87,11 @@ class Intervals(Params):
             self.ends_ = self._quantiles()
         self.scales_[row % self.horizon] = self.scale(row)
         self.asked_[row % self.horizon] = self.ends_
+
+    @staticmethod
+    def _slots_of(counts: Array) -> Array:
+        """Places of new scores: all of the first `WINDOW` are kept, later one in `THINNED`."""
+        return np.where(counts < WINDOW, counts, (counts // THINNED) % WINDOW)
 
     def scale(self, row: int) -> Array:
         """What is usual for each of the next H errors."""

@@ -16,6 +16,8 @@ __all__ = ["Kernel"]
 class Kernel(Member):
     """A learner of labels from the inputs of their own row: forecasts are its predictions for the rows to come.
 
+    It sleeps (nan) until it has learnt the labels of one cycle of the season.
+
     Parameters
     ----------
     learner : Learner or Model
@@ -31,14 +33,13 @@ class Kernel(Member):
     def start(self, horizon: int, seasons: tuple[int, ...]) -> None:
         self.horizon_ = horizon
         self.learner_ = self.learner.clone()
-        self.last_ = 0.0
+        self.fewest_ = max(seasons[0] if seasons else 0, 2)
         self.learnt_ = 0
 
     def learn(self, arrival: Arrival) -> None:
         if not arrival.is_missing and arrival.inputs is not None:
             self.learner_.step(arrival.inputs, arrival.y)
             self.learnt_ += 1
-            self.last_ = arrival.y
 
     def forecast(self, origin: Origin) -> Array:
         if origin.inputs is None:
@@ -49,9 +50,8 @@ class Kernel(Member):
         return np.full((1, self.horizon_), self._predicted([arrival.inputs])[0])
 
     def _predicted(self, rows: Any) -> Array:
-        """Predictions of the rows; before two labels were learnt, the last label."""
-        if self.learnt_ < 2:
-            return np.full(len(rows), self.last_)
+        if self.learnt_ < self.fewest_:
+            return np.full(len(rows), math.nan)
         return np.asarray(self.learner_.predict(rows), dtype=float)
 
     @property

@@ -11,8 +11,14 @@ from nystream.types import Array
 
 __all__ = ["Mixture"]
 
-FORGETTING = 0.999
-"""What a past error keeps of its weight after each label."""
+WINDOW = 1000.0
+"""Labels that errors are remembered for."""
+EARLY, SURE = 3.0, 100.0
+"""After n labels the memory is n/3 of them, or n - 100 if that is more: the first errors tell little of later ones."""
+LEAST_RATE = 4.0
+"""The exponent per unit of relative error is at least this: with few labels members are told apart as fast."""
+POOLED = 20.0
+"""A step that has n labels trusts the errors of all steps together for 20/(20 + n)."""
 CLIP = 9.0
 """Squared errors count up to so many mean squared errors of the best member."""
 TRUSTED = 50
@@ -21,9 +27,11 @@ TINY = 1e-300
 
 
 class Mixture(Params):
-    """Exponential weights over K members, separately for each step: w proportional to exp(-rate (L - min L)/v).
+    """Exponential weights over K members, separately for each step ahead, with members that may sleep.
 
-    L is the discounted sum of a member's squared errors at that step, and v the mean squared error of the best one.
+    For each step, let M_k be the discounted mean of member k's squared errors over n labels, and v the least of them.
+    Weights are proportional to exp(-max(rate n, 4) (M_k - v)/v). A member that gives no forecast (nan) sleeps: it
+    counts as if it had forecast what the mixture did, and the others share its weight.
 
     Parameters
     ----------
@@ -35,10 +43,12 @@ class Mixture(Params):
         self.rate = rate
 
     def start(self, names: Sequence[str], horizon: int) -> None:
-        members = len(names)
-        self.losses_ = np.zeros((horizon, members))
-        self.weights_ = np.full((horizon, members), 1 / members)
-        self.counts_ = np.zeros(horizon)
+        """Begin with equal weights of the members for every step."""
+        k = len(names)
+        self.losses_ = np.zeros((horizon, k))
+        self.weights_ = np.full((horizon, k), 1 / k)
+        self.counts_ = np.zeros(horizon)  # discounted as the losses are
+        self.seen_ = np.zeros(horizon)
         self.labels_ = 0
 
     def learn(self, forecasts: Array, y: float) -> None:
@@ -47,23 +57,44 @@ class Mixture(Params):
         self.labels_ += 1
         if not m:
             return
-        errors = (forecasts - y) ** 2
-        losses, counts = self.losses_[:m], self.counts_[:m]
+        mixed = self._weighted(self.weights_[:m], forecasts)
+        errors = (np.where(np.isnan(forecasts), mixed[:, None], forecasts) - y) ** 2
+        known = ~np.isnan(mixed)  # steps at which not all members slept
+        if not known.all():
+            errors[~known] = 0.0
+        losses, counts, seen = self.losses_[:m], self.counts_[:m], self.seen_[:m]
         if self.labels_ > TRUSTED:
             best = losses.min(axis=1) / np.maximum(counts, 1.0)
             errors = np.minimum(errors, CLIP * best[:, None] + TINY)
-        losses *= FORGETTING
+        seen += known
+        kept = 1 - 1 / np.minimum(WINDOW, np.maximum(1 + seen / EARLY, seen - SURE))
+        losses *= kept[:, None]
         losses += errors
-        counts *= FORGETTING
-        counts += 1
-        least = losses.min(axis=1)
-        excess = (losses - least[:, None]) / (least / counts + TINY)[:, None]
-        weights = np.exp(np.maximum(-self.rate * excess, -50.0))
-        self.weights_[:m] = weights / weights.sum(axis=1, keepdims=True)
+        counts *= kept
+        counts += known
+        means = losses / np.maximum(counts, 1.0)[:, None]
+        least = means.min(axis=1) + TINY
+        pooled = POOLED / (POOLED + seen)
+        excess = means * ((1 - pooled) / least)[:, None] + pooled[:, None] * (means.sum(axis=0) / least.sum())
+        excess -= excess.min(axis=1)[:, None]
+        exponent = np.maximum(self.rate * counts, LEAST_RATE)[:, None] * excess
+        weights = np.exp(-np.minimum(exponent, 50.0))
+        self.weights_[:m] = weights / weights.sum(axis=1)[:, None]
+        self.weights_[m:] = self.weights_[m - 1]  # steps without a label so far take over the last one's
 
     def combine(self, forecasts: Array) -> Array:
-        """The forecast (H,) from those of the members (K, H)."""
-        return np.einsum("hk,kh->h", self.weights_, forecasts)
+        """The forecast (H,) from those of the members (K, H); nan where all of them sleep."""
+        return self._weighted(self.weights_, forecasts.T)
+
+    @staticmethod
+    def _weighted(weights: Array, forecasts: Array) -> Array:
+        asleep = np.isnan(forecasts)
+        if not asleep.any():
+            return np.einsum("hk,hk->h", weights, forecasts)
+        weights = np.where(asleep, 0.0, weights)
+        total = weights.sum(axis=1)
+        mixed = np.einsum("hk,hk->h", weights, np.where(asleep, 0.0, forecasts))
+        return mixed / np.where(total > 0, total, np.nan)
 
     @property
     def nbytes(self) -> int:

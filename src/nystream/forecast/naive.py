@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from nystream.forecast.member import Arrival, Member, Origin
@@ -30,23 +32,23 @@ class Naive(Member):
 class SeasonalNaive(Member):
     """Forecast the newest label of the target's slot, for each season S: y[t+h] = y[t+h-S ceil(h/S)].
 
-    Before the first cycle is over, slots without a label get the last label.
+    It sleeps (nan) for slots that have had no label yet.
     """
 
     def start(self, horizon: int, seasons: tuple[int, ...]) -> None:
         self.seasons_ = list(seasons)
-        self.ages_ = np.array([ages(horizon, s) for s in seasons]).reshape(len(seasons), horizon)
+        self.ages_ = np.array([ages(horizon, s) for s in seasons], dtype=np.int64).reshape(len(seasons), horizon)
         self.labels_ = Recent(1, max(seasons, default=1))
         self.row_ = -1
 
     @property
     def names(self) -> list[str]:  # type: ignore[override]
-        return [f"seasonal naive {s}" for s in self.seasons_]
+        return ["seasonal naive", "long seasonal naive"][: len(self.seasons_)]
 
     def learn(self, arrival: Arrival) -> None:
         self.labels_.push(arrival.filled)
         self.row_ = arrival.row
 
     def forecast(self, origin: Origin) -> Array:
-        age = self.ages_ if self.row_ >= self.labels_.keep else np.where(self.ages_ <= self.row_, self.ages_, 0)
-        return self.labels_.aged(age)[0]
+        found = self.labels_.aged(self.ages_)[0]
+        return found if self.row_ >= self.labels_.keep else np.where(self.ages_ <= self.row_, found, math.nan)

@@ -70,7 +70,9 @@ class Ridges(Member):
 
         A <- lam A + w z z',   b <- lam b + w z u,   theta = (A + I)^-1 b,   w = min(1, 4 m/|u - z'theta|)
 
-    with m the running mean of |u - z'theta|. Inside a ridge a missing label counts as the ridge's own forecast of it.
+    with m the running mean of |u - z'theta|. Inside a ridge a missing label counts as the ridge's own forecast of it. A
+    ridge sleeps (nan) at a step until it has learnt as many labels there as the shortest season has slots, and wherever
+    its base sleeps; others that sleep count as equal to the base.
 
     Parameters
     ----------
@@ -99,7 +101,7 @@ class Ridges(Member):
         p = self.used_.shape[1]
         self.A_, self.b_ = np.zeros((horizon, r, p, p)), np.zeros((horizon, r, p))
         self.theta_ = np.zeros((horizon, r, p))
-        self.spread_, self.counts_ = np.zeros((horizon, r)), np.zeros((horizon, 1))
+        self.spread_, self.counts_ = np.zeros((horizon, r)), np.zeros((horizon, r))
         keep = horizon + self.cycle_ + max([self.cycle_, *seasons]) + 1
         self.residuals_, self.short_, self.long_, self.labels_, self.growth_ = (Recent(r, keep) for _ in range(5))
         self.mean_, self.squares_, self.n_ = 0.0, 0.0, 0
@@ -153,7 +155,7 @@ class Ridges(Member):
             z[..., first + k + 1] *= (growth > 0) & (age[:, :1] < self.labels_.count_)
         z[..., 1:] /= self.scale_
         z *= self.used_
-        return z
+        return np.nan_to_num(z, copy=False) if np.isnan(z.sum()) else z  # of members that sleep
 
     def _bases(self, forecasts: dict[str, Array], n: int) -> Array:
         """Forecasts of the bases (n, R)."""
@@ -169,8 +171,8 @@ class Ridges(Member):
                 self._update(z, (arrival.y - base) / self.scale_, (own - base) / self.scale_)
         filled = arrival.y
         if arrival.is_missing:
-            filled = own[0] if n else 0.0
-        residual = filled - base[0] if n else 0.0 * self.used_[:, 0]
+            filled = np.where(np.isnan(own[0]), arrival.filled, own[0]) if n else 0.0
+        residual = np.nan_to_num(filled - base[0]) if n else 0.0 * self.used_[:, 0]
         if not arrival.is_missing:
             self._rescale(arrival.y)
         self._remember(filled, residual)
@@ -184,18 +186,26 @@ class Ridges(Member):
         z = self._inputs(self._back[:n], base, [arrival.past[name][:n] for name in self.others_])
         return z, base, base + self.scale_ * np.einsum("hrp,hrp->hr", z, self.theta_[:n])
 
+    def _awake(self, forecasts: Array) -> Array:
+        """Forecasts (n, R), nan for steps that have learnt fewer labels than a cycle has."""
+        return np.where(self.counts_[: len(forecasts)] >= self.cycle_, forecasts, math.nan)
+
     def _update(self, z: Array, u: Array, own: Array) -> None:
         n = len(z)
+        known = ~np.isnan(u)  # where the base did not sleep
+        kept = np.where(known, self._forgetting, 1.0)
+        if not known.all():
+            u, own, z = np.where(known, u, 0.0), np.where(known, own, 0.0), z * known[..., None]
         error = np.abs(u - own)
         counts, spread = self.counts_[:n], self.spread_[:n]
-        counts += 1
+        counts += known
         cap = np.where(counts > TRUSTED, ROBUST * spread, np.inf)
         w = np.where(error > cap, cap / np.maximum(error, TINY), 1.0)
-        spread += (np.minimum(error, cap + TINY) - spread) * np.maximum(1 / counts, SLOWEST)
+        spread += (np.minimum(error, cap + TINY) - spread) * np.maximum(1 / np.maximum(counts, 1.0), SLOWEST)
         weighted = z * w[..., None]
-        self.A_[:n] *= self._forgetting[:, None, None]
+        self.A_[:n] *= kept[..., None, None]
         self.A_[:n] += weighted[..., :, None] * z[..., None, :]
-        self.b_[:n] *= self._forgetting[:, None]
+        self.b_[:n] *= kept[..., None]
         self.b_[:n] += weighted * u[..., None]
 
     def _rescale(self, y: float) -> None:
@@ -221,13 +231,13 @@ class Ridges(Member):
     def forecast(self, origin: Origin) -> Array:
         base = self._bases(origin.made, self.horizon_)  # type: ignore[arg-type]
         z = self._inputs(0 * self._back, base, [origin.made[name] for name in self.others_])
-        return (base + self.scale_ * np.einsum("hrp,hrp->hr", z, self.theta_)).T
+        return self._awake(base + self.scale_ * np.einsum("hrp,hrp->hr", z, self.theta_)).T
 
     def recall(self, arrival: Arrival) -> Array:
         n = min(self.horizon_, arrival.row)
         out = np.full((len(self.ridges), self.horizon_), math.nan)
         if n:
-            out[:, :n] = self._recalled(arrival, n)[2].T
+            out[:, :n] = self._awake(self._recalled(arrival, n)[2]).T
         return out
 
     @property

@@ -47,7 +47,7 @@ class Smoother(Member):
     and the forecast for row t + h is l + (phi + ... + phi^h) b + s[t+h] + w[t+h] + rho^h u. Errors are clipped at six
     mean absolute errors. During the first cycle l is the mean of all labels; then s begins with their deviations
     from it. A slot that was visited k times moves by at least 1/(1+k) of e in s and by half of that in w, so that
-    profiles begin as running means. A missing label moves time only: l + phi b, phi b and rho u.
+    profiles begin as running means. It sleeps (nan) during the first cycle. A missing label moves time only: l + phi b, phi b and rho u.
 
     Parameters
     ----------
@@ -125,6 +125,8 @@ class Smoother(Member):
 
     def values_ahead(self, row: int) -> Array:
         """Forecasts (settings, H) from this row."""
+        if self.count_ < self.cycle_:
+            return np.full((len(self.gains), len(self.h_)), math.nan)
         target = row + self.h_
         season = self.short_[:, target % self.cycle_] + self.long_[:, target % self.long_.shape[1]]
         return (

@@ -15,7 +15,6 @@ __all__ = ["default_members"]
 
 SLOW, FAST = "slow smoother", "fast smoother"
 SMOOTHERS = {SLOW: Gains(0.005, short=0.1, long=0.1), FAST: Gains(0.02, short=0.1, long=0.3)}
-AR, QUICK_AR = "autoregression", "quick autoregression"
 
 
 def default_members(learner: Any, seasons: int) -> list[Member]:
@@ -28,17 +27,21 @@ def default_members(learner: Any, seasons: int) -> list[Member]:
         SeasonalNaive(),
         Smoother([tuple(gains) for gains in SMOOTHERS.values()], list(SMOOTHERS)),
         LogSmoother(SLOW),
-        Ridges([Ridge(None, "rg", name=AR), Ridge(None, "rg", forgetting=0.998, name=QUICK_AR)]),
     ]
-    ridges = [Ridge(SLOW, "ryl", name="ridge on slow smoother"), Ridge(FAST, "ryl", name="ridge on fast smoother")]
+    ridges = [
+        Ridge(None, "rg", name="autoregression"),
+        Ridge(None, "rg", forgetting=0.998, name="quick autoregression"),
+        Ridge(SLOW, "ryl", name="ridge on slow smoother"),
+        Ridge(FAST, "ryl", name="ridge on fast smoother"),
+    ]
     if seasons:
         base = "seasonal naive" if seasons == 1 else "long seasonal naive"
         ridges.append(Ridge(base, "rl", name=f"ridge on {base}"))
-    others = [AR]
+    others: list[str] = []
     if learner is not None:
         members.append(Kernel(learner))
         ridges.append(Ridge("kernel", "ryl", name="ridge on kernel"))
-        ridges.append(Ridge("kernel", "rylg", [AR], name="large ridge on kernel"))
-        others = ["kernel", AR]
+        ridges.append(Ridge("kernel", "rylg", name="large ridge on kernel"))
+        others = ["kernel"]
     ridges.append(Ridge(SLOW, "rylg", others, name="large ridge on slow smoother"))
     return [*members, Ridges(ridges)]

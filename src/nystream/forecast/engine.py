@@ -17,6 +17,9 @@ from nystream.types import Array
 
 __all__ = ["Engine"]
 
+PRIOR = {"seasonal naive": 4.0}
+"""Weights at the start, 1 for all others: while nothing is known, seasons of the calendar are likely."""
+
 
 class Engine(Params):
     """Members that forecast the next H rows of a regular series, their mixture, and intervals around it.
@@ -44,7 +47,7 @@ class Engine(Params):
         names = self._prepare()
         cycle = self.seasons[0] if self.seasons else 1
         self.mixture_ = Mixture()
-        self.mixture_.start(names, self.horizon)
+        self.mixture_.start([PRIOR.get(name, 1.0) for name in names], self.horizon)
         self.intervals_ = Intervals(self.horizon, cycle)
         self.labels_ = Recent(1, cycle)
         self.made_ = np.full((self.horizon, len(names), self.horizon), math.nan)

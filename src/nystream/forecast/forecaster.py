@@ -14,6 +14,7 @@ from nystream.auto.learner import Auto
 from nystream.forecast.calendar import Calendar, Frequency, instants
 from nystream.forecast.defaults import default_members
 from nystream.forecast.engine import Engine
+from nystream.forecast.explain import decompose, explanation
 from nystream.forecast.inputs import Inputs
 from nystream.forecast.member import Member
 from nystream.forecast.recent import Recent
@@ -493,9 +494,37 @@ class Forecaster(Params):
 
     def explain(self) -> str:
         """What the forecast is made of: frequency, seasons, members by step, and parts of the next forecast, as text."""
-        from nystream.forecast.explain import explanation
-
         return explanation(self)
+
+    def decompose(self, X: Any = None) -> dict[str, Array]:
+        """Parts (H,) that sum to the forecast: level, season, calendar, inputs, recent errors. Changes nothing.
+
+        See `nystream.forecast.explain.decompose`.
+        """
+        return decompose(self, X)
+
+    def history(self, rows: int) -> Array:
+        """The last labels, oldest first, nan where missing; at most 2,048 are kept."""
+        return self.kept_.last(rows)[0].copy()
+
+    def times(self, rows: Any) -> np.ndarray | None:
+        """Times of rows (from 0, the next one is `n_seen`) as clocks show them; None without timestamps."""
+        if self.calendar_ is None:
+            return None
+        return self.calendar_.local(np.asarray(rows)).astype("datetime64[us]")
+
+    def _member_forecast(self, name: str, X: Any, *, blank: bool = False) -> Array:
+        """The forecast of one member; `blank`: as if nothing was known of the inputs."""
+        engine = self._engine
+        if self.inputs_ is None:
+            made = engine.made_[engine.row_ % self.horizon]
+            return made[engine.names.index(name)].copy()
+        rows = self.inputs_.rows(X)
+        n = len(rows)
+        rows = [self.inputs_.missing()] * n if blank else rows
+        calendar = self._calendar_rows(self.rows_, self.horizon)
+        made = engine.members_ahead(self._joined(calendar, 0, self._filled(rows)))
+        return made[engine.names.index(name), :n]
 
     @property
     def nbytes(self) -> int:

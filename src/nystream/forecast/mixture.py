@@ -42,11 +42,12 @@ class Mixture(Params):
     def __init__(self, rate: float = 0.01) -> None:
         self.rate = rate
 
-    def start(self, names: Sequence[str], horizon: int) -> None:
-        """Begin with equal weights of the members for every step."""
-        k = len(names)
+    def start(self, prior: Sequence[float], horizon: int) -> None:
+        """Begin with weights proportional to `prior` at every step; it fades as the errors of a step get known."""
+        k = len(prior)
+        self.prior_ = np.log(np.asarray(prior, dtype=float))
         self.losses_ = np.zeros((horizon, k))
-        self.weights_ = np.full((horizon, k), 1 / k)
+        self.weights_ = np.tile(np.asarray(prior, dtype=float) / sum(prior), (horizon, 1))
         self.counts_ = np.zeros(horizon)  # discounted as the losses are
         self.seen_ = np.zeros(horizon)
         self.labels_ = 0
@@ -78,7 +79,7 @@ class Mixture(Params):
         excess = means * ((1 - pooled) / least)[:, None] + pooled[:, None] * (means.sum(axis=0) / least.sum())
         excess -= excess.min(axis=1)[:, None]
         exponent = np.maximum(self.rate * counts, LEAST_RATE)[:, None] * excess
-        weights = np.exp(-np.minimum(exponent, 50.0))
+        weights = np.exp(pooled[:, None] * self.prior_ - np.minimum(exponent, 50.0))
         self.weights_[:m] = weights / weights.sum(axis=1)[:, None]
         self.weights_[m:] = self.weights_[m - 1]  # steps without a label so far take over the last one's
 

@@ -127,8 +127,11 @@ class Smoother(Member):
         """Forecasts (settings, H) from this row."""
         if self.count_ < self.cycle_:
             return np.full((len(self.gains), len(self.h_)), math.nan)
+        level, season = self.parts_ahead(row)
+        return level + season + self.error_[:, None] * self.faded_
+
+    def parts_ahead(self, row: int) -> tuple[Array, Array]:
+        """Level with trend, and seasons, (settings, H) each, for the rows after this one."""
         target = row + self.h_
         season = self.short_[:, target % self.cycle_] + self.long_[:, target % self.long_.shape[1]]
-        return (
-            self.level_[:, None] + self.trend_[:, None] * self.damped_ + season + self.error_[:, None] * self.faded_
-        )
+        return self.level_[:, None] + self.trend_[:, None] * self.damped_, season

@@ -38,6 +38,8 @@ REGRID = 64
 """Rows within which a closer pair of timestamps may still show that the frequency was taken too low."""
 CALENDAR_MEMORY, INPUTS_MEMORY = "8MB", "64MB"
 """Memory of the kernel learner: the calendar alone is learnt as well with the smaller one, and twice as fast."""
+CHUNK = 512
+"""Rows whose calendar is computed at once."""
 AGGREGATES = ("mean", "sum", "last")
 
 
@@ -155,6 +157,12 @@ class Forecaster(Params):
             found = self._times(when)
             if len(found) != n:
                 raise ValueError(f"there are {n} labels and {len(found)} timestamps")
+            if self.resample is None and (np.diff(found) <= 0).any():
+                i = int((np.diff(found) <= 0).argmax())
+                raise ValueError(
+                    f"timestamps must rise: {_shown(int(found[i + 1]))} comes after {_shown(int(found[i]))}; sort the rows "
+                    "and drop those that are there twice, or use resample='mean'"
+                )
             times = found.tolist()
         rows = None if X is None or not n else self._inputs_for(X).rows(X)
         if rows is not None and not n <= len(rows) <= n + self.horizon:
@@ -379,7 +387,7 @@ class Forecaster(Params):
     # -- inputs ----------------------------------------------------------------------------------------------------
     def _inputs_for(self, X: Any) -> Inputs:
         """The form of the inputs, told from the first ones."""
-        if self.engine_ is None and self.inputs_ is None:
+        if self.engine_ is None:
             self.inputs_ = Inputs.of(X)
         if self.inputs_ is None:
             raise ValueError("x must be given with every row or with none")
@@ -403,12 +411,12 @@ class Forecaster(Params):
         """Columns of the calendar, or phases of the seasons where there are no timestamps, of n rows from this one."""
         if self.calendar_ is None and (not self.seasons_ or self.inputs_ is not None):
             return None
-        if self._columns is None or not self._columns[0] <= row <= self._columns[0] + len(self._columns[1]) - n:
-            rows = row + np.arange(n + 512)
+        first = row - row % CHUNK  # fixed cuts: a column has the same bits wherever a series was saved
+        if self._columns is None or self._columns[0] != first:
+            rows = np.arange(first, first + CHUNK + self.horizon + 1)
             made = _phases(rows, self.seasons_) if self.calendar_ is None else self.calendar_.columns(rows)
-            self._columns = (row, made)
-        first, made = self._columns
-        return made[row - first : row - first + n]
+            self._columns = (first, made)
+        return self._columns[1][row - first : row - first + n]
 
     # -- asking ----------------------------------------------------------------------------------------------------
     def forecast(self, steps: int | None = None, X: Any = None) -> Array:

@@ -12,17 +12,17 @@ __all__ = ["autocorrelation", "find_seasons"]
 
 CYCLES = 3
 """Cycles that must have been seen before a season is believed or given up."""
-REFUTED = 0.05
-"""A season of the calendar is given up where the autocorrelation at its length is below this."""
-FOUND = 0.3
-"""A season that only the labels suggest needs an autocorrelation of at least this at its length."""
+SIGNIFICANT = 1.0
+"""A season of the calendar stays where the autocorrelation at its length is at least this over the root of the rows: to
+keep a season that is none costs little, since members without it take over."""
+FAR = 3.0
+"""Changes count up to so many times their median size: rare drops would hide a season."""
+FOUND, SURE = 0.2, 4.0
+"""A season that only the labels suggest needs an autocorrelation of at least 0.2, and 4 over the root of the rows."""
 NEARLY = 0.9
 """Of several peaks the shortest counts whose height is at least this part of the highest."""
 CLEARLY = 0.1
-"""A second, longer season must raise the autocorrelation by at least this over the multiples of the first."""
-FEWEST = 16
-"""Labels before which nothing is looked for."""
-
+"""A longer season, a multiple of the first, must raise the autocorrelation by at least this."""
 
 def autocorrelation(y: Array, most: int) -> Array:
     """Autocorrelations (most + 1,) of labels at lags 0, 1, ..., as sums over pairs of known labels.
@@ -42,25 +42,19 @@ def autocorrelation(y: Array, most: int) -> Array:
     return products / pairs / variance if variance > 1e-300 else np.zeros(most + 1)
 
 
-def _without_trend(y: Array, length: int) -> Array:
-    """Labels minus their mean over one cycle around them; nan where less than half of it is known."""
-    known = ~np.isnan(y)
-    kernel = np.ones(length)
-    sums = np.convolve(np.where(known, y, 0.0), kernel, mode="same")
-    counts = np.convolve(known.astype(float), kernel, mode="same")
-    return np.where(counts >= length / 2, y - sums / np.maximum(counts, 1.0), np.nan)
-
-
-def _strength(y: Array, length: int) -> float:
-    """Autocorrelation at one cycle's length after the slow trend is taken out."""
-    return float(autocorrelation(_without_trend(y, length), length)[length])
+def _of_changes(y: Array, most: int) -> Array:
+    """Autocorrelations of the changes from row to row, in which a level that wanders leaves no trace."""
+    changes = np.diff(y)
+    sizes = np.abs(changes[np.isfinite(changes) & (changes != 0)])
+    limit = FAR * float(np.median(sizes)) if len(sizes) else 1.0
+    return autocorrelation(np.clip(changes, -limit, limit), most)
 
 
 def find_seasons(y: Array, candidates: Sequence[int] | None) -> list[int]:
     """Lengths of the seasons of labels, the shortest first; none, one or two.
 
-    Candidates of the calendar stay unless three cycles refute them. Without a calendar, peaks of the autocorrelation
-    are looked for.
+    Candidates of the calendar stay unless three cycles refute them. Without a calendar, peaks of the autocorrelation of
+    changes are looked for.
 
     Examples
     --------
@@ -69,29 +63,21 @@ def find_seasons(y: Array, candidates: Sequence[int] | None) -> list[int]:
     [12]
     """
     if candidates is not None:
-        return [s for s in candidates if len(y) < CYCLES * s or _strength(y, s) >= REFUTED]
-    if len(y) < FEWEST:
-        return []
-    return _peaks(y)
-
-
-def _peaks(y: Array) -> list[int]:
+        limit = SIGNIFICANT / max(len(y), 1) ** 0.5
+        stays = [s for s in candidates if len(y) < CYCLES * s or _of_changes(y, s)[s] >= limit]
+        return [s for s in candidates if s <= max(stays, default=0)]  # the day stays with the week
     most = len(y) // CYCLES
     if most < 3:
         return []
-    with_trend = autocorrelation(_without_trend(y, min(len(y) // 2, 2 * most)), most + 1)
-    peaks = np.flatnonzero((with_trend[1:-1] > with_trend[:-2]) & (with_trend[1:-1] >= with_trend[2:])) + 1
-    peaks = peaks[(peaks > 1) & (with_trend[peaks] >= FOUND)]
+    r = _of_changes(y, most + 1)
+    peaks = np.flatnonzero((r[1:-1] > r[:-2]) & (r[1:-1] >= r[2:])) + 1
+    peaks = peaks[(peaks > 1) & (r[peaks] >= max(FOUND, SURE / len(y) ** 0.5))]
     if not len(peaks):
         return []
-    # a random walk has small peaks on a falling slope: a season's peak stands out from the valley before it
-    peaks = np.array([p for p in peaks if with_trend[p] - with_trend[1:p].min() >= FOUND])
-    if not len(peaks):
-        return []
-    first = int(peaks[with_trend[peaks] >= NEARLY * with_trend[peaks].max()][0])
-    shorter = [int(p) for p in peaks if p < first and first % p in (0, 1, p - 1) and _strength(y, int(p)) >= FOUND]
-    if shorter:  # a week of hours: the day inside it
-        short = shorter[0]
-        long = short * round(first / short)
-        return [short, long] if long > short else [short]
-    return [first]
+    first = int(peaks[r[peaks] >= NEARLY * r[peaks].max()][0])
+    inside = [
+        int(p)
+        for p in peaks
+        if p < first and first % p == 0 and r[first] - r[p] >= CLEARLY and r[p:first:p].min() >= r[p] / 2
+    ]
+    return [inside[0], first] if inside else [first]  # a week of hours, and the day inside it

@@ -133,9 +133,9 @@ def scaled(raw, base, scale):
 
 
 def mixture(forecasts, y, rate):
-    """Weights (K,) of one step after labels y with forecasts (n, K), of which some sleep (nan); steps are not pooled."""
+    """Weights (K,) of one step after labels y with forecasts (n, K), of which some sleep (nan)."""
     n, K = forecasts.shape
-    L, c, seen = np.zeros(K), 0.0, 0
+    L, c = np.zeros(K), 0.0
     w = np.full(K, 1 / K)
     for t in range(n):
         awake = [k for k in range(K) if not math.isnan(forecasts[t, k])]
@@ -144,7 +144,7 @@ def mixture(forecasts, y, rate):
         squares = np.square(e)
         if t + 1 > 50:
             squares = np.minimum(squares, 9 * L.min() / c)
-        seen += 1
+        seen = t + 1
         kept = 1 - 1 / min(1000, max(1 + seen / 3, seen - 100))
         L, c = kept * L + squares, kept * c + 1
         means = L / c

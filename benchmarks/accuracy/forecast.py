@@ -1,7 +1,7 @@
 """Forecasts of seven known series beside peers: errors relative to the seasonal naive forecast, from the same origins.
 
     python benchmarks/accuracy/forecast.py ours [series ...]         measure `nystream.Forecaster`
-    python benchmarks/accuracy/forecast.py peers [series ...]        measure the peers (hours; needs lightgbm, statsforecast)
+    python benchmarks/accuracy/forecast.py peers [series ...]        measure the peers (needs lightgbm, statsforecast)
     python benchmarks/accuracy/forecast.py first                     weeks 2 and 3 of the half-hourly series, both
     python benchmarks/accuracy/forecast.py                           print the tables of all that was measured
 
@@ -75,29 +75,26 @@ def measure_first(ours: bool) -> None:
             origins = np.arange((week - 1) * WEEK, week * WEEK, 6)
             methods = [OURS] if ours else ["LightGBM", "MSTL-ARIMA"]
             for method in methods:
-                if method == OURS:
-                    P = run_ours(series)[0][origins]
-                else:
-                    P = PEERS[method][0](series, origins)
+                P = run_ours(series)[0][origins] if method == OURS else PEERS[method][0](series, origins)
                 figures = [round(v, 4) for v in relative(P, series, origins)]
                 keep("first", f"{name} week {week}", {method: figures})
                 print(name, "week", week, method, figures, flush=True)
 
 
-def run_ours(series: Series) -> tuple[np.ndarray, float, object]:
-    """Forecasts (rows, H) made at every row, CPU milliseconds a row, and the forecaster."""
+def run_ours(series: Series) -> tuple[np.ndarray, float]:
+    """Forecasts (rows, H) made at every row, and CPU milliseconds a row."""
     from nystream import Forecaster
 
     forecaster = Forecaster(series.H)
     start = time.process_time()
     P = forecaster.run(series.y, X=series.X, when=series.t)
-    return P, 1e3 * (time.process_time() - start) / len(series.y), forecaster
+    return P, 1e3 * (time.process_time() - start) / len(series.y)
 
 
 def measure_ours(names: list[str]) -> None:
     for name in names:
         series = load(name)
-        P, ms, forecaster = run_ours(series)
+        P, ms = run_ours(series)
         found = {}
         for spacing in sorted({spacing for _, spacing in PEERS.values()}):
             origins = series.origins(spacing)
@@ -105,7 +102,35 @@ def measure_ours(names: list[str]) -> None:
         keep("accuracy", name, {OURS: {"relative": found["6"], "by spacing": found, "ms": round(ms, 3)}})
         print(name, found["6"], f"{found['6'][0] / PUBLISHED[name]:.3f} of published, {ms:.2f} ms a row", flush=True)
         keep("naive", name, first_rows(series, P))
+        keep("intervals", name, coverage(series, P))
+        print("   ", kept()["intervals"][name], flush=True)
         print("   ", kept()["naive"][name], flush=True)
+
+
+def coverage(series: Series, P: np.ndarray) -> dict[str, float]:
+    """Of 90% intervals around the forecasts: coverage of all, and of stretches of 500 rows; and the interval score over
+    that of the best intervals of constant width for each step in hindsight."""
+    from nystream.forecast.intervals import Intervals
+
+    n, H = P.shape
+    intervals, ends, levels = Intervals(H, series.seasons[0]), np.full((2, n, H), np.nan), np.array([0.05, 0.95])
+    P = np.where(np.isnan(P), np.nan_to_num(series.filled())[:, None], P)
+    for t in range(n):
+        h = np.arange(min(H, t))
+        intervals.learn(t, float(series.y[t]), P[t - 1 - h, h])
+        ends[:, t] = intervals.quantiles(t, P[t], levels)
+    rows = np.arange(series.origins()[0], n)
+    Y, (low, high) = series.truth(rows), ends[:, rows]
+    covered = np.where(np.isnan(Y), np.nan, (low <= Y) & (high >= Y))
+    parts = [float(np.nanmean(covered[i : i + 500])) for i in range(0, max(1, len(rows) - 250), 500)]
+
+    def score(low: np.ndarray, high: np.ndarray) -> float:
+        return float(np.nanmean(high - low + 20 * np.maximum(low - Y, 0) + 20 * np.maximum(Y - high, 0)))
+
+    constant = np.nanquantile(Y - P[rows], levels, axis=0)
+    best = score(P[rows] + constant[0], P[rows] + constant[1])
+    found = {"all": np.nanmean(covered), "stretches, mean": np.mean(parts), "least": min(parts), "largest": max(parts)}
+    return {k: round(float(v), 3) for k, v in {**found, "score": score(low, high) / best}.items()}
 
 
 def first_rows(series: Series, P: np.ndarray) -> dict[str, float]:
@@ -135,7 +160,13 @@ def print_tables() -> None:
             row = found.get("accuracy", {}).get(name, {})
             cells = [f"{row[m]['relative'][place]:.3f}" if m in row else "" for m in methods]
             print(f"| {name} | " + " | ".join(cells) + " |")
-    print("\nCPU milliseconds per forecast\n| series | " + " | ".join(methods) + " |\n" + "|---" * (len(methods) + 1) + "|")
+    print(
+        "\nCPU milliseconds per forecast\n| series | "
+        + " | ".join(methods)
+        + " |\n"
+        + "|---" * (len(methods) + 1)
+        + "|"
+    )
     for name in SERIES:
         row = found.get("accuracy", {}).get(name, {})
         print(f"| {name} | " + " | ".join(f"{row[m]['ms']:.1f}" if m in row else "" for m in methods) + " |")

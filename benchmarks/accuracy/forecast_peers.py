@@ -147,4 +147,5 @@ PEERS: dict[str, tuple[Callable[[Series, np.ndarray], np.ndarray], int]] = {
     "MSTL-ARIMA": (_statsforecast(_mstl("arima")), 66),
     "MSTL-ETS": (_statsforecast(_mstl("ets")), 66),
 }
-"""Name -> method, and the spacing of its origins: the slow ones are asked at fewer origins, in all phases of day and week alike."""
+"""Name -> method, and the spacing of its origins:
+the slow ones are asked at fewer origins, in all phases of day and week alike."""

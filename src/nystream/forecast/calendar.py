@@ -56,7 +56,13 @@ class Frequency(NamedTuple):
     def __str__(self) -> str:
         if self.months:
             return {1: "month", 3: "quarter", 12: "year"}.get(self.months, f"{self.months} months")
-        for unit, name in ((7 * DAY, "week"), (DAY, "day"), (HOUR, "hour"), (60 * SECOND, "minute"), (SECOND, "second")):
+        for unit, name in (
+            (7 * DAY, "week"),
+            (DAY, "day"),
+            (HOUR, "hour"),
+            (60 * SECOND, "minute"),
+            (SECOND, "second"),
+        ):
             if self.micros % unit == 0:
                 number = self.micros // unit
                 return name if number == 1 else f"{number} {name}s"
@@ -80,7 +86,6 @@ def instants(when: Any) -> tuple[np.ndarray, str]:
         or Series.
     """
     if hasattr(when, "dt") and hasattr(when, "to_numpy"):  # a Series of pandas
-        when = when.dt.tz_convert("UTC") if when.dt.tz is not None and False else when
         zone = when.dt.tz
         values = when.dt.tz_convert("UTC").dt.tz_localize(None) if zone is not None else when
         return _checked(values.to_numpy("datetime64[us]")), _name(zone)
@@ -232,7 +237,7 @@ class Calendar(Params):
         dates = days.astype("datetime64[D]")
         year = dates.astype("datetime64[Y]")
         of_year = ((dates - year.astype("datetime64[D]")).astype(int) + 1) / YEAR
-        found: list[Array] = []
+        found: list[Any] = []
         if not self.months and self.micros < DAY:
             found += [hour, *_waves(hour / 24), *_waves(hour / 12)]
         if not self.months and self.micros < 7 * DAY:
@@ -257,14 +262,18 @@ def _zone_of(name: str) -> dt.tzinfo | None:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):
-        raise ValueError(f"no time zone is named {name!r} here; pip install tzdata, or use one as 'Europe/Berlin'") from None
+        raise ValueError(
+            f"no time zone is named {name!r} here; pip install tzdata, or use one as 'Europe/Berlin'"
+        ) from None
 
 
 def _holidays_of(country: str) -> Any:
     try:
         package = importlib.import_module("holidays")
     except ImportError:
-        raise ImportError(f"holidays={country!r} needs the package holidays; install it with: pip install holidays") from None
+        raise ImportError(
+            f"holidays={country!r} needs the package holidays; install it with: pip install holidays"
+        ) from None
     code, _, region = country.partition("-")
     try:
         return package.country_holidays(code, subdiv=region or None)

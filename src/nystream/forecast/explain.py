@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,8 @@ def decompose(forecaster: Forecaster, X: Any = None) -> dict[str, Array]:
     """Parts (H,) of the forecast, which sum to it.
 
     "level" and "season" are those of the first smoother. "calendar" is what the kernel learner adds to these two, and
-    "inputs" what it adds by the inputs X against inputs that are missing; both weighed by what the kernel member and the
-    ridges on it carry. "recent errors" is the rest, which the ridges add.
+    "inputs" what it adds by X against inputs that are missing; both weighed by what the kernel member and the ridges on
+    it carry. "recent errors" is the rest, which the ridges add.
     """
     engine = forecaster._engine
     smoother = next((m for m in engine.members_ if isinstance(m, Smoother)), None)
@@ -38,7 +39,7 @@ def decompose(forecaster: Forecaster, X: Any = None) -> dict[str, Array]:
     known = sum(parts.values())
     if "kernel" in engine.names:
         weights = forecaster.weights()
-        carried = sum(w for name, w in weights.items() if name.endswith("kernel"))[:n]
+        carried = np.sum([w[:n] for name, w in weights.items() if name.endswith("kernel")], axis=0)
         kernel = forecaster._member_forecast("kernel", X)
         if np.isfinite(kernel).all():
             blank = kernel if X is None else forecaster._member_forecast("kernel", X, blank=True)
@@ -89,6 +90,6 @@ def _groups(horizon: int) -> list[tuple[str, slice]]:
     """The first eighth of the steps, those up to the half, and the rest."""
     cuts = sorted({0, max(1, horizon // 8), max(1, horizon // 2), horizon})
     found = []
-    for a, b in zip(cuts, cuts[1:], strict=False):
+    for a, b in pairwise(cuts):
         found.append((f"Steps {a + 1} to {b}" if b > a + 1 else f"Step {b}", slice(a, b)))
     return found

@@ -160,8 +160,8 @@ class Forecaster(Params):
             if self.resample is None and (np.diff(found) <= 0).any():
                 i = int((np.diff(found) <= 0).argmax())
                 raise ValueError(
-                    f"timestamps must rise: {_shown(int(found[i + 1]))} comes after {_shown(int(found[i]))}; sort the rows "
-                    "and drop those that are there twice, or use resample='mean'"
+                    f"timestamps must rise: {_shown(int(found[i + 1]))} comes after {_shown(int(found[i]))}; sort the "
+                    "rows and drop those that are there twice, or use resample='mean'"
                 )
             times = found.tolist()
         rows = None if X is None or not n else self._inputs_for(X).rows(X)
@@ -192,7 +192,9 @@ class Forecaster(Params):
     def _learn_at(self, row: int, y: float, x: Any, ahead: Any = None) -> float:
         gap = row - self.rows_
         if gap > LONGEST_GAP:
-            raise ValueError(f"{gap:,} rows are missing before {self._when(row)}; check the timestamp, or begin a new one")
+            raise ValueError(
+                f"{gap:,} rows are missing before {self._when(row)}; check the timestamp, or begin a new one"
+            )
         for _ in range(gap):
             self._learn(math.nan, None if self.inputs_ is None else self.inputs_.missing())
         return self._learn(y, x, ahead)
@@ -306,7 +308,9 @@ class Forecaster(Params):
         if self.engine_ is None:
             self.zone_ = zone
         elif self.timed_ and zone != self.zone_:
-            raise ValueError(f"timestamps had the time zone {self.zone_ or 'none'!r} before, and {zone or 'none'!r} now")
+            raise ValueError(
+                f"timestamps had the time zone {self.zone_ or 'none'!r} before, and {zone or 'none'!r} now"
+            )
         return times
 
     def _one_time(self, when: Any) -> int:
@@ -455,7 +459,9 @@ class Forecaster(Params):
         engine = self._engine
         if self.inputs_ is None:
             if X is not None:
-                raise ValueError("labels came without inputs x, so X has no use; pass x with every row from the first on")
+                raise ValueError(
+                    "labels came without inputs x, so X has no use; pass x with every row from the first on"
+                )
             return engine.forecast(), self.horizon
         if X is None:
             raise ValueError("labels came with inputs x: pass X, the inputs of the next rows, nan where not known")
@@ -471,7 +477,7 @@ class Forecaster(Params):
 
     # -- what it says of itself --------------------------------------------------------------------------------------
     def surprise(self, y: float | None = None) -> Surprise:
-        """How rare the last label was under the forecast made before it; with y, how rare it would be as the next. Pure.
+        """How rare the last label was under the forecast made before it; with y, how rare it would be next. Pure.
 
         See `nystream.forecast.surprise`.
         """
@@ -501,7 +507,7 @@ class Forecaster(Params):
         return 0 if self.engine_ is None else self.rows_
 
     def explain(self) -> str:
-        """What the forecast is made of: frequency, seasons, members by step, and parts of the next forecast, as text."""
+        """What the forecast is made of, as text: frequency, seasons, members by step, and parts of the next one."""
         return explanation(self)
 
     def decompose(self, X: Any = None) -> dict[str, Array]:

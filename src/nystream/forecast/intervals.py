@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ LEVELS = np.array([0.005, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0
 WINDOW = 400
 """Scores of each step that quantiles are taken from."""
 THINNED = 7
-"""After the first `WINDOW` scores one in so many is kept: errors of neighbouring rows are alike, and 400 then span 2,800 rows."""
+"""After the first `WINDOW` scores one in so many is kept: neighbouring errors are alike, so 400 span 2,800 rows."""
 FEWEST = 20
 """Scores of a step from which on there are quantiles of its own."""
 RATE = 0.005
@@ -38,8 +39,8 @@ class Intervals(Params):
     """Quantiles of the next H labels around their forecasts.
 
     The scale of a target is m_h u_slot: the running mean absolute error of its step, times the mean relative error of
-    its slot of the season. Scores are (y - forecast)/scale. The quantile of level q is the forecast plus the scale times
-    the empirical quantile of the last 400 scores of the step, at a level that moves by a small step after each label,
+    its slot of the season. Scores are (y - forecast)/scale. The quantile of level q is the forecast plus the scale
+    times the empirical quantile of the last 400 scores of the step, at a level that moves by a small step after each label,
     up or down, so that a share q of the labels stays below (adaptive conformal inference).
 
     Parameters
@@ -89,7 +90,7 @@ class Intervals(Params):
         self.asked_[row % self.horizon] = self.ends_
 
     @staticmethod
-    def _slots_of(counts: Array) -> Array:
+    def _slots_of(counts: Any) -> Any:
         """Places of new scores: all of the first `WINDOW` are kept, later one in `THINNED`."""
         return np.where(counts < WINDOW, counts, (counts // THINNED) % WINDOW)
 

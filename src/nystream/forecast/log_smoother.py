@@ -55,7 +55,7 @@ class LogSmoother(Member):
         self.smoother_ = Smoother(gains, [str(i) for i in range(len(gains))])
         self.smoother_.start(horizon, seasons)
         self.mixture_ = Mixture(rate=RATE)
-        self.mixture_.start(np.ones(len(gains)), horizon)
+        self.mixture_.start([1.0] * len(gains), horizon)
         self.made_ = np.full((horizon, len(gains), horizon), math.nan)
         self.is_positive_ = True
 

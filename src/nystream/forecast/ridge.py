@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ TRUSTED = 30
 SLOWEST = 0.002
 """Step of the running mean absolute error from the 500th label on."""
 STRIDES = ((64, 1), (128, 2), (256, 4), (math.inf, 8))
-"""Before so many rows, one in so many steps is solved anew after each row; the memory of a ridge is 500 rows or more."""
+"""Before so many rows, one in so many steps is solved anew after each row: a ridge remembers 500 rows or more."""
 WINDOW = 6
 """Rows of the short mean of residuals."""
 NO_SEASON = 24
@@ -126,7 +127,7 @@ class Ridges(Member):
         self._eye = np.eye(self.used_.shape[1])
 
     # -- inputs ----------------------------------------------------------------------------------------------------
-    def _inputs(self, back: Array, base: Array, others: list[Array]) -> Array:
+    def _inputs(self, back: Any, base: Array, others: list[Array]) -> Array:
         """z (n, R, p) of the steps 1 to n, whose origins lie `back` rows before the newest one that is kept."""
         n = len(base)
         z = np.empty((n, *self.used_.shape))
@@ -169,7 +170,7 @@ class Ridges(Member):
             z, base, own = self._recalled(arrival, n)
             if not arrival.is_missing:
                 self._update(z, (arrival.y - base) / self.scale_, (own - base) / self.scale_)
-        filled = arrival.y
+        filled: Any = arrival.y
         if arrival.is_missing:
             filled = np.where(np.isnan(own[0]), arrival.filled, own[0]) if n else 0.0
         residual = np.nan_to_num(filled - base[0]) if n else 0.0 * self.used_[:, 0]

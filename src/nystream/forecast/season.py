@@ -24,6 +24,7 @@ NEARLY = 0.9
 CLEARLY = 0.1
 """A longer season, a multiple of the first, must raise the autocorrelation by at least this."""
 
+
 def autocorrelation(y: Array, most: int) -> Array:
     """Autocorrelations (most + 1,) of labels at lags 0, 1, ..., as sums over pairs of known labels.
 

@@ -47,7 +47,8 @@ class Smoother(Member):
     and the forecast for row t + h is l + (phi + ... + phi^h) b + s[t+h] + w[t+h] + rho^h u. Errors are clipped at six
     mean absolute errors. During the first cycle l is the mean of all labels; then s begins with their deviations
     from it. A slot that was visited k times moves by at least 1/(1+k) of e in s and by half of that in w, so that
-    profiles begin as running means. It sleeps (nan) during the first cycle. A missing label moves time only: l + phi b, phi b and rho u.
+    profiles begin as running means. It sleeps (nan) during the first cycle. A missing label
+    moves time only: l + phi b, phi b and rho u.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class Smoother(Member):
 
     def __init__(self, gains: Sequence[Sequence[float]], names: Sequence[str]) -> None:
         self.gains = gains
-        self.names = names  # type: ignore[assignment]
+        self.names = names
 
     def start(self, horizon: int, seasons: tuple[int, ...]) -> None:
         h, k = np.arange(1, horizon + 1), len(self.gains)

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from nystream import Forecaster, from_bytes
-from nystream.forecast.surprise import COOL_DOWN, Surprises
+from nystream import Auto, Forecaster, from_bytes
+from nystream.auto.surprise import COOL_DOWN, Surprises
 
 
 def learnt(errors):
@@ -83,3 +83,22 @@ def test_forecaster_knows_what_is_rare():
     assert f.surprise().once_in > 300
     assert len(f.alarms()) == before + 1
     assert from_bytes(f.to_bytes()).alarms() == f.alarms()
+
+
+def test_auto_knows_how_rare_the_last_label_was():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=700)
+    auto = Auto()
+    assert auto.surprise().once_in == 1
+    found = []
+    for t in range(700):
+        auto.step(X[t], y[t])
+        found.append(auto.surprise().once_in)
+    assert abs(np.mean(np.array(found[200:]) >= 10) * 10 - 1) < 0.6
+    usual = auto.to_bytes()
+    auto.surprise()
+    assert auto.to_bytes() == usual
+    auto.step(X[0], 30.0)
+    assert auto.surprise().once_in > 300
+    assert auto.surprise().beyond > 1

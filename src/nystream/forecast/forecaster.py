@@ -11,6 +11,7 @@ import numpy as np
 
 from nystream import persist
 from nystream.auto.learner import Auto
+from nystream.auto.surprise import Alarm, Surprise, Surprises
 from nystream.forecast.calendar import Calendar, Frequency, instants
 from nystream.forecast.defaults import default_members
 from nystream.forecast.engine import Engine
@@ -19,7 +20,6 @@ from nystream.forecast.inputs import Inputs
 from nystream.forecast.member import Member
 from nystream.forecast.recent import Recent
 from nystream.forecast.season import find_seasons
-from nystream.forecast.surprise import Alarm, Surprise, Surprises
 from nystream.inputs import as_levels
 from nystream.learners.base import Learner
 from nystream.model.model import Model
@@ -479,7 +479,7 @@ class Forecaster(Params):
     def surprise(self, y: float | None = None) -> Surprise:
         """How rare the last label was under the forecast made before it; with y, how rare it would be next. Pure.
 
-        See `nystream.forecast.surprise`.
+        See `nystream.auto.surprise`.
         """
         engine = self._engine
         if y is None:

@@ -30,6 +30,8 @@ SLOT_RATE = 0.03
 """Step of the running mean of each slot's relative error."""
 LEAST_SLOT = 0.1
 """The least relative error of a slot."""
+LARGEST = 50.0
+"""Scores are kept within this: after rows without any error the first one would be endlessly large."""
 EVERY = 8
 """Rows between two looks at the scores, after the first `WINDOW` rows."""
 TINY = 1e-12
@@ -40,8 +42,8 @@ class Intervals(Params):
 
     The scale of a target is m_h u_slot: the running mean absolute error of its step, times the mean relative error of
     its slot of the season. Scores are (y - forecast)/scale. The quantile of level q is the forecast plus the scale
-    times the empirical quantile of the last 400 scores of the step, at a level that moves by a small step after each label,
-    up or down, so that a share q of the labels stays below (adaptive conformal inference).
+    times the empirical quantile of the last 400 scores of the step, at a level that moves by a small step after each
+    label, up or down, so that a share q of the labels stays below (adaptive conformal inference).
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ class Intervals(Params):
             h = np.arange(m)
             origin = (row - 1 - h) % self.horizon
             error, scale = y - forecasts, self.scales_[origin, h]
-            score = error / np.where(scale > 0, scale, math.nan)
+            score = np.clip(error / np.where(scale > 0, scale, math.nan), -LARGEST, LARGEST)
             ends = self.asked_[origin, :, h].T
             with np.errstate(invalid="ignore"):
                 below = np.where(np.isnan(ends), LEVELS[:, None], score <= ends)

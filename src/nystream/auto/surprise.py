@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nystream.auto.noise import Noise
 from nystream.params import Params
 
-__all__ = ["Alarm", "Surprise", "Surprises"]
+__all__ = ["Alarm", "Surprise", "Surprises", "last_surprise"]
 
 KEPT = 5000
 """Past errors that a new one is compared with."""
@@ -37,13 +38,32 @@ class Surprise(NamedTuple):
     beyond: float
     """The error over the largest of the last errors; above 1 it is beyond the record, and `once_in` is at its limit."""
     error: float
-    """The label minus the forecast."""
+    """The label minus the forecast; of `Auto` the size of the error in units of what was expected for its row."""
 
     def __str__(self) -> str:
         if not math.isfinite(self.error):
             return "not known: the label is missing, or too few rows were seen"
         text = f"once in {self.once_in:,.0f} rows"
         return f"{text} or less often: {self.beyond:.1f} times the largest error so far" if self.beyond > 1 else text
+
+
+def last_surprise(noise: Noise | None) -> Surprise:
+    """The surprise of the last label that `Auto` learnt; of several targets the rarest.
+
+    It compares the label's score, its error in units of what was expected for its row, with the other scores kept.
+    """
+    unknown = Surprise(1.0, 0.0, math.nan)
+    if noise is None or noise.marks_[0] < FEWEST:
+        return unknown
+    n = int(min(noise.marks_[0], noise.window))
+    place = int(noise.marks_[1] - 1) % n
+    found = unknown
+    for kept in np.abs(noise.kept_[:, :n]):
+        size, others = float(kept[place]), np.delete(kept, place)
+        once_in, record = n / (1 + int((others >= size).sum())), float(others.max())
+        if once_in >= found.once_in:
+            found = Surprise(once_in, size / record if record > 0 else math.inf, size)
+    return found
 
 
 class Alarm(NamedTuple):

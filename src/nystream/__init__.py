@@ -95,8 +95,8 @@ _HOMES = {
 """Module -> public names that are not records of the registry."""
 _MODULES = {
     *("auto", "compose", "datasets", "dictionary", "encoding", "evaluate", "features", "forecast", "inputs", "kernels"),
-    *("learners", "losses", "metrics", "model", "params", "persist", "plot", "registry", "scaling", "schema", "seeds", "solvers"),
-    *("streams", "tables", "tags", "types", "video"),
+    *("learners", "losses", "metrics", "model", "params", "persist", "plot", "registry", "scaling", "schema", "seeds"),
+    *("solvers", "streams", "tables", "tags", "types", "video"),
 }
 """Modules that need no import of their own: `nystream.kernels` works. `plot` needs matplotlib, an extra."""
 

@@ -47,13 +47,13 @@ class Surprise(NamedTuple):
         return f"{text} or less often: {self.beyond:.1f} times the largest error so far" if self.beyond > 1 else text
 
 
-def last_surprise(noise: Noise | None) -> Surprise:
+def last_surprise(noise: Any) -> Surprise:
     """The surprise of the last label that `Auto` learnt; of several targets the rarest.
 
     It compares the label's score, its error in units of what was expected for its row, with the other scores kept.
     """
     unknown = Surprise(1.0, 0.0, math.nan)
-    if noise is None or noise.marks_[0] < FEWEST:
+    if not isinstance(noise, Noise) or noise.marks_[0] < FEWEST:
         return unknown
     n = int(min(noise.marks_[0], noise.window))
     place = int(noise.marks_[1] - 1) % n

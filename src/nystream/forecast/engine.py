@@ -157,5 +157,6 @@ class Engine(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         parts: list[Any] = [*self.members_, self.mixture_, self.intervals_, self.made_, self.mixed_, self.labels_]
         return sum(part.nbytes for part in parts)

@@ -99,4 +99,5 @@ class Mixture(Params):
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the arrays that it holds."""
         return self.losses_.nbytes + self.weights_.nbytes

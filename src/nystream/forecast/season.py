@@ -60,7 +60,7 @@ def find_seasons(y: Array, candidates: Sequence[int] | None) -> list[int]:
     Examples
     --------
     >>> t = np.arange(200)
-    >>> find_seasons(np.sin(2 * np.pi * t / 12) + np.cos(t * t), None)
+    >>> find_seasons(np.sin(2 * np.pi * t / 12) + 0.1 * np.cos(t * t), None)
     [12]
     """
     if candidates is not None:

@@ -31,6 +31,7 @@ BASES = {
     "solvers": ["NewtonSolver", "Solver", "Stacker"],
 }
 NEVER = {
+    ("forecast", "Member"): "a base of others",
     **{(layer, name): "a base of others" for layer, names in BASES.items() for name in names},
     ("compose", "_Remembered"): "stands for a kernel while a block lasts, and is written as that kernel",
     ("dictionary", "PlainExpansion"): "the specification of an expansion, for reading and for tests",

@@ -19,6 +19,7 @@ MODULES = {
     "nystream.learners": "One class per published algorithm. `Learner` and `Abilities` are what all of them share.",
     "nystream.compose": "Learners made of learners.",
     "nystream.model": "A learner with the names and kinds of its columns.",
+    "nystream.forecast": "Forecasts of a series several steps ahead, with intervals.",
     "nystream.schema": "The description of a table.",
     "nystream.kernels": "Kernels; they add and multiply.",
     "nystream.features": "Feature maps, which are transformers of scikit-learn too.",

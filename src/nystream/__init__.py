@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nystream import encoding as encoding
     from nystream import evaluate as evaluate
     from nystream import features as features
+    from nystream import forecast as forecast
     from nystream import inputs as inputs
     from nystream import kernels as kernels
     from nystream import learners as learners
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from nystream.features import Nystrom as Nystrom
     from nystream.features import Taylor as Taylor
     from nystream.features import WithConstant as WithConstant
+    from nystream.forecast import Forecaster as Forecaster
     from nystream.kernels import Gaussian as Gaussian
     from nystream.kernels import Kernel as Kernel
     from nystream.kernels import Laplacian as Laplacian
@@ -80,6 +82,7 @@ _HOMES = {
     "compose": "Classifier Encoded Standardized Thresholded",
     "evaluate": "Comparison Result compare prequential",
     "features": "KORS AdaptiveNystrom Chain Fastfood Fourier Landmarks LearnedMetric Nystrom Taylor WithConstant",
+    "forecast": "Forecaster",
     "kernels": "Gaussian Kernel Laplacian Linear Matern Normalized Polynomial",
     "learners": "KernelAAR Learner Unable",
     "losses": "Loss",
@@ -91,9 +94,9 @@ _HOMES = {
 }
 """Module -> public names that are not records of the registry."""
 _MODULES = {
-    *("auto", "compose", "datasets", "dictionary", "encoding", "evaluate", "features", "inputs", "kernels", "learners"),
-    *("losses", "metrics", "model", "params", "persist", "plot", "registry", "scaling", "schema", "seeds", "solvers"),
-    *("streams", "tables", "tags", "types", "video"),
+    *("auto", "compose", "datasets", "dictionary", "encoding", "evaluate", "features", "forecast", "inputs", "kernels"),
+    *("learners", "losses", "metrics", "model", "params", "persist", "plot", "registry", "scaling", "schema", "seeds"),
+    *("solvers", "streams", "tables", "tags", "types", "video"),
 }
 """Modules that need no import of their own: `nystream.kernels` works. `plot` needs matplotlib, an extra."""
 

@@ -18,6 +18,7 @@ from nystream.auto.quantities import bytes_of, seconds_of
 from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.rounds import Rounds
+from nystream.auto.surprise import Surprise, last_surprise
 from nystream.auto.tables import seconds_to_translate, translator_for
 from nystream.auto.tails import Tails
 from nystream.encoding.columns import NUMERIC
@@ -287,6 +288,16 @@ class Auto(ByColumn, Rounds):
 
     def _announce(self) -> None:
         self._listeners.announce(self.alarms(warnings=True), self.n_seen_)
+
+    def surprise(self) -> Surprise:
+        """How rare the last label was under the prediction made before it: once in so many rows. Of numbers. Pure.
+
+        See `nystream.auto.surprise`.
+        """
+        if self._classes:
+            raise TypeError("surprise is of numbers, and this one has task='classification'")
+        with self._turns.reading():
+            return last_surprise(self.intervals_ if self.d_ else None)
 
     def settle(self) -> None:
         """Finish a rebuild or refresh that is under way: for rows that were all there is, after which none follows.

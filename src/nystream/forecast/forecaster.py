@@ -1,0 +1,587 @@
+"""Forecaster: the next H values of a series, with intervals, learnt online."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nystream import persist
+from nystream.auto.learner import Auto
+from nystream.auto.surprise import Alarm, Surprise, Surprises
+from nystream.forecast.calendar import Calendar, Frequency, instants
+from nystream.forecast.defaults import default_members
+from nystream.forecast.engine import Engine
+from nystream.forecast.explain import decompose, explanation
+from nystream.forecast.inputs import Inputs
+from nystream.forecast.member import Member
+from nystream.forecast.recent import Recent
+from nystream.forecast.season import find_seasons
+from nystream.inputs import as_levels
+from nystream.learners.base import Learner
+from nystream.model.model import Model
+from nystream.params import Params, at_least, one_of, positive
+from nystream.types import Array
+
+__all__ = ["Forecaster"]
+
+KEPT = 2048
+"""Rows that are kept: seasons are looked for in them, and the members learn them again where the seasons change."""
+FIRST_LOOK = 32
+"""Rows after which seasons are looked for first; then whenever the rows have doubled."""
+LONGEST_GAP = 100_000
+"""Missing rows between two labels beyond which a timestamp is taken for an error."""
+REGRID = 64
+"""Rows within which a closer pair of timestamps may still show that the frequency was taken too low."""
+CALENDAR_MEMORY, INPUTS_MEMORY = "8MB", "64MB"
+"""Memory of the kernel learner: the calendar alone is learnt as well with the smaller one, and twice as fast."""
+CHUNK = 512
+"""Rows whose calendar is computed at once."""
+AGGREGATES = ("mean", "sum", "last")
+
+
+class Forecaster(Params):
+    """Forecasts of the next H rows of a regular series, with intervals, from a model that learns row by row.
+
+    The forecast is a mixture of members, weighed for each step ahead by their errors: naive forecasts, exponential
+    smoothers with two seasons, a kernel learner on the calendar and on inputs that are known ahead, and ridges that
+    correct these by the latest errors. See docs/algorithms/forecaster.md.
+
+    Parameters
+    ----------
+    horizon : int
+        H, the steps ahead.
+    season : int, sequence of int, or None
+        Lengths of the seasons in rows, at most two; `()` for none. None: from the timestamps and the labels. They are
+        looked at again whenever the rows have doubled, see `explain`.
+    learner : Learner, Model or None
+        Of the kernel member. None: `Auto` without label lags.
+    members : sequence of Member or None
+        None: those of `nystream.forecast.default_members`.
+    frequency : str or None
+        Distance of the rows as "30min", "1h", "D", "MS"; None: from the first timestamps.
+    resample : "mean", "sum", "last" or None
+        For timestamps that are not regular: labels between two times of the grid count as one row, which is learnt when
+        the next begins. Needs `frequency`.
+    holidays : str or None
+        Country whose public holidays are a column of the calendar ("DE", "US-CA"); needs the package `holidays`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nystream import Forecaster
+    >>> t = np.arange(24 * 21)
+    >>> y = 10 + np.sin(2 * np.pi * t / 24) + 0.1 * np.random.default_rng(0).normal(size=len(t))
+    >>> f = Forecaster(24, season=24)
+    >>> made = f.run(y)  # (504, 24): after each row, the next 24
+    >>> bool(np.abs(f.forecast() - 10 - np.sin(2 * np.pi * (t[-1] + np.arange(1, 25)) / 24)).max() < 0.3)
+    True
+    >>> low, high = f.forecast_interval(0.9)
+    """
+
+    engine_: Engine | None = None
+    calendar_: Calendar | None = None
+    inputs_: Inputs | None = None
+
+    def __init__(
+        self,
+        horizon: int,
+        *,
+        season: int | Sequence[int] | None = None,
+        learner: Learner | Model | None = None,
+        members: Sequence[Member] | None = None,
+        frequency: str | None = None,
+        resample: str | None = None,
+        holidays: str | None = None,
+    ) -> None:
+        self.horizon = at_least("horizon", horizon, 1)
+        self.season = season
+        self._given = None if season is None else _lengths(season)
+        if learner is not None and not isinstance(learner, (Learner, Model)):
+            raise TypeError(f"learner must be a nystream learner, a Model or None, got {learner!r}")
+        self.learner = learner
+        self.members = members
+        self.frequency = frequency
+        self._frequency = None if frequency is None else Frequency.parse(frequency)
+        self.resample = resample
+        if resample is not None:
+            one_of("resample", resample, AGGREGATES)
+            if frequency is None:
+                raise ValueError(f"resample={resample!r} needs frequency, the distance of the rows, as '1h'")
+        self.holidays = holidays
+        self._columns: tuple[int, Array] | None = None  # the calendar of the next rows, made anew when needed
+
+    # -- learning --------------------------------------------------------------------------------------------------
+    def step(self, y: float, x: Any = None, when: Any = None, ahead: Any = None) -> float:
+        """Learn the next label and return the one-step forecast that was made before it; nan before the first row.
+
+        Parameters
+        ----------
+        y : float
+            nan or None: missing.
+        x : row of inputs, optional
+            Inputs of this row that were known ahead: numbers, or a dict with values of any kind that `Model` takes.
+        when : timestamp, optional
+            Rows that are missing between the last timestamp and this one are learnt as missing.
+        ahead : rows of inputs, optional
+            Inputs of the next rows as far as they are known by now. Members are then judged by the forecasts that they
+            made with them; otherwise by what they would have said just before the label.
+        """
+        time = None if when is None else self._one_time(when)
+        x = None if x is None else self._inputs_for(x).row(x)
+        return self._take(_label(y), x, time, None if ahead is None else self._inputs_for(ahead).rows(ahead))
+
+    def run(self, Y: Any, X: Any = None, when: Any = None) -> Array:
+        """Forecasts (n, H): row t has those of the next H rows, made after label t was learnt.
+
+        The same as `step` for each row, with the rows of X that follow it as `ahead`, and `forecast` after it.
+
+        Parameters
+        ----------
+        Y : (n,) labels
+        X : rows of inputs, optional
+            Of the n rows; those of the rows after them may follow. Forecasts whose inputs are not in X are nan.
+        when : n timestamps, optional
+        """
+        labels = np.asarray(Y, dtype=float)
+        if labels.ndim != 1:
+            raise ValueError(f"Y must have one dimension, one label for each row; it has shape {labels.shape}")
+        n = len(labels)
+        if np.isinf(labels).any():
+            raise ValueError(f"label {int(np.isinf(labels).argmax())} is infinite")
+        times: list[int | None] = [None] * n
+        if when is not None:
+            found = self._times(when)
+            if len(found) != n:
+                raise ValueError(f"there are {n} labels and {len(found)} timestamps")
+            if self.resample is None and (np.diff(found) <= 0).any():
+                i = int((np.diff(found) <= 0).argmax())
+                raise ValueError(
+                    f"timestamps must rise: {_shown(int(found[i + 1]))} comes after {_shown(int(found[i]))}; sort the "
+                    "rows and drop those that are there twice, or use resample='mean'"
+                )
+            times = found.tolist()
+        rows = None if X is None or not n else self._inputs_for(X).rows(X)
+        if rows is not None and not n <= len(rows) <= n + self.horizon:
+            raise ValueError(f"X has {len(rows)} rows; {n} are needed, and up to {self.horizon} more that are known")
+        out = np.full((n, self.horizon), math.nan)
+        for t in range(n):
+            ahead = None if rows is None else rows[t + 1 : t + 1 + self.horizon]
+            self._take(float(labels[t]), None if rows is None else rows[t], times[t], ahead)
+            out[t] = self._engine.forecast()
+        return out
+
+    def _take(self, y: float, x: Any, time: int | None, ahead: Any) -> float:
+        """Place the row in time, learn the rows that are missing before it, and learn it."""
+        if self.engine_ is None:
+            self._begin(x is not None, time)
+        if (x is not None) != (self.inputs_ is not None):
+            raise ValueError("x must be given with every row or with none")
+        if (time is not None) != self.timed_:
+            raise ValueError("when must be given with every row or with none")
+        if time is None:
+            return self._learn(y, x, ahead)
+        row = self._place(time)
+        if self.resample is not None:
+            return self._gather(row, y, x)
+        return self._learn_at(row, y, x, ahead)
+
+    def _learn_at(self, row: int, y: float, x: Any, ahead: Any = None) -> float:
+        gap = row - self.rows_
+        if gap > LONGEST_GAP:
+            raise ValueError(
+                f"{gap:,} rows are missing before {self._when(row)}; check the timestamp, or begin a new one"
+            )
+        for _ in range(gap):
+            self._learn(math.nan, None if self.inputs_ is None else self.inputs_.missing())
+        return self._learn(y, x, ahead)
+
+    def _learn(self, y: float, x: Any, ahead: Any = None) -> float:
+        """Learn the next row of the grid."""
+        engine = self._engine
+        self._keep(y, x)
+        before = self.surprise_.scale(engine)
+        answer = self._learn_row(engine, self.rows_, y, x, ahead)
+        self.rows_ += 1
+        self.surprise_.learn(y, answer, before)
+        if self._given is None and self.rows_ >= FIRST_LOOK and self.rows_ & (self.rows_ - 1) == 0:
+            self._revise()
+        return answer
+
+    def _keep(self, y: float, x: Any) -> None:
+        self.kept_.push(y)
+        if self.inputs_ is not None and self.inputs_.is_table:
+            self.kept_rows_.append(x)
+            del self.kept_rows_[:-KEPT]
+        elif self.kept_numbers_ is not None:
+            self.kept_numbers_.push(x)
+
+    def _forget_kept(self) -> None:
+        """Make room for the rows that are kept: labels, and inputs as numbers or as dicts."""
+        self.kept_ = Recent(1, KEPT)
+        self.kept_rows_: list[Any] = []
+        numbers = self.inputs_ is not None and not self.inputs_.is_table
+        self.kept_numbers_ = Recent(self.inputs_.width, KEPT) if numbers and self.inputs_ is not None else None
+
+    def _kept(self) -> tuple[Array, Any]:
+        """The labels and inputs that are kept, oldest first."""
+        labels = self.kept_.last(KEPT)[0].copy()
+        if self.kept_numbers_ is not None:
+            return labels, self.kept_numbers_.last(KEPT).T.copy()
+        return labels, list(self.kept_rows_) if self.inputs_ is not None else [None] * len(labels)
+
+    def _learn_row(self, engine: Engine, row: int, y: float, x: Any, ahead: Any = None) -> float:
+        """Learn a row of the grid, with the calendar and the inputs of this row and of the next as far as known."""
+        calendar = self._calendar_rows(row, self.horizon + 1)
+        if self.inputs_ is None:
+            return engine.learn(y) if calendar is None else engine.learn(y, calendar[0], calendar[1:])
+        inputs = self._joined(calendar, 0, [x])[0]
+        if ahead is None or not len(ahead):
+            return engine.learn(y, inputs)
+        return engine.learn(y, inputs, self._joined(calendar, 1, self._filled(ahead)), len(ahead))
+
+    # -- beginning anew --------------------------------------------------------------------------------------------
+    def _begin(self, has_inputs: bool, time: int | None) -> None:
+        self.timed_ = time is not None
+        self.rows_ = 0
+        self.pending_: list[Any] = []
+        self.surprise_ = Surprises()
+        self.surprise_.start()
+        self.seasons_ = list(self._given or [])
+        self.revised_ = 0
+        if not has_inputs:
+            self.inputs_ = None
+        self._forget_kept()
+        if self._frequency is not None and time is not None:
+            self._set_calendar(time, self._frequency)
+        self.first_time_ = time
+        self._restart()
+
+    def _set_calendar(self, first: int, frequency: Frequency) -> None:
+        self.calendar_ = Calendar(first, frequency.months, frequency.micros, self.zone_, self.holidays)
+        self._columns = None
+        if self._given is None:
+            self.seasons_ = self.calendar_.frequency.seasons()
+
+    def _revise(self) -> None:
+        """Look for seasons in the rows that are kept; learn them again if the seasons are others."""
+        candidates = None if self.calendar_ is None else self.calendar_.frequency.seasons()
+        found = find_seasons(self.kept_.last(KEPT)[0], candidates)
+        if found != self.seasons_:
+            self.seasons_, self.revised_ = found, self.rows_
+            self._restart()
+
+    def _restart(self) -> None:
+        """Begin with fresh members and learn the rows that are kept again."""
+        has_inputs = self.inputs_ is not None or self.calendar_ is not None or bool(self.seasons_)
+        members = self.members
+        if members is None:
+            members = default_members(self._learner() if has_inputs else None, len(self.seasons_))
+        engine = Engine(members, self.horizon, self.seasons_)
+        engine.start()
+        labels, inputs = self._kept()
+        self._columns = None
+        first = self.rows_ - len(labels)
+        for i, y in enumerate(labels.tolist()):
+            self._learn_row(engine, first + i, y, inputs[i])
+        self.engine_ = engine
+
+    def _learner(self) -> Any:
+        memory = CALENDAR_MEMORY if self.inputs_ is None else INPUTS_MEMORY
+        learner = Auto(lags=False, memory=memory) if self.learner is None else self.learner
+        if self.inputs_ is not None and self.inputs_.is_table and not isinstance(learner, Model):
+            return Model(learner)
+        return learner
+
+    @property
+    def _engine(self) -> Engine:
+        if self.engine_ is None:
+            raise ValueError("the forecaster has learnt nothing yet; call step or run first")
+        return self.engine_
+
+    # -- time ------------------------------------------------------------------------------------------------------
+    def _times(self, when: Any) -> np.ndarray:
+        times, zone = instants(when)
+        if self.engine_ is None:
+            self.zone_ = zone
+        elif self.timed_ and zone != self.zone_:
+            raise ValueError(
+                f"timestamps had the time zone {self.zone_ or 'none'!r} before, and {zone or 'none'!r} now"
+            )
+        return times
+
+    def _one_time(self, when: Any) -> int:
+        times = self._times(when)
+        if len(times) != 1:
+            raise ValueError(f"step takes one timestamp, got {len(times)}")
+        return int(times[0])
+
+    def _place(self, time: int) -> int:
+        """The row of a timestamp."""
+        if self.calendar_ is None:
+            if self.rows_ == 0:
+                return 0
+            assert self.first_time_ is not None
+            if time <= self.first_time_:
+                raise ValueError(f"timestamps must rise: {_shown(time)} came after {_shown(self.first_time_)}")
+            self._set_calendar(self.first_time_, Frequency.between(self.first_time_, time))
+            self._restart()
+        calendar = self.calendar_
+        assert calendar is not None
+        row = calendar.cell_of(time) if self.resample is not None else calendar.row_of(time)
+        if row is None:
+            row = self._finer(time)
+        last = self.rows_ - (0 if self.resample is not None else 1)
+        last += -1 if self.resample is not None and not self.pending_ else 0
+        if row < last or (row == last and self.resample is None):
+            raise ValueError(
+                f"timestamps must rise: {_shown(time)} came after {self._when(self.rows_ - 1)}; sort the rows and drop "
+                "those that are there twice, or use resample='mean'"
+            )
+        return row
+
+    def _finer(self, time: int) -> int:
+        """Take a lower frequency for a timestamp between two rows, if all rows so far fit into it; else refuse."""
+        calendar = self.calendar_
+        assert calendar is not None
+        micros = 0 if calendar.months else math.gcd(calendar.micros, time - calendar.first)
+        rows = (time - calendar.first) // micros if micros else 0
+        if not micros or self._frequency is not None or self.rows_ > REGRID or rows > 10 * (self.rows_ + 1):
+            raise ValueError(
+                f"{_shown(time)} lies between two rows: the series has one row every {calendar.frequency}, from "
+                f"{_shown(calendar.first)} on. For irregular timestamps use "
+                "Forecaster(..., frequency='1h', resample='mean') with the distance that you want"
+            )
+        old, (labels, inputs) = calendar, self._kept()
+        self._forget_kept()
+        self._set_calendar(old.first, Frequency(0, micros))
+        spread = old.micros // micros
+        for i, y in enumerate(labels):
+            for k in range(spread if i + 1 < len(labels) else 1):
+                no_inputs = None if self.inputs_ is None else self.inputs_.missing()
+                self._keep(float(y) if k == 0 else math.nan, inputs[i] if k == 0 else no_inputs)
+        self.rows_ = self.kept_.count_
+        self._restart()
+        return (time - old.first) // micros
+
+    def _gather(self, row: int, y: float, x: Any) -> float:
+        """Add a label to the cell of its row, after the cells before it are learnt."""
+        if self.pending_ and self.pending_[0] < row:
+            at, total, count, last, inputs = self.pending_
+            value = {"mean": total / count if count else math.nan, "sum": total if count else math.nan, "last": last}
+            self.pending_ = []
+            self._learn_at(at, value[self.resample or "mean"], inputs)
+        known = y == y
+        if not self.pending_:
+            self.pending_ = [row, y if known else 0.0, int(known), y, x]
+        elif known:
+            at, total, count, _, _ = self.pending_
+            self.pending_ = [at, total + y, count + 1, y, x]
+        step = row - self.rows_
+        if self.rows_ == 0 or step >= self.horizon:
+            return math.nan
+        return float(self._asked([x] * (step + 1))[step] if self.inputs_ is not None else self._engine.forecast()[step])
+
+    def _when(self, row: int) -> str:
+        return f"row {row:,}" if self.calendar_ is None else str(self.calendar_.clock(row)).replace("T", " ")[:19]
+
+    # -- inputs ----------------------------------------------------------------------------------------------------
+    def _inputs_for(self, X: Any) -> Inputs:
+        """The form of the inputs, told from the first ones."""
+        if self.engine_ is None:
+            self.inputs_ = Inputs.of(X)
+        if self.inputs_ is None:
+            raise ValueError("x must be given with every row or with none")
+        return self.inputs_
+
+    def _joined(self, calendar: Array | None, first: int, rows: Any) -> Any:
+        """Inputs with the calendar's columns, of which the first ones are not needed."""
+        assert self.inputs_ is not None
+        part = None if calendar is None else calendar[first : first + len(rows)]
+        return self.inputs_.joined(self._calendar_names, part, rows)
+
+    def _filled(self, rows: Any) -> list[Any]:
+        """Inputs of H rows: those that are not given repeat the last one."""
+        return [*rows, *[rows[-1]] * (self.horizon - len(rows))]
+
+    @property
+    def _calendar_names(self) -> list[str]:
+        return [] if self.calendar_ is None else self.calendar_.names()
+
+    def _calendar_rows(self, row: int, n: int) -> Array | None:
+        """Columns of the calendar, or phases of the seasons where there are no timestamps, of n rows from this one."""
+        if self.calendar_ is None and (not self.seasons_ or self.inputs_ is not None):
+            return None
+        first = row - row % CHUNK  # fixed cuts: a column has the same bits wherever a series was saved
+        if self._columns is None or self._columns[0] != first:
+            rows = np.arange(first, first + CHUNK + self.horizon + 1)
+            made = _phases(rows, self.seasons_) if self.calendar_ is None else self.calendar_.columns(rows)
+            self._columns = (first, made)
+        return self._columns[1][row - first : row - first + n]
+
+    # -- asking ----------------------------------------------------------------------------------------------------
+    def forecast(self, steps: int | None = None, X: Any = None) -> Array:
+        """The forecast (steps,) of the next rows. Changes nothing.
+
+        Parameters
+        ----------
+        steps : int, optional
+            At most the horizon, which is the default.
+        X : rows of inputs, optional
+            Of the next rows, where labels came with inputs; as many as steps.
+        """
+        forecast, n = self._ahead(X)
+        if steps is not None and at_least("steps", steps, 1) > n:
+            what = f"X has {n} rows" if n < self.horizon else f"the horizon is {self.horizon}"
+            raise ValueError(f"cannot forecast {steps} steps: {what}")
+        return forecast[: n if steps is None else steps]
+
+    def forecast_interval(self, coverage: float = 0.9, X: Any = None) -> tuple[Array, Array]:
+        """Ends (steps,) of intervals that cover so many of the next labels; infinite in the first rows. Pure."""
+        positive("coverage", coverage, below=1.0)
+        low, high = self._quantiles(np.array([(1 - coverage) / 2, (1 + coverage) / 2]), X)
+        return low, high
+
+    def forecast_quantile(self, q: Any, X: Any = None) -> Array:
+        """(steps,): what a share q of the next labels is below; with several levels one more axis, the last. Pure."""
+        found = self._quantiles(as_levels(q), X)
+        return found[0] if np.ndim(q) == 0 else found.T
+
+    def _quantiles(self, levels: Array, X: Any) -> Array:
+        forecast, _ = self._ahead(X)
+        engine = self._engine
+        return engine.intervals_.quantiles(engine.row_, forecast, levels)
+
+    def _ahead(self, X: Any) -> tuple[Array, int]:
+        engine = self._engine
+        if self.inputs_ is None:
+            if X is not None:
+                raise ValueError(
+                    "labels came without inputs x, so X has no use; pass x with every row from the first on"
+                )
+            return engine.forecast(), self.horizon
+        if X is None:
+            raise ValueError("labels came with inputs x: pass X, the inputs of the next rows, nan where not known")
+        rows = self.inputs_.rows(X)
+        if not 0 < len(rows) <= self.horizon:
+            raise ValueError(f"X has {len(rows)} rows; 1 to {self.horizon} rows are needed, those of the next steps")
+        return self._asked(rows), len(rows)
+
+    def _asked(self, rows: Any) -> Array:
+        """The forecast for inputs of the next rows."""
+        calendar = self._calendar_rows(self.rows_, self.horizon)
+        return self._engine.forecast(self._joined(calendar, 0, self._filled(rows)))[: len(rows)]
+
+    # -- what it says of itself --------------------------------------------------------------------------------------
+    def surprise(self, y: float | None = None) -> Surprise:
+        """How rare the last label was under the forecast made before it; with y, how rare it would be next. Pure.
+
+        See `nystream.auto.surprise`.
+        """
+        engine = self._engine
+        if y is None:
+            return self.surprise_.last()
+        if self.inputs_ is not None:
+            raise ValueError("labels come with inputs: learn the row with step, then ask surprise()")
+        return self.surprise_.of(_label(y), float(engine.forecast()[0]), self.surprise_.scale(engine))
+
+    def alarms(self) -> list[Alarm]:
+        """Runs of surprising rows and rows beyond the record, in order, with a pause after each."""
+        return [] if self.engine_ is None else self.surprise_.alarms()
+
+    def weights(self) -> dict[str, Array]:
+        """The weight (H,) of each member at every step."""
+        return dict(zip(self._engine.names, self._engine.mixture_.weights_.T.copy(), strict=True))
+
+    @property
+    def seasons(self) -> list[int]:
+        """Lengths of the seasons in rows, the shortest first."""
+        return list(self._given or []) if self.engine_ is None else list(self.seasons_)
+
+    @property
+    def n_seen(self) -> int:
+        """Rows learnt, missing ones included."""
+        return 0 if self.engine_ is None else self.rows_
+
+    def explain(self) -> str:
+        """What the forecast is made of, as text: frequency, seasons, members by step, and parts of the next one."""
+        return explanation(self)
+
+    def decompose(self, X: Any = None) -> dict[str, Array]:
+        """Parts (H,) that sum to the forecast: level, season, calendar, inputs, recent errors. Changes nothing.
+
+        See `nystream.forecast.explain.decompose`.
+        """
+        return decompose(self, X)
+
+    def history(self, rows: int) -> Array:
+        """The last labels, oldest first, nan where missing; at most 2,048 are kept."""
+        return self.kept_.last(rows)[0].copy()
+
+    def times(self, rows: Any) -> np.ndarray | None:
+        """Times of rows (from 0, the next one is `n_seen`) as clocks show them; None without timestamps."""
+        if self.calendar_ is None:
+            return None
+        return self.calendar_.local(np.asarray(rows)).astype("datetime64[us]")
+
+    def _member_forecast(self, name: str, X: Any, *, blank: bool = False) -> Array:
+        """The forecast of one member; `blank`: as if nothing was known of the inputs."""
+        engine = self._engine
+        if self.inputs_ is None:
+            made = engine.made_[engine.row_ % self.horizon]
+            return made[engine.names.index(name)].copy()
+        rows = self.inputs_.rows(X)
+        n = len(rows)
+        rows = [self.inputs_.missing()] * n if blank else rows
+        calendar = self._calendar_rows(self.rows_, self.horizon)
+        made = engine.members_ahead(self._joined(calendar, 0, self._filled(rows)))
+        return made[engine.names.index(name), :n]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that the forecaster holds."""
+        return 0 if self.engine_ is None else self.engine_.nbytes + self.kept_.nbytes + self.surprise_.nbytes
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the forecaster to one file, atomically; `nystream.load` goes on bit for bit."""
+        persist.save(self, path)
+
+    def to_bytes(self) -> bytes:
+        """The forecaster in the format of `save`; `nystream.from_bytes` reads it."""
+        return persist.to_bytes(self)
+
+
+def _lengths(season: Any) -> list[int]:
+    found = [season] if isinstance(season, (int, np.integer)) else list(season)
+    for length in found:
+        at_least("season", length, 2)
+    if len(found) > 2 or len(set(found)) < len(found):
+        raise ValueError(f"season must be at most two different lengths, got {season!r}")
+    return sorted(int(length) for length in found)
+
+
+def _label(y: Any) -> float:
+    if y is None:
+        return math.nan
+    if isinstance(y, (str, bytes, Mapping)) or np.ndim(y):
+        raise ValueError(f"y must be one number, got {y!r}")
+    value = float(y)
+    if math.isinf(value):
+        raise ValueError(f"y must be finite, or nan where it is missing; got {y!r}")
+    return value
+
+
+def _shown(time: int) -> str:
+    return str(np.datetime64(time, "us")).replace("T", " ")[:19]
+
+
+def _phases(rows: np.ndarray, seasons: list[int]) -> Array:
+    """In place of a calendar: the slot of each season, and two harmonics."""
+    found = []
+    for s in seasons:
+        part = rows % s / s
+        found += [part] + [f(2 * np.pi * k * part) for k in (1, 2) for f in (np.sin, np.cos)]
+    return np.column_stack(found)

@@ -1,0 +1,130 @@
+"""Quantiles of forecasts: past errors in units of what is usual for the step and the slot, with adaptive levels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nystream.params import Params
+from nystream.types import Array
+
+__all__ = ["LEVELS", "Intervals"]
+
+LEVELS = np.array([0.005, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.995])
+"""Levels whose quantiles are tracked; those between them are interpolated."""
+WINDOW = 400
+"""Scores of each step that quantiles are taken from."""
+THINNED = 7
+"""After the first `WINDOW` scores one in so many is kept: neighbouring errors are alike, so 400 span 2,800 rows."""
+FEWEST = 20
+"""Scores of a step from which on there are quantiles of its own."""
+RATE = 0.005
+"""How far a level moves after each label."""
+CLIP = 8.0
+"""Errors count up to so many mean absolute errors in their running mean."""
+SLOWEST = 0.005
+"""Step of the running mean absolute error from the 200th label on."""
+SLOT_RATE = 0.03
+"""Step of the running mean of each slot's relative error."""
+LEAST_SLOT = 0.1
+"""The least relative error of a slot."""
+LARGEST = 50.0
+"""Scores are kept within this: after rows without any error the first one would be endlessly large."""
+EVERY = 8
+"""Rows between two looks at the scores, after the first `WINDOW` rows."""
+TINY = 1e-12
+
+
+class Intervals(Params):
+    """Quantiles of the next H labels around their forecasts.
+
+    The scale of a target is m_h u_slot: the running mean absolute error of its step, times the mean relative error of
+    its slot of the season. Scores are (y - forecast)/scale. The quantile of level q is the forecast plus the scale
+    times the empirical quantile of the last 400 scores of the step, at a level that moves by a small step after each
+    label, up or down, so that a share q of the labels stays below (adaptive conformal inference).
+
+    Parameters
+    ----------
+    horizon : int
+    cycle : int
+        Length of the season whose slots have scales of their own; 1: none.
+    """
+
+    def __init__(self, horizon: int, cycle: int) -> None:
+        self.horizon = horizon
+        self.cycle = cycle
+        g = len(LEVELS)
+        self.spread_ = np.zeros(horizon)
+        self.counts_ = np.zeros(horizon, dtype=np.int64)
+        self.slots_ = np.ones(cycle)
+        self.scores_ = np.full((WINDOW, horizon), math.nan)
+        self.levels_ = np.repeat(LEVELS[:, None], horizon, axis=1)
+        self.ends_ = np.full((g, horizon), math.nan)
+        self.scales_ = np.full((horizon, horizon), math.nan)
+        self.asked_ = np.full((horizon, g, horizon), math.nan)
+
+    def learn(self, row: int, y: float, forecasts: Array) -> None:
+        """Learn from the forecasts (m,) of a label that were made 1 to m rows ago."""
+        m = len(forecasts)
+        if y == y and m:
+            h = np.arange(m)
+            origin = (row - 1 - h) % self.horizon
+            error, scale = y - forecasts, self.scales_[origin, h]
+            score = np.clip(error / np.where(scale > 0, scale, math.nan), -LARGEST, LARGEST)
+            ends = self.asked_[origin, :, h].T
+            with np.errstate(invalid="ignore"):
+                below = np.where(np.isnan(ends), LEVELS[:, None], score <= ends)
+            self.levels_[:, :m] += RATE * (LEVELS[:, None] - below)
+            np.clip(self.levels_, -0.2, 1.2, out=self.levels_)
+            self.scores_[self._slots_of(self.counts_[:m]), h] = score
+            self.counts_[:m] += 1
+            counts, size = self.counts_[:m], np.abs(error)
+            size = np.where(counts > FEWEST, np.minimum(size, CLIP * self.spread_[:m] + TINY), size)
+            self.spread_[:m] += (size - self.spread_[:m]) * np.maximum(1 / counts, SLOWEST)
+            relative = float(np.minimum(size / (self.spread_[:m] + TINY), 5.0).mean())
+            slot = row % self.cycle
+            self.slots_[slot] += SLOT_RATE * (relative - self.slots_[slot])
+        if row < WINDOW or row % EVERY == 0:
+            self.ends_ = self._quantiles()
+        self.scales_[row % self.horizon] = self.scale(row)
+        self.asked_[row % self.horizon] = self.ends_
+
+    @staticmethod
+    def _slots_of(counts: Any) -> Any:
+        """Places of new scores: all of the first `WINDOW` are kept, later one in `THINNED`."""
+        return np.where(counts < WINDOW, counts, (counts // THINNED) % WINDOW)
+
+    def scale(self, row: int) -> Array:
+        """What is usual for each of the next H errors."""
+        target = (row + np.arange(1, self.horizon + 1)) % self.cycle
+        return self.spread_ * np.maximum(self.slots_[target], LEAST_SLOT)
+
+    def _quantiles(self) -> Array:
+        """Scores at the tracked levels (levels, H); they rise with the level."""
+        kept = np.sort(self.scores_[: min(WINDOW, int(self.counts_.max(initial=0)))], axis=0)  # nan come last
+        n = (~np.isnan(kept)).sum(axis=0)
+        if not n.any():
+            return np.full_like(self.ends_, math.nan)
+        last = np.maximum(n - 1, 0)
+        place = np.clip(self.levels_ * (n + 1) - 1, 0, last)
+        low = place.astype(np.int64)
+        high = np.minimum(low + 1, last)
+        step = np.arange(self.horizon)
+        found = kept[low, step] + (place - low) * (kept[high, step] - kept[low, step])
+        found = np.maximum.accumulate(found, axis=0)
+        return np.where(n >= FEWEST, found, math.nan)
+
+    def quantiles(self, row: int, forecasts: Array, q: Array) -> Array:
+        """Quantiles (levels, steps) of the labels after this row; infinite while there are too few errors."""
+        steps = len(forecasts)
+        ends = self.ends_[:, :steps]
+        scale = self.scale(row)[:steps]
+        score = np.array([np.interp(q, LEVELS, end) for end in ends.T]).reshape(steps, len(q)).T
+        unknown = np.where(q[:, None] < 0.5, -np.inf, np.where(q[:, None] > 0.5, np.inf, 0.0))
+        return forecasts + np.where(np.isnan(score), unknown, score * scale)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(v.nbytes for v in self.__dict__.values() if isinstance(v, np.ndarray))

@@ -1,0 +1,59 @@
+"""The kernel learner as a member: labels from the calendar and from inputs that are known ahead."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nystream.forecast.member import Arrival, Member, Origin
+from nystream.types import Array
+
+__all__ = ["Kernel"]
+
+
+class Kernel(Member):
+    """A learner of labels from the inputs of their own row: forecasts are its predictions for the rows to come.
+
+    It sleeps (nan) until it has learnt the labels of one cycle of the season.
+
+    Parameters
+    ----------
+    learner : Learner or Model
+        With `step(x, y)` and `predict(X)`; it is cloned.
+    """
+
+    names = ("kernel",)
+    needs_inputs = True
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+
+    def start(self, horizon: int, seasons: tuple[int, ...]) -> None:
+        self.horizon_ = horizon
+        self.learner_ = self.learner.clone()
+        self.fewest_ = max(seasons[0] if seasons else 0, 2)
+        self.learnt_ = 0
+
+    def learn(self, arrival: Arrival) -> None:
+        if not arrival.is_missing and arrival.inputs is not None:
+            self.learner_.step(arrival.inputs, arrival.y)
+            self.learnt_ += 1
+
+    def forecast(self, origin: Origin) -> Array:
+        if origin.inputs is None:
+            return np.full((1, self.horizon_), math.nan)
+        return self._predicted(origin.inputs)[None]
+
+    def recall(self, arrival: Arrival) -> Array:
+        return np.full((1, self.horizon_), self._predicted([arrival.inputs])[0])
+
+    def _predicted(self, rows: Any) -> Array:
+        if self.learnt_ < self.fewest_:
+            return np.full(len(rows), math.nan)
+        return np.asarray(self.learner_.predict(rows), dtype=float)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.learner_.nbytes)

@@ -1,0 +1,247 @@
+"""Ridges on residuals: for each step ahead, least squares that correct the forecast of another member."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nystream.forecast.member import Arrival, Member, Origin
+from nystream.forecast.recent import Recent, ages
+from nystream.params import Params, one_of, positive
+from nystream.types import Array
+
+__all__ = ["Ridge", "Ridges"]
+
+ROBUST = 4.0
+"""An error counts as if it were at most so many mean absolute errors."""
+TRUSTED = 30
+"""Labels from which on the mean absolute error is known well enough for that."""
+SLOWEST = 0.002
+"""Step of the running mean absolute error from the 500th label on."""
+STRIDES = ((64, 1), (128, 2), (256, 4), (math.inf, 8))
+"""Before so many rows, one in so many steps is solved anew after each row: a ridge remembers 500 rows or more."""
+WINDOW = 6
+"""Rows of the short mean of residuals."""
+NO_SEASON = 24
+"""Rows of the long mean where there is no season."""
+GROWTH = (0.5, 2.0)
+"""Bounds of the ratio of the last cycle's mean to that of the cycle before it."""
+TINY = 1e-12
+
+
+class Ridge(Params):
+    """The setting of one ridge.
+
+    Parameters
+    ----------
+    base : str or None
+        Name of the member whose forecast is corrected; None corrects 0, which is an autoregression.
+    inputs : str
+        Groups of inputs, one letter each. r: residuals of the base: the last three, the means of the last 6 and of the
+        last cycle, the one a cycle ago, and those of the target's slots. y: for each season the newest label of the
+        target's slot. l: the last label. g: the newest label of the slot times the growth from the cycle before.
+        Labels enter as their difference to the base.
+    others : sequence of str
+        Names of members whose difference to the base is an input as well.
+    forgetting : float
+        What a past row keeps of its weight after each label.
+    name : str
+    """
+
+    def __init__(
+        self, base: str | None, inputs: str, others: Sequence[str] = (), *, forgetting: float = 0.9995, name: str
+    ) -> None:
+        self.base = base
+        self.inputs = inputs
+        for letter in inputs:
+            one_of("inputs", letter, ("r", "y", "l", "g"))
+        self.others = others
+        self.forgetting = positive("forgetting", forgetting, below=1.0 + TINY)
+        self.name = name
+
+
+class Ridges(Member):
+    """Several ridges side by side, each with its own coefficients for every step: base + c z'theta.
+
+    c is the deviation of all labels so far. With z the inputs of the origin in units of c, and u = (y - base)/c, every
+    label teaches each step once (origin t - h, step h)::
+
+        A <- lam A + w z z',   b <- lam b + w z u,   theta = (A + I)^-1 b,   w = min(1, 4 m/|u - z'theta|)
+
+    with m the running mean of |u - z'theta|. Inside a ridge a missing label counts as the ridge's own forecast of it. A
+    ridge sleeps (nan) at a step until it has learnt as many labels there as the shortest season has slots, and wherever
+    its base sleeps; others that sleep count as equal to the base.
+
+    Parameters
+    ----------
+    ridges : sequence of Ridge
+        Bases and others are members that come earlier in the list.
+    """
+
+    def __init__(self, ridges: Sequence[Ridge]) -> None:
+        self.ridges = ridges
+        self.names = tuple(ridge.name for ridge in ridges)
+        used = [name for ridge in ridges for name in (ridge.base, *ridge.others) if name is not None]
+        self.uses = tuple(dict.fromkeys(used))
+
+    def start(self, horizon: int, seasons: tuple[int, ...]) -> None:
+        r, self.horizon_, self.seasons_ = len(self.ridges), horizon, list(seasons)
+        self.cycle_ = seasons[0] if seasons else NO_SEASON
+        self.others_ = list(dict.fromkeys(name for ridge in self.ridges for name in ridge.others))
+        widths = {"r": 6 + len(seasons) + bool(seasons), "y": len(seasons), "l": 1, "g": int(bool(seasons))}
+        used = [
+            [True, *(letter in ridge.inputs for letter in widths for _ in range(widths[letter]))]
+            + [name in ridge.others for name in self.others_]
+            for ridge in self.ridges
+        ]
+        self.used_ = np.array(used, dtype=float)
+        self.first_label_ = 1 + widths["r"]
+        p = self.used_.shape[1]
+        self.A_, self.b_ = np.zeros((horizon, r, p, p)), np.zeros((horizon, r, p))
+        self.theta_ = np.zeros((horizon, r, p))
+        self.spread_, self.counts_ = np.zeros((horizon, r)), np.zeros((horizon, r))
+        keep = horizon + self.cycle_ + max([self.cycle_, *seasons]) + 1
+        self.residuals_, self.short_, self.long_, self.labels_, self.growth_ = (Recent(r, keep) for _ in range(5))
+        self.mean_, self.squares_, self.n_ = 0.0, 0.0, 0
+        self.scale_ = 1.0
+        self._prepare()
+
+    def _restore(self, state: dict[str, object]) -> None:
+        super()._restore(state)
+        if "horizon_" in state:
+            self._prepare()
+
+    def _prepare(self) -> None:
+        """What follows from the sizes: ages of the inputs, counted from the origin."""
+        h = np.arange(1, self.horizon_ + 1)
+        slots = [ages(self.horizon_, s) for s in self.seasons_]
+        zero = np.zeros_like(h)
+        lagged = [zero, zero + 1, zero + 2, zero + self.cycle_]
+        self._lagged = np.column_stack(lagged + slots + [slot + self.cycle_ for slot in slots[:1]])
+        self._slots = np.column_stack([*slots, zero])
+        self._back = h - 1  # rows between the origin of each step and the row before the label
+        self._forgetting = np.array([ridge.forgetting for ridge in self.ridges])
+        self._eye = np.eye(self.used_.shape[1])
+
+    # -- inputs ----------------------------------------------------------------------------------------------------
+    def _inputs(self, back: Any, base: Array, others: list[Array]) -> Array:
+        """z (n, R, p) of the steps 1 to n, whose origins lie `back` rows before the newest one that is kept."""
+        n = len(base)
+        z = np.empty((n, *self.used_.shape))
+        z[..., 0] = 1.0
+        residuals = self.residuals_.aged(self._lagged[:n] + back[:, None])
+        z[..., 1:4] = residuals[..., :3].transpose(1, 0, 2)
+        z[..., 4] = self.short_.aged(back).T
+        z[..., 5] = self.long_.aged(back).T
+        first = self.first_label_
+        z[..., 6:first] = residuals[..., 3:].transpose(1, 0, 2)
+        age = self._slots[:n] + back[:, None]
+        k = len(self.seasons_)
+        labels = self.labels_.aged(age).transpose(1, 0, 2)
+        z[..., first : first + k + 1] = labels
+        last = first + k + 1
+        if k:
+            growth = self.growth_.aged(back).T
+            z[..., last] = labels[..., 0] * growth
+            last += 1
+        for j, forecast in enumerate(others):
+            z[..., last + j] = forecast[:, None]
+        z[..., first:] -= base[..., None]
+        if self.labels_.count_ <= self._slots.max() + self._back[-1]:
+            z[..., first : first + k + 1] *= (age < self.labels_.count_)[:, None]
+        if k:
+            z[..., first + k + 1] *= (growth > 0) & (age[:, :1] < self.labels_.count_)
+        z[..., 1:] /= self.scale_
+        z *= self.used_
+        return np.nan_to_num(z, copy=False) if np.isnan(z.sum()) else z  # of members that sleep
+
+    def _bases(self, forecasts: dict[str, Array], n: int) -> Array:
+        """Forecasts of the bases (n, R)."""
+        zero = np.zeros(n)
+        return np.column_stack([zero if r.base is None else forecasts[r.base][:n] for r in self.ridges])
+
+    # -- the protocol ----------------------------------------------------------------------------------------------
+    def learn(self, arrival: Arrival) -> None:
+        n = min(self.horizon_, arrival.row)
+        if n:
+            z, base, own = self._recalled(arrival, n)
+            if not arrival.is_missing:
+                self._update(z, (arrival.y - base) / self.scale_, (own - base) / self.scale_)
+        filled: Any = arrival.y
+        if arrival.is_missing:
+            filled = np.where(np.isnan(own[0]), arrival.filled, own[0]) if n else 0.0
+        residual = np.nan_to_num(filled - base[0]) if n else 0.0 * self.used_[:, 0]
+        if not arrival.is_missing:
+            self._rescale(arrival.y)
+        self._remember(filled, residual)
+        stride = next(stride for rows, stride in STRIDES if arrival.row < rows)
+        steps = slice(arrival.row % stride, None, stride)
+        self.theta_[steps] = np.linalg.solve(self.A_[steps] + self._eye, self.b_[steps][..., None])[..., 0]
+
+    def _recalled(self, arrival: Arrival, n: int) -> tuple[Array, Array, Array]:
+        """Inputs, bases and the ridges' forecasts (n, R) of a label for the n steps that could have forecast it."""
+        base = self._bases(arrival.past, n)  # type: ignore[arg-type]
+        z = self._inputs(self._back[:n], base, [arrival.past[name][:n] for name in self.others_])
+        return z, base, base + self.scale_ * np.einsum("hrp,hrp->hr", z, self.theta_[:n])
+
+    def _awake(self, forecasts: Array) -> Array:
+        """Forecasts (n, R), nan for steps that have learnt fewer labels than a cycle has."""
+        return np.where(self.counts_[: len(forecasts)] >= self.cycle_, forecasts, math.nan)
+
+    def _update(self, z: Array, u: Array, own: Array) -> None:
+        n = len(z)
+        known = ~np.isnan(u)  # where the base did not sleep
+        kept = np.where(known, self._forgetting, 1.0)
+        if not known.all():
+            u, own, z = np.where(known, u, 0.0), np.where(known, own, 0.0), z * known[..., None]
+        error = np.abs(u - own)
+        counts, spread = self.counts_[:n], self.spread_[:n]
+        counts += known
+        cap = np.where(counts > TRUSTED, ROBUST * spread, np.inf)
+        w = np.where(error > cap, cap / np.maximum(error, TINY), 1.0)
+        spread += (np.minimum(error, cap + TINY) - spread) * np.maximum(1 / np.maximum(counts, 1.0), SLOWEST)
+        weighted = z * w[..., None]
+        self.A_[:n] *= kept[..., None, None]
+        self.A_[:n] += weighted[..., :, None] * z[..., None, :]
+        self.b_[:n] *= kept[..., None]
+        self.b_[:n] += weighted * u[..., None]
+
+    def _rescale(self, y: float) -> None:
+        self.n_ += 1
+        delta = y - self.mean_
+        self.mean_ += delta / self.n_
+        self.squares_ += delta * (y - self.mean_)
+        self.scale_ = math.sqrt(self.squares_ / max(self.n_ - 1, 1)) or 1.0
+
+    def _remember(self, filled: Array | float, residual: Array) -> None:
+        self.residuals_.push(residual)
+        self.labels_.push(filled)
+        self.short_.push(self.residuals_.last(WINDOW).mean(axis=1))
+        self.long_.push(self.residuals_.last(self.cycle_).mean(axis=1))
+        growth = np.zeros(len(self.ridges))  # 0 stands for unknown
+        if self.labels_.count_ > 2 * self.cycle_:
+            both = self.labels_.last(2 * self.cycle_)
+            before, now = both[:, : self.cycle_].mean(axis=1), both[:, self.cycle_ :].mean(axis=1)
+            far = np.abs(before) > 1e-9
+            growth = np.where(far, np.clip(now / np.where(far, before, 1.0), *GROWTH), 0.0)
+        self.growth_.push(growth)
+
+    def forecast(self, origin: Origin) -> Array:
+        base = self._bases(origin.made, self.horizon_)  # type: ignore[arg-type]
+        z = self._inputs(0 * self._back, base, [origin.made[name] for name in self.others_])
+        return self._awake(base + self.scale_ * np.einsum("hrp,hrp->hr", z, self.theta_)).T
+
+    def recall(self, arrival: Arrival) -> Array:
+        n = min(self.horizon_, arrival.row)
+        out = np.full((len(self.ridges), self.horizon_), math.nan)
+        if n:
+            out[:, :n] = self._awake(self._recalled(arrival, n)[2]).T
+        return out
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (self.A_, self.b_, self.theta_, self.spread_, self.residuals_, self.labels_)
+        return sum(a.nbytes for a in arrays) + 3 * self.growth_.nbytes

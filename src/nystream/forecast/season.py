@@ -1,0 +1,84 @@
+"""The lengths of seasons: candidates of the calendar, or peaks of the autocorrelation, checked against the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from nystream.types import Array
+
+__all__ = ["autocorrelation", "find_seasons"]
+
+CYCLES = 3
+"""Cycles that must have been seen before a season is believed or given up."""
+SIGNIFICANT = 1.0
+"""A season of the calendar stays where the autocorrelation at its length is at least this over the root of the rows: to
+keep a season that is none costs little, since members without it take over."""
+FAR = 3.0
+"""Changes count up to so many times their median size: rare drops would hide a season."""
+FOUND, SURE = 0.2, 4.0
+"""A season that only the labels suggest needs an autocorrelation of at least 0.2, and 4 over the root of the rows."""
+NEARLY = 0.9
+"""Of several peaks the shortest counts whose height is at least this part of the highest."""
+CLEARLY = 0.1
+"""A longer season, a multiple of the first, must raise the autocorrelation by at least this."""
+
+
+def autocorrelation(y: Array, most: int) -> Array:
+    """Autocorrelations (most + 1,) of labels at lags 0, 1, ..., as sums over pairs of known labels.
+
+    nan are missing. Every lag's sum is divided by the number of its pairs.
+    """
+    known = ~np.isnan(y)
+    centred = np.where(known, y - (y[known].mean() if known.any() else 0.0), 0.0)
+    size = 1 << int(2 * len(y) - 1).bit_length()
+
+    def sums(v: Array) -> Array:
+        spectrum = np.fft.rfft(v, size)
+        return np.fft.irfft(spectrum * spectrum.conj(), size)[: most + 1]
+
+    products, pairs = sums(centred), np.maximum(np.rint(sums(known.astype(float))), 1.0)
+    variance = products[0] / pairs[0]
+    return products / pairs / variance if variance > 1e-300 else np.zeros(most + 1)
+
+
+def _of_changes(y: Array, most: int) -> Array:
+    """Autocorrelations of the changes from row to row, in which a level that wanders leaves no trace."""
+    changes = np.diff(y)
+    sizes = np.abs(changes[np.isfinite(changes) & (changes != 0)])
+    limit = FAR * float(np.median(sizes)) if len(sizes) else 1.0
+    return autocorrelation(np.clip(changes, -limit, limit), most)
+
+
+def find_seasons(y: Array, candidates: Sequence[int] | None) -> list[int]:
+    """Lengths of the seasons of labels, the shortest first; none, one or two.
+
+    Candidates of the calendar stay unless three cycles refute them. Without a calendar, peaks of the autocorrelation of
+    changes are looked for.
+
+    Examples
+    --------
+    >>> t = np.arange(200)
+    >>> find_seasons(np.sin(2 * np.pi * t / 12) + 0.1 * np.cos(t * t), None)
+    [12]
+    """
+    if candidates is not None:
+        limit = SIGNIFICANT / max(len(y), 1) ** 0.5
+        stays = [s for s in candidates if len(y) < CYCLES * s or _of_changes(y, s)[s] >= limit]
+        return [s for s in candidates if s <= max(stays, default=0)]  # the day stays with the week
+    most = len(y) // CYCLES
+    if most < 3:
+        return []
+    r = _of_changes(y, most + 1)
+    peaks = np.flatnonzero((r[1:-1] > r[:-2]) & (r[1:-1] >= r[2:])) + 1
+    peaks = peaks[(peaks > 1) & (r[peaks] >= max(FOUND, SURE / len(y) ** 0.5))]
+    if not len(peaks):
+        return []
+    first = int(peaks[r[peaks] >= NEARLY * r[peaks].max()][0])
+    inside = [
+        int(p)
+        for p in peaks
+        if p < first and first % p == 0 and r[first] - r[p] >= CLEARLY and r[p:first:p].min() >= r[p] / 2
+    ]
+    return [inside[0], first] if inside else [first]  # a week of hours, and the day inside it

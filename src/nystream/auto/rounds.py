@@ -48,30 +48,40 @@ class Rounds(Parts):
 
     # -- one round ---------------------------------------------------------------------------------------------------
     def _predict(self, X: Any) -> Array:
+        return self._predicted(X, 1)
+
+    def _predict_later(self, X: Any) -> Array:
+        return self._predicted(X, None)
+
+    def _predicted(self, X: Any, ahead: int | None) -> Array:
         with self._turns.reading():
             P = np.empty((len(X), self.outputs_))
             rows = self._rows
             for i in range(0, len(X), rows):
-                P[i : i + rows] = self._answer(X[i : i + rows])[0]
+                P[i : i + rows] = self._answer(X[i : i + rows], ahead)[0]
         return P
 
-    def _answer(self, rows: Any) -> tuple[Array, Array | None, Array]:
-        """Predictions, for targets how far the experts disagree (n, K), and rows as the experts see them."""
+    def _answer(self, rows: Any, ahead: int | None = 1) -> tuple[Array, Array | None, Array]:
+        """Predictions for next or later rows, for targets how far the experts disagree (n, K), and rows as the experts
+        see them."""
         X, answers = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
+        if ahead is None:
+            return *self.steady_.predict(self.old_, X, answers), X
         own = self.old_.predict(X, answers)
         P, spread = own[:2] if self.changes_ is None else self.changes_.predict(own, X, answers)
         P = P if self.guard_ is None else self.guard_.predict(P)
         return P if self.recalibration_ is None else self.recalibration_.predict(P), spread, X
 
-    def _quantiles(self, rows: Any, levels: Array) -> Array:
+    def _quantiles(self, rows: Any, levels: Array, ahead: int | None) -> Array:
         """(n, K, Q)"""
         assert self.intervals_ is not None
         with self._turns.reading():
             found, some = np.empty((len(rows), self.outputs_, len(levels))), self._rows
             for i in range(0, len(rows), some):
-                P, spread, X = self._answer(rows[i : i + some])
+                P, spread, X = self._answer(rows[i : i + some], ahead)
                 assert spread is not None
-                found[i : i + some] = self.intervals_.quantiles(X, P, spread, levels)
+                law = self.steady_ if ahead is None else self.intervals_
+                found[i : i + some] = law.quantiles(X, P, spread, levels)
         return found
 
     def _run(self, X: Any, Y: Array, weights: Array | None) -> Array:
@@ -86,6 +96,7 @@ class Rounds(Parts):
         while row < len(X):
             n = min(len(X) - row, self._rows, FEW if self._turns.asked else len(X))
             n = max(1, self._ready(Y[row : row + n]))
+            n = min(n, self.steady_.until_cut())
             if self.changes_ is not None:
                 n = min(n, self.changes_.until_cut())
             for generation in self._generations:
@@ -166,6 +177,9 @@ class Rounds(Parts):
                 self._keep()
         if changes is not None:
             changes.copy(self.old_)
+        if self.steady_.due:
+            with turn():
+                self.steady_.attend(self.old_)
         return P
 
     def _learnt(self, rows: Any, Y: Array, told: Array, heard: Array | None, w: Array | None) -> Array:
@@ -186,13 +200,16 @@ class Rounds(Parts):
             heard = None if heard is None else np.where(np.isnan(heard), admitted, heard)
             block = Block(Rows(X, told, w), admitted, answers, learnt, heard)
             self.old_, P, spread = self.changes_.follow(old, block, partial(self._around, Y))
+            if self.old_ is not old:
+                self.steady_.replace(old, self.old_)
         if self.guard_ is not None:
             P = self.guard_.run(P, admitted[:, 0] if self._classes else admitted, w)
+        seen = admitted
+        if told is not Y and old.targets_ is not None:
+            seen = old.targets_.fenced(Y)  # intervals are to cover labels as they come
         if self.intervals_ is not None and spread is not None:
-            seen = admitted
-            if told is not Y and old.targets_ is not None:
-                seen = old.targets_.fenced(Y)  # intervals are to cover labels as they come
             self.intervals_.learn(X, P, seen - P, spread, w)
+        self.steady_.learn(X, seen, told, w, answers)
         if self.recalibration_ is not None:
             P = self.recalibration_.run(P, np.ascontiguousarray(Y[:, 0]), w)
         return P
@@ -279,6 +296,7 @@ class Rounds(Parts):
         if most_bytes(recipe, wide, outputs, codes=True, more=self._more) > budget:
             smaller = self._affordable(self.sized_, wide, outputs)  # or it is refused, and nothing has changed
         self._settle()
+        self.steady_.flush(self.old_)
         if translator is not None:
             before = self._dense
             translator.grow(outputs)
@@ -296,6 +314,7 @@ class Rounds(Parts):
             generation.bank_.recipe = self._growing(generation.bank_.recipe, wide, outputs)
         if self.changes_ is not None:
             self.changes_.grow(outputs, *self._reach(outputs), self.old_.rows_at_once, fits=fit)
+        self.steady_.grow(self.old_, outputs)
         self._keep()
 
     def _settle(self) -> None:
@@ -309,12 +328,14 @@ class Rounds(Parts):
         """New columns were missing so far: predictions stay, and the next rebuild or refresh counts them in."""
         if d > before:
             self._settle()
+            self.steady_.flush(self.old_)
             self.buffer_[0] = self.buffer_[0].widened(d)
             self.old_.widen(d)
             if self.changes_ is not None:
                 self.changes_.widen(d)
             if self.intervals_ is not None:
                 self.intervals_.widen(d)
+            self.steady_.widen(self.old_, d)
 
 
 def _ones(n: int) -> Array:

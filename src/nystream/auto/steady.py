@@ -1,0 +1,497 @@
+"""Answers for rows that are not the next one: the steady stack, which no drift alarm and no forgetting touches.
+
+`Auto` answers two questions. The next row comes right after the last label, and everything helps that knows the last
+rows. A later row comes some time after them: what has been learnt from all rows helps, and the last labels mislead.
+The steady stack combines the experts that never forget, without label lags. Its weights, residual quantiles and
+recalibration come from rows that were predicted long before their labels: a *snapshot* of the experts is taken at some
+rows (SNAPSHOTS, then every PERIOD rows), and a sample of the rows after it is predicted by that snapshot. So what is
+judged is what later rows will get.
+
+After a drift alarm a candidate may replace the incumbent of the next-row stack. The incumbent's experts that never
+forget then go on learning as the *long memory*, with fewer landmarks. Predictions of the long memory and of the
+promoted ensemble are mixed by their losses on the same sample of rows.
+
+Everything happens at row counts at which blocks are cut, so that nothing depends on how a stream is cut into blocks.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import NamedTuple
+
+import numpy as np
+
+from nystream._core.auto.targets import coded
+from nystream.auto.bank import Bank
+from nystream.auto.changes.regimes import EVERY, thin
+from nystream.auto.experts import Ridge
+from nystream.auto.generation import CODES, Generation
+from nystream.auto.noise import Noise
+from nystream.auto.recalibration import Recalibration
+from nystream.auto.stack import Stack
+from nystream.auto.targets import Targets
+from nystream.params import Params
+from nystream.types import Array
+
+__all__ = ["ROOM", "Judge", "LongMemory", "Snapshot", "Steady"]
+
+SNAPSHOTS = (1, 2, 5, 10, 20, 50, 100, 200, 400, 800)
+"""Rows after which the first snapshots are taken: where the warm-up refits everything."""
+PERIOD = 1600
+"""Rows between later snapshots. A row is then predicted 800 rows before its label on average."""
+ALL, SAMPLE = 200, 4
+"""Up to the first row count every row is judged, then one in so many: that costs about 5% of a row's time."""
+GROUP = 100
+"""From this row on judged rows are learnt from at its multiples, so that they share one call."""
+MEMORABLE = 1600
+"""Rows that an incumbent has to have learnt to become the long memory: with fewer its landmarks know too little."""
+LARGEST, SMALLEST, ROOM = 1000, 100, 0.05
+"""Landmarks of each large expert of the long memory, at most and at least; and its part of the memory at most."""
+ADMITTED = 0.2
+"""Share in the mixture that a promoted ensemble begins with: the long memory has been judged, it has not."""
+SHARING = 0.002
+"""Part of all shares that is dealt out equally after each judged row: what was worse can come back."""
+DROPPED = 0.01
+"""Share below which, when a snapshot is taken, the long memory is given up."""
+LOST = 10.0
+"""A scale of labels that falls by more than this factor was an accident: weights begin anew, as in the other stack."""
+FARTHEST = 8.0
+"""Loss that one row may count for in the mixture: a single outlier does not decide."""
+
+
+class Snapshot(Params):
+    """The experts that never forget as they were at some row: they predict and learn nothing."""
+
+    bank_: Bank
+    targets_: Targets | None
+
+    def take(self, bank: Bank, targets: Targets | None) -> None:
+        """Copy what predicts. Landmarks are shared with the experts, not copied."""
+        self.bank_, self.targets_ = lasting_part(bank), copy.deepcopy(targets)
+        self.bank_.experts_ = {name: thin(expert) for name, expert in self.bank_.experts_.items()}
+
+    @property
+    def nbytes(self) -> int:
+        return self.bank_.nbytes + (0 if self.targets_ is None else self.targets_.nbytes)
+
+
+class Ensemble(NamedTuple):
+    """Experts and the scale of their targets, as they are now."""
+
+    bank: Bank
+    targets: Targets | None
+
+
+class Answers(NamedTuple):
+    """What is predicted for rows: (n, K) numbers or probabilities, and for numbers how far experts disagree."""
+
+    P: Array
+    spread: Array | None
+
+
+class Judge(Params):
+    """Combines the outputs of one ensemble with weights that its snapshots' predictions have earned.
+
+    Parameters
+    ----------
+    classes : bool
+        Whether labels are classes.
+    """
+
+    stack_: Stack
+    snapshot_: Snapshot | None
+    """None: too new; it is not judged yet and has no share."""
+    share_: float
+    """In the mixture of all ensembles."""
+    scale_: Array | None
+    """(K,) unit of the targets that the stack knows."""
+
+    def __init__(self, classes: bool) -> None:
+        self.classes = classes
+
+    def start(self, experts: int, outputs: int, more: int, share: float) -> None:
+        self.stack_ = Stack(self.classes, lags=False)
+        self.stack_.start(experts, outputs, more, first=True)
+        self.snapshot_, self.share_, self.scale_ = None, share, None
+
+    @property
+    def experts(self) -> int:
+        return int(self.stack_.expert_shares_.shape[1])
+
+    def predict(self, ensemble: Ensemble, X: Array, answers: Array | None, inner: int) -> Answers:
+        """Pure: what the ensemble says now, weighed as its snapshots were."""
+        frame = CODES if ensemble.targets is None else ensemble.targets.frame()
+        F = ensemble.bank.predict_lasting(X, inner)
+        found = self.stack_.predict(F, answers, frame, np.arange(self.experts))
+        return Answers(found.P, found.spread)
+
+    def learn(self, rows: Judged, inner: int) -> Answers:
+        """What the snapshot says of rows, each before its label counts."""
+        assert self.snapshot_ is not None
+        targets = self.snapshot_.targets_
+        F = self.snapshot_.bank_.predict_lasting(rows.X, inner)
+        if targets is None:
+            T, frame = coded(rows.Y, self.stack_.outputs_), CODES
+        else:
+            self._follow(targets)
+            T, frame = targets.standardised(rows.Y), targets.frame()
+        labels = np.ascontiguousarray(rows.Y[:, 0])
+        found = self.stack_.run(F, rows.answers, T, labels, rows.w, frame, np.arange(self.experts))
+        return Answers(found.P, found.spread)
+
+    def _follow(self, targets: Targets) -> None:
+        """Bring the stack to the snapshot's unit of the targets."""
+        if self.scale_ is not None:
+            factor = self.scale_ / targets.scale_
+            if (factor != 1.0).any():
+                self.stack_.rescale(factor, np.flatnonzero(factor > LOST))
+        self.scale_ = targets.scale_.copy()
+
+    @property
+    def nbytes(self) -> int:
+        return self.stack_.nbytes + (0 if self.snapshot_ is None else self.snapshot_.nbytes)
+
+
+class Judged(NamedTuple):
+    """Rows of the sample, as they came."""
+
+    X: Array
+    Y: Array
+    """(n, K) labels, or (n, 1) numbers of classes."""
+    w: Array | None
+    answers: Array | None
+    """(n, M, C) what the experts of sparse rows said."""
+
+
+class LongMemory(Params):
+    """The experts that never forget of an ensemble that was replaced: they go on learning every row."""
+
+    bank_: Bank
+    targets_: Targets | None
+    judge_: Judge
+    memorable_: bool
+    """Whether it is to be kept after the next row at which blocks are cut."""
+
+    def start(self, generation: Generation, judge: Judge) -> None:
+        bank = self.bank_ = lasting_part(generation.bank_)
+        self.targets_, self.judge_ = generation.targets_, judge
+        can_learn = all(expert.solvers_ for expert in bank.experts_.values() if isinstance(expert, Ridge))
+        self.memorable_ = can_learn and generation.count_ >= MEMORABLE and judge.snapshot_ is not None
+
+    @property
+    def ensemble(self) -> Ensemble:
+        return Ensemble(self.bank_, self.targets_)
+
+    def learn(self, X: Array, Y: Array, w: Array | None, outputs: int) -> None:
+        """Labels as the next-row ensemble is told them."""
+        if self.targets_ is None:
+            T, frame = coded(Y, outputs), CODES
+        else:
+            T, frame = self.targets_.entered(self.targets_.admitted(Y))
+        self.bank_.run(X, T, w, frame[:2])
+
+    def shrink(self, room: float) -> bool:
+        """Keep as many landmarks of the large experts as so many bytes suffice for; False: too few."""
+        large = [e for e in self.bank_.experts_.values() if isinstance(e, Ridge) and len(e.points_) > SMALLEST]
+        m = LARGEST
+        while m >= SMALLEST and sum(e.nbytes_for(min(m, len(e.points_)), self.columns, self._K) for e in large) > room:
+            m = int(0.9 * m)
+        for expert in large:
+            expert.shrink(m)
+        self.bank_._asked = None
+        return m >= SMALLEST
+
+    @property
+    def columns(self) -> int:
+        return max((e.points_.shape[1] for e in self.bank_.experts_.values() if isinstance(e, Ridge)), default=1)
+
+    @property
+    def _K(self) -> int:
+        return self.judge_.stack_.outputs_ + (self.targets_ is None)
+
+    @property
+    def nbytes(self) -> int:
+        return self.bank_.nbytes + self.judge_.nbytes + (0 if self.targets_ is None else self.targets_.nbytes)
+
+
+class Steady(Params):
+    """The steady stack of an automatic learner: see the module.
+
+    Parameters
+    ----------
+    classes : bool
+        Whether labels are classes.
+    room : float
+        Bytes that the long memory may take.
+    window : int
+        Residuals that intervals of later rows are made of.
+    """
+
+    judge_: Judge
+    """Of the ensemble that predicts next rows."""
+    memory_: LongMemory | None
+    """What has learnt all rows of the stream, or most of them, after an alarm replaced the ensemble that had."""
+    leaving_: LongMemory | None
+    """An ensemble that was replaced since the last row at which blocks are cut."""
+    noise_: Noise | None
+    recalibration_: Recalibration | None
+    error_: float
+    """Running mean of the mixture's squared errors, in standardised units; nan before the first."""
+    numbers_: Array
+    """(m,) row numbers of sampled rows that wait to be judged; the rows themselves are in the next four."""
+    rows_: Array
+    labels_: Array
+    weights_: Array
+    answers_: Array
+    count_: int
+
+    def __init__(self, classes: bool, room: float, window: int) -> None:
+        self.classes = classes
+        self.room = room
+        self.window = window
+
+    def start(self, bank: Bank, d: int, outputs: int, more: int) -> None:
+        self.outputs_, self.more_ = outputs, more
+        self.judge_ = Judge(self.classes)
+        self.judge_.start(len(bank.lasting), outputs, more, 1.0)
+        self.memory_ = self.leaving_ = self.noise_ = self.recalibration_ = None
+        if self.classes:
+            self.recalibration_ = Recalibration()
+            self.recalibration_.start()
+        else:
+            self.noise_ = Noise(self.window)
+            self.noise_.start(d, outputs)
+        self.error_ = np.nan
+        self.count_ = 0
+        self._empty(d)
+
+    def _empty(self, d: int) -> None:
+        """No row waits."""
+        columns = 1 if self.classes and self.outputs_ == 2 else self.outputs_
+        self.numbers_, self.rows_ = np.zeros(0, dtype=np.int64), np.zeros((0, d))
+        self.labels_, self.weights_ = np.zeros((0, 1 if self.classes else self.outputs_)), np.zeros(0)
+        self.answers_ = np.zeros((0, self.more_, columns))
+
+    # -- learning ----------------------------------------------------------------------------------------------------
+    def until_cut(self) -> int:
+        """Rows until the next row at which blocks have to be cut."""
+        t = self.count_
+        following = next((row for row in SNAPSHOTS if row > t), PERIOD - t % PERIOD + t)
+        return min(following, (t // EVERY + 1) * EVERY) - t
+
+    def learn(self, X: Array, Y: Array, told: Array, w: Array | None, answers: Array | None) -> None:
+        """Rows that were just learnt by the next-row ensemble: labels as they came, and as it was told them."""
+        for one in (self.memory_, self.leaving_):
+            if one is not None:
+                one.learn(X, told, w, self.outputs_)
+        first, self.count_ = self.count_, self.count_ + len(X)
+        numbers = np.arange(first + 1, self.count_ + 1)
+        places = numbers <= ALL
+        places |= numbers % SAMPLE == 0
+        if not places.any():
+            return
+        self.numbers_ = np.concatenate([self.numbers_, numbers[places]])
+        self.rows_ = np.concatenate([self.rows_, X[places]])
+        self.labels_ = np.concatenate([self.labels_, Y[places]])
+        self.weights_ = np.concatenate([self.weights_, np.ones(int(places.sum())) if w is None else w[places]])
+        if answers is not None:
+            self.answers_ = np.concatenate([self.answers_, answers[places]])
+
+    @property
+    def due(self) -> bool:
+        """Whether `attend` has anything to do."""
+        t = self.count_
+        waiting = len(self.numbers_) > 0 and bool(self.numbers_[0] <= t - t % GROUP)
+        return waiting or t < GROUP or t % EVERY == 0 or t in SNAPSHOTS
+
+    def attend(self, old: Generation) -> None:
+        """After rows were learnt: judge those that wait, and take snapshots where they are due."""
+        t = self.count_
+        self._judge(old, t if t < GROUP else t // GROUP * GROUP)
+        if t in SNAPSHOTS or t % PERIOD == 0:
+            self._judge(old, t)
+            self._take(old)
+        elif t % EVERY == 0 and (self.leaving_ is not None or self.judge_.snapshot_ is None):
+            self._judge(old, t)
+            self._settle(old)
+
+    def replace(self, before: Generation, old: Generation) -> None:
+        """A candidate, now `old`, has replaced the incumbent `before`; its judge begins anew, without a share."""
+        if self.leaving_ is None:
+            self.leaving_ = LongMemory()
+            self.leaving_.start(before, self.judge_)
+        self.judge_ = Judge(self.classes)
+        self.judge_.start(len(old.bank_.lasting), self.outputs_, self.more_, 0.0)
+
+    def _members(self, old: Generation) -> list[tuple[Judge, Ensemble]]:
+        """All ensembles, that of next rows last."""
+        others = [one for one in (self.memory_, self.leaving_) if one is not None]
+        own = (self.judge_, Ensemble(old.bank_, old.targets_))
+        return [*((one.judge_, one.ensemble) for one in others), own]
+
+    def _judge(self, old: Generation, until: int) -> None:
+        """Learn from the rows that wait, up to this number."""
+        n = int(np.searchsorted(self.numbers_, until, side="right"))
+        if not n:
+            return
+        w = None if bool((self.weights_[:n] == 1.0).all()) else self.weights_[:n]
+        answers = self.answers_[:n] if self.more_ else None
+        rows = Judged(self.rows_[:n], self.labels_[:n], w, answers)
+        judges = [judge for judge, _ in self._members(old) if judge.snapshot_ is not None]
+        if judges:
+            found = [judge.learn(rows, self._inner) for judge in judges]
+            shares = self._shares(judges, found, rows)
+            P, spread = mixed(found, shares)
+            if self.noise_ is not None and spread is not None:
+                self.noise_.learn(rows.X, P, rows.Y - P, spread, rows.w)
+            if self.recalibration_ is not None:
+                self.recalibration_.run(np.log(P), np.ascontiguousarray(rows.Y[:, 0]), rows.w)
+        self.numbers_, self.rows_, self.labels_ = self.numbers_[n:], self.rows_[n:], self.labels_[n:]
+        self.weights_, self.answers_ = self.weights_[n:], self.answers_[n:]
+
+    def _shares(self, judges: list[Judge], found: list[Answers], rows: Judged) -> Array:
+        """(n, members) shares before each row; then the judges have those after the last."""
+        n, m = len(rows.X), len(judges)
+        if m == 1:
+            return np.ones((n, 1))
+        shares, out = np.array([judge.share_ for judge in judges]), np.empty((n, m))
+        shares /= shares.sum()
+        for t in range(n):
+            out[t] = shares
+            weight = 1.0 if rows.w is None else float(rows.w[t])
+            losses = self._losses([one.P[t] for one in found], rows.Y[t], judges[-1].scale_, shares)
+            shares = shares * np.exp(-weight * np.minimum(losses - losses.min(), FARTHEST))
+            shares = (1 - SHARING) * shares / shares.sum() + SHARING / m
+        for judge, share in zip(judges, shares.tolist(), strict=True):
+            judge.share_ = share
+        return out
+
+    def _losses(self, P: list[Array], y: Array, scale: Array | None, shares: Array) -> Array:
+        """(members,) log losses of one row; of numbers with errors as normal as the mixture's so far."""
+        if scale is None:
+            k = int(y[0])
+            return np.array([-np.log(p[k]) for p in P])
+        errors = np.array([float((((p - y) / scale) ** 2).mean()) for p in P])
+        usual = self.error_ if self.error_ > 0 else max(float(errors.min()), 1e-12)
+        now = float(shares @ errors)
+        self.error_ = now if np.isnan(self.error_) else 0.98 * self.error_ + 0.02 * min(now, 10 * usual)
+        return errors / (2 * usual)
+
+    # -- snapshots and the long memory -------------------------------------------------------------------------------
+    def _take(self, old: Generation) -> None:
+        """New snapshots of all ensembles."""
+        self._settle(old)
+        if self.memory_ is not None and self.memory_.judge_.share_ < DROPPED:
+            self.memory_, self.judge_.share_ = None, 1.0
+        for judge, ensemble in self._members(old):
+            _snap(judge, ensemble)
+
+    def _settle(self, old: Generation) -> None:
+        """What was replaced becomes the long memory or goes; what replaced it is judged from now on."""
+        leaving, self.leaving_ = self.leaving_, None
+        if leaving is not None and self.memory_ is None and leaving.memorable_ and leaving.shrink(self.room):
+            self.memory_ = leaving
+        if self.judge_.snapshot_ is None:
+            _snap(self.judge_, Ensemble(old.bank_, old.targets_))
+            self.judge_.share_ = ADMITTED
+        judges = [judge for judge, _ in self._members(old)]
+        total = sum(judge.share_ for judge in judges) or 1.0
+        for judge in judges:
+            judge.share_ = judge.share_ / total if len(judges) > 1 else 1.0
+
+    # -- predicting --------------------------------------------------------------------------------------------------
+    def predict(self, old: Generation, X: Array, answers: Array | None) -> tuple[Array, Array | None]:
+        """(n, K) predictions for later rows, of classes logarithms of probabilities; and for numbers how far experts
+        disagree. Pure."""
+        members = [pair for pair in self._members(old) if pair[0].share_ > 0.0]
+        found = [judge.predict(ensemble, X, answers, self._inner) for judge, ensemble in members]
+        shares = np.array([judge.share_ for judge, _ in members])
+        P, spread = mixed(found, np.broadcast_to(shares / shares.sum(), (len(X), len(members))))
+        return (P, spread) if self.recalibration_ is None else (self.recalibration_.predict(np.log(P)), None)
+
+    def quantiles(self, X: Array, P: Array, spread: Array, levels: Array) -> Array:
+        """(n, K, Q) of the labels of later rows with these predictions. Pure."""
+        assert self.noise_ is not None
+        return self.noise_.quantiles(X, P, spread, levels)
+
+    @property
+    def _inner(self) -> int:
+        """Targets of the experts."""
+        return self.outputs_ + self.classes
+
+    # -- classes, columns --------------------------------------------------------------------------------------------
+    def flush(self, old: Generation) -> None:
+        """Judge all rows that wait: before there are more classes or columns."""
+        self._judge(old, self.count_)
+
+    def grow(self, old: Generation, outputs: int) -> None:
+        """More classes; `old` knows them already. What is frozen does not, so new snapshots are taken."""
+        combination = np.zeros((1 + self.outputs_, outputs - self.outputs_))
+        combination[0] = -1.0
+        for one in (self.memory_, self.leaving_):
+            if one is not None:
+                one.bank_.add_outputs(combination)
+                one.bank_._asked = None
+                one.judge_.stack_.grow(outputs)
+        self.outputs_ = outputs
+        if len(old.bank_.lasting) == self.judge_.experts:
+            self.judge_.stack_.grow(outputs)
+        else:  # memory did not suffice for all experts
+            self.judge_.start(len(old.bank_.lasting), outputs, self.more_, self.judge_.share_)
+        self._empty(self.rows_.shape[1])
+        self._again(old)
+
+    def widen(self, old: Generation, d: int) -> None:
+        """More columns, missing so far; `old` has them already."""
+        for one in (self.memory_, self.leaving_):
+            if one is not None:
+                one.bank_.widen(d)
+        if self.noise_ is not None:
+            self.noise_.widen(d)
+        self._empty(d)
+        self._again(old)
+
+    def _again(self, old: Generation) -> None:
+        """Snapshots anew of those that have one."""
+        for judge, ensemble in self._members(old):
+            if judge.snapshot_ is not None:
+                _snap(judge, ensemble)
+
+    @property
+    def nbytes(self) -> int:
+        rows = (self.numbers_, self.rows_, self.labels_, self.weights_, self.answers_)
+        parts = (self.judge_, self.memory_, self.leaving_, self.noise_, self.recalibration_)
+        return sum(A.nbytes for A in rows) + sum(part.nbytes for part in parts if part is not None)
+
+
+def lasting_part(bank: Bank) -> Bank:
+    """A bank of the same experts, those alone that never forget."""
+    names = bank.lasting
+    part = copy.copy(bank)
+    part.recipe = bank.recipe.resized(experts=names)
+    part.experts_ = {name: bank.experts_[name] for name in names if name in bank.experts_}
+    part.seen_in_ = {name: view for name, view in bank.seen_in_.items() if name in names}
+    part.views_ = {name: view for name, view in bank.views_.items() if name in part.seen_in_.values()}
+    part.others_, part.losses_, part.lags_, part._asked = {}, {}, np.empty((0, 0)), None
+    return part
+
+
+def mixed(found: list[Answers], shares: Array) -> Answers:
+    """Predictions of all ensembles as one, by shares (n, members)."""
+    if len(found) == 1:
+        return found[0]
+    P = sum((shares[:, k : k + 1] * one.P for k, one in enumerate(found)), np.zeros_like(found[0].P))
+    if found[0].spread is None:
+        return Answers(P, None)
+    square = np.zeros_like(P)
+    for k, one in enumerate(found):
+        assert one.spread is not None
+        square += shares[:, k : k + 1] * (one.spread**2 + (one.P - P) ** 2)
+    return Answers(P, np.sqrt(square))
+
+
+def _snap(judge: Judge, ensemble: Ensemble) -> None:
+    """A snapshot of the ensemble as it is now, if it can predict."""
+    if ensemble.bank.experts_:
+        judge.snapshot_ = Snapshot()
+        judge.snapshot_.take(*ensemble)

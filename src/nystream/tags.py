@@ -49,6 +49,8 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/rough-view": "nystream.auto.rough:RoughView",
     "auto/scaled-features": "nystream.auto.baseline:ScaledFeatures",
     "auto/steady": "nystream.auto.steady:Steady",
+    "auto/steady-classes": "nystream.auto.steady:ClassStack",
+    "auto/steady-numbers": "nystream.auto.steady:NumberStack",
     "auto/steady-judge": "nystream.auto.steady:Judge",
     "auto/steady-memory": "nystream.auto.steady:LongMemory",
     "auto/steady-snapshot": "nystream.auto.steady:Snapshot",

@@ -99,7 +99,7 @@ class Rounds(Parts):
             n = min(n, self.steady_.until_cut())
             if self.changes_ is not None:
                 n = min(n, self.changes_.until_cut())
-            for generation in self._generations:
+            for generation in (*self._generations, *self.steady_.generations):
                 n = generation.ahead(n, self._last)
             part = slice(row, row + n)
             P[part] = self._rounds(X[part], Y[part], None if weights is None else weights[part])
@@ -156,12 +156,13 @@ class Rounds(Parts):
             self.buffer_[1].replace(labels[-len(self.buffer_[1]) :])
 
     def _round(self, rows: Any, Y: Array, told: Array, heard: Array | None, w: Array | None) -> Array:
-        living = [ref(generation) for generation in self._generations]  # one that is replaced gives up its memory
+        # references are weak: an ensemble that is replaced gives up its memory
+        living = [ref(generation) for generation in (*self._generations, *self.steady_.generations)]
         turn = self._turns.writing
         with turn():
             P = self._learnt(rows, Y, told, heard, w)
-        generations, changes = self._generations, self.changes_
-        moved = [ref(generation) for generation in generations] != living
+        generations, changes, lasting = self._generations, self.changes_, self.steady_.generations
+        moved = [ref(generation) for generation in (*generations, *lasting)] != living
         alone = len(generations) == 1
         if self.tails_ is not None:
             self.tails_.see(P, Y)
@@ -172,6 +173,9 @@ class Rounds(Parts):
             if (generation.begun_ or generation.due) and ref(generation) in living:
                 refreshes, grows = generation is not self.old_ or self._refreshes, alone and not coming
                 moved = generation.attend(self._last, refreshes=refreshes, grows=grows, alone=turn) or moved
+        for generation in lasting:
+            if (generation.begun_ or generation.due) and ref(generation) in living:
+                moved = generation.attend(self._last, alone=turn) or moved
         if moved or coming:
             with turn():
                 self._keep()
@@ -200,8 +204,6 @@ class Rounds(Parts):
             heard = None if heard is None else np.where(np.isnan(heard), admitted, heard)
             block = Block(Rows(X, told, w), admitted, answers, learnt, heard)
             self.old_, P, spread = self.changes_.follow(old, block, partial(self._around, Y))
-            if self.old_ is not old:
-                self.steady_.replace(old, self.old_)
         if self.guard_ is not None:
             P = self.guard_.run(P, admitted[:, 0] if self._classes else admitted, w)
         seen = admitted
@@ -210,6 +212,8 @@ class Rounds(Parts):
         if self.intervals_ is not None and spread is not None:
             self.intervals_.learn(X, P, seen - P, spread, w)
         self.steady_.learn(X, seen, told, w, answers)
+        if self.old_ is not old:
+            self.steady_.replace(old, self.old_)
         if self.recalibration_ is not None:
             P = self.recalibration_.run(P, np.ascontiguousarray(Y[:, 0]), w)
         return P
@@ -240,7 +244,7 @@ class Rounds(Parts):
         """As many rows as the generations may ask for, and one that begins; one that is alone may be of full size."""
         if self._young is None and self._coming is None:
             self.old_.regain(self.sized_)
-        capacity = max(generation.capacity for generation in self._generations)
+        capacity = max(generation.capacity for generation in (*self._generations, *self.steady_.generations))
         if self.changes_ is not None:
             capacity = max(capacity, self.changes_.reach_ + min(self._rows, self.old_.every))
             if self._coming is not None:
@@ -275,7 +279,7 @@ class Rounds(Parts):
         if self.d_ and outputs <= self.outputs_:
             return
         with self._whole.writing():
-            for generation in self._generations if self.d_ else []:
+            for generation in (*self._generations, *self.steady_.generations) if self.d_ else []:
                 generation.finish(self._last)
             with self._turns.writing():
                 super().reserve(d, outputs)
@@ -321,7 +325,7 @@ class Rounds(Parts):
         """Finish the rebuilds and refreshes that are under way, and let a young generation be level."""
         if self.changes_ is not None:
             self.changes_.settle(self.old_, self._last)
-        for generation in self._generations:
+        for generation in (*self._generations, *self.steady_.generations):
             generation.settle(self._last)
 
     def _widen_dense(self, d: int, before: int) -> None:

@@ -18,7 +18,7 @@ from nystream.auto.quantities import bytes_of, seconds_of
 from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.rounds import Rounds
-from nystream.auto.steady import ROOM, Steady
+from nystream.auto.steady import Steady
 from nystream.auto.tables import seconds_to_translate, translator_for
 from nystream.auto.tails import Tails
 from nystream.encoding.columns import NUMERIC
@@ -366,7 +366,7 @@ class Auto(ByColumn, Rounds):
             self.tails_ = Tails(outputs, window, 1000 if self.deadline is None else 1, kept)
             self.tails_.start()
         window = Noise.window_for(SCORES * bytes_of(self.memory), outputs)
-        self.steady_ = Steady(self._classes, ROOM * bytes_of(self.memory), window)
+        self.steady_ = Steady(self._classes, bytes_of(self.memory), window)
         self.steady_.start(self.old_.bank_, d, outputs, self._more)
         self.count_ = 0
 

@@ -332,7 +332,6 @@ class Rounds(Parts):
         """New columns were missing so far: predictions stay, and the next rebuild or refresh counts them in."""
         if d > before:
             self._settle()
-            self.steady_.flush(self.old_)
             self.buffer_[0] = self.buffer_[0].widened(d)
             self.old_.widen(d)
             if self.changes_ is not None:

@@ -33,13 +33,13 @@ from nystream.auto.targets import Targets
 from nystream.params import Params
 from nystream.types import Array
 
-__all__ = ["ROOM", "Judge", "LongMemory", "Snapshot", "Steady"]
+__all__ = ["Judge", "LongMemory", "Snapshot", "Steady"]
 
 SNAPSHOTS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100, 140, 200, 280, 400, 560, 800, 1200)
 """Rows after which the first snapshots are taken."""
 PERIOD = 1600
 """Rows between later snapshots. A row is then predicted 800 rows before its label on average."""
-ALL, SAMPLE = 800, 4
+ALL, SAMPLE = 800, 2
 """Up to the first row count every row is judged, then one in so many: that costs about 5% of a row's time."""
 STACKERS = ((1.0, 1.0), (0.999, 1.0), (0.999, 10.0))
 """Forgetting and ridge of the stackers: with a shorter memory than these 4,000 rows they follow the last rows, and
@@ -50,6 +50,9 @@ LEAST = 0.02
 """Probability of a class, at least, over the number of classes; before recalibration."""
 MEMORABLE = 400
 """Rows that an incumbent has to have learnt to become the long memory: fewer are not worth a second ensemble."""
+WEIGHTS = 0.02
+"""Part of the memory that the weights of a snapshot may take; with very many classes there is none, and experts are
+combined by their plain mean."""
 LARGEST, SMALLEST, ROOM = 1000, 50, 0.08
 """Landmarks of each expert of the long memory, at most and at least; and its part of the memory at most."""
 ADMITTED = 0.2
@@ -79,7 +82,8 @@ class Snapshot(Params):
 
     @property
     def nbytes(self) -> int:
-        return self.bank_.nbytes + (0 if self.targets_ is None else self.targets_.nbytes)
+        """Bytes of the weights; landmarks and views are those of the experts, until a refit has replaced them."""
+        return sum(e.weights_.nbytes for e in self.bank_.experts_.values() if isinstance(e, Ridge))
 
 
 class Judged(NamedTuple):
@@ -127,6 +131,9 @@ class NumberStack(Params):
         found = self.stack_.run(F, rows.answers, T, np.ascontiguousarray(rows.Y[:, 0]), rows.w, targets.frame(), places)
         return Answers(found.P, found.spread)
 
+    def move(self) -> None:
+        """Its stackers move their weights by themselves."""
+
     @property
     def nbytes(self) -> int:
         return self.stack_.nbytes
@@ -158,14 +165,18 @@ class ClassStack(Params):
         return Answers(P / P.sum(axis=1, keepdims=True), None)
 
     def learn(self, F: Array, rows: Judged, targets: Targets | None) -> Answers:
-        """All rows before their labels count."""
+        """What was learnt counts from the next `move` on."""
         found, G = self.predict(F, rows.answers, targets), self._inputs(F, rows.answers)
         T = coded(rows.Y, self.outputs_)[:, -G.shape[2] :]
         w = np.ones(len(F)) if rows.w is None else rows.w
-        self.gram_ += np.einsum("n,nec,nfc->ef", w, G, G)
-        self.sums_ += np.einsum("n,nec,nc->e", w, G, T)
-        self.weights_ = np.asarray(np.linalg.solve(self.gram_, self.sums_), dtype=np.float64)
+        for t in range(len(F)):  # in one order, however rows are grouped
+            self.gram_ += w[t] * (G[t] @ G[t].T)
+            self.sums_ += w[t] * (G[t] @ T[t])
         return found
+
+    def move(self) -> None:
+        """Weights from all rows so far."""
+        self.weights_ = np.asarray(np.linalg.solve(self.gram_, self.sums_), dtype=np.float64)
 
     def _inputs(self, F: Array, answers: Array | None) -> Array:
         """(n, inputs, C) codes of the classes, one of two; answers of others are log odds and become such codes."""
@@ -208,9 +219,12 @@ class Judge(Params):
         F = self.snapshot_.bank_.predict_lasting(rows.X, inner)
         return self.stack_.learn(F, rows, self.snapshot_.targets_)
 
-    def take(self, ensemble: Generation) -> None:
-        """A snapshot of the ensemble as it is now, if it can predict."""
-        if ensemble.bank_.experts_:
+    def take(self, ensemble: Generation, room: float) -> None:
+        """A snapshot of the ensemble as it is now, if it can predict and its weights fit into so many bytes."""
+        self.snapshot_ = None
+        ridges = [expert for expert in ensemble.bank_.experts_.values() if isinstance(expert, Ridge)]
+        weights = 8.0 * ensemble.inner * sum(len(expert.points_) + 1 for expert in ridges)
+        if ensemble.bank_.experts_ and weights <= room:
             self.snapshot_ = Snapshot()
             self.snapshot_.take(ensemble.bank_, ensemble.targets_)
 
@@ -296,8 +310,8 @@ class Steady(Params):
     ----------
     classes : bool
         Whether labels are classes.
-    room : float
-        Bytes that the long memory may take.
+    memory : float
+        Bytes of the whole model: what the long memory and snapshots may take are parts of it.
     window : int
         Residuals that intervals of later rows are made of.
     """
@@ -320,9 +334,9 @@ class Steady(Params):
     answers_: Array
     count_: int
 
-    def __init__(self, classes: bool, room: float, window: int) -> None:
+    def __init__(self, classes: bool, memory: float, window: int) -> None:
         self.classes = classes
-        self.room = room
+        self.memory = memory
         self.window = window
 
     def start(self, bank: Bank, d: int, outputs: int, more: int) -> None:
@@ -395,7 +409,7 @@ class Steady(Params):
         """A candidate, now `old`, has replaced the incumbent `before`; its judge begins anew, without a share."""
         if self.leaving_ is None:
             self.leaving_ = LongMemory()
-            self.leaving_.start(before, self.judge_, self.room)
+            self.leaving_.start(before, self.judge_, ROOM * self.memory)
         self.judge_ = Judge()
         self.judge_.start(self.classes, len(old.bank_.lasting), self.outputs_, self.more_, 0.0)
 
@@ -418,19 +432,25 @@ class Steady(Params):
         if not n:
             return
         w = None if bool((self.weights_[:n] == 1.0).all()) else self.weights_[:n]
-        answers = self.answers_[:n] if self.more_ else None
-        rows = Judged(self.rows_[:n], self.labels_[:n], w, answers)
-        judges = [judge for judge, _ in self._members(old) if judge.snapshot_ is not None]
-        if judges:
-            found = [judge.learn(rows, self._inner) for judge in judges]
-            shares = self._shares(judges, found, rows)
-            P, spread = mixed(found, shares)
-            if self.noise_ is not None and spread is not None:
-                self.noise_.learn(rows.X, P, rows.Y - P, spread, rows.w)
-            if self.recalibration_ is not None:
-                self.recalibration_.run(np.log(P), np.ascontiguousarray(rows.Y[:, 0]), rows.w)
+        judges, few = [judge for judge, _ in self._members(old) if judge.snapshot_ is not None], old.rows_at_once
+        for i in range(0, n if judges else 0, few):
+            part = slice(i, min(i + few, n))
+            answers = self.answers_[part] if self.more_ else None
+            rows = Judged(self.rows_[part], self.labels_[part], None if w is None else w[part], answers)
+            self._learn(judges, rows)
+        for judge in judges:
+            judge.stack_.move()
         self.numbers_, self.rows_, self.labels_ = self.numbers_[n:], self.rows_[n:], self.labels_[n:]
         self.weights_, self.answers_ = self.weights_[n:], self.answers_[n:]
+
+    def _learn(self, judges: list[Judge], rows: Judged) -> None:
+        """Weights, shares, quantiles and recalibration, from rows as the snapshots predict them."""
+        found = [judge.learn(rows, self._inner) for judge in judges]
+        P, spread = mixed(found, self._shares(judges, found, rows))
+        if self.noise_ is not None and spread is not None:
+            self.noise_.learn(rows.X, P, rows.Y - P, spread, rows.w)
+        if self.recalibration_ is not None:
+            self.recalibration_.run(np.log(P), np.ascontiguousarray(rows.Y[:, 0]), rows.w)
 
     def _shares(self, judges: list[Judge], found: list[Answers], rows: Judged) -> Array:
         """(n, members) shares before each row; then the judges have those after the last."""
@@ -470,7 +490,7 @@ class Steady(Params):
         if self.memory_ is not None and self.memory_.judge_.share_ < DROPPED:
             self.memory_, self.judge_.share_ = None, 1.0
         for judge, ensemble in self._members(old):
-            judge.take(ensemble)
+            judge.take(ensemble, WEIGHTS * self.memory)
 
     def _settle(self, old: Generation) -> None:
         """What was replaced becomes the long memory or goes; what replaced it is judged from now on."""
@@ -479,7 +499,7 @@ class Steady(Params):
             leaving.shrink()
             self.memory_ = leaving
         if self.judge_.snapshot_ is None:
-            self.judge_.take(old)
+            self.judge_.take(old, WEIGHTS * self.memory)
             self.judge_.share_ = ADMITTED
         judges = [judge for judge, _ in self._members(old)]
         total = sum(judge.share_ for judge in judges) or 1.0
@@ -508,7 +528,7 @@ class Steady(Params):
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def flush(self, old: Generation) -> None:
-        """Judge all rows that wait: before there are more classes or columns."""
+        """Judge all rows that wait: before there are more classes."""
         self._judge(old, self.count_)
 
     def grow(self, old: Generation, outputs: int) -> None:
@@ -528,14 +548,14 @@ class Steady(Params):
             generation.widen(d)
         if self.noise_ is not None:
             self.noise_.widen(d)
-        self._empty(d)
+        self.rows_ = np.pad(self.rows_, ((0, 0), (0, d - self.rows_.shape[1])), constant_values=np.nan)
         self._again(old)
 
     def _again(self, old: Generation) -> None:
         """Snapshots anew of those that have one."""
         for judge, ensemble in self._members(old):
             if judge.snapshot_ is not None:
-                judge.take(ensemble)
+                judge.take(ensemble, WEIGHTS * self.memory)
 
     @property
     def nbytes(self) -> int:
@@ -552,7 +572,7 @@ def lasting_part(bank: Bank) -> Bank:
     part.experts_ = {name: bank.experts_[name] for name in names if name in bank.experts_}
     part.seen_in_ = {name: view for name, view in bank.seen_in_.items() if name in names}
     part.views_ = {name: view for name, view in bank.views_.items() if name in part.seen_in_.values()}
-    part.others_, part.losses_, part.lags_, part._asked = {}, {}, np.empty((0, 0)), None
+    part.others_, part.losses_, part.lags_, part._asked = {}, dict(bank.losses_), np.empty((0, 0)), None
     return part
 
 

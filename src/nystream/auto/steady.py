@@ -17,6 +17,7 @@ Everything happens at row counts at which blocks are cut, so that nothing depend
 from __future__ import annotations
 
 import copy
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -31,19 +32,23 @@ from nystream.auto.recalibration import Recalibration
 from nystream.auto.stack import Stack
 from nystream.auto.targets import Targets
 from nystream.params import Params
+from nystream.scaling.ring import Ring
 from nystream.types import Array
 
 __all__ = ["Judge", "LongMemory", "Snapshot", "Steady"]
 
 SNAPSHOTS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100, 140, 200, 280, 400, 560, 800, 1200)
 """Rows after which the first snapshots are taken."""
-PERIOD = 1600
-"""Rows between later snapshots. A row is then predicted 800 rows before its label on average."""
+PERIOD = 800
+"""Rows between later snapshots. A row is then predicted 400 rows before its label on average."""
 ALL, SAMPLE = 800, 2
-"""Up to the first row count every row is judged, then one in so many: that costs about 5% of a row's time."""
+"""Up to the first row count every row is judged, then one in so many: all together take 5% to 10% of a row's time."""
 STACKERS = ((1.0, 1.0), (0.999, 1.0), (0.999, 10.0))
 """Forgetting and ridge of the stackers: with a shorter memory than these 4,000 rows they follow the last rows, and
 later rows were predicted worse (elec2: error .264 instead of .198)."""
+HELD, FEWEST, KEPT = 1600, 100, 0.01
+"""Judged rows whose residuals make intervals, about 3,200 rows of the stream; at least, and the part of the memory that
+they may take."""
 GROUP = 100
 """Sampled rows are judged together, at multiples of this row count and at the first snapshots."""
 LEAST = 0.02
@@ -324,6 +329,8 @@ class Steady(Params):
     """An ensemble that was replaced since the last row at which blocks are cut."""
     noise_: Noise | None
     recalibration_: Recalibration | None
+    held_: Ring | None
+    """The last judged rows, for `noise_`: inputs, predictions, residuals, spreads and weights; of numbers only."""
     error_: float
     """Running mean of the mixture's squared errors, in standardised units; nan before the first."""
     numbers_: Array
@@ -350,9 +357,14 @@ class Steady(Params):
         else:
             self.noise_ = Noise(self.window)
             self.noise_.start(d, outputs)
+        self.held_ = None if self.classes else self._new_ring(d)
         self.error_ = np.nan
         self.count_ = 0
         self._empty(d)
+
+    def _new_ring(self, d: int) -> Ring:
+        width = d + 3 * self.outputs_ + 1
+        return Ring(int(max(FEWEST, min(HELD, KEPT * self.memory / (8 * width)))), width)
 
     def _empty(self, d: int) -> None:
         """No row waits."""
@@ -374,6 +386,8 @@ class Steady(Params):
             if one is not None:
                 one.learn(X, told, w)
         first, self.count_ = self.count_, self.count_ + len(X)
+        if len(X) == 1 and self.count_ > ALL and self.count_ % SAMPLE:  # the common round
+            return
         numbers = np.arange(first + 1, self.count_ + 1)
         places = numbers <= ALL
         places |= numbers % SAMPLE == 0
@@ -447,10 +461,24 @@ class Steady(Params):
         """Weights, shares, quantiles and recalibration, from rows as the snapshots predict them."""
         found = [judge.learn(rows, self._inner) for judge in judges]
         P, spread = mixed(found, self._shares(judges, found, rows))
-        if self.noise_ is not None and spread is not None:
-            self.noise_.learn(rows.X, P, rows.Y - P, spread, rows.w)
+        if spread is not None:
+            w = np.ones(len(P)) if rows.w is None else rows.w
+            assert self.held_ is not None
+            self.held_.extend(np.hstack([rows.X, P, rows.Y - P, spread, w[:, None]]))
         if self.recalibration_ is not None:
             self.recalibration_.run(np.log(P), np.ascontiguousarray(rows.Y[:, 0]), rows.w)
+
+    def _learn_noise(self) -> None:
+        """The law of residuals anew from those that are held, in random order: how large the very last ones were tells
+        of the next rows and not of later ones."""
+        if self.noise_ is None or self.held_ is None or not len(self.held_):
+            return
+        rows = np.random.default_rng(self.count_).permutation(self.held_.rows)
+        K = self.outputs_
+        d = rows.shape[1] - 3 * K - 1
+        X, P, residuals, spread = (rows[:, a:b] for a, b in pairwise((0, d, d + K, d + 2 * K, d + 3 * K)))
+        self.noise_.start(d, K)
+        self.noise_.learn(X, P, residuals, spread, None if bool((rows[:, -1] == 1.0).all()) else rows[:, -1])
 
     def _shares(self, judges: list[Judge], found: list[Answers], rows: Judged) -> Array:
         """(n, members) shares before each row; then the judges have those after the last."""
@@ -486,6 +514,7 @@ class Steady(Params):
     # -- snapshots and the long memory -------------------------------------------------------------------------------
     def _take(self, old: Generation) -> None:
         """New snapshots of all ensembles."""
+        self._learn_noise()
         self._settle(old)
         if self.memory_ is not None and self.memory_.judge_.share_ < DROPPED:
             self.memory_, self.judge_.share_ = None, 1.0
@@ -548,6 +577,7 @@ class Steady(Params):
             generation.widen(d)
         if self.noise_ is not None:
             self.noise_.widen(d)
+            self.held_ = self._new_ring(d)
         self.rows_ = np.pad(self.rows_, ((0, 0), (0, d - self.rows_.shape[1])), constant_values=np.nan)
         self._again(old)
 
@@ -560,7 +590,7 @@ class Steady(Params):
     @property
     def nbytes(self) -> int:
         rows = (self.numbers_, self.rows_, self.labels_, self.weights_, self.answers_)
-        parts = (self.judge_, self.memory_, self.leaving_, self.noise_, self.recalibration_)
+        parts = (self.judge_, self.memory_, self.leaving_, self.noise_, self.held_, self.recalibration_)
         return sum(A.nbytes for A in rows) + sum(part.nbytes for part in parts if part is not None)
 
 

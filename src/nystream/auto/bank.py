@@ -126,9 +126,10 @@ class Bank(Footprint):
 
     @property
     def lasting(self) -> list[str]:
-        """Experts that later rows are predicted with: those that never forget; where there are none, all."""
+        """Experts that later rows are predicted with: those that never forget; where there are none, the others."""
         names = self.names
-        return [names[e] for e in self.recipe.steady.tolist()] or names
+        steady = [names[e] for e in self.recipe.steady.tolist()]
+        return steady or [name for name in names if name != "change"] or names
 
     def predict_lasting(self, X: Array, outputs: int) -> Array:
         """(n, E, K) outputs of these alone, 0 before the first rebuild. Pure."""

@@ -83,7 +83,8 @@ class Snapshot(Params):
     def take(self, bank: Bank, targets: Targets | None) -> None:
         """Copy what predicts. Landmarks are shared with the experts, not copied."""
         self.bank_, self.targets_ = lasting_part(bank), copy.deepcopy(targets)
-        self.bank_.experts_ = {name: thin(expert) for name, expert in self.bank_.experts_.items()}
+        for name, expert in self.bank_.experts_.items():
+            self.bank_.experts_[name] = thin(expert) if isinstance(expert, Ridge) else copy.deepcopy(expert)
 
     @property
     def nbytes(self) -> int:
@@ -602,7 +603,7 @@ def lasting_part(bank: Bank) -> Bank:
     part.experts_ = {name: bank.experts_[name] for name in names if name in bank.experts_}
     part.seen_in_ = {name: view for name, view in bank.seen_in_.items() if name in names}
     part.views_ = {name: view for name, view in bank.views_.items() if name in part.seen_in_.values()}
-    part.others_, part.losses_, part.lags_, part._asked = {}, dict(bank.losses_), np.empty((0, 0)), None
+    part.others_, part.losses_, part.lags_, part._asked = {}, dict(bank.losses_), bank.lags_.copy(), None
     return part
 
 

@@ -68,6 +68,9 @@ class Auto(ByColumn, Rounds):
     noise has long tails, labels far from their predictions are cut; see `nystream.auto.tails.Tails`. Targets beyond
     1e75 count as 1e75, below 1e-75 as 0: rescale such ones.
 
+    All of this predicts the next row, right after the last label: `step`, `run`, and `predict` with ahead=1.
+    `predict(X)` is for rows that come some time later: see `nystream.auto.steady`.
+
     Parameters
     ----------
     memory : str or number, default "64MB"
@@ -85,9 +88,10 @@ class Auto(ByColumn, Rounds):
         Whether the last two labels and running means of all are inputs of the stack.
     delay : int, default 0
         Rows that come between a row and its label. With lags, a row is learnt with the labels that were known when it
-        came, so many rows before; `predict` is for a row that has just come, with the last labels of all. What `step`
-        and `run` give is what the model, as it is now, would have said with the labels of then. `prequential` and
-        `nystream run --delay` set it. Labels that do not come at all need nothing: such rows are not learnt.
+        came, so many rows before; `predict` with ahead=1 is for a row that has just come, with the last labels of all.
+        What `step` and `run` give is what the model, as it is now, would have said with the labels of then.
+        `prequential` and `nystream run --delay` set it. Labels that do not come at all need nothing: such rows are not
+        learnt.
     seed : int, Generator or None, default 0
         Of landmarks and of the rows that a metric is learnt from.
     task : "regression" or "classification"

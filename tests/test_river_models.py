@@ -58,7 +58,7 @@ def test_a_saved_estimator_goes_on_where_it_stopped(tmp_path):
         model.save(tmp_path / "m.nys")
         table = nystream.load(tmp_path / "m.nys")
         assert table.schema_.names == [*NAMES, "late"]
-        assert table.predict(dicts(X)[:1])[0] == model.predict_one(dicts(X)[0])
+        assert table.predict(dicts(X)[:1], ahead=1)[0] == model.predict_one(dicts(X)[0])
     with pytest.raises(ValueError, match="holds a model of classification; KernelRegressor is for regression"):
         KernelRegressor.load(tmp_path / "m.nys")
     with pytest.raises(ValueError, match="nothing to save"):

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-__all__ = ["Params", "affordable", "at_least", "boolean", "one_of", "positive"]
+__all__ = ["Params", "affordable", "at_least", "boolean", "checked_ahead", "one_of", "positive"]
 
 SHOWN = 8
 """Numbers of an array that `repr` shows; of a larger one it shows the shape, so that messages stay one line."""
@@ -166,6 +166,15 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
     return value
+
+
+def checked_ahead(ahead: Any) -> int | None:
+    """`ahead` of `predict` and its like: None for some later row, 1 for the next row; a ValueError otherwise."""
+    if ahead is None:
+        return None
+    if isinstance(ahead, bool) or ahead != 1:
+        raise ValueError(f"ahead must be None (some later row) or 1 (the next row), got {ahead!r}")
+    return 1
 
 
 def affordable(nbytes: int, what: str, remedy: str) -> None:

@@ -83,17 +83,17 @@ def test_while_losses_are_suspicious_what_learns_from_few_rows_is_mixed_in_until
     assert mixture is not None
     assert mixture.novice_.count_ >= 2
     plain.run(X[: AT + 2], y[: AT + 2])
-    assert np.abs(model.predict(X[:30]) - plain.predict(X[:30])).max() > 1e-3
-    low, high = model.predict_interval(X[:30])
+    assert np.abs(model.predict(X[:30], ahead=1) - plain.predict(X[:30], ahead=1)).max() > 1e-3
+    low, high = model.predict_interval(X[:30], ahead=1)
     assert (low < high).all()
     before = model.to_bytes()
-    assert_array_equal(nystream.from_bytes(before).predict(X[:30]), model.predict(X[:30]))
+    assert_array_equal(nystream.from_bytes(before).predict(X[:30], ahead=1), model.predict(X[:30], ahead=1))
     assert model.to_bytes() == before
     model.run(X[AT + 2 :], y[AT + 2 :])
     plain.run(X[AT + 2 :], y[AT + 2 :])
     assert model.changes_.suspicion_.mixture_ is None
     assert model.alarms() == []
-    assert_array_equal(model.predict(X[:30]), plain.predict(X[:30]))
+    assert_array_equal(model.predict(X[:30], ahead=1), plain.predict(X[:30], ahead=1))
 
 
 def test_after_a_sign_flip_a_line_of_what_was_known_is_far_ahead_of_a_fresh_copy():
@@ -234,10 +234,10 @@ def test_columns_that_come_while_two_generations_live_reach_both():
     model = auto()
     model.run(X[: AT + 150], y[: AT + 150])
     assert model._young is not None
-    before = model.predict(X[:40])
+    before = model.predict(X[:40], ahead=1)
     model.widen(5)
     wide = np.pad(X, ((0, 0), (0, 2)))
-    assert_allclose(model.predict(wide[:40]), before, atol=1e-9)
+    assert_allclose(model.predict(wide[:40], ahead=1), before, atol=1e-9)
     model.run(wide[AT + 150 :], y[AT + 150 :])
     assert np.isfinite(model.predict(wide)).all()
 

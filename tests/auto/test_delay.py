@@ -34,7 +34,7 @@ def late(model, X, y, delay):
     """Predictions of rows that come, each learnt so many rows later."""
     P = []
     for t in range(len(y)):
-        P.append(float(model.predict(X[t : t + 1])[0]) if t > delay else 0.0)
+        P.append(float(model.predict(X[t : t + 1], ahead=1)[0]) if t > delay else 0.0)
         if t >= delay:
             model.step(X[t - delay], y[t - delay])
     return np.array(P)
@@ -90,7 +90,7 @@ def test_a_row_that_comes_is_predicted_with_the_last_labels_of_all():
     X, y = waves(900)
     model = auto(delay=5)
     model.run(X[:800], y[:800])
-    P = np.array([model.predict(X[800 + k : 801 + k])[0] for k in range(8)])
+    P = np.array([model.predict(X[800 + k : 801 + k], ahead=1)[0] for k in range(8)])
     errors = np.abs(P - y[800:808])
     assert errors.argmin() in (4, 5, 6)  # for which those are the labels of six rows before
     assert errors[5] < 0.5

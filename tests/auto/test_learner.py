@@ -177,7 +177,7 @@ def test_intervals_cover_what_they_promise_also_where_noise_grows(coverage):
     model, inside = Auto(recipe=SMALL), []
     for i in range(0, 3000, 50):
         if i >= 200:
-            low, high = model.predict_interval(X[i : i + 50], coverage)
+            low, high = model.predict_interval(X[i : i + 50], coverage, ahead=1)
             inside.append((low <= y[i : i + 50]) & (y[i : i + 50] <= high))
         model.run(X[i : i + 50], y[i : i + 50])
     assert abs(np.mean(inside) - coverage) < 0.03

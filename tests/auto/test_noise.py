@@ -147,7 +147,7 @@ def covered(X, y):
     for i in range(0, len(X), 10):
         part = slice(i, i + 10)
         if i:
-            ends.append(model.predict_quantile(X[part], [0.05, 0.95]))
+            ends.append(model.predict_quantile(X[part], [0.05, 0.95], ahead=1))
         model.run(X[part], y[part])
     low, high = np.concatenate(ends).T
     return (low <= y[10:]) & (y[10:] <= high), high - low

@@ -112,7 +112,7 @@ def test_a_prediction_is_what_the_next_row_is_told_while_one_is_woken():
     for cut in (ENDS[1] + 60, ENDS[1] + 590):  # beside a young generation, and beside the one that it became
         model.run(X[model.n_seen_ : cut], y[model.n_seen_ : cut])
         assert model.changes_.woken is not None
-        assert_allclose(model.predict(X[cut : cut + 1])[0], model.step(X[cut], y[cut]), rtol=1e-9)
+        assert_allclose(model.predict(X[cut : cut + 1], ahead=1)[0], model.step(X[cut], y[cut]), rtol=1e-9)
 
 
 def test_new_classes_and_new_columns_while_one_is_woken():
@@ -122,9 +122,9 @@ def test_new_classes_and_new_columns_while_one_is_woken():
     model.run(X[:cut], y[:cut])
     assert model.changes_.woken is not None
     wide = np.pad(X, ((0, 0), (0, 2)))
-    before = model.predict(X[:20])
+    before = model.predict(X[:20], ahead=1)
     model.widen(5)
-    assert_allclose(model.predict(wide[:20]), before, atol=1e-9)
+    assert_allclose(model.predict(wide[:20], ahead=1), before, atol=1e-9)
     y[cut + 20 :: 9] = 3.0
     model.run(wide[cut:], y[cut:])
     assert model.changes_.woken is None

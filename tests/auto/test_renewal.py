@@ -130,7 +130,7 @@ def test_where_no_row_follows_it_can_be_finished_and_nothing_but_that_is_differe
     waits.run(X[200:320], y[200:320])  # it has been taken up meanwhile, with the rows that were missed
     for name in ("std", "ag", "glob"):
         at = model.bank_.names.index(name)
-        found, expected = (one.bank_.predict(X[300:340], one.old_._inner)[:, at] for one in (model, waits))
+        found, expected = (one.bank_.predict(X[300:340], one.old_.inner)[:, at] for one in (model, waits))
         assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 

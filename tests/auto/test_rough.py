@@ -115,7 +115,7 @@ def test_changes_in_blocks_rows_and_after_saving_are_the_same(outputs):
     whole = Auto(recipe=SMALL).run(X, Y)
     model, parts = Auto(recipe=SMALL), []
     for i in range(0, 300, 37):
-        predicted = model.predict(X[i : i + 1]) if i else np.zeros(outputs)
+        predicted = model.predict(X[i : i + 1], ahead=1) if i else np.zeros(outputs)
         parts.append(np.reshape(model.run(X[i : i + 37], Y[i : i + 37]), (-1, outputs)))
         assert_array_equal(np.reshape(predicted, -1), parts[-1][0])
         model = from_bytes(to_bytes(model))

@@ -370,6 +370,12 @@ def test_strings_dates_booleans_decimal_commas_and_missing_labels_are_learnt_and
         p, low, high = map(float, answer.split(","))
         assert low <= p <= high
     assert len(answers) == 4
+    assert call(["predict", "new.csv", "-i", "m.nys", "--interval", "0.9", "--ahead", "1"]) == 0
+    following = capsys.readouterr().out.splitlines()
+    assert following[0] == answers[0]
+    assert following[1:] != answers[1:]
+    assert call(["predict", "new.csv", "-i", "m.nys", "--ahead", "2"]) == 2
+    assert "--ahead must be 1 (the next row) or left out (some later row), got 2" in capsys.readouterr().err
     assert call(["run", "t.csv", "--target", "load", "--learner", "pkrr"]) == 0
     assert "t.csv: regression, Encoded(Standardized(PKRR(" in capsys.readouterr().err
 

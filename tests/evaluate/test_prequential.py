@@ -107,8 +107,8 @@ class Asked(Linear):
     def labels(self):
         return "class"
 
-    def probabilities(self, X):
-        return softmax(self.predict(X), axis=1)
+    def probabilities(self, X, ahead=None):
+        return softmax(self.predict(X, ahead), axis=1)
 
 
 @pytest.mark.parametrize("delay", [0, 7])
@@ -307,7 +307,7 @@ def test_log_loss_of_auto_comes_from_its_predictions_which_are_its_probabilities
     Q = np.full(150, 0.5)
     for t in range(150):
         if len(np.unique(y[:t])) == 2:
-            Q[t] = slow.probabilities(X[t : t + 1])[0, int(y[t])]
+            Q[t] = slow.probabilities(X[t : t + 1], ahead=1)[0, int(y[t])]
         slow.step(X[t], y[t])
     late = int(np.argmax(y != y[0])) + 1  # both classes are known from here on
     result = prequential((X, y), Auto(task="classification"), "logloss", every=1)

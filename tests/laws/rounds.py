@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from laws.cases import CLOSE, Rows, Variant, assert_bits, assert_state, pad
@@ -16,10 +17,42 @@ def predict_changes_nothing(variant: Variant) -> None:
     learner, rows = variant.make(), variant.stream()
     rows[:60].into(learner)
     before = learner.to_bytes()
-    first = learner.predict(rows.X)
-    assert_bits(first, learner.predict(rows.X))
-    learner.predict(10 * rows.X[::-1])
+    for ahead in (None, 1):
+        first = learner.predict(rows.X, ahead=ahead)
+        assert_bits(first, learner.predict(rows.X, ahead))
+        learner.predict(10 * rows.X[::-1], ahead)
     assert_state(learner, before)
+
+
+@law()
+def a_prediction_depends_on_its_row_alone(variant: Variant) -> None:
+    """Neither the order of the rows nor the rows beside it change a prediction, of the next row or a later one."""
+    learner, rows = variant.make(), variant.stream()
+    rows[:60].into(learner)
+    for ahead in (None, 1):
+        together = learner.predict(rows.X, ahead)
+        assert_allclose(learner.predict(rows.X[::-1], ahead)[::-1], together, **CLOSE)
+        alone = np.concatenate([learner.predict(x[None], ahead) for x in rows.X[:20]])
+        assert_allclose(alone, together[:20], **CLOSE)
+
+
+@law(lambda variant: variant.pattern.labels != "none")
+def the_next_row_is_predicted_as_step_does(variant: Variant) -> None:
+    learner, rows = variant.make(), variant.stream()
+    rows[:60].into(learner)
+    for t in range(60, 70):
+        row = rows[t : t + 1]
+        expected = learner.predict(row.X, ahead=1)
+        assert_allclose(np.reshape(row.step_into(learner), -1), np.reshape(expected, -1), **CLOSE)
+
+
+@law()
+def ahead_is_refused_unless_none_or_one(variant: Variant) -> None:
+    learner, rows = variant.make(), variant.stream()
+    rows[:30].into(learner)
+    for wrong in (0, 2, -1, True, "1", 1.5):
+        with pytest.raises(ValueError, match=r"ahead must be None \(some later row\) or 1 \(the next row\), got"):
+            learner.predict(rows.X, ahead=wrong)
 
 
 @law(lambda variant: variant.pattern.labels != "none")

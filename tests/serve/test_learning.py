@@ -112,6 +112,23 @@ def test_a_model_with_nothing_chosen_is_told_by_its_first_rows(server):
     assert (status, answer["error"]) == (422, "row 0: label 3 is a number, the classes of this model are names")
 
 
+def test_predict_is_for_later_rows_unless_the_body_says_ahead(server):
+    server.create("later", {"columns": ["a", "b"], "task": "regression"})
+    learn(server, "/models/later", 150)
+    found, labels = rows(2, 3)
+    asked = [{"rows": found[:1], "interval": 0.8, **more} for more in ({}, {"ahead": None}, {"ahead": 1})]
+    later, default, following = (server.post("/models/later/predict", body) for body in asked)
+    assert later == default
+    assert later["predictions"] != following["predictions"]
+    assert later["low"] != following["low"]
+    stepped = server.post("/models/later/step", {"rows": found[:1], "labels": [float(np.ravel(labels)[0])]})
+    assert stepped["predictions"] == following["predictions"]
+    for wrong in (2, "soon", True):
+        status, refused = server.call("POST", "/models/later/predict", {"rows": found, "ahead": wrong})
+        assert status == 422
+        assert "ahead must be null (some later row) or 1 (the next row)" in refused["error"]
+
+
 def test_intervals_and_explanations_come_on_request(server):
     server.create("auto", {"columns": ["a", "b"], "task": "regression"})
     learn(server, "/models/auto", 150)

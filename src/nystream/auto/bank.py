@@ -124,6 +124,24 @@ class Bank(Footprint):
                 F[:, e] = self.experts_[name].predict(U[self.seen_in_[name]])
         return F
 
+    @property
+    def lasting(self) -> list[str]:
+        """Experts that later rows are predicted with: those that never forget; where there are none, the others."""
+        names = self.names
+        steady = [names[e] for e in self.recipe.steady.tolist()]
+        return steady or [name for name in names if name != "change"] or names
+
+    def predict_lasting(self, X: Array, outputs: int) -> Array:
+        """(n, E, K) outputs of these alone, 0 before the first rebuild. Pure."""
+        names = self.lasting
+        if not self.experts_ or "change" in names:
+            return self.predict(X, outputs)
+        A, F = self._augmented(X), np.empty((len(X), len(names), outputs))
+        U = {view: self.views_[view](A) for view in {self.seen_in_[name]: None for name in names}}
+        for e, name in enumerate(names):
+            F[:, e] = self.experts_[name].predict(U[self.seen_in_[name]])
+        return F
+
     def run(
         self, X: Array, Y: Array, w: Array | None, bounds: tuple[Array, Array], known: Array | None = None
     ) -> Array:

@@ -89,6 +89,14 @@ class Big(Ridge):
         self.solvers_[0].run(*(np.ascontiguousarray(part) for part in parts))
         self._settle()
 
+    def shrink(self, m: int) -> None:
+        if len(self.points_) > m and self.solvers_:
+            r, waiting = self._dim, self.rows_[: self.filled_]
+            parts = waiting[:, :r], waiting[:, r:-1], waiting[:, -1]
+            if len(waiting):
+                self.solvers_[0].run(*(np.ascontiguousarray(part) for part in parts))
+            super().shrink(m)
+
     def add_outputs(self, combination: Array) -> None:
         super().add_outputs(combination)
         labels = self.rows_[:, self._dim : -1]

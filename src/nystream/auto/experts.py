@@ -201,6 +201,21 @@ class Ridge(_Landmarks):
         """Go on from these."""
         self.solvers_ = solvers
 
+    def shrink(self, m: int) -> None:
+        """Keep m of the landmarks, spread evenly: from now on it is the ridge that had these alone from its fit on.
+
+        Features are raw kernel values and the penalty is lam K_mm, so its matrix is a part of the present one.
+        """
+        if len(self.points_) <= m or not self.solvers_:
+            return
+        kept, solver = np.linspace(0, len(self.points_) - 1, m).round().astype(np.intp), self.solvers_[0]
+        A, b = solver.part(np.append(kept, len(self.points_)))
+        smaller = AWV(solver.lam, vovk=False)
+        smaller.start(len(A), b.shape[1])
+        smaller.start_from(A, b, overwrite=True)
+        self.m, self.points_ = m, np.ascontiguousarray(self.points_[kept])
+        self.adopt([smaller])
+
     def solving(self, lam: float, sums: Callable[[], Work[tuple[Array, Array]]]) -> Work[AWV]:
         """Of Z'WZ and Z'WY, which are used up and asked for again where rounding wants more ridge."""
         for part in ROUNDING:

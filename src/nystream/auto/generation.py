@@ -95,7 +95,7 @@ class Generation(Params):
         """As `learn` does before a label. Pure."""
         frame = CODES if self.targets_ is None else self.targets_.frame()
         known = None if self.late_ is None else self._numbers(self.late_.last(self.delay))
-        outputs = self.bank_.predict(X, self._inner, known)
+        outputs = self.bank_.predict(X, self.inner, known)
         P, spread, _, core = self.stack_.predict(outputs, answers, frame, self.bank_.recipe.steady, known)
         return Answer(np.log(P) if self.targets_ is None else P, spread, core)
 
@@ -397,6 +397,6 @@ class Generation(Params):
 
     # -- targets --------------------------------------------------------------------------------
     @property
-    def _inner(self) -> int:
+    def inner(self) -> int:
         """Targets of the experts: for classes one that is always 1, then the codes."""
         return 1 + self.outputs_ if self.classes else self.outputs_

@@ -18,6 +18,7 @@ from nystream.auto.quantities import bytes_of, seconds_of
 from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.rounds import Rounds
+from nystream.auto.steady import Steady
 from nystream.auto.surprise import Surprise, last_surprise
 from nystream.auto.tables import seconds_to_translate, translator_for
 from nystream.auto.tails import Tails
@@ -25,7 +26,7 @@ from nystream.encoding.columns import NUMERIC
 from nystream.gate import Gate
 from nystream.inputs import as_levels
 from nystream.learners.families.tabular import Opening
-from nystream.params import at_least, boolean, one_of, positive
+from nystream.params import at_least, boolean, checked_ahead, one_of, positive
 from nystream.scaling.ring import Ring
 from nystream.seeds import checked_seed, generator
 from nystream.sparse_rows import NARROW
@@ -68,6 +69,9 @@ class Auto(ByColumn, Rounds):
     noise has long tails, labels far from their predictions are cut; see `nystream.auto.tails.Tails`. Targets beyond
     1e75 count as 1e75, below 1e-75 as 0: rescale such ones.
 
+    All of this predicts the next row, right after the last label: `step`, `run`, and `predict` with ahead=1.
+    `predict(X)` is for rows that come some time later: see `nystream.auto.steady`.
+
     Parameters
     ----------
     memory : str or number, default "64MB"
@@ -85,9 +89,10 @@ class Auto(ByColumn, Rounds):
         Whether the last two labels and running means of all are inputs of the stack.
     delay : int, default 0
         Rows that come between a row and its label. With lags, a row is learnt with the labels that were known when it
-        came, so many rows before; `predict` is for a row that has just come, with the last labels of all. What `step`
-        and `run` give is what the model, as it is now, would have said with the labels of then. `prequential` and
-        `nystream run --delay` set it. Labels that do not come at all need nothing: such rows are not learnt.
+        came, so many rows before; `predict` with ahead=1 is for a row that has just come, with the last labels of all.
+        What `step` and `run` give is what the model, as it is now, would have said with the labels of then.
+        `prequential` and `nystream run --delay` set it. Labels that do not come at all need nothing: such rows are not
+        learnt.
     seed : int, Generator or None, default 0
         Of landmarks and of the rows that a metric is learnt from.
     task : "regression" or "classification"
@@ -190,35 +195,41 @@ class Auto(ByColumn, Rounds):
         """A fresh learner with equal parameters that learns classes."""
         return type(self)(**{**self.clone().get_params(deep=False), "task": "classification"})
 
-    def probabilities(self, X: Any) -> Array:
-        """(n, K) probabilities of the classes, rows summing to 1, pure."""
+    def probabilities(self, X: Any, ahead: int | None = None) -> Array:
+        """(n, K) probabilities of the classes, rows summing to 1, pure. `ahead` as in `predict`."""
         self._require("probabilities")
+        ahead = checked_ahead(ahead)
         X = self._accepted(X)
-        return np.exp(self._predict(X)) if self.d_ else np.full((len(X), self.outputs_), 1 / self.outputs_)
+        if not self.d_:
+            return np.full((len(X), self.outputs_), 1 / self.outputs_)
+        return np.exp(self.predict_clean(X, ahead))
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+    def predict_interval(self, X: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
         """Ends (n,), or (n, K) for several targets, of intervals around predictions that cover so many labels. Pure.
 
-        The (1 - coverage)/2 and (1 + coverage)/2 quantiles. Infinite while too few rows have been seen.
+        The (1 - coverage)/2 and (1 + coverage)/2 quantiles. Infinite while too few rows have been seen. `ahead` as in
+        `predict`: intervals of later rows are wider, since nothing is known of the labels before them.
         """
         self._require("predict_interval")
+        ahead = checked_ahead(ahead)
         positive("coverage", coverage, below=1.0)
         if not self.d_:
             raise ValueError("predict_interval needs a row to be learnt")
-        found = self._quantiles(self._accepted(X), np.array([(1 - coverage) / 2, (1 + coverage) / 2]))
+        found = self._quantiles(self._accepted(X), np.array([(1 - coverage) / 2, (1 + coverage) / 2]), ahead)
         return self._outward(found[..., 0]), self._outward(found[..., 1])
 
-    def predict_quantile(self, X: Any, q: Any) -> Array:
+    def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
         """(n,), or (n, K) for several targets: what a share q of the labels to come are below. Pure.
 
         With a list of levels one more axis, the last; where levels rise, quantiles do. See `nystream.auto.noise.Noise`.
-        Infinite while too few rows have been seen: under q (n + 1) = 1 and over n of them.
+        Infinite while too few rows have been seen: under q (n + 1) = 1 and over n of them. `ahead` as in `predict`.
         """
         self._require("predict_quantile")
+        ahead = checked_ahead(ahead)
         levels = as_levels(q)
         if not self.d_:
             raise ValueError("predict_quantile needs a row to be learnt")
-        found = self._quantiles(self._accepted(X), levels)
+        found = self._quantiles(self._accepted(X), levels, ahead)
         found = found if self.outputs_ > 1 else found[:, 0]
         return found[..., 0] if np.ndim(q) == 0 else found
 
@@ -397,6 +408,9 @@ class Auto(ByColumn, Rounds):
             kept = int(min(recipe.warmup, max(1, SIZES * bytes_of(self.memory) / (8 * outputs))))
             self.tails_ = Tails(outputs, window, 1000 if self.deadline is None else 1, kept)
             self.tails_.start()
+        window = Noise.window_for(SCORES * bytes_of(self.memory), outputs)
+        self.steady_ = Steady(self._classes, bytes_of(self.memory), window)
+        self.steady_.start(self.old_.bank_, d, outputs, self._more)
         self.count_ = 0
 
     def _sized(self, d: int, outputs: int) -> Recipe:
@@ -433,6 +447,6 @@ class Auto(ByColumn, Rounds):
         if not self.d_:
             return 0
         with self._turns.reading():
-            parts = (self.old_, *self.buffer_, self.changes_, self.guard_, self.intervals_)
+            parts = (self.old_, *self.buffer_, self.changes_, self.guard_, self.intervals_, self.steady_)
             others = (self.recalibration_, self.translator_, self.tails_)
             return sum(part.nbytes for part in (*parts, *others) if part is not None)

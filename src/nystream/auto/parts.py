@@ -20,6 +20,7 @@ from nystream.auto.quantities import bytes_of
 from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
+from nystream.auto.steady import Steady
 from nystream.auto.tables import SHARE
 from nystream.auto.tails import Tails
 from nystream.auto.targets import Targets
@@ -57,6 +58,8 @@ class Parts(TabularLearner):
     """What labels with long tails are told as; of regression only, none in models saved before it."""
     guard_: Guard | None = None
     """Of labels that hardly ever change; none without lags, nor in models saved before it."""
+    steady_: Steady
+    """What predicts rows that are not the next one."""
     recalibration_: Recalibration | None = None
     """Of classes only; none in models saved before it."""
     buffer_: list[Ring]

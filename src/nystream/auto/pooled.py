@@ -15,7 +15,7 @@ from nystream.auto.rough import Rough, RoughView
 from nystream.auto.view import View
 from nystream.inputs import as_block, as_levels
 from nystream.learners.base import Learner
-from nystream.params import at_least, one_of, positive
+from nystream.params import at_least, checked_ahead, one_of, positive
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 from nystream.scaling.spread import fences, moments
 from nystream.solvers.awv import AWV
@@ -140,24 +140,27 @@ class PooledAuto(Learner):
     def for_classes(self) -> PooledAuto:
         return type(self)(**{**self.clone().get_params(deep=False), "task": "classification"})
 
-    def probabilities(self, X: Any) -> Array:
+    def probabilities(self, X: Any, ahead: int | None = None) -> Array:
         """(n, K) probabilities of the classes, rows summing to 1."""
         self._require("probabilities")
+        checked_ahead(ahead)  # rows in many places have no common order: all are later rows
         return np.exp(self.predict_clean(as_block(X, self.d_ or None, missing=True)))
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+    def predict_interval(self, X: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
         """Ends, shaped as predictions: of one width for all rows, the quantile of the held-back residuals' sizes."""
         self._require("predict_interval")
+        checked_ahead(ahead)
         positive("coverage", coverage, below=1.0)
         low, high = self._quantiles(X, np.array([(1 - coverage) / 2, (1 + coverage) / 2]))
         return self._outward(low), self._outward(high)
 
-    def predict_quantile(self, X: Any, q: Any) -> Array:
+    def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
         """What a share q of labels are below, shaped as predictions: as far for all rows, and as far to both sides.
 
         With a list of levels one more axis, the last. See `nystream.auto.intervals.symmetric`.
         """
         self._require("predict_quantile")
+        checked_ahead(ahead)
         found = [self._outward(part) for part in self._quantiles(X, as_levels(q))]
         return found[0] if np.ndim(q) == 0 else np.stack(found, axis=-1)
 

@@ -48,30 +48,40 @@ class Rounds(Parts):
 
     # -- one round ---------------------------------------------------------------------------------------------------
     def _predict(self, X: Any) -> Array:
+        return self._predicted(X, 1)
+
+    def _predict_later(self, X: Any) -> Array:
+        return self._predicted(X, None)
+
+    def _predicted(self, X: Any, ahead: int | None) -> Array:
         with self._turns.reading():
             P = np.empty((len(X), self.outputs_))
             rows = self._rows
             for i in range(0, len(X), rows):
-                P[i : i + rows] = self._answer(X[i : i + rows])[0]
+                P[i : i + rows] = self._answer(X[i : i + rows], ahead)[0]
         return P
 
-    def _answer(self, rows: Any) -> tuple[Array, Array | None, Array]:
-        """Predictions, for targets how far the experts disagree (n, K), and rows as the experts see them."""
+    def _answer(self, rows: Any, ahead: int | None = 1) -> tuple[Array, Array | None, Array]:
+        """Predictions for next or later rows, for targets how far the experts disagree (n, K), and rows as the experts
+        see them."""
         X, answers = self.translator_.predict(rows) if self.translator_ is not None else (_matrix(rows), None)
+        if ahead is None:
+            return *self.steady_.predict(self.old_, X, answers), X
         own = self.old_.predict(X, answers)
         P, spread = own[:2] if self.changes_ is None else self.changes_.predict(own, X, answers)
         P = P if self.guard_ is None else self.guard_.predict(P)
         return P if self.recalibration_ is None else self.recalibration_.predict(P), spread, X
 
-    def _quantiles(self, rows: Any, levels: Array) -> Array:
+    def _quantiles(self, rows: Any, levels: Array, ahead: int | None) -> Array:
         """(n, K, Q)"""
         assert self.intervals_ is not None
         with self._turns.reading():
             found, some = np.empty((len(rows), self.outputs_, len(levels))), self._rows
             for i in range(0, len(rows), some):
-                P, spread, X = self._answer(rows[i : i + some])
+                P, spread, X = self._answer(rows[i : i + some], ahead)
                 assert spread is not None
-                found[i : i + some] = self.intervals_.quantiles(X, P, spread, levels)
+                law = self.steady_ if ahead is None else self.intervals_
+                found[i : i + some] = law.quantiles(X, P, spread, levels)
         return found
 
     def _run(self, X: Any, Y: Array, weights: Array | None) -> Array:
@@ -86,9 +96,10 @@ class Rounds(Parts):
         while row < len(X):
             n = min(len(X) - row, self._rows, FEW if self._turns.asked else len(X))
             n = max(1, self._ready(Y[row : row + n]))
+            n = min(n, self.steady_.until_cut())
             if self.changes_ is not None:
                 n = min(n, self.changes_.until_cut())
-            for generation in self._generations:
+            for generation in (*self._generations, *self.steady_.generations):
                 n = generation.ahead(n, self._last)
             part = slice(row, row + n)
             P[part] = self._rounds(X[part], Y[part], None if weights is None else weights[part])
@@ -145,12 +156,13 @@ class Rounds(Parts):
             self.buffer_[1].replace(labels[-len(self.buffer_[1]) :])
 
     def _round(self, rows: Any, Y: Array, told: Array, heard: Array | None, w: Array | None) -> Array:
-        living = [ref(generation) for generation in self._generations]  # one that is replaced gives up its memory
+        # references are weak: an ensemble that is replaced gives up its memory
+        living = [ref(generation) for generation in (*self._generations, *self.steady_.generations)]
         turn = self._turns.writing
         with turn():
             P = self._learnt(rows, Y, told, heard, w)
-        generations, changes = self._generations, self.changes_
-        moved = [ref(generation) for generation in generations] != living
+        generations, changes, lasting = self._generations, self.changes_, self.steady_.generations
+        moved = [ref(generation) for generation in (*generations, *lasting)] != living
         alone = len(generations) == 1
         if self.tails_ is not None:
             self.tails_.see(P, Y)
@@ -161,11 +173,17 @@ class Rounds(Parts):
             if (generation.begun_ or generation.due) and ref(generation) in living:
                 refreshes, grows = generation is not self.old_ or self._refreshes, alone and not coming
                 moved = generation.attend(self._last, refreshes=refreshes, grows=grows, alone=turn) or moved
+        for generation in lasting:
+            if (generation.begun_ or generation.due) and ref(generation) in living:
+                moved = generation.attend(self._last, alone=turn) or moved
         if moved or coming:
             with turn():
                 self._keep()
         if changes is not None:
             changes.copy(self.old_)
+        if self.steady_.due:
+            with turn():
+                self.steady_.attend(self.old_)
         return P
 
     def _learnt(self, rows: Any, Y: Array, told: Array, heard: Array | None, w: Array | None) -> Array:
@@ -188,11 +206,14 @@ class Rounds(Parts):
             self.old_, P, spread = self.changes_.follow(old, block, partial(self._around, Y))
         if self.guard_ is not None:
             P = self.guard_.run(P, admitted[:, 0] if self._classes else admitted, w)
+        seen = admitted
+        if told is not Y and old.targets_ is not None:
+            seen = old.targets_.fenced(Y)  # intervals are to cover labels as they come
         if self.intervals_ is not None and spread is not None:
-            seen = admitted
-            if told is not Y and old.targets_ is not None:
-                seen = old.targets_.fenced(Y)  # intervals are to cover labels as they come
             self.intervals_.learn(X, P, seen - P, spread, w)
+        self.steady_.learn(X, seen, told, w, answers)
+        if self.old_ is not old:
+            self.steady_.replace(old, self.old_)
         if self.recalibration_ is not None:
             P = self.recalibration_.run(P, np.ascontiguousarray(Y[:, 0]), w)
         return P
@@ -223,7 +244,7 @@ class Rounds(Parts):
         """As many rows as the generations may ask for, and one that begins; one that is alone may be of full size."""
         if self._young is None and self._coming is None:
             self.old_.regain(self.sized_)
-        capacity = max(generation.capacity for generation in self._generations)
+        capacity = max(generation.capacity for generation in (*self._generations, *self.steady_.generations))
         if self.changes_ is not None:
             capacity = max(capacity, self.changes_.reach_ + min(self._rows, self.old_.every))
             if self._coming is not None:
@@ -258,7 +279,7 @@ class Rounds(Parts):
         if self.d_ and outputs <= self.outputs_:
             return
         with self._whole.writing():
-            for generation in self._generations if self.d_ else []:
+            for generation in (*self._generations, *self.steady_.generations) if self.d_ else []:
                 generation.finish(self._last)
             with self._turns.writing():
                 super().reserve(d, outputs)
@@ -279,6 +300,7 @@ class Rounds(Parts):
         if most_bytes(recipe, wide, outputs, codes=True, more=self._more) > budget:
             smaller = self._affordable(self.sized_, wide, outputs)  # or it is refused, and nothing has changed
         self._settle()
+        self.steady_.flush(self.old_)
         if translator is not None:
             before = self._dense
             translator.grow(outputs)
@@ -296,13 +318,14 @@ class Rounds(Parts):
             generation.bank_.recipe = self._growing(generation.bank_.recipe, wide, outputs)
         if self.changes_ is not None:
             self.changes_.grow(outputs, *self._reach(outputs), self.old_.rows_at_once, fits=fit)
+        self.steady_.grow(self.old_, outputs)
         self._keep()
 
     def _settle(self) -> None:
         """Finish the rebuilds and refreshes that are under way, and let a young generation be level."""
         if self.changes_ is not None:
             self.changes_.settle(self.old_, self._last)
-        for generation in self._generations:
+        for generation in (*self._generations, *self.steady_.generations):
             generation.settle(self._last)
 
     def _widen_dense(self, d: int, before: int) -> None:
@@ -315,6 +338,7 @@ class Rounds(Parts):
                 self.changes_.widen(d)
             if self.intervals_ is not None:
                 self.intervals_.widen(d)
+            self.steady_.widen(self.old_, d)
 
 
 def _ones(n: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from nystream._core.auto.members import mix_classes, mix_targets
 from nystream.auto.late import after
 from nystream.auto.repeats import Repeats
 from nystream.params import Params
-from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
+from nystream.solvers.stacker import MEMBERS, RidgeStacker, SoftmaxStacker
 from nystream.types import Array
 
 __all__ = ["Frame", "Stack", "Stacked"]
@@ -78,6 +79,8 @@ class Stack(Params):
         Whether labels are classes.
     lags : bool
         Whether the last two labels and running means of all are stack inputs too.
+    members : sequence of (decay, lam)
+        The stackers, see `nystream.solvers.stacker.Stacker`.
     """
 
     stacker_: RidgeStacker | SoftmaxStacker
@@ -99,9 +102,10 @@ class Stack(Params):
     aside_: int = 0
     """The last so many experts do not count in the disagreement of all: they look at labels, not at rows."""
 
-    def __init__(self, classes: bool, lags: bool) -> None:
+    def __init__(self, classes: bool, lags: bool, members: Sequence[tuple[float, float]] = MEMBERS) -> None:
         self.classes = classes
         self.lags = lags
+        self.members = members
 
     def start(
         self, experts: int, outputs: int, more: int = 0, aside: int = 0, *, first: bool = False, late: bool = False
@@ -110,7 +114,7 @@ class Stack(Params):
         one is no member."""
         self.outputs_ = outputs
         self.more_, self.aside_, self.early_ = more, aside, EARLY if first else 0
-        self.stacker_ = SoftmaxStacker() if self.classes else RidgeStacker()
+        self.stacker_ = SoftmaxStacker(self.members) if self.classes else RidgeStacker(self.members)
         self.stacker_.start(experts + more + LAGS * self.lags, outputs)
         groups = 1 if self.classes else outputs
         last = self.lags and not (late and self.classes)

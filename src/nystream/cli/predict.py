@@ -42,6 +42,10 @@ def predict(
         int | None,
         typer.Option(min=1, help="So many columns that add most to each prediction too, with what they add."),
     ] = None,
+    ahead: Annotated[
+        int | None,
+        typer.Option(help="1: each row is the next one after the last learnt. Without it: rows come some time later."),
+    ] = None,
     keep: Annotated[list[str] | None, typer.Option("--keep", help="Columns to write as they are, with commas.")] = None,
     header: opt.Header = None,
     rows: opt.Rows = None,
@@ -53,6 +57,8 @@ def predict(
     model = read(initial)
     model.on_error = one_of("--on-error", on_error, ("raise", "missing"))
     levels = _levels(quantile or [])
+    if ahead not in (None, 1):
+        raise ValueError(f"--ahead must be 1 (the next row) or left out (some later row), got {ahead}")
     _check(model, probabilities, interval, levels)
     if reasons is not None and not model.can("explain_row"):
         raise ValueError(
@@ -70,7 +76,7 @@ def predict(
             table = piece.rows
             own = _named(table, found.columns)
             columns = {name: own.columns[name] for name in kept}
-            columns |= _answers(model, table, probabilities, interval, levels, reasons, set(kept))
+            columns |= _answers(model, table, probabilities, interval, levels, reasons, set(kept), ahead)
             lines.write(columns, len(table))
         lines.finish()
 
@@ -83,25 +89,26 @@ def _answers(
     levels: list[float],
     reasons: int | None,
     taken: set[str],
+    ahead: int | None,
 ) -> dict[str, Any]:
     """Columns of what was predicted; a name that a kept column has gets an ending."""
     schema = model.schema_ or model.schema
     names = schema.targets if schema is not None else []
-    answers = model.predict(rows)
+    answers = model.predict(rows, ahead)
     found: dict[str, Any] = {"prediction": answers}
     if answers.ndim == 2:
         names = names if len(names) == answers.shape[1] else [str(k) for k in range(answers.shape[1])]
         found = {f"prediction_{name}": column for name, column in zip(names, answers.T, strict=True)}
     titles = list(found)
     if probabilities:
-        P = model.probabilities(rows)
+        P = model.probabilities(rows, ahead)
         found |= {f"probability_{name}": P[:, k] for k, name in enumerate(model.classes)}
     if interval is not None:
-        low, high = (ends.reshape(len(ends), -1) for ends in model.predict_interval(rows, interval))
+        low, high = (ends.reshape(len(ends), -1) for ends in model.predict_interval(rows, interval, ahead))
         for k, title in enumerate(titles):
             found |= {f"{title}_low": low[:, k], f"{title}_high": high[:, k]}
     if levels:
-        Q = model.predict_quantile(rows, levels).reshape(len(answers), -1, len(levels))
+        Q = model.predict_quantile(rows, levels, ahead).reshape(len(answers), -1, len(levels))
         for k, title in enumerate(titles):
             found |= {f"{title}_q{q:g}": Q[:, k, i] for i, q in enumerate(levels)}
     if reasons is not None:

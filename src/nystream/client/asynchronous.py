@@ -79,12 +79,16 @@ class AsyncModel:
         content = json.dumps(config or {}).encode()
         await self._client.ask(Ask("PUT", self._path, content, {"Content-Type": "application/json"}))
 
-    async def predict(self, rows: Any) -> Any:
-        """Predictions: numbers (n,), (n, K) of several targets, or names of classes."""
-        return predictions((await self.ask(rows))["predictions"])
+    async def predict(self, rows: Any, ahead: int | None = None) -> Any:
+        """Predictions: numbers (n,), (n, K) of several targets, or names of classes.
+
+        ahead=None: each row is some later row; ahead=1: each is the next one, as in `step`.
+        """
+        options = {} if ahead is None else {"ahead": ahead}
+        return predictions((await self.ask(rows, **options))["predictions"])
 
     async def ask(self, rows: Any, **options: Any) -> dict[str, Any]:
-        """Predictions with probabilities=True, interval=0.9, quantiles=[0.1, 0.9], explain=True, snapshot=ID; and more.
+        """Predictions with probabilities=True, interval=0.9, quantiles=[0.1, 0.9], explain=True, snapshot=ID, ahead=1.
 
         With ids=[...] or remember=True labels may come later.
         """

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from nystream.compose.probabilities import Calibration
 from nystream.learners.abilities import Abilities
 from nystream.learners.base import Learner
-from nystream.params import Params
+from nystream.params import Params, checked_ahead
 from nystream.types import Array
 
 __all__ = ["ClassLearner", "Numbers"]
@@ -99,13 +99,14 @@ class ClassLearner(Abilities, Params):
             self.calibration_.learn(scores, label, weight)
         return scores
 
-    def scores(self, X: Array) -> Array:
-        """(n, K), pure."""
-        return self._scores(X) if self.classes_ else np.zeros((len(X), 0))
+    def scores(self, X: Array, ahead: int | None = None) -> Array:
+        """(n, K), pure; `ahead` as in `Learner.predict`."""
+        return self._scores(X, ahead) if self.classes_ else np.zeros((len(X), 0))
 
-    def probabilities(self, X: Array) -> Array:
+    def probabilities(self, X: Array, ahead: int | None = None) -> Array:
         """(n, K), rows summing to 1, pure; the largest belongs to the class with the largest score."""
-        return self.calibration_(self._scores(X)) if self.classes_ else np.zeros((len(X), 0))
+        ahead = checked_ahead(ahead)
+        return self.calibration_(self._scores(X, ahead)) if self.classes_ else np.zeros((len(X), 0))
 
     def widen(self, d: int) -> None:
         """From now on rows have d columns; the new ones count as 0 in every row seen so far."""
@@ -122,10 +123,10 @@ class ClassLearner(Abilities, Params):
     def _step(self, x: Array, label: int, weight: float) -> Array:
         raise NotImplementedError
 
-    def _scores(self, X: Array) -> Array:
+    def _scores(self, X: Array, ahead: int | None) -> Array:
         if not self.started:
             return np.zeros((len(X), self.classes_))
-        return self._gathered(lambda learner: learner.predict_clean(X))
+        return self._gathered(lambda learner: learner.predict_clean(X, ahead))
 
     def _gathered(self, ask: Callable[[Learner], Array], signed: bool = True) -> Array:
         """(n, K) from what the learners answer for each of their outputs; `signed`: a score, which has a direction."""
@@ -175,11 +176,11 @@ class ClassLearner(Abilities, Params):
             return np.zeros((len(X), self.classes_))
         return self._gathered(lambda learner: learner.averaged(X))
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+    def predict_interval(self, X: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
         """Ends (n, K) of intervals around the scores that cover this share of the codes -1/+1 to come."""
         self._ready("predict_interval")
-        low = self._gathered(lambda learner: learner.predict_interval(X, coverage)[0])
-        high = self._gathered(lambda learner: learner.predict_interval(X, coverage)[1])
+        low = self._gathered(lambda learner: learner.predict_interval(X, coverage, ahead)[0])
+        high = self._gathered(lambda learner: learner.predict_interval(X, coverage, ahead)[1])
         return np.minimum(low, high), np.maximum(low, high)  # a sign that is turned turns the ends round
 
     def regret(self) -> float:

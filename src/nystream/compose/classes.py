@@ -174,8 +174,8 @@ class OneVersusRest(ClassLearner):
         codes = np.where(np.arange(self.classes_) == label, 1.0, -1.0) * self.signs_
         return np.hstack([g.step(x, codes[part], weight) for g, part in self._parts]) * self.signs_
 
-    def _scores(self, X: Array) -> Array:
-        return self._assembled([group.predict(X) for group in self.groups_])
+    def _scores(self, X: Array, ahead: int | None) -> Array:
+        return self._assembled([group.predict(X, ahead) for group in self.groups_])
 
     def _gathered(self, ask: Callable[[Learner], Array], signed: bool = True) -> Array:
         unknown = 0.0 if signed else np.inf  # of classes whose learner waits for its first row
@@ -249,10 +249,10 @@ class NativeClasses(ClassLearner):
         self._reserve(len(x))
         return self._trimmed(self.learner_.step_clean(x, np.array([float(label)]), weight)[None])[0]
 
-    def probabilities(self, X: Array) -> Array:
+    def probabilities(self, X: Array, ahead: int | None = None) -> Array:
         if not self.learner.can("probabilities") or not self.started:
-            return super().probabilities(X)
-        P = self._trimmed(self.learner_.probabilities(X))
+            return super().probabilities(X, ahead)
+        P = self._trimmed(self.learner_.probabilities(X, ahead))
         return P / P.sum(axis=1, keepdims=True)
 
     def _gathered(self, ask: Callable[[Learner], Array], signed: bool = True) -> Array:

@@ -111,6 +111,9 @@ class Classifier(Wrapper):
                 learner._check(X, learnt)
 
     def _predict(self, X: Array) -> Array:
+        return self.inner_.scores(X, 1)
+
+    def _predict_later(self, X: Array) -> Array:
         return self.inner_.scores(X)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:

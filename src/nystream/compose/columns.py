@@ -61,11 +61,11 @@ class Columns(Params):
             return np.array([m.step(x, target, weight) for m, target in zip(self.learners_, y.tolist(), strict=True)])
         return self.learners_[0].step_clean(x, np.ascontiguousarray(y), weight)
 
-    def predict(self, X: Array) -> Array:
-        """(n, width), pure."""
-        return (
-            self.gathered(lambda learner: learner.predict_clean(X)) if self.started else np.zeros((len(X), self.width))
-        )
+    def predict(self, X: Array, ahead: int | None = 1) -> Array:
+        """(n, width), pure; `ahead` as in `Learner.predict`."""
+        if not self.started:
+            return np.zeros((len(X), self.width))
+        return self.gathered(lambda learner: learner.predict_clean(X, ahead))
 
     def gathered(self, ask: Callable[[Learner], Array]) -> Array:
         """(n, width) from what the learners answer, each (n, its outputs) or, with one output, (n,)."""

@@ -187,6 +187,9 @@ class Encoded(TabularLearner, Wrapper):
     def _predict(self, X: Any) -> Array:
         return np.vstack([super(Encoded, self)._predict(X[part]) for part in self._parts(len(X))])
 
+    def _predict_later(self, X: Any) -> Array:
+        return np.vstack([super(Encoded, self)._predict_later(X[part]) for part in self._parts(len(X))])
+
     def _run(self, X: Any, Y: Array, weights: Array | None) -> Array:
         P = []
         for part in self._parts(len(X)):

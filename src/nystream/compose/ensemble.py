@@ -88,9 +88,15 @@ class Ensemble(Learner):
         raise NotImplementedError
 
     def _predict(self, X: Array) -> Array:
+        return self._predicted(X, 1)
+
+    def _predict_later(self, X: Array) -> Array:
+        return self._predicted(X, None)
+
+    def _predicted(self, X: Array, ahead: int | None) -> Array:
         P = np.empty((len(X), self.outputs_))
         for i in range(0, len(X), BLOCK):
-            P[i : i + BLOCK] = self._mixed(self._panel.predict(X[i : i + BLOCK]))
+            P[i : i + BLOCK] = self._mixed(self._panel.predict(X[i : i + BLOCK], ahead))
         return P
 
     def _check(self, X: Array, learnt: int) -> None:

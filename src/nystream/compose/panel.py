@@ -46,8 +46,8 @@ class Panel:
         self._alone = [group[0] for group in self._groups if len(group) == 1]
         self._common = _common([learners[i] for i in self._alone])
 
-    def predict(self, X: Array) -> Array:
-        """(n, K, N) predictions of N learners. Changes nothing, in any thread."""
+    def predict(self, X: Array, ahead: int | None = 1) -> Array:
+        """(n, K, N) predictions of N learners. Changes nothing, in any thread. `ahead` as in `Learner.predict`."""
         Q = np.empty((len(X), self.learners[0].outputs_, len(self.learners)))
         memories = self._memories(X)
         for group in self._groups:
@@ -55,7 +55,7 @@ class Panel:
                 learner = self.learners[group[0]]
                 if memories:
                     learner = _with_memories(learner, memories)
-                Q[:, :, group[0]] = learner.predict(X).reshape(Q.shape[:2])
+                Q[:, :, group[0]] = learner.predict(X, ahead).reshape(Q.shape[:2])
                 continue
             members = self._members(group)
             Z = members[0].features_.transform(X)

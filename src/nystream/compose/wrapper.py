@@ -108,18 +108,18 @@ class Wrapper(Learner):
         X = self._accepted(X)
         return self._inward(X) if self.d_ else X
 
-    def probabilities(self, X: Any) -> Array:
+    def probabilities(self, X: Any, ahead: int | None = None) -> Array:
         X = self._asked("probabilities", X)
-        return self._inner.probabilities(X)
+        return self._inner.probabilities(X, ahead)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+    def predict_interval(self, X: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
         X = self._asked("predict_interval", X)
-        low, high = self._inner.predict_interval(X, coverage)
+        low, high = self._inner.predict_interval(X, coverage, ahead)
         return self._shown(low), self._shown(high)
 
-    def predict_quantile(self, X: Any, q: Any) -> Array:
+    def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
         X = self._asked("predict_quantile", X)
-        found = self._inner.predict_quantile(X, q)
+        found = self._inner.predict_quantile(X, q, ahead)
         if np.ndim(q) == 0:
             return self._shown(found)
         return np.stack([self._shown(found[..., i]) for i in range(found.shape[-1])], axis=-1)
@@ -233,6 +233,9 @@ class Wrapper(Learner):
         self.learner_._check(self._inward(X), learnt)
 
     def _predict(self, X: Array) -> Array:
+        return self._shown(self.learner_.predict_clean(self._inward(X), 1))
+
+    def _predict_later(self, X: Array) -> Array:
         return self._shown(self.learner_.predict_clean(self._inward(X)))
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:

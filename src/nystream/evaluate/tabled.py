@@ -27,9 +27,9 @@ class Tabled:
     def run(self, X: Any, Y: Any = None) -> Array:
         return self.model.run_scores(X, Y).P
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, ahead: int | None = None) -> Array:
         known = self.model.learner_ is not None and (self.model.task != "classification" or self.model.classes)
-        return self.model.scores(X) if known else self._unknown(len(X))
+        return self.model.scores(X, ahead) if known else self._unknown(len(X))
 
     def step(self, x: Any, y: Any = None) -> None:
         self.model.run_scores(x, y)
@@ -73,8 +73,8 @@ class Tabled:
     def can(self, ability: str) -> bool:
         return self.model.can(ability)
 
-    def probabilities(self, X: Any) -> Array:
-        return self.model.probabilities(X)
+    def probabilities(self, X: Any, ahead: int | None = None) -> Array:
+        return self.model.probabilities(X, ahead)
 
-    def predict_quantile(self, X: Any, q: Any) -> Array:
-        return self.model.predict_quantile(X, q)
+    def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
+        return self.model.predict_quantile(X, q, ahead)

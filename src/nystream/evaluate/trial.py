@@ -30,7 +30,7 @@ __all__ = ["Snapshot", "Trial"]
 class Forecaster(Protocol):
     """What is needed of a learner here: a `Learner`, or whatever hands on what it is told to one."""
 
-    def predict(self, X: Any) -> Array: ...
+    def predict(self, X: Any, ahead: int | None = None) -> Array: ...
     def step(self, x: Any, y: Any = None) -> Any: ...
     def run(self, X: Any, Y: Any = None) -> Array: ...
     def can(self, ability: str) -> bool: ...
@@ -136,7 +136,9 @@ class Trial:
                 metric.update(Y, P if metric.takes == "prediction" else Q)
 
     def _at_once(self, X: Any, Y: Any) -> Array:
-        P: Array = self._timed(self._inner.run, X, Y) if self.learn else self._timed(self._inner.predict, X)
+        P: Array = (
+            self._timed(self._inner.run, X, Y) if self.learn else self._timed(self._inner.predict, X, self._ahead)
+        )
         return P
 
     def finish(self) -> None:
@@ -174,6 +176,11 @@ class Trial:
         """Whether the last row fed has been read."""
         return self._read_at == self.n
 
+    @property
+    def _ahead(self) -> int | None:
+        """Where the learner learns, each row is the next one; where it only predicts, some later row."""
+        return 1 if self.learn else None
+
     def _timed(self, act: Callable[..., Any], *arguments: Any) -> Any:
         began = self._clock()
         answer = act(*arguments)
@@ -186,9 +193,13 @@ class Trial:
         for i in range(len(X)):
             x, y = X[i : i + 1], None if Y is None else Y[i : i + 1]
             if self._ask is not None:
-                Q.append(self._timed(self._ask, x) if self._inner.n_seen else self._even())
+                Q.append(self._timed(self._ask, x, self._ahead) if self._inner.n_seen else self._even())
             if self._levels:
-                D.append(self._timed(self._inner.predict_quantile, x, self._levels) if self._inner.n_seen else None)
+                D.append(
+                    self._timed(self._inner.predict_quantile, x, self._levels, self._ahead)
+                    if self._inner.n_seen
+                    else None
+                )
             P.append(self._delayed(x, y) if self.delay and self.learn else self._at_once(x, y))
         return _stacked(P, -np.inf), _stacked(Q, 0.0) if Q else None, self._quantiles(P, D) if D else None
 
@@ -198,7 +209,7 @@ class Trial:
         return np.concatenate([nothing if d is None else d.reshape(nothing.shape) for d in D])
 
     def _delayed(self, x: Any, y: Any) -> Array:
-        p: Array = self._timed(self._inner.predict, x)
+        p: Array = self._timed(self._inner.predict, x, self._ahead)
         if not self._inner.n_seen:
             p = self._blank(p, y)
         self._pending.append((x, y) if isinstance(self._inner, Tabled) else _single(x, y))

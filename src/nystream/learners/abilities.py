@@ -69,15 +69,18 @@ class Abilities:
     """
 
     # -- probabilities, intervals, uncertainty -----------------------------------------------------------------------
-    def probabilities(self, X: Any) -> Array:
-        """(n, K) probabilities of the classes, rows summing to 1; of labels -1/+1 the two columns in that order."""
+    def probabilities(self, X: Any, ahead: int | None = None) -> Array:
+        """(n, K) probabilities of the classes, rows summing to 1; of labels -1/+1 the two columns in that order.
+
+        `ahead`, here and below, as in `predict`: None for some later row, 1 for the next one.
+        """
         raise self._unable("probabilities")
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+    def predict_interval(self, X: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
         """Ends (n,), or (n, K) for several targets, of intervals that cover this share of the labels to come."""
         raise self._unable("predict_interval")
 
-    def predict_quantile(self, X: Any, q: Any) -> Array:
+    def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
         """(n,), or (n, K) for several targets: what a share q of the labels at x are below, 0 < q < 1.
 
         With a list of levels one more axis, the last. The ends of `predict_interval` are quantiles too.

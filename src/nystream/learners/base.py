@@ -14,7 +14,7 @@ from nystream.cards import card
 from nystream.inputs import Unconverted, as_block, as_labels, as_row, as_weights, stretches, unconverted
 from nystream.learners.abilities import Abilities
 from nystream.losses import Loss
-from nystream.params import Params
+from nystream.params import Params, checked_ahead
 from nystream.types import Array, LabelKind
 
 __all__ = ["Learner"]
@@ -25,7 +25,8 @@ class Learner(Abilities, Params):
 
     Subclasses implement, on clean float64 input:
       `_start(d, outputs)`         allocate; called once, when the first example arrives
-      `_predict(X) -> (n, K)`      pure
+      `_predict(X) -> (n, K)`      pure: what `_run` would predict for the next row
+      `_predict_later(X) -> (n, K)`    pure, for some later row; only where that is not the same
       `_run(X, Y, weights) -> (n, K)`  rounds in order; Y is (n, K) real targets or (n, 1) labels
       `_step(x, y, weight) -> (K,)`    only where one round can be cheaper than a block of one
       `_step_one(x, y) -> float`       the same for one number each: a compiled call that checks x and y (`OneRow`)
@@ -43,9 +44,14 @@ class Learner(Abilities, Params):
     _sign: bool = False  # whether that label is -1 or +1
 
     # -- what users call -------------------------------------------------------------------------------------------
-    def predict(self, X: Any) -> Array:
-        """Predictions for the rows of X: (n,), or (n, K) with K > 1 outputs. Changes nothing."""
-        return self._outward(self.predict_clean(self._accepted(X)))
+    def predict(self, X: Any, ahead: int | None = None) -> Array:
+        """Predictions for the rows of X: (n,), or (n, K) with K > 1 outputs. Changes nothing.
+
+        ahead=None: each row is some later row. ahead=1: each row is the next one, and its prediction is what `step`
+        would return. Only learners that look at the last labels, as `Auto` does, give two different answers.
+        """
+        ahead = checked_ahead(ahead)
+        return self._outward(self.predict_clean(self._accepted(X), ahead))
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
         """The prediction for x made before y is read; then learn (x, y). A float, or (K,) with K > 1 outputs.
@@ -69,8 +75,8 @@ class Learner(Abilities, Params):
 
         With a multi-class loss that does not fix its classes, the score of a class not known yet is -inf.
 
-        A row of weight 0 leaves no trace: it is answered as by `predict`, not learnt and not counted by `n_seen`, no
-        time passes for what forgets, and a class that only such rows have stays unknown.
+        A row of weight 0 leaves no trace: it is answered as by `predict` with ahead=1, not learnt and not counted by
+        `n_seen`, no time passes for what forgets, and a class that only such rows have stays unknown.
         """
         rows = self._unconverted(X)
         X = self._accepted(X) if rows is None else rows
@@ -79,9 +85,11 @@ class Learner(Abilities, Params):
         return self._outward(self.run_clean(X, Y, w) if rows is None else self.run_unconverted(rows, Y, w))
 
     # -- the same for rows that are clean: float64 in C order, finite where the learner wants that ------------------
-    def predict_clean(self, X: Array) -> Array:
+    def predict_clean(self, X: Array, ahead: int | None = None) -> Array:
         """`predict` of a clean block: always (n, K)."""
-        return self._predict(X) if self.d_ else np.zeros((len(X), self._width))
+        if not self.d_:
+            return np.zeros((len(X), self._width))
+        return self._predict_later(X) if ahead is None else self._predict(X)
 
     def step_clean(self, x: Array, y: Array, weight: float = 1.0) -> Array:
         """`step` of a clean row (d,) with label y (K,), or (1,) with the number of a class: always (K,)."""
@@ -261,6 +269,9 @@ class Learner(Abilities, Params):
 
     def _predict(self, X: Array) -> Array:
         raise NotImplementedError
+
+    def _predict_later(self, X: Array) -> Array:
+        return self._predict(X)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         raise NotImplementedError

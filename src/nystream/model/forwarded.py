@@ -12,7 +12,7 @@ from nystream.auto.changes import Listener, Listeners
 from nystream.learners.abilities import ABILITIES
 from nystream.learners.base import Learner
 from nystream.model.recent import Recent
-from nystream.params import Params
+from nystream.params import Params, checked_ahead
 from nystream.schema import Schema
 from nystream.tables.plain import Plain
 from nystream.types import Array
@@ -94,12 +94,12 @@ class Forwarded(Params):
         return persist.to_bytes(self)
 
     # -- abilities of rows -------------------------------------------------------------------------------------------
-    def probabilities(self, rows: Any) -> Array:
-        """(n, K) probabilities of the classes in the order of `classes`, rows summing to 1."""
-        return self._probabilities(self.inputs(rows))
+    def probabilities(self, rows: Any, ahead: int | None = None) -> Array:
+        """(n, K) probabilities of the classes in the order of `classes`, rows summing to 1. `ahead` as in `predict`."""
+        return self._probabilities(self.inputs(rows), checked_ahead(ahead))
 
-    def _probabilities(self, X: Array) -> Array:
-        P = self.inner.probabilities(X)
+    def _probabilities(self, X: Array, ahead: int | None = None) -> Array:
+        P = self.inner.probabilities(X, ahead)
         k = len(self.classes)  # the learner may have room for more, or declared ones may not have reached it
         if P.shape[1] == k:
             return P
@@ -107,13 +107,19 @@ class Forwarded(Params):
         total = P.sum(axis=1, keepdims=True)
         return np.where(total > 0, P / np.where(total > 0, total, 1.0), 1 / max(k, 1))
 
-    def predict_interval(self, rows: Any, coverage: float = 0.9) -> tuple[Array, Array]:
-        """Ends, shaped as predictions, of intervals that cover this share of the labels to come."""
-        return self.inner.predict_interval(self.inputs(rows), coverage)
+    def predict_interval(self, rows: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
+        """Ends, shaped as predictions, of intervals that cover this share of the labels to come.
 
-    def predict_quantile(self, rows: Any, q: Any) -> Array:
-        """What a share q of the labels of such rows are below, shaped as predictions; of several q one more axis."""
-        return self.inner.predict_quantile(self.inputs(rows), q)
+        `ahead` as in `predict`: None for some later row, 1 for the next one.
+        """
+        return self.inner.predict_interval(self.inputs(rows), coverage, checked_ahead(ahead))
+
+    def predict_quantile(self, rows: Any, q: Any, ahead: int | None = None) -> Array:
+        """What a share q of the labels of such rows are below, shaped as predictions; of several q one more axis.
+
+        `ahead` as in `predict`.
+        """
+        return self.inner.predict_quantile(self.inputs(rows), q, checked_ahead(ahead))
 
     def std(self, rows: Any) -> Array:
         """Predictive standard deviations, shaped as predictions."""

@@ -24,7 +24,7 @@ from nystream.model.score import Score, add_class, add_row, add_rows, described
 from nystream.model.tasks import algorithm, check_class, check_sparse, for_task
 from nystream.model.waiting import WAITING, plain_answer, plain_row, rows_of
 from nystream.model.weighting import ClassWeight, checked_weight, weighted
-from nystream.params import at_least, one_of
+from nystream.params import at_least, checked_ahead, one_of
 from nystream.schema import Schema
 from nystream.sparse_rows import SparseRows, is_sparse
 from nystream.tables.items import blocks_of_items, is_iterator
@@ -217,18 +217,22 @@ class Model(Changing):
         return [*found, ("memory", f"{self.nbytes / 1e6:.3g} MB")]
 
     # -- predicting and learning -------------------------------------------------------------------------------------
-    def predict(self, rows: Any) -> Any:
+    def predict(self, rows: Any, ahead: int | None = None) -> Any:
         """Predictions: numbers (n,), (n, K) of several targets, or names of classes. Changes nothing.
+
+        ahead=None: each row is some later row. ahead=1: each row is the next one, right after the last label that was
+        learnt, and the prediction is what `step` would return.
 
         None stands for "none known": no class has appeared yet, or no label that could tell the task. Where the task is
         declared, numbers are 0 before the first row.
         """
+        ahead = checked_ahead(ahead)
         if self.learner_ is None:
             schema = self.schema_ or self.schema
             sparse = is_sparse(rows)
             n = rows.shape[0] if sparse else read(rows).n if schema is None else self._columns(rows, schema)[1]
             return nothing(n, schema, self.task)
-        return answers(self.scores(rows), self.task, self.classes_)
+        return answers(self.scores(rows, ahead), self.task, self.classes_)
 
     def run(self, rows: Any, y: Any = None, weights: Any = None) -> Any:
         """Predictions for the rows in order, each made before its label is read; and learn those that have one.
@@ -363,9 +367,9 @@ class Model(Changing):
             self._announce()
         return scores
 
-    def scores(self, rows: Any) -> Array:
-        """Outputs (n, K) of the learner; of classes one for each so far. Changes nothing."""
-        P = predicted(self.inner, self._inputs(rows))
+    def scores(self, rows: Any, ahead: int | None = None) -> Array:
+        """Outputs (n, K) of the learner; of classes one for each so far. Changes nothing. `ahead` as in `predict`."""
+        P = predicted(self.inner, self._inputs(rows), checked_ahead(ahead))
         return P[:, : max(1, len(self.classes_))] if self.task == "classification" else P
 
     def inputs(self, rows: Any) -> Array:

@@ -16,11 +16,11 @@ from nystream.types import Array
 __all__ = ["learnt", "predicted"]
 
 
-def predicted(learner: Learner, X: Any) -> Array:
-    """Outputs (n, K) for rows, which may be still to be converted."""
+def predicted(learner: Learner, X: Any, ahead: int | None = None) -> Array:
+    """Outputs (n, K) for rows, which may be still to be converted; `ahead` as in `Learner.predict`."""
     if not isinstance(X, Unconverted):
-        return learner.predict_clean(X)
-    return np.vstack([learner.predict_clean(X[part].numbers()) for part in X.parts()])
+        return learner.predict_clean(X, ahead)
+    return np.vstack([learner.predict_clean(X[part].numbers(), ahead) for part in X.parts()])
 
 
 def learnt(learner: Learner, X: Any, labels: Labels, weights: Array | None) -> Array:
@@ -32,7 +32,7 @@ def learnt(learner: Learner, X: Any, labels: Labels, weights: Array | None) -> A
             run: Any = learner.run_unconverted if isinstance(X, Unconverted) else learner.run_clean
             P = run(X[part], Y[part], None if weights is None else weights[part])
         else:
-            P = predicted(learner, X[part])
+            P = predicted(learner, X[part], 1)
         if not learner.d_ and learner.labels == "real":
             P = np.zeros((len(P), Y.shape[1]))  # nothing is known yet, not even how many outputs there are
         parts.append(P)

@@ -11,7 +11,7 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.tasks import for_task
 from nystream.river.columns import Features
-from nystream.river.named import MiniBatchClassifier, Named, columns_for, frames
+from nystream.river.named import NEXT, MiniBatchClassifier, Named, columns_for, frames
 from nystream.tables.targets import class_names
 
 __all__ = ["KernelClassifier"]
@@ -69,7 +69,7 @@ class KernelClassifier(Named, MiniBatchClassifier):
         """Probability of every label seen so far; empty before the first."""
         if self._model is None or not self._labels:
             return {}
-        P = self._model.probabilities(self._asked(x))[0]
+        P = self._model.probabilities(self._asked(x), NEXT)[0]
         return dict(zip(self._labels, P.tolist(), strict=True))
 
     def predict_one(self, x: Features, **kwargs: Any) -> Any:
@@ -89,14 +89,16 @@ class KernelClassifier(Named, MiniBatchClassifier):
     def predict_proba_many(self, X: Any) -> Any:
         """Probabilities as a frame of the same library, one column per label."""
         block = self._frame(X)
-        P = np.zeros((len(block), 0)) if self._model is None else self._model.probabilities(block)
+        P = np.zeros((len(block), 0)) if self._model is None else self._model.probabilities(block, NEXT)
         return frames.to_native_frame(dict(zip(self._labels, P.T, strict=True)), like=frames.into_frame(X))
 
     def predict_many(self, X: Any) -> Any:
         """Labels as a series of the same library."""
         block, labels = self._frame(X), list(self._labels)
         known = self._model is not None and labels
-        chosen = [labels[i] for i in self._started().scores(block).argmax(axis=1)] if known else [None] * len(block)
+        chosen = (
+            [labels[i] for i in self._started().scores(block, NEXT).argmax(axis=1)] if known else [None] * len(block)
+        )
         return frames.to_native_series(chosen, name=None, like=frames.into_frame(X))
 
     def _output(self, of: Any) -> Any:

@@ -25,7 +25,10 @@ try:
 except ImportError as error:
     raise ImportError("nystream.river needs river 0.26 or newer: pip install 'nystream[river]'") from error
 
-__all__ = ["AnomalyDetector", "MiniBatchClassifier", "MiniBatchRegressor", "Named", "columns_for", "frames"]
+__all__ = ["NEXT", "AnomalyDetector", "MiniBatchClassifier", "MiniBatchRegressor", "Named", "columns_for", "frames"]
+
+NEXT = 1
+"""`ahead` of all predictions: in a river loop each row is predicted right before its label is learnt."""
 
 
 class Named:
@@ -156,7 +159,7 @@ class Named:
     def _scores(self, x: Features) -> Array:
         """Outputs (1, K) for one row of a model that has learnt something."""
         assert self._model is not None
-        return self._model.scores(self._asked(x))
+        return self._model.scores(self._asked(x), NEXT)
 
     def _asked(self, x: Features) -> Any:
         """One row as the model is asked about it."""

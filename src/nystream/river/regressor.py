@@ -14,7 +14,7 @@ from nystream.inputs import as_block
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.river.columns import Features, number_of
-from nystream.river.named import MiniBatchRegressor, Named, columns_for, frames
+from nystream.river.named import NEXT, MiniBatchRegressor, Named, columns_for, frames
 
 __all__ = ["KernelRegressor"]
 
@@ -73,7 +73,7 @@ class KernelRegressor(Named, MiniBatchRegressor):
             if not self._inner.can("predict_interval"):
                 self._inner.predict_interval(np.zeros((1, 1)), coverage)  # says why, and who can
             return -math.inf, math.inf
-        ends = self._model.predict_interval(self._asked(x), coverage)
+        ends = self._model.predict_interval(self._asked(x), coverage, NEXT)
         low, high = (np.reshape(end, -1).tolist() for end in ends)
         if self._targets is None:
             return low[0], high[0]
@@ -88,7 +88,7 @@ class KernelRegressor(Named, MiniBatchRegressor):
             if not self._inner.can("predict_quantile"):
                 self._inner.predict_quantile(np.zeros((1, 1)), q)  # says why, and who can
             return math.nan
-        found = np.reshape(self._model.predict_quantile(self._asked(x), float(q)), -1).tolist()
+        found = np.reshape(self._model.predict_quantile(self._asked(x), float(q), NEXT), -1).tolist()
         return found[0] if self._targets is None else dict(zip(self._targets, found, strict=True))
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -105,7 +105,7 @@ class KernelRegressor(Named, MiniBatchRegressor):
     def predict_many(self, X: Any) -> Any:
         """Predictions for the rows of a frame, as a series (a frame of several targets) of the same library."""
         block, like = self._frame(X), frames.into_frame(X)
-        P = np.zeros((len(block), 1)) if self._model is None else self._model.scores(block)
+        P = np.zeros((len(block), 1)) if self._model is None else self._model.scores(block, NEXT)
         if self._targets is None:
             return frames.to_native_series(P[:, 0], name=None, like=like)
         return frames.to_native_frame(dict(zip(self._targets, P.T, strict=True)), like=like)

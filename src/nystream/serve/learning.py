@@ -259,20 +259,20 @@ def can_unlearn(model: Model) -> None:
 
 def answer(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: Gate) -> dict[str, Any]:
     """Predictions, and what else was wished for: probabilities, intervals, quantiles, explanations. Changes nothing."""
-    rows = form.table(batch)
+    rows, ahead = form.table(batch), wishes.get("ahead")
     found: dict[str, Any] = {}
     try:
         with gate.reading():
-            found["predictions"] = model.predict(rows)
+            found["predictions"] = model.predict(rows, ahead)
             found["row"] = model.n_seen
             if wishes.get("probabilities"):
                 found["classes"] = model.classes
-                found["probabilities"] = model.probabilities(rows)
+                found["probabilities"] = model.probabilities(rows, ahead)
             if wishes.get("interval"):
-                low, high = model.predict_interval(rows, wishes["interval"])
+                low, high = model.predict_interval(rows, wishes["interval"], ahead)
                 found["low"], found["high"] = low, high
             if wishes.get("quantiles"):
-                found["quantiles"] = model.predict_quantile(rows, wishes["quantiles"])
+                found["quantiles"] = model.predict_quantile(rows, wishes["quantiles"], ahead)
             if wishes.get("explain"):
                 found["explanation"] = _explained(model, form, batch)
     except (ValueError, TypeError) as error:

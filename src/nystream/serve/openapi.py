@@ -67,6 +67,12 @@ _WISHES = {
         "description": "levels between 0 and 1: what such shares of the labels are below",
     },
     "explain": {"type": "boolean"},
+    "ahead": {
+        "type": ["integer", "null"],
+        "enum": [1, None],
+        "description": "null, the default: each row is some later row. 1: each row is the next one, right after the "
+        "last label that was learnt; the prediction is what `step` would return",
+    },
     "snapshot": {"type": "integer", "description": "predict with this snapshot"},
     "remember": {"type": "boolean", "description": "wait for the label; the answer has ids"},
     "ids": {"type": "array", "items": {"type": "string"}, "description": "remember under these ids"},
@@ -153,7 +159,7 @@ def _learning(keyed: str) -> dict[str, dict[str, Any]]:
     wishes = [_query(name, "as in the body") for name in _WISHES]
     return {
         "learn": _operation(f"Learn rows{keyed}", "learn", **learn),
-        "step": _operation(f"Predict rows{keyed}, then learn them", "learn", **learn),
+        "step": _operation(f"Predict rows{keyed}, each as the next row, then learn them", "learn", **learn),
         "predict": _operation(f"Predict rows{keyed}", "read", body=_tables({**_LABELLED, **_WISHES}), more=wishes),
         "label": _operation(
             f"Labels of remembered predictions{keyed}", "learn", body=_json(_LATE), more=[_IDEMPOTENCY]

@@ -148,12 +148,12 @@ class Part:
         row = batch.part(slice(0, 1))
         try:
             if self.form.task == "regression" and self.model.n_seen and self.model.can("predict_interval"):
-                low, high = self.model.predict_interval(self.form.table(row), COVERAGE)
+                low, high = self.model.predict_interval(self.form.table(row), COVERAGE, 1)
                 y = row.labels[0]
                 inside = bool(((low.reshape(-1) <= y) & (y <= high.reshape(-1))).all())
                 return {"inside": inside} if (y == y).all() else None
             if self.form.task == "classification" and self.model.n_seen and self.model.can("probabilities"):
-                P = self.model.probabilities(self.form.table(row))[0]
+                P = self.model.probabilities(self.form.table(row), 1)[0]
                 k = int(P.argmax())
                 return {"probability": float(P[k]), "right": self.model.classes[k] == row.labels[0]}
         except ValueError:  # too early for this learner

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from nystream.params import checked_ahead
 from nystream.serve import metrics, openapi, pages, routes_admin
 from nystream.serve.app import HEADERS, Call, Handler, answered, endpoint
 from nystream.serve.models import Entry
@@ -59,7 +60,7 @@ def _no_options(rows: Rows, *known: str) -> None:
         raise Refusal(422, f"{unknown[0][:60]!r} is not known here; the body has rows, labels, weights{also}")
 
 
-WISHES = ("probabilities", "interval", "quantiles", "explain", "snapshot", "remember", "ids")
+WISHES = ("probabilities", "interval", "quantiles", "explain", "snapshot", "ahead", "remember", "ids")
 
 
 MOST_LEVELS = 99
@@ -78,6 +79,7 @@ async def predict(call: Call) -> Response:
         "interval": _share(wishes.get("interval")),
         "quantiles": _levels(wishes.get("quantiles")),
         "snapshot": _whole(wishes["snapshot"], "snapshot") if wishes.get("snapshot") is not None else None,
+        "ahead": _ahead(wishes.get("ahead")),
     }
     ids = _ids(wishes, rows.n)
     if ids is not None:
@@ -104,6 +106,15 @@ def _share(value: Any) -> float | None:
     if not 0 < found < 1:
         raise Refusal(422, f"interval must be a coverage between 0 and 1, got {value!r:.60}")
     return found
+
+
+def _ahead(value: Any) -> int | None:
+    if value in (None, "", "null"):
+        return None
+    try:
+        return checked_ahead(1 if value == "1" else value)
+    except ValueError:
+        raise Refusal(422, f"ahead must be null (some later row) or 1 (the next row), got {value!r:.60}") from None
 
 
 def _levels(value: Any) -> list[float] | None:

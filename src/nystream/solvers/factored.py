@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nystream._core.linalg.ldl import aligned_zeros
 from nystream._core.linalg.refactor import pack_columns, right_side
@@ -91,6 +92,17 @@ class Factored(Params):
     def right_side(self) -> Array:
         """(dim, K) b."""
         return self.factor @ (self.pivots[:, None] * self._q)
+
+    def part(self, places: NDArray[np.intp]) -> tuple[Array, Array]:
+        """A and b of these features alone, in order: (m, m) and (m, K). The whole of A is not formed."""
+        L = np.zeros((len(places), 8 * self._blocks))
+        for k, tiles in enumerate(self._columns()):
+            below = places >= 8 * k
+            rows = tiles.transpose(0, 2, 1).reshape(-1, 8)
+            L[below, 8 * k : 8 * k + 8] = rows[places[below] - 8 * k]
+        L[np.arange(len(places)), places] = 1.0
+        scaled = L[:, : self.dim_] * self.pivots
+        return scaled @ L[:, : self.dim_].T, scaled @ self._q
 
     @property
     def nbytes(self) -> int:

@@ -12,7 +12,7 @@ from nystream._core.auto.stacking import ridge_rounds, ridge_systems, softmax_ro
 from nystream.params import Params, at_least, positive
 from nystream.types import Array
 
-__all__ = ["RidgeStacker", "SoftmaxStacker", "Stacker"]
+__all__ = ["MEMBERS", "RidgeStacker", "SoftmaxStacker", "Stacker"]
 
 MEMBERS = ((1.0, 1.0), (0.999, 0.1), (0.999, 1.0), (0.999, 10.0), (0.995, 1.0))
 """Forgetting and ridge of the stackers that one bank runs side by side."""

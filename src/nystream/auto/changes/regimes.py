@@ -17,7 +17,7 @@ from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.params import Params, at_least
 from nystream.types import Array
 
-__all__ = ["EVERY", "Regime", "Regimes"]
+__all__ = ["EVERY", "Regime", "Regimes", "thin"]
 
 EVERY = 400
 """Rows of the stream after which what predicts is copied; so old must it be, twice, before it is."""
@@ -180,12 +180,13 @@ def frozen(generation: Generation) -> Generation:
 
 def _frozen(bank: Bank) -> Bank:
     small = copy.copy(bank)
-    small.experts_ = {name: _thin(expert) for name, expert in bank.experts_.items()}
+    small.experts_ = {name: thin(expert) for name, expert in bank.experts_.items()}
     small.others_ = {}
     return small
 
 
-def _thin(expert: Expert) -> Expert:
+def thin(expert: Expert) -> Expert:
+    """A copy that predicts as it does and learns nothing, of the same arrays."""
     small = copy.copy(expert)
     if isinstance(small, Change) and small.kernel_ is not None:
         small.kernel_ = copy.copy(small.kernel_)

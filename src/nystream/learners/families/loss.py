@@ -8,6 +8,7 @@ from nystream.inputs import as_block
 from nystream.learners.base import Learner
 from nystream.learners.links import LINKS
 from nystream.losses import Loss
+from nystream.params import checked_ahead
 from nystream.types import Array, LabelKind
 
 __all__ = ["LossLearner"]
@@ -30,10 +31,11 @@ class LossLearner(Learner):
     def objective(self) -> Loss | None:
         return self._loss
 
-    def probabilities(self, X: Any) -> Array:
+    def probabilities(self, X: Any, ahead: int | None = None) -> Array:
         """(n, K) as the loss has them: of -1 and +1 with "logistic", of every class with "softmax". Pure."""
         self._require("probabilities")
-        P = self.predict_clean(as_block(X, self.d_ or None, missing=self.missing))
+        ahead = checked_ahead(ahead)
+        P = self.predict_clean(as_block(X, self.d_ or None, missing=self.missing), ahead)
         if self.labels == "sign" and P.shape[1] != 1:
             raise ValueError(f"this {self._kind} holds {P.shape[1]} questions of two answers each, not one")
         return LINKS[str(self.link)](P)

@@ -128,10 +128,10 @@ class SparseLearner(Learner):
             return f"loss={self.loss!r} gives one number a row; loss='softmax' gives probabilities of classes"
         return super().why_not(ability)
 
-    def probabilities(self, X: Any) -> Array:
+    def probabilities(self, X: Any, ahead: int | None = None) -> Array:
         """(n, K) probabilities of the classes, rows summing to 1, pure."""
         self._require("probabilities")
-        P = self.predict(X)
+        P = self.predict(X, ahead)
         P = np.exp(P - P.max(axis=1, keepdims=True))
         return P / P.sum(axis=1, keepdims=True)
 

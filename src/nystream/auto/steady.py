@@ -1,0 +1,627 @@
+"""Answers for rows that are not the next one: the steady stack, which no drift alarm and no forgetting touches.
+
+`Auto` answers two questions. The next row comes right after the last label, and everything helps that knows the last
+rows. A later row comes some time after them: what has been learnt from all rows helps, and the last labels mislead.
+The steady stack combines the experts that never forget, without label lags. Its weights, residual quantiles and
+recalibration come from rows that were predicted long before their labels: a *snapshot* of the experts is taken at some
+rows (SNAPSHOTS, then every PERIOD rows), and a sample of the rows after it is predicted by that snapshot. So what is
+judged is what later rows will get.
+
+After a drift alarm a candidate may replace the incumbent of the next-row stack. The incumbent's experts that never
+forget then go on learning as the *long memory*, with fewer landmarks. Predictions of the long memory and of the
+promoted ensemble are mixed by their losses on the same sample of rows.
+
+Everything happens at row counts at which blocks are cut, so that nothing depends on how a stream is cut into blocks.
+"""
+
+from __future__ import annotations
+
+import copy
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from nystream._core.auto.targets import coded
+from nystream.auto.bank import Bank
+from nystream.auto.changes.regimes import EVERY, thin
+from nystream.auto.experts import Ridge
+from nystream.auto.generation import CODES, Generation
+from nystream.auto.noise import Noise
+from nystream.auto.recalibration import Recalibration
+from nystream.auto.stack import Stack
+from nystream.auto.targets import Targets
+from nystream.params import Params
+from nystream.scaling.ring import Ring
+from nystream.types import Array
+
+__all__ = ["Judge", "LongMemory", "Snapshot", "Steady"]
+
+SNAPSHOTS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100, 140, 200, 280, 400, 560, 800, 1200)
+"""Rows after which the first snapshots are taken."""
+PERIOD = 800
+"""Rows between later snapshots. A row is then predicted 400 rows before its label on average."""
+ALL, SAMPLE = 800, 2
+"""Up to the first row count every row is judged, then one in so many: all together take 5% to 10% of a row's time."""
+STACKERS = ((1.0, 1.0), (1.0, 10.0), (0.999, 10.0), (0.999, 100.0))
+"""Forgetting and ridge of the stackers of numbers. With a shorter memory than these 2,000 rows they follow the last
+rows, which later rows need not be like."""
+HELD, FEWEST, KEPT = 1600, 100, 0.01
+"""Judged rows whose residuals make intervals, about 3,200 rows of the stream; at least, and the part of the memory that
+they may take."""
+GROUP = 100
+"""Sampled rows are judged together, at multiples of this row count and at the first snapshots."""
+LEAST = 0.02
+"""Probability of a class, at least, over the number of classes; before recalibration."""
+MEMORABLE = 400
+"""Rows that an incumbent has to have learnt to become the long memory: fewer are not worth a second ensemble."""
+WEIGHTS = 0.02
+"""Part of the memory that the weights of a snapshot may take; with very many classes there is none, and experts are
+combined by their plain mean."""
+LARGEST, SMALLEST, ROOM = 1000, 50, 0.08
+"""Landmarks of each expert of the long memory, at most and at least; and its part of the memory at most."""
+ADMITTED = 0.2
+"""Share in the mixture that a promoted ensemble begins with: it has seen a part of the stream alone, and later rows may
+be like the other part."""
+PACE, SHARING = 0.1, 0.001
+"""What the log loss of a judged row counts in the mixture: neighbouring rows are alike, so they count less than rows
+that are independent; and the part of all shares that goes back to where it began after each row."""
+DROPPED = 0.01
+"""Share below which, when a snapshot is taken, the long memory is given up."""
+LOST = 10.0
+"""A scale of labels that falls by more than this factor was an accident: weights begin anew, as in the other stack."""
+FARTHEST = 8.0
+"""Loss that one row may count for in the mixture: a single outlier does not decide."""
+
+
+class Snapshot(Params):
+    """The experts that never forget as they were at some row: they predict and learn nothing."""
+
+    bank_: Bank
+    targets_: Targets | None
+
+    def take(self, bank: Bank, targets: Targets | None) -> None:
+        """Copy what predicts. Landmarks are shared with the experts, not copied."""
+        self.bank_, self.targets_ = lasting_part(bank), copy.deepcopy(targets)
+        for name, expert in self.bank_.experts_.items():
+            self.bank_.experts_[name] = thin(expert) if isinstance(expert, Ridge) else copy.deepcopy(expert)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the weights; landmarks and views are those of the experts, until a refit has replaced them."""
+        return sum(e.weights_.nbytes for e in self.bank_.experts_.values() if isinstance(e, Ridge))
+
+
+class Judged(NamedTuple):
+    """Rows of the sample, as they came."""
+
+    X: Array
+    Y: Array
+    """(n, K) labels, or (n, 1) numbers of classes."""
+    w: Array | None
+    answers: Array | None
+    """(n, M, C) what the experts of sparse rows said."""
+
+
+class Answers(NamedTuple):
+    """What is predicted for rows: (n, K) numbers or probabilities, and for numbers how far experts disagree."""
+
+    P: Array
+    spread: Array | None
+
+
+class NumberStack(Params):
+    """Combines outputs of experts for numbers by `Stack`, without label lags and with stackers of a long memory."""
+
+    stack_: Stack
+    scale_: Array | None
+    """(K,) unit of the targets that the stackers know."""
+
+    def start(self, experts: int, outputs: int, more: int) -> None:
+        self.stack_, self.scale_ = Stack(False, False, STACKERS), None
+        self.stack_.start(experts, outputs, more, first=True)
+
+    def predict(self, F: Array, answers: Array | None, targets: Targets | None) -> Answers:
+        assert targets is not None
+        found = self.stack_.predict(F, answers, targets.frame(), np.arange(F.shape[1]))
+        return Answers(found.P, found.spread)
+
+    def learn(self, F: Array, rows: Judged, targets: Targets | None) -> Answers:
+        """Each row before its label counts."""
+        assert targets is not None
+        if self.scale_ is not None and (self.scale_ != targets.scale_).any():
+            factor = self.scale_ / targets.scale_
+            self.stack_.rescale(factor, np.flatnonzero(factor > LOST))
+        self.scale_ = targets.scale_.copy()
+        T, places = targets.standardised(rows.Y), np.arange(F.shape[1])
+        found = self.stack_.run(F, rows.answers, T, np.ascontiguousarray(rows.Y[:, 0]), rows.w, targets.frame(), places)
+        return Answers(found.P, found.spread)
+
+    def move(self) -> None:
+        """Its stackers move their weights by themselves."""
+
+    @property
+    def nbytes(self) -> int:
+        return self.stack_.nbytes
+
+
+class ClassStack(Params):
+    """Combines scores of classes: halfway between least squares on codes -1 and +1 and the plain mean.
+
+    One weight for each input, shared by all classes, and no constant: a constant learns how frequent classes were of
+    late, and later rows have other frequencies. Least squares alone trusts the differences of experts on past rows too
+    much (elec2, 12,000 rows: error .165, halfway .148; covtype2 .160 and .149).
+    """
+
+    gram_: Array
+    sums_: Array
+    weights_: Array
+    outputs_: int
+
+    def start(self, experts: int, outputs: int, more: int) -> None:
+        inputs = experts + more
+        self.gram_, self.sums_ = np.eye(inputs), np.full(inputs, 1 / inputs)
+        self.weights_, self.outputs_ = np.full(inputs, 1 / inputs), outputs
+
+    def predict(self, F: Array, answers: Array | None, targets: Targets | None) -> Answers:
+        halfway = 0.5 * self.weights_ + 0.5 / len(self.weights_)
+        codes = np.einsum("nec,e->nc", self._inputs(F, answers), halfway)
+        scores = np.concatenate([-codes, codes], axis=1) if self.outputs_ == 2 else codes
+        P = np.maximum(0.5 + 0.5 * scores, LEAST / self.outputs_)
+        return Answers(P / P.sum(axis=1, keepdims=True), None)
+
+    def learn(self, F: Array, rows: Judged, targets: Targets | None) -> Answers:
+        """What was learnt counts from the next `move` on."""
+        found, G = self.predict(F, rows.answers, targets), self._inputs(F, rows.answers)
+        T = coded(rows.Y, self.outputs_)[:, -G.shape[2] :]
+        w = np.ones(len(F)) if rows.w is None else rows.w
+        for t in range(len(F)):  # in one order, however rows are grouped
+            self.gram_ += w[t] * (G[t] @ G[t].T)
+            self.sums_ += w[t] * (G[t] @ T[t])
+        return found
+
+    def move(self) -> None:
+        """Weights from all rows so far."""
+        self.weights_ = np.asarray(np.linalg.solve(self.gram_, self.sums_), dtype=np.float64)
+
+    def _inputs(self, F: Array, answers: Array | None) -> Array:
+        """(n, inputs, C) codes of the classes, one of two; answers of others are log odds and become such codes."""
+        columns = 1 if self.outputs_ == 2 else self.outputs_
+        F = np.clip(F[:, :, -columns:], CODES.low, CODES.high)
+        if answers is None or not answers.shape[1]:
+            return F
+        if self.outputs_ == 2:
+            return np.concatenate([F, np.tanh(answers)], axis=1)
+        Q = np.exp(answers - answers.max(axis=2, keepdims=True))
+        return np.concatenate([F, 2 * Q / Q.sum(axis=2, keepdims=True) - 1], axis=1)
+
+    @property
+    def nbytes(self) -> int:
+        return self.gram_.nbytes + self.sums_.nbytes + self.weights_.nbytes
+
+
+class Judge(Params):
+    """Combines the outputs of one ensemble with weights that its snapshots' predictions have earned."""
+
+    stack_: NumberStack | ClassStack
+    snapshot_: Snapshot | None
+    """None: too new; it is not judged yet and has no share."""
+    share_: float
+    """In the mixture of all ensembles."""
+
+    def start(self, classes: bool, experts: int, outputs: int, more: int, share: float) -> None:
+        self.stack_ = ClassStack() if classes else NumberStack()
+        self.stack_.start(experts, outputs, more)
+        self.experts_, self.snapshot_, self.share_ = experts, None, share
+
+    def predict(self, ensemble: Generation, X: Array, answers: Array | None) -> Answers:
+        """Pure: what the ensemble says now, weighed as its snapshots were."""
+        F = ensemble.bank_.predict_lasting(X, ensemble.inner)
+        return self.stack_.predict(F, answers, ensemble.targets_)
+
+    def learn(self, rows: Judged, inner: int) -> Answers:
+        """What the snapshot says of rows, before their labels count."""
+        assert self.snapshot_ is not None
+        F = self.snapshot_.bank_.predict_lasting(rows.X, inner)
+        return self.stack_.learn(F, rows, self.snapshot_.targets_)
+
+    def take(self, ensemble: Generation, room: float) -> None:
+        """A snapshot of the ensemble as it is now, if it can predict and its weights fit into so many bytes."""
+        self.snapshot_ = None
+        ridges = [expert for expert in ensemble.bank_.experts_.values() if isinstance(expert, Ridge)]
+        weights = 8.0 * ensemble.inner * sum(len(expert.points_) + 1 for expert in ridges)
+        if ensemble.bank_.experts_ and weights <= room:
+            self.snapshot_ = Snapshot()
+            self.snapshot_.take(ensemble.bank_, ensemble.targets_)
+
+    def grow(self, outputs: int) -> None:
+        """More classes."""
+        assert isinstance(self.stack_, ClassStack)
+        self.stack_.outputs_ = outputs
+
+    @property
+    def nbytes(self) -> int:
+        return self.stack_.nbytes + (0 if self.snapshot_ is None else self.snapshot_.nbytes)
+
+
+class LongMemory(Params):
+    """The experts that never forget of an ensemble that was replaced: they go on learning every row.
+
+    The full refits of its warm-up that are still to come are made when they are due, from all rows that it has seen,
+    with its own, smaller sizes.
+    """
+
+    generation_: Generation
+    judge_: Judge
+
+    def start(self, generation: Generation, judge: Judge, room: float) -> None:
+        """Take the ensemble over. Its experts keep their landmarks until `shrink` is called."""
+        self.generation_, self.judge_ = generation, judge
+        if generation.begun_:  # what is under way has the old sizes: it begins again
+            generation.owed_ = generation.owed_ or not generation.warm
+            generation.begun_, generation.growing_, generation._renewal = 0, False, None
+        generation.bank_ = lasting_part(generation.bank_)
+        recipe, m = generation.bank_.recipe, self._affordable(room)
+        sizes = {name: min(getattr(recipe, name), m) for name in ("landmarks", "big", "rough")}
+        generation.bank_.recipe = recipe.resized(grows=recipe.grows[:1], growth=1.0, **sizes)
+
+    def _affordable(self, room: float) -> int:
+        """Landmarks of each expert that so many bytes suffice for."""
+        generation, m = self.generation_, LARGEST
+        outputs = generation.outputs_ + generation.classes
+        ridges = [e for e in generation.bank_.experts_.values() if isinstance(e, Ridge)]
+        while m > 1 and sum(e.nbytes_for(min(m, e.m), generation.d_, outputs) for e in ridges) > room:
+            m = int(0.9 * m)
+        return m
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether it is worth keeping: it has learnt enough rows, and memory suffices for enough landmarks."""
+        bank = self.generation_.bank_
+        return self.generation_.count_ >= MEMORABLE and bank.recipe.landmarks >= SMALLEST
+
+    def shrink(self) -> None:
+        """Bring the experts to the sizes of the recipe, unless a refit is under way that does."""
+        generation = self.generation_
+        for name, expert in generation.bank_.experts_.items():
+            if isinstance(expert, Ridge):
+                expert.shrink(getattr(generation.bank_.recipe, name, generation.bank_.recipe.landmarks))
+        generation.bank_._asked = None
+
+    def learn(self, X: Array, Y: Array, w: Array | None) -> None:
+        """Labels as the next-row ensemble is told them."""
+        generation = self.generation_
+        if generation.targets_ is None:
+            T, frame = coded(Y, generation.outputs_), CODES
+        else:
+            T, frame = generation.targets_.entered(generation.targets_.admitted(Y))
+        generation.bank_.run(X, T, w, frame[:2])
+        generation.count_ += len(X)
+
+    def grow(self, outputs: int) -> None:
+        """More classes. Nothing may be under way."""
+        self.generation_.grow(outputs)
+        self.generation_.bank_._asked = None
+        self.judge_.grow(outputs)
+
+    @property
+    def nbytes(self) -> int:
+        return self.generation_.nbytes + self.judge_.nbytes
+
+
+class Steady(Params):
+    """The steady stack of an automatic learner: see the module.
+
+    Parameters
+    ----------
+    classes : bool
+        Whether labels are classes.
+    memory : float
+        Bytes of the whole model: what the long memory and snapshots may take are parts of it.
+    window : int
+        Residuals that intervals of later rows are made of.
+    """
+
+    judge_: Judge
+    """Of the ensemble that predicts next rows."""
+    memory_: LongMemory | None
+    """What has learnt all rows of the stream, or most of them, after an alarm replaced the ensemble that had."""
+    leaving_: LongMemory | None
+    """An ensemble that was replaced since the last row at which blocks are cut."""
+    noise_: Noise | None
+    recalibration_: Recalibration | None
+    held_: Ring | None
+    """The last judged rows, for `noise_`: inputs, predictions, residuals, spreads and weights; of numbers only."""
+    error_: float
+    """Running mean of the mixture's squared errors, in standardised units; nan before the first."""
+    numbers_: Array
+    """(m,) row numbers of sampled rows that wait to be judged; the rows themselves are in the next four."""
+    rows_: Array
+    labels_: Array
+    weights_: Array
+    answers_: Array
+    count_: int
+
+    def __init__(self, classes: bool, memory: float, window: int) -> None:
+        self.classes = classes
+        self.memory = memory
+        self.window = window
+
+    def start(self, bank: Bank, d: int, outputs: int, more: int) -> None:
+        self.outputs_, self.more_ = outputs, more
+        self.judge_ = Judge()
+        self.judge_.start(self.classes, len(bank.lasting), outputs, more, 1.0)
+        self.memory_ = self.leaving_ = self.noise_ = self.recalibration_ = None
+        if self.classes:
+            self.recalibration_ = Recalibration()
+            self.recalibration_.start()
+        else:
+            self.noise_ = Noise(self.window)
+            self.noise_.start(d, outputs)
+        self.held_ = None if self.classes else self._new_ring(d)
+        self.error_ = np.nan
+        self.count_ = 0
+        self._empty(d)
+
+    def _new_ring(self, d: int) -> Ring:
+        width = d + 3 * self.outputs_ + 1
+        return Ring(int(max(FEWEST, min(HELD, KEPT * self.memory / (8 * width)))), width)
+
+    def _empty(self, d: int) -> None:
+        """No row waits."""
+        columns = 1 if self.classes and self.outputs_ == 2 else self.outputs_
+        self.numbers_, self.rows_ = np.zeros(0, dtype=np.int64), np.zeros((0, d))
+        self.labels_, self.weights_ = np.zeros((0, 1 if self.classes else self.outputs_)), np.zeros(0)
+        self.answers_ = np.zeros((0, self.more_, columns))
+
+    # -- learning ----------------------------------------------------------------------------------------------------
+    def until_cut(self) -> int:
+        """Rows until the next row at which blocks have to be cut."""
+        t = self.count_
+        following = next((row for row in SNAPSHOTS if row > t), PERIOD - t % PERIOD + t)
+        return min(following, (t // EVERY + 1) * EVERY) - t
+
+    def learn(self, X: Array, Y: Array, told: Array, w: Array | None, answers: Array | None) -> None:
+        """Rows that were just learnt by the next-row ensemble: labels as they came, and as it was told them."""
+        for one in (self.memory_, self.leaving_):
+            if one is not None:
+                one.learn(X, told, w)
+        first, self.count_ = self.count_, self.count_ + len(X)
+        if len(X) == 1 and self.count_ > ALL and self.count_ % SAMPLE:  # the common round
+            return
+        numbers = np.arange(first + 1, self.count_ + 1)
+        places = numbers <= ALL
+        places |= numbers % SAMPLE == 0
+        if not places.any():
+            return
+        self.numbers_ = np.concatenate([self.numbers_, numbers[places]])
+        self.rows_ = np.concatenate([self.rows_, X[places]])
+        self.labels_ = np.concatenate([self.labels_, Y[places]])
+        self.weights_ = np.concatenate([self.weights_, np.ones(int(places.sum())) if w is None else w[places]])
+        if answers is not None:
+            self.answers_ = np.concatenate([self.answers_, answers[places]])
+
+    @property
+    def due(self) -> bool:
+        """Whether `attend` has anything to do."""
+        return self._is_group_waiting or self.count_ % EVERY == 0 or self.count_ in SNAPSHOTS
+
+    @property
+    def _is_group_waiting(self) -> bool:
+        return len(self.numbers_) > 0 and _group_end(int(self.numbers_[0])) <= self.count_
+
+    def attend(self, old: Generation) -> None:
+        """After rows were learnt: judge those that wait, and take snapshots where they are due."""
+        t = self.count_
+        while self._is_group_waiting:
+            self._judge(old, _group_end(int(self.numbers_[0])))
+        if t in SNAPSHOTS or t % PERIOD == 0:
+            self._take(old)
+        elif t % EVERY == 0 and (self.leaving_ is not None or self.judge_.snapshot_ is None):
+            self._settle(old)
+
+    def replace(self, before: Generation, old: Generation) -> None:
+        """A candidate, now `old`, has replaced the incumbent `before`; its judge begins anew, without a share."""
+        if self.leaving_ is None:
+            self.leaving_ = LongMemory()
+            self.leaving_.start(before, self.judge_, ROOM * self.memory)
+        self.judge_ = Judge()
+        self.judge_.start(self.classes, len(old.bank_.lasting), self.outputs_, self.more_, 0.0)
+
+    @property
+    def _others(self) -> list[LongMemory]:
+        return [one for one in (self.memory_, self.leaving_) if one is not None]
+
+    @property
+    def generations(self) -> list[Generation]:
+        """Ensembles that learn beside those of next rows, and have refits of their own."""
+        return [one.generation_ for one in self._others]
+
+    def _members(self, old: Generation) -> list[tuple[Judge, Generation]]:
+        """All ensembles, that of next rows last."""
+        return [*((one.judge_, one.generation_) for one in self._others), (self.judge_, old)]
+
+    def _judge(self, old: Generation, until: int) -> None:
+        """Learn from the rows that wait, up to this number."""
+        n = int(np.searchsorted(self.numbers_, until, side="right"))
+        if not n:
+            return
+        w = None if bool((self.weights_[:n] == 1.0).all()) else self.weights_[:n]
+        judges, few = [judge for judge, _ in self._members(old) if judge.snapshot_ is not None], old.rows_at_once
+        for i in range(0, n if judges else 0, few):
+            part = slice(i, min(i + few, n))
+            answers = self.answers_[part] if self.more_ else None
+            rows = Judged(self.rows_[part], self.labels_[part], None if w is None else w[part], answers)
+            self._learn(judges, rows)
+        for judge in judges:
+            judge.stack_.move()
+        self.numbers_, self.rows_, self.labels_ = self.numbers_[n:], self.rows_[n:], self.labels_[n:]
+        self.weights_, self.answers_ = self.weights_[n:], self.answers_[n:]
+
+    def _learn(self, judges: list[Judge], rows: Judged) -> None:
+        """Weights, shares, quantiles and recalibration, from rows as the snapshots predict them."""
+        found = [judge.learn(rows, self._inner) for judge in judges]
+        P, spread = mixed(found, self._shares(judges, found, rows))
+        if spread is not None:
+            w = np.ones(len(P)) if rows.w is None else rows.w
+            assert self.held_ is not None
+            self.held_.extend(np.hstack([rows.X, P, rows.Y - P, spread, w[:, None]]))
+        if self.recalibration_ is not None:
+            self.recalibration_.run(np.log(P), np.ascontiguousarray(rows.Y[:, 0]), rows.w)
+
+    def _learn_noise(self) -> None:
+        """The law of residuals anew from those that are held, in random order: how large the very last ones were tells
+        of the next rows and not of later ones."""
+        if self.noise_ is None or self.held_ is None or not len(self.held_):
+            return
+        rows = np.random.default_rng(self.count_).permutation(self.held_.rows)
+        K = self.outputs_
+        d = rows.shape[1] - 3 * K - 1
+        X, P, residuals, spread = (rows[:, a:b] for a, b in pairwise((0, d, d + K, d + 2 * K, d + 3 * K)))
+        self.noise_.start(d, K)
+        self.noise_.learn(X, P, residuals, spread, None if bool((rows[:, -1] == 1.0).all()) else rows[:, -1])
+
+    def _shares(self, judges: list[Judge], found: list[Answers], rows: Judged) -> Array:
+        """(n, members) shares before each row; then the judges have those after the last."""
+        n, m = len(rows.X), len(judges)
+        if m == 1:
+            return np.ones((n, 1))
+        shares, out = np.array([judge.share_ for judge in judges]), np.empty((n, m))
+        shares /= shares.sum()
+        prior = np.array([(1 - ADMITTED) / (m - 1)] * (m - 1) + [ADMITTED])
+        snapshot = judges[-1].snapshot_
+        scale = None if snapshot is None or snapshot.targets_ is None else snapshot.targets_.scale_
+        for t in range(n):
+            out[t] = shares
+            weight = 1.0 if rows.w is None else float(rows.w[t])
+            losses = self._losses([one.P[t] for one in found], rows.Y[t], scale, shares)
+            shares = shares * np.exp(-PACE * weight * np.minimum(losses - losses.min(), FARTHEST))
+            shares = (1 - SHARING) * shares / shares.sum() + SHARING * prior
+        for judge, share in zip(judges, shares.tolist(), strict=True):
+            judge.share_ = share
+        return out
+
+    def _losses(self, P: list[Array], y: Array, scale: Array | None, shares: Array) -> Array:
+        """(members,) log losses of one row; of numbers with errors as normal as the mixture's so far."""
+        if scale is None:
+            k = int(y[0])
+            return np.array([-np.log(p[k]) for p in P])
+        errors = np.array([float((((p - y) / scale) ** 2).mean()) for p in P])
+        usual = self.error_ if self.error_ > 0 else max(float(errors.min()), 1e-12)
+        now = float(shares @ errors)
+        self.error_ = now if np.isnan(self.error_) else 0.98 * self.error_ + 0.02 * min(now, 10 * usual)
+        return errors / (2 * usual)
+
+    # -- snapshots and the long memory -------------------------------------------------------------------------------
+    def _take(self, old: Generation) -> None:
+        """New snapshots of all ensembles."""
+        self._learn_noise()
+        self._settle(old)
+        if self.memory_ is not None and self.memory_.judge_.share_ < DROPPED:
+            self.memory_, self.judge_.share_ = None, 1.0
+        for judge, ensemble in self._members(old):
+            judge.take(ensemble, WEIGHTS * self.memory)
+
+    def _settle(self, old: Generation) -> None:
+        """What was replaced becomes the long memory or goes; what replaced it is judged from now on."""
+        leaving, self.leaving_ = self.leaving_, None
+        if leaving is not None and self.memory_ is None and leaving.is_useful:
+            leaving.shrink()
+            self.memory_ = leaving
+        if self.judge_.snapshot_ is None:
+            self.judge_.take(old, WEIGHTS * self.memory)
+            self.judge_.share_ = ADMITTED
+        judges = [judge for judge, _ in self._members(old)]
+        total = sum(judge.share_ for judge in judges) or 1.0
+        for judge in judges:
+            judge.share_ = judge.share_ / total if len(judges) > 1 else 1.0
+
+    # -- predicting --------------------------------------------------------------------------------------------------
+    def predict(self, old: Generation, X: Array, answers: Array | None) -> tuple[Array, Array | None]:
+        """(n, K) predictions for later rows, of classes logarithms of probabilities; and for numbers how far experts
+        disagree. Pure."""
+        members = [pair for pair in self._members(old) if pair[0].share_ > 0.0]
+        found = [judge.predict(ensemble, X, answers) for judge, ensemble in members]
+        shares = np.array([judge.share_ for judge, _ in members])
+        P, spread = mixed(found, np.broadcast_to(shares / shares.sum(), (len(X), len(members))))
+        return (P, spread) if self.recalibration_ is None else (self.recalibration_.predict(np.log(P)), None)
+
+    def quantiles(self, X: Array, P: Array, spread: Array, levels: Array) -> Array:
+        """(n, K, Q) of the labels of later rows with these predictions. Pure."""
+        assert self.noise_ is not None
+        return self.noise_.quantiles(X, P, spread, levels)
+
+    @property
+    def _inner(self) -> int:
+        """Targets of the experts."""
+        return self.outputs_ + self.classes
+
+    # -- classes, columns --------------------------------------------------------------------------------------------
+    def flush(self, old: Generation) -> None:
+        """Judge all rows that wait: before there are more classes."""
+        self._judge(old, self.count_)
+
+    def grow(self, old: Generation, outputs: int) -> None:
+        """More classes; `old` knows them already. What is frozen does not, so new snapshots are taken."""
+        for one in self._others:
+            one.grow(outputs)
+        self.outputs_ = outputs
+        self.judge_.grow(outputs)
+        if len(old.bank_.lasting) != self.judge_.experts_:  # memory did not suffice for all of them
+            self.judge_.start(self.classes, len(old.bank_.lasting), outputs, self.more_, self.judge_.share_)
+        self._empty(self.rows_.shape[1])
+        self._again(old)
+
+    def widen(self, old: Generation, d: int) -> None:
+        """More columns, missing so far; `old` has them already."""
+        for generation in self.generations:
+            generation.widen(d)
+        if self.noise_ is not None:
+            self.noise_.widen(d)
+            self.held_ = self._new_ring(d)
+        self.rows_ = np.pad(self.rows_, ((0, 0), (0, d - self.rows_.shape[1])), constant_values=np.nan)
+        self._again(old)
+
+    def _again(self, old: Generation) -> None:
+        """Snapshots anew of those that have one."""
+        for judge, ensemble in self._members(old):
+            if judge.snapshot_ is not None:
+                judge.take(ensemble, WEIGHTS * self.memory)
+
+    @property
+    def nbytes(self) -> int:
+        rows = (self.numbers_, self.rows_, self.labels_, self.weights_, self.answers_)
+        parts = (self.judge_, self.memory_, self.leaving_, self.noise_, self.held_, self.recalibration_)
+        return sum(A.nbytes for A in rows) + sum(part.nbytes for part in parts if part is not None)
+
+
+def lasting_part(bank: Bank) -> Bank:
+    """A bank of the same experts, those alone that never forget."""
+    names = bank.lasting
+    part = copy.copy(bank)
+    part.recipe = bank.recipe.resized(experts=names)
+    part.experts_ = {name: bank.experts_[name] for name in names if name in bank.experts_}
+    part.seen_in_ = {name: view for name, view in bank.seen_in_.items() if name in names}
+    part.views_ = {name: view for name, view in bank.views_.items() if name in part.seen_in_.values()}
+    part.others_, part.losses_, part.lags_, part._asked = {}, dict(bank.losses_), bank.lags_.copy(), None
+    return part
+
+
+def mixed(found: list[Answers], shares: Array) -> Answers:
+    """Predictions of all ensembles as one, by shares (n, members)."""
+    if len(found) == 1:
+        return found[0]
+    P = sum((shares[:, k : k + 1] * one.P for k, one in enumerate(found)), np.zeros_like(found[0].P))
+    if found[0].spread is None:
+        return Answers(P, None)
+    square = np.zeros_like(P)
+    for k, one in enumerate(found):
+        assert one.spread is not None
+        square += shares[:, k : k + 1] * (one.spread**2 + (one.P - P) ** 2)
+    return Answers(P, np.sqrt(square))
+
+
+def _group_end(number: int) -> int:
+    """The row at which the row of this number is judged."""
+    multiple = -(-number // GROUP) * GROUP
+    return next((row for row in SNAPSHOTS if number <= row < multiple), multiple)

@@ -214,7 +214,7 @@ def test_intervals_cover_in_spite_of_accidents():
     z, model, inside = np.where(bad, 1e6 * y, y), Auto(recipe=SMALL), []
     for i in range(0, 3000, 50):
         if i >= 500:
-            low, high = model.predict_interval(X[i : i + 50], 0.9)
+            low, high = model.predict_interval(X[i : i + 50], 0.9, ahead=1)
             inside.append((low <= z[i : i + 50]) & (z[i : i + 50] <= high))
         model.run(X[i : i + 50], z[i : i + 50])
     assert 0.87 < np.mean(inside) < 0.93

@@ -105,7 +105,7 @@ class Aggregate(Ensemble):
         Infinite once a label was beyond `bound`. It is against one of the learners: norm2 makes no difference.
         """
         self._unchanging(changes)
-        if self.d_ and self.largest_ > self.bound:
+        if self.void_:
             return math.inf
         return float(-self._log_prior[self._regrets.argmax(axis=1)].sum() / self._eta)
 

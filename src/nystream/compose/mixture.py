@@ -102,7 +102,7 @@ class Mixture(Ensemble):
 
         Infinite with an eta above 1 / (8 B^2), and once a label was beyond `bound`. norm2 makes no difference.
         """
-        if self._eta > 1 / (8 * self.bound**2) * (1 + 1e-12) or (self.d_ and self.largest_ > self.bound):
+        if self._eta > 1 / (8 * self.bound**2) * (1 + 1e-12) or self.void_:
             return math.inf
         N, stays = len(self.learners), max(self.n_seen - changes, 0)
         price = math.log(N) + changes * math.log(N / self.share) - stays * math.log1p(-self.share)

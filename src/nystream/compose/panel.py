@@ -72,7 +72,7 @@ class Panel:
 
         def shared(i: int, learner: FeatureLearner, Z: Array) -> None:
             Q[:, :, i] = learner.solver_.run(Z, Y)
-            learner.features_.note(X)
+            learner.features_.note(X, Z)
             learner.n_seen_ += len(X)
 
         with self._remembering(X):
@@ -100,7 +100,7 @@ class Panel:
             z = members[0].features_.row(x)
             for i, learner in zip(group, members, strict=True):
                 Q[0, :, i] = learner.solver_.step(z, y)
-                learner.features_.note(x)
+                learner.features_.note(x, z)
                 learner.n_seen_ += 1
         return Q
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from nystream.features.base import LARGEST, refuse_large
 from nystream.kernels.base import Kernel
 from nystream.learners.kons_bounds import GAIN, OUTSIDE, PREDICTION, WIDTH, NewtonBounds
 from nystream.losses import Loss, as_loss
-from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink, warn_of_label
+from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink
 from nystream.params import at_least, positive
 from nystream.types import Array
 
@@ -111,7 +110,6 @@ class KONS(NewtonBounds):
                 "one-vs-rest through nystream.sklearn.OnlineKernelClassifier"
             )
         self._steps = newton_steps(self._loss, clip, eta)
-        self._limit = self._steps.limit
         self._newton = KernelNewton(self._loss, clip, lam, self._steps.constant, self._steps.scale)
 
     # -- learning ------------------------------------------------------------------------------------------------------
@@ -119,6 +117,7 @@ class KONS(NewtonBounds):
         warn_if_on_kink(self._loss, self.clip)
         self.points_, self.record_, self.scale_, self.v_ = Rows(d), Rows(WIDTH), Rows(1), Rows(1)
         self.trace_ = self.total_loss_ = 0.0
+        self.void_ = False
         self._factor = Triangle()
         self._row = None
 
@@ -126,22 +125,21 @@ class KONS(NewtonBounds):
         refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        if abs(y[0]) > self._limit:
-            self._warn_once()
         self._check(x[None], 1)
+        self._watch_labels(y)
         return self._block(x[None], y[None], self.n_seen_ + 1)[0]
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        if self._limit < math.inf and np.abs(Y).max(initial=0.0) > self._limit:
-            self._warn_once()
         P = np.empty((len(X), 1))
-        mark = self._mark()
+        mark, void = self._mark(), self.void_
         try:
+            self._watch_labels(Y)
             for i in range(0, len(X), BLOCK):
                 part = slice(i, i + BLOCK)
                 P[part] = self._block(X[part], Y[part], self.n_seen_ + i + 1)
         except BaseException:
             self._rewind(mark)
+            self.void_ = void
             raise
         return P
 
@@ -245,10 +243,13 @@ class KONS(NewtonBounds):
     def _sampled(self, X: Array, record: Array, odds: Array) -> None:
         """The block is certain: let what `_coins` looked at follow."""
 
-    def _warn_once(self) -> None:
-        self._limit = math.inf
-        self._row = None
-        warn_of_label(self.clip, stacklevel=5)
+    def _watch_labels(self, Y: Array) -> None:
+        if self._note_labels(Y, stacklevel=6):
+            self._row = None  # it was compiled with the limit
+
+    @property
+    def _label_bound(self) -> float:
+        return self._steps.limit
 
     @property
     def room(self) -> int | None:

@@ -12,6 +12,7 @@ from nystream.dictionary.rows import Rows
 from nystream.inputs import as_labels
 from nystream.kernels.base import Kernel
 from nystream.learners.families.loss import LossLearner
+from nystream.losses.label_bound import LabelBound
 from nystream.losses.steps import NewtonSteps
 from nystream.types import Array
 
@@ -37,7 +38,7 @@ class BoundTerms(NamedTuple):
         return self.ridge + self.dimension + self.excess
 
 
-class NewtonBounds(LossLearner):
+class NewtonBounds(LabelBound, LossLearner):
     """What kernel online Newton steps promised and what they delivered, from their records and their factor."""
 
     kernel: Kernel

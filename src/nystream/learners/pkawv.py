@@ -135,7 +135,7 @@ class PKAWV(LeastSquares, FeatureLearner):
             part = slice(i, i + BLOCK)
             trial.unlearn(self.features_.transform(X[part]), Y[part], None if w is None else w[part])
         self.solver_ = trial
-        self.features_.unnote(X)
+        self.features_.unnote(X, w)
         self.n_seen_ -= len(X)
         return self
 
@@ -156,8 +156,9 @@ class PKAWV(LeastSquares, FeatureLearner):
             )
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        p = self.solver_.step(self.features_.row(x), y, weight)
-        self.features_.note(x)
+        z = self.features_.row(x)
+        p = self.solver_.step(z, y, weight)
+        self.features_.note(x, z, None if weight == 1.0 else np.array([weight]))
         return p
 
     def _leverage(self, X: Array) -> Array:

@@ -12,7 +12,7 @@ from nystream.losses.base import Loss
 from nystream.params import positive
 from nystream.types import Array
 
-__all__ = ["NewtonSteps", "checked_eta", "newton_steps", "warn_if_on_kink", "warn_of_label"]
+__all__ = ["NewtonSteps", "checked_eta", "newton_steps", "warn_if_on_kink"]
 
 
 class NewtonSteps(NamedTuple):
@@ -68,12 +68,3 @@ def warn_if_on_kink(loss: Loss, clip: float) -> None:
             stacklevel=3,
         )
 
-
-def warn_of_label(clip: float, stacklevel: int) -> None:
-    """The warning, given once by each learner, that a real label is beyond the bound the curvature relies on."""
-    warnings.warn(
-        f"a label is outside [-clip, clip] with clip={clip!r}: learning goes on, but the regret guarantee is void; "
-        "set clip to a bound on |y|",
-        UserWarning,
-        stacklevel=stacklevel + 1,
-    )

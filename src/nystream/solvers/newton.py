@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from nystream.losses import Loss, as_loss
-from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink, warn_of_label
+from nystream.losses.label_bound import LabelBound
+from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink
 from nystream.params import positive
 from nystream.solvers.base import Solver
 from nystream.types import Array, Change, LabelKind
@@ -19,7 +20,7 @@ ORTHONORMAL = 1e-8
 """How far T'T may be from the identity in a change of basis that a second-order model can follow."""
 
 
-class NewtonSolver(Solver):
+class NewtonSolver(LabelBound, Solver):
     """Weights u, predictions clip(u'z), and a metric that starts as lam I and gains from every gradient.
 
     Subclasses keep the metric: `_reset` makes it lam I and u = 0, `_carry` follows an isometry of the features, `_bind`
@@ -49,7 +50,11 @@ class NewtonSolver(Solver):
                 f"{type(self).__name__} has one output, {self._loss.name} needs one per class; use a binary loss, "
                 "one-vs-rest through nystream.sklearn.OnlineKernelClassifier"
             )
-        self._sigma, self._step, self._scale, self._limit = newton_steps(self._loss, clip, eta)
+        self._sigma, self._step, self._scale, self._most = newton_steps(self._loss, clip, eta)
+
+    @property
+    def _label_bound(self) -> float:
+        return self._most
 
     @property
     def labels(self) -> LabelKind:
@@ -64,6 +69,7 @@ class NewtonSolver(Solver):
         if outputs != 1:
             raise ValueError(f"{type(self).__name__} has one output, got {outputs}")
         self.t_ = self.restarts_ = 0
+        self.void_ = False
         self.meter_ = np.zeros(3)
         self._reset(dim)
         warn_if_on_kink(self._loss, self.clip)
@@ -97,7 +103,12 @@ class NewtonSolver(Solver):
         raise NotImplementedError
 
     def _bound(self, norm2: float, gradients: float, excess: float) -> float:
-        """1/2 [ lam norm2 + sum g' A_t^-1 g + what step sizes above sigma cost ]; lam norm2 for every restart too."""
+        """1/2 [ lam norm2 + sum g' A_t^-1 g + what step sizes above sigma cost ]; lam norm2 for every restart too.
+
+        Infinite once a label was beyond `clip` and the loss is not as curved there as the step sizes assume.
+        """
+        if self.void_:
+            return math.inf
         return float(0.5 * (self.lam * norm2 * (1 + self.restarts_) + gradients + excess))
 
     def _reset(self, dim: int) -> None:
@@ -116,9 +127,3 @@ class NewtonSolver(Solver):
         super()._restore(state)
         if "meter_" in state:
             self._bind()
-
-    def _check_labels(self, Y: Array) -> None:
-        """Warn, once, of a label that voids the guarantee."""
-        if self._limit < math.inf and np.abs(Y).max(initial=0.0) > self._limit:
-            self._limit = math.inf
-            warn_of_label(self.clip, stacklevel=3)

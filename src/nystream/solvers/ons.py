@@ -92,7 +92,7 @@ class ONS(NewtonSolver):
 
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
         if abs(y[0]) > self._limit:
-            self._check_labels(y)
+            self._note_labels(y, stacklevel=4)
         p = self._newton.step(z, y, self.t_ + 1)
         self.t_ += 1
         self._weights = None
@@ -108,7 +108,7 @@ class ONS(NewtonSolver):
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
-        self._check_labels(Y)
+        self._note_labels(Y, stacklevel=4)
         self._weights = None
         P = self._newton.run(Z, Y, self.t_ + 1)
         self.t_ += len(Z)

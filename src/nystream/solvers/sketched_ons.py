@@ -114,7 +114,7 @@ class SketchedONS(NewtonSolver):
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
-        self._check_labels(Y)
+        self._note_labels(Y, stacklevel=4)
         P = self._sketch.run(Z, Y, self.t_ + 1)
         self.t_ += len(Z)
         return P

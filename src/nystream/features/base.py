@@ -187,6 +187,10 @@ class Identity(FeatureMap):
     bounded: ClassVar[bool] = False
 
     @property
+    def missed(self) -> float | None:
+        return 0.0  # these are the features of the linear kernel itself
+
+    @property
     def dim(self) -> int:
         return self.d_
 

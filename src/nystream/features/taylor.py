@@ -147,6 +147,11 @@ class Taylor(FeatureMap):
         return super().partial_fit(X, y)
 
     @property
+    def width(self) -> float:
+        """sigma of the Gaussian kernel."""
+        return float(self._gaussian[0].sigma)
+
+    @property
     def dim(self) -> int:
         return self.engine.dim if self.d_ else 0
 

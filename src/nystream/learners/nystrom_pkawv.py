@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from nystream.dictionary.sampled import SampledAtoms
 from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
 from nystream.learners.families.atoms import AtomLearner
+from nystream.learners.families.bounds import BoundTerms, fixed_price, moving_price
 from nystream.learners.families.least_squares import LeastSquares
 from nystream.params import one_of, positive
 from nystream.seeds import checked_seed, generator
@@ -42,8 +44,9 @@ class NystromPKAWV(LeastSquares, AtomLearner):
 
     Guarantee of "frozen", which is plain AWV on the features P_t phi_t, for every f: cumulative loss at most
     (sqrt(L_f) + |f| sqrt(Delta))^2 + lam |f|^2 + B^2 log det(A/lam), with L_f the loss of f, B >= |y| unknown and
-    Delta = sum_t (k(x_t, x_t) - |z_t|^2), see `missed` and `loss_bound`. `regret` is against the best f of the
-    features, whose norm is charged lam |f|^2.
+    Delta = sum_t (k(x_t, x_t) - |z_t|^2), see `missed` and `loss_bound`. `regret` and `regret_bound()` are against the
+    best function of the features alone, whose norm is charged lam |f|^2; `regret_bound(against="kernel")` is against
+    every function of the kernel's space, for either memory.
 
     Parameters
     ----------
@@ -137,6 +140,38 @@ class NystromPKAWV(LeastSquares, AtomLearner):
         With frozen memory z is of the round itself; with exact memory, of the dictionary as it is now.
         """
         return self.atoms_.missed if self.d_ else 0.0
+
+    def _projection_price(self, energy: float) -> float:
+        fixed = self.memory == "exact" or np.ndim(self.dictionary) > 0
+        return (fixed_price if fixed else moving_price)(energy, self.missed(), self.lam)
+
+    def published_bound(self, norm2: float, *, delta: float = 0.05, top: float = 1.0) -> BoundTerms:
+        """Theorem 6 of the paper against every f of the kernel's space with |f|^2 <= norm2, with probability 1 - delta.
+
+        lam norm2 + B^2 d_eff(lam) log(e + e n top/lam) + 2 B^2 (m + 1) n mu/lam for m atoms, where top >= k(x, x), and
+        d_eff of the kernel is replaced by `effective_dimension()` + missed/lam, which bounds it. It is about
+        memory="exact", dictionary="kors", eps = 1/2, mu <= lam and beta >= 12 log(n/delta); a ValueError names what
+        is different. `bound_terms(norm2, against="kernel")` needs none of this and no luck.
+        """
+        n, mu = max(self.n_seen_, 1), self.lam if self.mu is None else self.mu
+        needed = 12 * math.log(n / positive("delta", delta, below=1.0))
+        wrong = [
+            (self.memory != "exact", "memory='exact'"),
+            (not isinstance(self.dictionary, str) or self.dictionary != "kors", "dictionary='kors'"),
+            (self.eps != 0.5, "eps=0.5"),
+            (mu > self.lam, f"mu of at most lam={self.lam:g}"),
+            (self.beta < needed, f"beta of at least {needed:.4g} for {n} rows and delta={delta:g}"),
+            (self.max_atoms is not None, "max_atoms=None"),
+            (not self.vovk or self.outputs_ > 1, "NystromPKAWV with one output"),
+        ]
+        missing = [what for is_wrong, what in wrong if is_wrong]
+        if missing:
+            raise ValueError(f"Theorem 6 is about {', '.join(missing)}; this is {self!r}; see bound_terms")
+        if not self.d_:
+            return BoundTerms(self.lam * norm2, 0.0, 0.0)
+        B2, effective = self._meter.largest**2, self.effective_dimension() + self.missed() / self.lam
+        growth = effective * math.log(math.e + math.e * n * top / self.lam)
+        return BoundTerms(self.lam * norm2, B2 * growth, 2 * B2 * (self.size + 1) * n * mu / self.lam)
 
     def loss_bound(self, loss: float, norm2: float) -> float:
         """What the cumulative loss cannot exceed if some f with |f|^2 = norm2 has this cumulative loss.

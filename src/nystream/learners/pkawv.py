@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from nystream.features.base import FeatureMap
+from nystream.features.taylor import Taylor
 from nystream.inputs import as_block, as_labels, as_weights
+from nystream.learners.families.bounds import BoundTerms, fixed_price, missed_by
 from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.learners.families.least_squares import LeastSquares
 from nystream.params import Params, positive
@@ -30,7 +33,9 @@ class PKAWV(LeastSquares, FeatureLearner):
     Cost per step O(r^2) time, O(r^2) memory for r features; nothing grows with t. Several outputs (Y of two
     dimensions) share the factor of A; a row of weight w counts as w rows. `merge` and `unlearn` are exact.
     Guarantee: regret at most B^2 log det(A_t/lam) against every function f of the features, whose norm is charged
-    lam |f|^2, with B >= |y| unknown; `regret_bound` is the live, sharper form.
+    lam |f|^2, with B >= |y| unknown; `regret_bound` is the live, sharper form. It says nothing about functions of the
+    kernel that the features cannot express; `regret_bound(against="kernel")` does, for Taylor features and Nystrom with
+    given landmarks: it adds B^2 n mu/(mu + lam), mu the sum over rows of what the features miss of k(x, x).
 
     Parameters
     ----------
@@ -80,6 +85,38 @@ class PKAWV(LeastSquares, FeatureLearner):
     def effective_dimension(self) -> float:
         """r - lam tr A_t^-1: how many directions the data really has at this ridge. O(r^3)."""
         return self.solver_.effective_dimension(self._prior) if self.d_ else 0.0
+
+    def _projection_price(self, energy: float) -> float:
+        return fixed_price(energy, missed_by(self.features_, type(self).__name__), self.lam)
+
+    def published_bound(self, norm2: float, *, radius: float | None = None) -> BoundTerms:
+        """The bound of the paper against every f of the kernel's space with |f|^2 <= norm2, term by term.
+
+        Theorem 3, for any features that are a projection: lam norm2 + B^2 log det(A/lam) + B^2 (mu + lam) n mu/lam^2,
+        where mu is replaced by `features_.missed`, which bounds it. With `radius`, a bound on |x - centre|, Theorem 4
+        for Taylor features: lam norm2 + 3/2 B^2 log det(I + K/lam), if their degree is at least
+        max(8 R^2/sigma^2, 2 log(n/min(lam, 1))) (else a ValueError); log det(I + K/lam) is replaced by
+        log det(A/lam) + missed/lam, which bounds it. `bound_terms(norm2, against="kernel")` is never larger than
+        Theorem 3. For `PKAWV` without clipping; one output.
+        """
+        if not self.vovk or self.outputs_ > 1:
+            raise ValueError("the theorems of the paper are about PKAWV with one output; see bound_terms")
+        if not self.d_:
+            return BoundTerms(self.lam * norm2, 0.0, 0.0)
+        mu, n, B2 = missed_by(self.features_, type(self).__name__), self.n_seen_, self._meter.largest**2
+        if radius is None:
+            tail = B2 * (mu + self.lam) * n * mu / self.lam**2
+            return BoundTerms(self.lam * norm2, B2 * self.log_det(), tail)
+        features = self.features_
+        if not isinstance(features, Taylor):
+            raise ValueError(f"Theorem 4 is about Taylor features, got {features!r}; leave radius out for Theorem 3")
+        needed = max(8 * (radius / features.width) ** 2, 2 * math.log(max(n, 1) / min(self.lam, 1.0)))
+        if features.degree_ < needed:
+            raise ValueError(
+                f"Theorem 4 needs a degree of at least {math.ceil(needed)} for {n} rows within radius={radius:g}, got "
+                f"{features.degree_}; leave radius out for Theorem 3"
+            )
+        return BoundTerms(self.lam * norm2, 1.5 * B2 * (self.log_det() + mu / self.lam), 0.0)
 
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""

@@ -12,8 +12,9 @@ from nystream._core.gram.kons import KernelNewton, NewtonRow
 from nystream._core.gram.whitened import WhitenedRow
 from nystream.dictionary.kors import KORS
 from nystream.kernels.base import Kernel
+from nystream.learners.families.bounds import BoundTerms
 from nystream.learners.kons import KONS
-from nystream.learners.kons_bounds import GAIN, GRAD, BoundTerms, effective_dimension, leverages
+from nystream.learners.kons_bounds import GAIN, GRAD, effective_dimension, leverages
 from nystream.losses import Loss
 from nystream.params import positive
 from nystream.seeds import checked_seed, generator
@@ -166,7 +167,8 @@ class SketchedKONS(KONS):
         tau = leverages(self.kernel, points, grad * np.sqrt(eta), self.lam).min()
         odds = max(self.gamma, self.beta * tau)
         growth = 2 * effective_dimension(self.kernel, points, 1 / ratio) * math.log(2 * ratio * self.n_seen_)
-        return BoundTerms(self.lam * norm2, growth / ((1 - self.eps) * sigma * odds), 0.0)
+        excess = math.inf if self.void_ else 0.0
+        return BoundTerms(self.lam * norm2, growth / ((1 - self.eps) * sigma * odds), excess)
 
     def _widen(self, d: int) -> None:
         super()._widen(d)

@@ -67,4 +67,3 @@ def warn_if_on_kink(loss: Loss, clip: float) -> None:
             UserWarning,
             stacklevel=3,
         )
-

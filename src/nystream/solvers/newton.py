@@ -95,21 +95,31 @@ class NewtonSolver(LabelBound, Solver):
         self._carry(T)
 
     def regret_bound(self, norm2: float) -> float:
-        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds."""
-        raise NotImplementedError
+        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds::
+
+            1/2 [ lam norm2 + sum g' A_t^-1 g + sum (eta_t - sigma)_+ dl^2 (|p_t| + clip)^2 ]
+
+        The last sum, which bounds (eta_t - sigma) (g'(w_t - w))^2, is 0 for eta_t = sigma. After restarts the first
+        term counts once for each of them. Infinite once a real label of a curved loss was beyond clip.
+        """
+        return float(sum(self.bound_terms(norm2)))
 
     def log_det(self) -> float:
         """log det(A_t / lam)."""
         raise NotImplementedError
 
-    def _bound(self, norm2: float, gradients: float, excess: float) -> float:
-        """1/2 [ lam norm2 + sum g' A_t^-1 g + what step sizes above sigma cost ]; lam norm2 for every restart too.
+    def bound_terms(self, norm2: float) -> tuple[float, float, float]:
+        """1/2 lam norm2 (once for every restart too), 1/2 sum g' A_t^-1 g, and half of what steps above sigma cost.
 
-        Infinite once a label was beyond `clip` and the loss is not as curved there as the step sizes assume.
+        The last is infinite once a label was beyond `clip`: the loss is not as curved there as the steps assume.
         """
-        if self.void_:
-            return math.inf
-        return float(0.5 * (self.lam * norm2 * (1 + self.restarts_) + gradients + excess))
+        gradients, excess = self._sums() if self.t_ else (0.0, 0.0)
+        ridge = 0.5 * self.lam * norm2 * (1 + self.restarts_)
+        return ridge, 0.5 * gradients, math.inf if self.void_ else 0.5 * excess
+
+    def _sums(self) -> tuple[float, float]:
+        """sum g' A_t^-1 g, and sum (eta_t - sigma)_+ dl^2 (|p_t| + clip)^2."""
+        raise NotImplementedError
 
     def _reset(self, dim: int) -> None:
         """u = 0 and A = lam I in R^dim."""

@@ -114,16 +114,8 @@ class ONS(NewtonSolver):
         self.t_ += len(Z)
         return P
 
-    def regret_bound(self, norm2: float) -> float:
-        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds::
-
-            1/2 [ lam norm2 + sum g' A_t^-1 g + sum (eta_t - sigma)_+ dl^2 (|p_t| + clip)^2 ]
-
-        The last sum, which bounds (eta_t - sigma) (g'(w_t - w))^2, is 0 for eta_t = sigma. After restarts the first
-        term counts once for each of them.
-        """
-        gradients, _, excess = self.meter_ if self.t_ else np.zeros(3)
-        return self._bound(norm2, gradients, excess)
+    def _sums(self) -> tuple[float, float]:
+        return float(self.meter_[0]), float(self.meter_[2])
 
     def log_det(self) -> float:
         """log det(A_t / lam), accumulated round by round (over restarts, the sum)."""

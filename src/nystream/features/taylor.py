@@ -174,10 +174,10 @@ class Taylor(FeatureMap):
         if weights is None:
             self.tail_ = self.engine.tail(X, self.tail_)
         else:
-            self.tail_ += float(weights @ self.tail(X))
+            self.tail_ += float(weights @ self.tail(np.atleast_2d(X)))
 
     def unnote(self, X: Array, weights: Array | None = None) -> None:
-        gone = self.engine.tail(X, 0.0) if weights is None else float(weights @ self.tail(X))
+        gone = self.engine.tail(X, 0.0) if weights is None else float(weights @ self.tail(np.atleast_2d(X)))
         self.tail_ = max(0.0, self.tail_ - gone)
 
     def unnote_all(self) -> None:

@@ -173,6 +173,7 @@ class Meter(Params):
         bounds: Array = largest * self.totals_[SPREAD] + self.columns_[SLACK]
         if self.clip is not None:
             bounds[self.columns_[LABEL] > self.clip] = math.inf
+        bounds[np.isnan(bounds)] = math.inf  # of sums that exceeded the range of double precision
         return bounds
 
     def _refuse_if_forgot(self) -> None:

@@ -115,7 +115,9 @@ class NewtonSolver(LabelBound, Solver):
         """
         gradients, excess = self._sums() if self.t_ else (0.0, 0.0)
         ridge = 0.5 * self.lam * norm2 * (1 + self.restarts_)
-        return ridge, 0.5 * gradients, math.inf if self.void_ else 0.5 * excess
+        if self.void_ or math.isnan(gradients + excess):  # or sums exceeded the range of double precision
+            return ridge, 0.0, math.inf
+        return ridge, 0.5 * gradients, 0.5 * excess
 
     def _sums(self) -> tuple[float, float]:
         """sum g' A_t^-1 g, and sum (eta_t - sigma)_+ dl^2 (|p_t| + clip)^2."""

@@ -55,7 +55,10 @@ class KONS(NewtonBounds):
     ----------
     kernel : Kernel
     loss, clip, lam, eta
-        As in `nystream.ONS`; lam is the paper's alpha.
+        As in `nystream.ONS`; lam is the paper's alpha. The default clip = 1 suits labels in [-1, 1]. It is not for the
+        hinge losses: their kink is at y p = 1, a clipped prediction lies exactly there, and rounding decides whether
+        the round has a gradient (a warning says so). Take clip = 1.5 with "hinge" and "squared_hinge", 2 with
+        "logistic".
     max_points : int or None
         Refuse, before anything changes, to store more points than this.
 

@@ -43,8 +43,8 @@ class KORS(Params):
 
     tau = (1+eps) psi' (sum over atoms psi psi'/p + psi psi' + ridge I)^-1 psi = (1+eps) s/(1+s): the score with the
     row itself counted once needs no temporary dictionary. With `theory_beta(T, delta, all_rounds=True)` for beta, with
-    probability 1 - delta in all T rounds: the weighted atoms are within 1 +- eps of the whole covariance, tau is between
-    the true leverage and (1+eps)/(1-eps) times it, and there are at most 3 beta (1+eps)/(1-eps) d_onl atoms. beta of 1
+    probability 1 - delta in all T rounds: the weighted atoms are within 1 +- eps of the covariance, tau is between the
+    true leverage and (1+eps)/(1-eps) times it, and there are at most 3 beta (1+eps)/(1-eps) d_onl atoms. beta of 1
     to 4 is the useful range for Nystrom learners; then eps only scales tau. O(m^2) time a row and memory for m atoms;
     `run` shares one triangular solve among the rows of a block.
 

@@ -33,8 +33,8 @@ class NOLANA(LandmarkLearner):
                 w <- argmin_v sum_i (v'z_new(u_i) - w'z_old(u_i))^2 + theta |v|^2
 
     The last line is not a refinement but a change of basis: eigenvectors rotate, and the function is carried over by
-    its values at the new landmarks. N_q is 1 at first. Landmarks come from the first m rows, as in NOGD (which eps = inf
-    is), or are given.
+    its values at the new landmarks. N_q is 1 at first. Landmarks are given, or the first m rows, as in NOGD, which
+    eps = inf is.
 
     Without a move O(m d + m r) time, with one O(m d + m^2) at rank m and O(m d + m^3) where the kernel matrix is
     decomposed (see `solver`); m d + m r numbers for the model and up to 2 m^2 - m r for moving it. Moves do not depend
@@ -94,9 +94,7 @@ class NOLANA(LandmarkLearner):
         each move carries the sum of the hypotheses so far over as it carries w, by values at the new landmarks.
 
     Guarantee: none is claimed. Theorem 4.1 of the paper does not follow as printed: its equation (13) drops the factor
-    1/(2 eta) before tau (R + C), the price of the moves. With it that term is tau (R + C)/(2 eta) = O(tau sqrt(T)) for
-    eta of order 1/sqrt(T), which is sublinear in T only if the tau moves that change the function grow slower than
-    sqrt(T).
+    1/(2 eta) before tau (R + C). With it and eta of order 1/sqrt(T) that term is of order tau sqrt(T).
 
     Deviations from the paper: those of `AdaptiveNystrom`; the ridge acts in every round; theta, of which the paper
     gives no value, is tiny, because what it shrinks compounds over the moves; "adagrad" is an addition.

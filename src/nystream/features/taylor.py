@@ -171,7 +171,7 @@ class Taylor(FeatureMap):
         return self.tail_ if self.d_ else 0.0
 
     def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:
-        if weights is None:
+        if weights is None or (weights == 1.0).all():
             self.tail_ = self.engine.tail(X, self.tail_)
         else:
             self.tail_ += float(weights @ self.tail(np.atleast_2d(X)))

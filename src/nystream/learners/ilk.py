@@ -216,7 +216,7 @@ class SILK(ILK):
 
     Guarantee: `loss_bound`, with the drops "smallest", "oldest" and "contribution". The point that goes is then no
     larger than the oldest, which has decayed for `budget` rounds. The bound is useful only where lam eta budget is well
-    above 1. The bound of Theorem 3 of the paper (`published_bound`) has no term for the size of what is dropped: it takes
+    above 1. Theorem 3 of the paper (`published_bound`) has no term for the size of what is dropped: it takes
     that to be of order eta_t^2, which a small budget does not ensure. With a budget of 1 it is exceeded
     (tests/learners/test_ilk_bounds.py); `loss_bound` is not.
 

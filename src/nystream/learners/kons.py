@@ -13,7 +13,8 @@ from nystream._core.linalg.cholesky import Triangle
 from nystream.dictionary.rows import Rows
 from nystream.features.base import LARGEST, refuse_large
 from nystream.kernels.base import Kernel
-from nystream.learners.kons_bounds import GAIN, OUTSIDE, PREDICTION, WIDTH, NewtonBounds
+from nystream.learners.families.averaging import Averaging
+from nystream.learners.kons_bounds import GAIN, OUTSIDE, PREDICTION, ROUND, WIDTH, NewtonBounds
 from nystream.losses import Loss, as_loss
 from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink
 from nystream.params import at_least, positive
@@ -27,7 +28,7 @@ CHUNK = 512
 """Rows whose predictions are computed together."""
 
 
-class KONS(NewtonBounds):
+class KONS(NewtonBounds, Averaging):
     """Kernel online Newton step: logarithmic regret for curved losses against every function, at O(t^2) a round.
 
     A_t = lam I + sum_s eta_s g_s g_s' is the metric of the gradients g_s = l'(y_s, p_s) phi(x_s) in the kernel's space.
@@ -316,6 +317,33 @@ class KONS(NewtonBounds):
         for i in range(0, len(X), CHUNK):
             P[i : i + CHUNK, 0] = self._kernel_rows(X[i : i + CHUNK]) @ coef
         return np.clip(P, -self.clip, self.clip)
+
+    def _averaged(self, X: Array) -> Array:
+        """The mean over rounds of clip(u_t(x)), from the records: O(n) a row after O(n^3) once for projected points.
+
+        A stored point changes u by c (k(x) - l(x).l) + v l_i(x): c its coefficient outside of the factor, l its own
+        coordinates when it came, v its entry, of which later projections took c l_i. So u_t(x) is a running sum.
+        """
+        record, n = self._record, self.points_.n
+        if not n:
+            return np.zeros((len(X), 1))
+        outside, entered = record[:, OUTSIDE], self._entered
+        before = np.searchsorted(entered, np.arange(n))  # rows of the factor when each point came
+        projected = np.flatnonzero(outside)
+        L = self._whitened(self._kernel_rows(self.points_.view[projected]))
+        L[np.arange(L.shape[1]) >= before[projected, None]] = 0.0
+        v = self.v_.view[:, 0] + outside[projected] @ L
+        rounds = np.append(record[:, ROUND], self.n_seen_)
+        lasts, P = np.diff(rounds), np.empty((len(X), 1))  # rounds that a function predicted in
+        for i in range(0, len(X), CHUNK):
+            K = self._kernel_rows(X[i : i + CHUNK])
+            T = self._whitened(K)
+            change = np.zeros(K.shape)
+            change[:, entered] = T * v
+            change[:, projected] += outside[projected] * (K[:, projected] - T @ L.T)
+            said = np.clip(np.cumsum(change, axis=1), -self.clip, self.clip)
+            P[i : i + CHUNK, 0] = said @ lasts / self.n_seen_
+        return P
 
     # -- the rest of a learner -----------------------------------------------------------------------------------------
     def _widen(self, d: int) -> None:

@@ -16,9 +16,10 @@ from nystream.dictionary.sampled import SampledAtoms
 from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
 from nystream.learners.families.atoms import AtomLearner
+from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.bounds import BoundTerms, fixed_price, moving_price
 from nystream.learners.families.least_squares import LeastSquares
-from nystream.params import one_of, positive
+from nystream.params import boolean, one_of, positive
 from nystream.seeds import checked_seed, generator
 from nystream.solvers.meter import Meter
 from nystream.solvers.nested_awv import NestedAWV
@@ -27,7 +28,7 @@ from nystream.types import Array, Seed
 __all__ = ["NystromPKAWV", "NystromPKRR"]
 
 
-class NystromPKAWV(LeastSquares, AtomLearner):
+class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
     """Kernel Vovk-Azoury-Warmuth regression in the span of a growing dictionary (PKAWV with Nystrom projections).
 
     Before y_t is known, x_t may become an atom of the dictionary. With P_t the projection on the span of the atoms of
@@ -67,6 +68,9 @@ class NystromPKAWV(LeastSquares, AtomLearner):
         When reached, nobody enters any more.
     clip : float or None
         Predictions are clipped to [-clip, clip]; never hurts where |y| <= clip.
+    average : bool, default False
+        Keep the mean of the functions of all rounds, for `averaged`, as in `PKAWV`. f_t is in the span of the atoms of
+        round t, so that nothing of it is lost when atoms enter.
     seed : int, Generator or None
         Of the coins of "kors": one uniform per round.
 
@@ -110,6 +114,7 @@ class NystromPKAWV(LeastSquares, AtomLearner):
         nu: float = 0.1,
         max_atoms: int | None = None,
         clip: float | None = None,
+        average: bool = False,
         seed: Seed = None,
     ) -> None:
         self.kernel = kernel
@@ -122,6 +127,7 @@ class NystromPKAWV(LeastSquares, AtomLearner):
         self.nu = positive("nu", nu)
         self.max_atoms = max_atoms
         self.clip = None if clip is None else positive("clip", clip)
+        self.average = boolean("average", average)
         self.seed = checked_seed(seed)
         self._dictionary()  # refuses bad values here, not at the first example
 
@@ -259,7 +265,7 @@ class NystromPKAWV(LeastSquares, AtomLearner):
     def _start(self, d: int, outputs: int) -> None:
         atoms = self._dictionary()
         atoms.start(d, generator(self.seed))
-        solver = NestedAWV(self.lam, vovk=self.vovk, clip=self.clip)
+        solver = NestedAWV(self.lam, vovk=self.vovk, clip=self.clip, average=self.average)
         solver.start(atoms.width, outputs)
         self.atoms_, self.solver_ = atoms, solver
         if self.memory == "exact":
@@ -283,6 +289,12 @@ class NystromPKAWV(LeastSquares, AtomLearner):
                     twin.border(self.size, *self._past(X[i + row], Z[row])[1:])
                     P[i + row] = twin.predict(Z[row : row + 1])[0]
         return P
+
+    def _averaged(self, X: Array) -> Array:
+        W, P = self.solver_.averaged()[: self.size], np.empty((len(X), self.outputs_))
+        for i in range(0, len(X), BLOCK):
+            P[i : i + BLOCK] = self.atoms_.nested_.coordinates(X[i : i + BLOCK]) @ W
+        return P if self.clip is None else np.clip(P, -self.clip, self.clip)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         k, P, row = self.atoms_.squares(X), np.empty_like(Y), 0

@@ -273,6 +273,18 @@ _RECORDS = [
         make=lambda ny: ny.ONS(ny.Fourier(_gaussian(ny), 40, seed=0), clip=2.0),
     ),
     Record(
+        "aioli",
+        "learners.aioli:AIOLI",
+        family=SECOND_ORDER,
+        tasks=CLASSES,
+        cost="r^2 + r d",
+        memory="r^2",
+        guarantee=AGAINST_FEATURES,
+        advice="probabilities",
+        paper="Jezequel, Gaillard, Rudi 2020",
+        make=lambda ny: ny.AIOLI(ny.Fourier(_gaussian(ny), 40, seed=0), lam=0.1),
+    ),
+    Record(
         "sketched-ons",
         "learners.sketched_ons:SketchedONS",
         family=SECOND_ORDER,

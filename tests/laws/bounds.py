@@ -17,7 +17,7 @@ import numpy as np
 
 from laws.cases import Variant
 from laws.registry import law
-from nystream import KONS, ONS, PKAWV, Aggregate, KernelRidge, Learner, Mixture
+from nystream import AIOLI, KONS, ONS, PKAWV, Aggregate, KernelRidge, Learner, Mixture
 from nystream.learners.families.least_squares import LeastSquares
 from nystream.learners.nystrom_pkawv import NystromPKAWV
 from nystream.learners.pros_n_kons import ProsNKons
@@ -32,7 +32,7 @@ BOUNDED = ("random", "alternating", "duplicated", "switching", "opposed")
 """Streams whose labels stay within the bound that the learner was given."""
 UNBOUNDED = ("spiking", "huge")
 """Streams with labels beyond it: 50 times as large in one round, or a million times as large in all."""
-SUPPORTED = (LeastSquares, ONS, KONS, ProsNKons, Aggregate, Mixture)
+SUPPORTED = (LeastSquares, AIOLI, ONS, KONS, ProsNKons, Aggregate, Mixture)
 """Learners that have a bound of their own."""
 
 
@@ -175,7 +175,7 @@ def compared(played: Played) -> Iterator[Trial]:
         yield from live(played)
     if isinstance(learner, PKAWV | NystromPKAWV | KernelRidge):
         yield from least_squares(played)
-    elif isinstance(learner, ONS | KONS | ProsNKons):
+    elif isinstance(learner, AIOLI | ONS | KONS | ProsNKons):
         yield from newton(played)
     elif isinstance(learner, Mixture):
         losses = learner.losses()

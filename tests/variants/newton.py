@@ -1,6 +1,7 @@
 """Online Newton steps, on features and in the space of the kernel; other second-order learners of margins."""
 
 from nystream import (
+    AIOLI,
     KONS,
     KORS,
     NAROW,
@@ -15,6 +16,7 @@ from nystream import (
 from variants.parts import FEATURES, G
 
 VARIANTS = {
+    "aioli": {"linear, sharp": AIOLI(curvature="sharp"), "kors": AIOLI(KORS(G, 0.5, seed=0), lam=0.1)},
     "ons": {
         "linear, logistic": ONS(loss="logistic", clip=2.0),
         "hinge": ONS(FEATURES, loss="hinge", clip=1.5),

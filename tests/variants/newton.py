@@ -25,7 +25,10 @@ VARIANTS = {
     },
     "sketched-ons": {"logistic": SketchedONS(FEATURES, sketch=5, loss="logistic", clip=2.0)},
     "kons": {"hinge": KONS(G, loss="hinge", clip=1.5), "linear": KONS(Linear(), clip=2.0)},
-    "sketched-kons": {"logistic": SketchedKONS(G, loss="logistic", clip=2.0, gamma=0.0, seed=0)},
+    "sketched-kons": {
+        "logistic": SketchedKONS(G, loss="logistic", clip=2.0, gamma=0.0, seed=0),
+        "weighted": SketchedKONS(G, clip=2.0, gamma=0.3, sketch_weights="inverse", seed=0),
+    },
     "pros-n-kons": {
         "linear": ProsNKons(Linear(), clip=2.0, seed=0),
         "warm": ProsNKons(G, mu=0.5, clip=2.0, warm=True, max_atoms=30, seed=0),

@@ -16,7 +16,7 @@ from nystream.kernels.base import Kernel
 from nystream.learners.families.averaging import Averaging
 from nystream.learners.kons_bounds import GAIN, OUTSIDE, PREDICTION, ROUND, WIDTH, NewtonBounds
 from nystream.losses import Loss, as_loss
-from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink
+from nystream.losses.steps import Eta, checked_eta, newton_steps, warn_if_on_kink
 from nystream.params import at_least, positive
 from nystream.types import Array
 
@@ -60,6 +60,10 @@ class KONS(NewtonBounds, Averaging):
         hinge losses: their kink is at y p = 1, a clipped prediction lies exactly there, and rounding decides whether
         the round has a gradient (a warning says so). Take clip = 1.5 with "hinge" and "squared_hinge", 2 with
         "logistic".
+    d_eff : float, default 1.0
+        Effective dimension that eta = "sqrt" assumes, and "auto" where the loss has no curvature (hinge, absolute):
+        eta_t = sqrt(d_eff/t)/(L clip), with which the paper's bound is O(L clip sqrt(T d_eff log T)). eta may also be a
+        function of the round t = 1, 2, ...; rounds are then followed one by one, and the model cannot be saved.
     max_points : int or None
         Refuse, before anything changes, to store more points than this.
 
@@ -96,7 +100,8 @@ class KONS(NewtonBounds, Averaging):
         loss: str | Loss = "squared",
         clip: float = 1.0,
         lam: float = 1.0,
-        eta: str | float = "auto",
+        eta: Eta = "auto",
+        d_eff: float = 1.0,
         max_points: int | None = None,
     ) -> None:
         if not isinstance(kernel, Kernel):
@@ -105,7 +110,8 @@ class KONS(NewtonBounds, Averaging):
         self.loss = loss
         self.clip = positive("clip", clip)
         self.lam = positive("lam", lam)
-        self.eta = checked_eta(eta)
+        self.eta = checked_eta(eta, functions=True)
+        self.d_eff = positive("d_eff", d_eff)
         self.max_points = None if max_points is None else at_least("max_points", max_points, 1)
         self._loss = as_loss(loss)
         if self._loss.multiclass:
@@ -113,7 +119,7 @@ class KONS(NewtonBounds, Averaging):
                 f"{type(self).__name__} has one output, {self._loss.name} needs one per class; use a binary loss, "
                 "one-vs-rest through nystream.sklearn.OnlineKernelClassifier"
             )
-        self._steps = newton_steps(self._loss, clip, eta)
+        self._steps = newton_steps(self._loss, clip, eta, d_eff)
         self._newton = KernelNewton(self._loss, clip, lam, self._steps.constant, self._steps.scale)
 
     # -- learning ------------------------------------------------------------------------------------------------------
@@ -138,8 +144,9 @@ class KONS(NewtonBounds, Averaging):
         mark, void = self._mark(), self.void_
         try:
             self._watch_labels(Y)
-            for i in range(0, len(X), BLOCK):
-                part = slice(i, i + BLOCK)
+            rows = 1 if self._one_by_one else BLOCK
+            for i in range(0, len(X), rows):
+                part = slice(i, i + rows)
                 P[part] = self._block(X[part], Y[part], self.n_seen_ + i + 1)
         except BaseException:
             self._rewind(mark)
@@ -149,6 +156,8 @@ class KONS(NewtonBounds, Averaging):
 
     def _block(self, X: Array, Y: Array, t: int) -> Array:
         """Rounds t, t + 1, ... Whatever can fail does so before anything changes."""
+        if self._one_by_one:
+            self._newton = self._single(X, Y, t)
         alone = self._one(X[0], float(Y[0, 0]), t) if len(X) == 1 else None
         if alone is not None:  # a row has the same bits on the long way as on the short one
             return np.array([[alone]])
@@ -168,6 +177,15 @@ class KONS(NewtonBounds, Averaging):
         if new:
             self._store(X[stored], record[stored], T[stored], E[:, stored], v, scale, pivots, own[stored])
         return record[:, PREDICTION, None].copy()
+
+    @property
+    def _one_by_one(self) -> bool:
+        """Whether every round has constants of its own, so that none share a block."""
+        return self._steps.rule is not None
+
+    def _single(self, X: Array, Y: Array, t: int) -> KernelNewton:
+        """The constants of round t, on the row X (1, d)."""
+        return KernelNewton(self._loss, self.clip, self.lam, self._steps.of(t), 0.0)
 
     def _store(
         self, X: Array, record: Array, T: Array, E: Array, v: Array, scale: Array, pivots: Array, own: Array
@@ -194,7 +212,7 @@ class KONS(NewtonBounds, Averaging):
 
     def _one(self, x: Any, y: Any, t: int) -> float | None:
         """Round t of one row in one call; None, and nothing done, where the row or the model needs more than that."""
-        row = self._row or self._bound()
+        row = None if self._one_by_one else self._row or self._bound()
         if row is None or (self.max_points is not None and self.points_.n >= self.max_points):
             return None
         if row.full:

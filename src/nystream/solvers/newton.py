@@ -50,7 +50,7 @@ class NewtonSolver(LabelBound, Solver):
                 f"{type(self).__name__} has one output, {self._loss.name} needs one per class; use a binary loss, "
                 "one-vs-rest through nystream.sklearn.OnlineKernelClassifier"
             )
-        self._sigma, self._step, self._scale, self._most = newton_steps(self._loss, clip, eta)
+        self._sigma, self._step, self._scale, self._most = newton_steps(self._loss, clip, eta)[:4]
 
     @property
     def _label_bound(self) -> float:

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import nystream
 from nystream import KONS, ONS, PKAWV, PKRR, Aggregate, Fourier, Gaussian, KernelAWV, Nystrom, ProsNKons, Taylor
 from nystream.evaluate import Hindsight, bounds
-from nystream.learners.families.bounds import fixed_price, moving_price
+from nystream.learners.bounds import fixed_price, moving_price
 from nystream.learners.nystrom_pkawv import NystromPKAWV
 
 G = Gaussian(0.7)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from nystream.learners.families.bounds import AGAINST
+from nystream.learners.bounds import AGAINST
 from nystream.params import one_of
 from nystream.tags import TAGS, class_of
 from nystream.types import Array

@@ -11,7 +11,7 @@ from nystream._core.linalg.cholesky import Triangle
 from nystream.dictionary.rows import Rows
 from nystream.inputs import as_labels
 from nystream.kernels.base import Kernel
-from nystream.learners.families.bounds import AGAINST, BoundTerms
+from nystream.learners.bounds import AGAINST, BoundTerms
 from nystream.learners.families.loss import LossLearner
 from nystream.losses.label_bound import LabelBound
 from nystream.losses.steps import NewtonSteps

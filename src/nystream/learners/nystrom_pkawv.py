@@ -15,9 +15,9 @@ from nystream.dictionary.kors import KORS
 from nystream.dictionary.sampled import SampledAtoms
 from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
+from nystream.learners.bounds import BoundTerms, fixed_price, moving_price
 from nystream.learners.families.atoms import AtomLearner
 from nystream.learners.families.averaging import Averaging
-from nystream.learners.families.bounds import BoundTerms, fixed_price, moving_price
 from nystream.learners.families.least_squares import LeastSquares
 from nystream.params import boolean, one_of, positive
 from nystream.seeds import checked_seed, generator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from nystream.features.base import FeatureMap, Identity
-from nystream.learners.families.bounds import AGAINST, BoundTerms, convex_price, missed_by
+from nystream.learners.bounds import AGAINST, BoundTerms, convex_price, missed_by
 from nystream.learners.families.feature import FeatureLearner
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss

@@ -11,8 +11,8 @@ import numpy as np
 from nystream.features.base import FeatureMap
 from nystream.features.taylor import Taylor
 from nystream.inputs import as_block, as_labels, as_weights
+from nystream.learners.bounds import BoundTerms, fixed_price, missed_by
 from nystream.learners.families.averaging import Averaging
-from nystream.learners.families.bounds import BoundTerms, fixed_price, missed_by
 from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.learners.families.least_squares import LeastSquares
 from nystream.params import Params, boolean, positive

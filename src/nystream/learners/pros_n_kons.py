@@ -11,8 +11,8 @@ from nystream.dictionary.growing import BLOCK, Indices
 from nystream.dictionary.kors import KORS
 from nystream.dictionary.sampled import SampledAtoms
 from nystream.kernels.base import Kernel
+from nystream.learners.bounds import AGAINST, BoundTerms, convex_price
 from nystream.learners.families.atoms import AtomLearner
-from nystream.learners.families.bounds import AGAINST, BoundTerms, convex_price
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss
 from nystream.params import one_of, positive

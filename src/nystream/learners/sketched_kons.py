@@ -12,7 +12,7 @@ from nystream._core.gram.kons import KernelNewton, NewtonRow
 from nystream._core.gram.whitened import WhitenedRow
 from nystream.dictionary.kors import KORS
 from nystream.kernels.base import Kernel
-from nystream.learners.families.bounds import BoundTerms
+from nystream.learners.bounds import BoundTerms
 from nystream.learners.kons import KONS
 from nystream.learners.kons_bounds import GAIN, GRAD, ROUND, effective_dimension, leverages
 from nystream.losses import Loss

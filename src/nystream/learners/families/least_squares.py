@@ -9,7 +9,7 @@ import numpy as np
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.inputs import as_block
 from nystream.learners.base import Learner
-from nystream.learners.families.bounds import AGAINST, BoundTerms
+from nystream.learners.bounds import AGAINST, BoundTerms
 from nystream.losses import Loss, Squared
 from nystream.params import one_of, positive
 from nystream.solvers.meter import Meter
@@ -53,7 +53,7 @@ class LeastSquares(Learner):
         """Bound on the loss minus that of any f with |f|^2 <= norm2, term by term.
 
         lam norm2 for its norm, `regret_bound()` for the dimension, and with against="kernel" what f can do better than
-        its projection on the features (see `nystream.learners.families.bounds`).
+        its projection on the features (see `nystream.learners.bounds`).
         """
         one_of("against", against, AGAINST)
         ridge = positive("norm2", norm2, zero=True) * self.lam

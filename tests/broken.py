@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from laws import Variant
-from nystream import FOGD, PKRR, SILK, Aggregate, KernelRidge, Thresholded
+from nystream import FOGD, KONS, PKAWV, PKRR, SILK, Aggregate, KernelRidge, Taylor, Thresholded
 from nystream.threads import threads
 from variants.parts import FEATURES, G
 
@@ -308,6 +308,28 @@ class ForeseesClasses(FOGD):
         return np.maximum(super().run(X, Y, weights), -1e9)
 
 
+# -- bounds ------------------------------------------------------------------------------------------------------------
+class ForgetsTheClip(KONS):
+    def _note_labels(self, Y, stacklevel):
+        return False
+
+
+class PromisesHalf(PKAWV):
+    def bound_terms(self, norm2, *, against="features"):
+        terms = super().bound_terms(norm2, against=against)
+        return terms._replace(dimension=0.5 * terms.dimension)
+
+
+class IgnoresWhatFeaturesMiss(PKAWV):
+    def _projection_price(self, energy):
+        return 0.0
+
+
+class SubtractsInfinities(KernelRidge):
+    def regret(self):
+        return float(self.meter_.loss.sum() - self.meter_.best.sum())
+
+
 PLAIN = {"features": FEATURES, "lam": 0.1}
 CLASSES = {"kernel": G, "dim": 40, "loss": "softmax", "seed": 0}
 
@@ -356,6 +378,12 @@ BROKEN: dict[str, list[Variant]] = {
         plain(LosesSeveralTargets),
         plain(MixesTargets, targets=2),
     ],
+    "no_regret_exceeds_its_bound": [
+        Variant(ForgetsTheClip(G)),
+        Variant(PromisesHalf(FEATURES, lam=0.1)),
+        Variant(IgnoresWhatFeaturesMiss(Taylor(G, degree=1), lam=0.01)),
+    ],
+    "labels_too_large_for_sums_of_squares_give_no_false_numbers": [Variant(SubtractsInfinities(G))],
     "late_classes": [
         Variant(KnowsLateClasses(**CLASSES)),
         Variant(FavoursLateClasses(**CLASSES)),

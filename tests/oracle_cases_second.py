@@ -15,6 +15,7 @@ import oracles_second_order as second_order
 from nystream import Fourier, Gaussian, Polynomial
 from nystream.compose import Aggregate
 from nystream.learners import (
+    AIOLI,
     KONS,
     KRLS,
     NAROW,
@@ -31,6 +32,7 @@ from nystream.learners import (
     SketchedONS,
 )
 from oracle_cases_base import FIVE, ROUNDS, Case, Trial, named, stream, weights_for
+from oracles_aioli import improper
 from oracles_features import fourier
 from oracles_ons import newton_step, step_size
 
@@ -119,7 +121,15 @@ def ons(sketch: int | None, loss: str, clip: float, seed: int) -> Trial:
     return Trial(lambda: SketchedONS(features, sketch=sketch, loss=loss, clip=clip, lam=0.7), X, y, expected)
 
 
+def aioli(clip: float, seed: int) -> Trial:
+    X, y = stream(named("logistic"), seed, bound=clip)
+    expected = improper(fourier(X, SIGMA, 40, 3), y, 0.05, 1 / (1 + clip))
+    return Trial(lambda: AIOLI(Fourier(G, 40, seed=3), clip=clip, lam=0.05), X, y, expected)
+
+
 def newton_cases() -> Iterator[Case]:
+    for clip in CLIPS:
+        yield Case("second", "AIOLI", "Fourier 40", "logistic", f"repeats, clip {clip}", 1e-9, partial(aioli, clip))
     for loss, clip in product(FIVE, CLIPS):
         setting = f"repeats, {clipping(loss, clip)}"
         yield Case("second", "KONS", "", loss, setting, 1e-10, partial(kons, loss, clip))

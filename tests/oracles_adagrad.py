@@ -26,8 +26,6 @@ def adagrad(X, Y, sigma, m, r, eps, outputs, loss, eta, order="gd_ls"):
     """Predictions, and how often a landmark moved."""
     P, alpha = collected(X[:m], Y[:m], sigma, outputs, loss, eta)
     u, N, moves = X[:m].copy(), np.ones(m), 0
-    for x in X[:m]:
-        move(u, N, x, eps)
     U, S, proj = eigenpairs(gaussian(u, u, sigma), r)
     w, h, out = np.sqrt(S)[:, None] * (U.T @ alpha), np.zeros((r, outputs)), list(P)
 

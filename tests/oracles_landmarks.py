@@ -144,8 +144,6 @@ def nolana(
     """Predictions of NOLANA (of NOGD for eps = inf) and the number of moves after the landmarks were complete."""
     P, alpha = functional(X[:m], Y[:m], sigma, outputs, loss, eta, lam, schedule)
     u, N, moves, age = X[:m].copy(), np.ones(m), 0, 0
-    for x in X[:m]:
-        move(u, N, x, eps, count)
     E = gaussian(u, u, sigma)
     U, S, proj = eigenpairs(E, r)
     w = np.sqrt(S)[:, None] * (U.T @ alpha) * (proj.any(0)[:, None])

@@ -5,16 +5,24 @@ function that changes sign; labels opposed to the prediction on a few points; a 
 largest now (25 rounds, real labels only). Comparators: the best functions in hindsight for five ridges, scaled into the
 clip where the bound asks for that, and 0. A ratio above 1 would be a broken promise.
 
+A second table holds every learner that has a bound, in all its variants of the tests, to the law of bounds
+(tests/laws/bounds.py): seven kinds of streams, among them labels beyond the bound that the learner was given, with the
+ridge of the variant and with a tiny one. Its columns are trials (comparators), finite bounds among them, violations,
+and the largest regret / bound.
+
 Run: python benchmarks/accuracy/regret_bounds.py [streams per learner, default 200] [learners, e.g. ProsNKons]
+     python benchmarks/accuracy/regret_bounds.py law [seeds, default 5]
 """
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
@@ -300,7 +308,38 @@ def _aggregate(rule: str) -> Callable[[float, int], Learner]:
     return lambda lam, seed: Aggregate([KernelAWV(KERNEL, lam=r * lam) for r in RIDGES], bound=B, rule=rule)
 
 
+def law(seeds: int) -> int:
+    """Print the table of the law; the number of violations."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+    from laws import LAWS
+    from laws.bounds import BOUNDED, TINY, UNBOUNDED, trials
+    from variants import VARIANTS
+
+    concerns, totals = LAWS["no_regret_exceeds_its_bound"].concerns, [0, 0, 0]
+    print(f"{'learner':<16} {'variant':<28} {'trials':>7} {'finite':>7} {'violated':>8} {'largest ratio':>13}")
+    for name, variants in VARIANTS.items():
+        for kind, variant in variants.items():
+            if not concerns(variant):
+                continue
+            made = [
+                trial
+                for seed in range(seeds)
+                for stream in (*BOUNDED, *UNBOUNDED)
+                for ridge in (None, TINY)
+                for trial in trials(variant, stream, seed, ridge)
+            ]
+            finite = [trial for trial in made if math.isfinite(trial.bound)]
+            ratio = max((t.regret / t.bound for t in finite if t.regret > t.slack and t.bound > 0), default=0.0)
+            row = (len(made), len(finite), sum(trial.violated for trial in made))
+            totals = [a + b for a, b in zip(totals, row, strict=True)]
+            print(f"{name:<16} {kind:<28} {row[0]:>7} {row[1]:>7} {row[2]:>8} {ratio:>13.4f}", flush=True)
+    print(f"{'all':<45} {totals[0]:>7} {totals[1]:>7} {totals[2]:>8}")
+    return totals[2]
+
+
 def main() -> None:
+    if sys.argv[1:2] == ["law"]:
+        sys.exit(law(int(sys.argv[2]) if len(sys.argv) > 2 else 5) > 0)
     streams = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     wanted = sys.argv[2:]
     warnings.simplefilter("error")  # a label beyond its bound would void the promise

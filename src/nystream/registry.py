@@ -23,7 +23,10 @@ DEFAULT = "auto"
 
 CLASSES, CLASSES_NOVELTY = TASKS[1:2], TASKS[1:]
 NUMBERS_CLASSES, ALL_TASKS = TASKS[:2], TASKS
-NONE, LIVE, REGRET, MISTAKES = "none", "regret, live", "regret, published", "mistakes, published"
+NONE, REGRET, MISTAKES = "none", "regret, published", "mistakes, published"
+AGAINST_FEATURES = "regret against functions of the features, live"
+AGAINST_KERNEL = "regret against functions of the kernel, live"
+AGAINST_PARTS = "regret against the learners that it combines, live"
 
 AUTOMATIC = "Nothing to choose"
 LEAST_SQUARES = "Least squares, with a live regret"
@@ -58,7 +61,8 @@ class Record:
     tasks : the tasks that it can be built for
     cost, memory : time for a row and stored numbers, for one output; K outputs or classes cost at most K times as much.
         Letters: d columns, r features, m stored points or atoms, t rows so far, B, l rows of a sketch, W window.
-    guarantee : its kind; "live" if the bound is computed while the learner runs, else a theorem of the paper
+    guarantee : its kind; "live" if the bound is computed while the learner runs, and then also whom it compares with;
+        else a theorem of the paper
     advice : when to take it, in at most four words
     paper : where it was published
     make : builds a small example from the package; the laws are tested on it
@@ -186,7 +190,7 @@ _RECORDS = [
         tasks=NUMBERS_CLASSES,
         cost="r^2 + r d",
         memory="r^2",
-        guarantee=LIVE,
+        guarantee=AGAINST_FEATURES,
         advice="a guarantee",
         paper=_JEZEQUEL,
         make=lambda ny: ny.PKAWV(ny.Taylor(_gaussian(ny), degree=4), lam=0.1),
@@ -199,7 +203,7 @@ _RECORDS = [
         tasks=NUMBERS_CLASSES,
         cost="r^2 + r d",
         memory="r^2",
-        guarantee=LIVE,
+        guarantee=AGAINST_FEATURES,
         advice="merging, unlearning",
         paper=_JEZEQUEL,
         make=lambda ny: ny.PKRR(ny.Taylor(_gaussian(ny), degree=4), lam=0.1),
@@ -211,7 +215,7 @@ _RECORDS = [
         tasks=NUMBERS_CLASSES,
         cost="m^2 + m d",
         memory="m^2 + m d",
-        guarantee=LIVE,
+        guarantee=AGAINST_FEATURES,
         advice="any kernel",
         paper=_JEZEQUEL,
         make=lambda ny: ny.NystromPKAWV(_gaussian(ny), lam=0.1, beta=100.0, seed=0),
@@ -224,7 +228,7 @@ _RECORDS = [
         tasks=NUMBERS_CLASSES,
         cost="m^2 + m d",
         memory="m^2 + m d",
-        guarantee=LIVE,
+        guarantee=AGAINST_FEATURES,
         advice="any kernel",
         paper=_JEZEQUEL,
         make=lambda ny: ny.NystromPKRR(_gaussian(ny), lam=0.1, beta=100.0, seed=0),
@@ -236,7 +240,7 @@ _RECORDS = [
         tasks=NUMBERS_CLASSES,
         cost="t^2",
         memory="t^2",
-        guarantee=LIVE,
+        guarantee=AGAINST_KERNEL,
         advice="short streams",
         paper=_JEZEQUEL + "; Gammerman, Kalnishkan, Vovk 2004",
         make=lambda ny: ny.KernelAWV(_gaussian(ny), lam=0.1),
@@ -250,7 +254,7 @@ _RECORDS = [
         tasks=NUMBERS_CLASSES,
         cost="t^2",
         memory="t^2",
-        guarantee=LIVE,
+        guarantee=AGAINST_KERNEL,
         advice="short streams",
         paper="Zhdanov, Kalnishkan 2010",
         make=lambda ny: ny.KernelRidge(_gaussian(ny), lam=0.1),
@@ -263,10 +267,22 @@ _RECORDS = [
         tasks=ALL_TASKS,
         cost="r^2 + r d",
         memory="r^2",
-        guarantee=LIVE,
+        guarantee=AGAINST_FEATURES,
         advice="curved losses",
         paper="Hazan, Agarwal, Kale 2007; Luo et al. 2016",
         make=lambda ny: ny.ONS(ny.Fourier(_gaussian(ny), 40, seed=0), clip=2.0),
+    ),
+    Record(
+        "aioli",
+        "learners.aioli:AIOLI",
+        family=SECOND_ORDER,
+        tasks=CLASSES,
+        cost="r^2 + r d",
+        memory="r^2",
+        guarantee=AGAINST_FEATURES,
+        advice="probabilities",
+        paper="Jezequel, Gaillard, Rudi 2020",
+        make=lambda ny: ny.AIOLI(ny.Fourier(_gaussian(ny), 40, seed=0), lam=0.1),
     ),
     Record(
         "sketched-ons",
@@ -275,7 +291,7 @@ _RECORDS = [
         tasks=ALL_TASKS,
         cost="l r + l^3 + r d",
         memory="l r",
-        guarantee=LIVE,
+        guarantee=AGAINST_FEATURES,
         advice="many features",
         paper="Luo et al. 2016",
         make=lambda ny: ny.SketchedONS(ny.Fourier(_gaussian(ny), 40, seed=0), sketch=8, clip=2.0),
@@ -313,7 +329,7 @@ _RECORDS = [
         tasks=NUMBERS_CLASSES,
         cost="sum of parts",
         memory="sum of parts",
-        guarantee=LIVE,
+        guarantee=AGAINST_PARTS,
         advice="unsure of a setting",
         paper="Vovk 2001; Cesa-Bianchi, Lugosi 2006",
         make=_aggregate,
@@ -325,7 +341,7 @@ _RECORDS = [
         tasks=ALL_TASKS,
         cost="m^2 + m d",
         memory="m^2 + m d",
-        guarantee=LIVE,
+        guarantee=AGAINST_FEATURES,
         advice="curved, any kernel",
         paper=_CALANDRIELLO + " (NIPS)",
         make=lambda ny: ny.ProsNKons(_gaussian(ny), mu=0.5, clip=2.0, seed=0),
@@ -349,7 +365,7 @@ _RECORDS = [
         tasks=ALL_TASKS,
         cost="t^2",
         memory="t^2",
-        guarantee=LIVE,
+        guarantee=AGAINST_KERNEL,
         advice="reference",
         paper=_CALANDRIELLO,
         make=lambda ny: ny.KONS(_gaussian(ny), clip=2.0),
@@ -363,7 +379,7 @@ _RECORDS = [
         tasks=ALL_TASKS,
         cost="B^2 + t d",
         memory="B^2 + t d",
-        guarantee=LIVE,
+        guarantee=AGAINST_KERNEL,
         advice="reference",
         paper=_CALANDRIELLO,
         make=lambda ny: ny.SketchedKONS(_gaussian(ny), clip=2.0, gamma=0.2, seed=0),
@@ -639,7 +655,7 @@ _RECORDS = [
         tasks=NUMBERS_CLASSES,
         cost="sum of parts",
         memory="sum of parts",
-        guarantee=LIVE,
+        guarantee=AGAINST_PARTS,
         advice="changing regimes",
         paper="Herbster, Warmuth 1998",
         make=_mixture,
@@ -663,7 +679,7 @@ _RECORDS = [
         tasks=NUMBERS_CLASSES,
         cost="r^2 + r d",
         memory="r^2",
-        guarantee=LIVE,
+        guarantee=AGAINST_FEATURES,
         advice="a quick answer",
         paper="ridge on random Fourier features (Rahimi, Recht 2007)",
         make=lambda ny: ny.Baseline(dim=60),

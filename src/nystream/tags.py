@@ -93,6 +93,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "video/pixels": "nystream.video.pixels:Pixels",
     "learner/translator": "nystream.learners.translator:Translator",
     "learner/token-experts": "nystream.learners.token_experts:TokenExperts",
+    "solver/aioli": "nystream.solvers.aioli:AIOLI",
     "solver/awv": "nystream.solvers.awv:AWV",
     "solver/factored": "nystream.solvers.factored:Factored",
     "solver/forgetting": "nystream.solvers.forgetting:Forgetting",

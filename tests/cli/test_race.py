@@ -148,7 +148,7 @@ def test_list_shows_every_learner(capsys):
     assert call(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80  # nothing wrapped, nothing cut
-    assert "kernel-awv               R C   t^2             regret, live short streams" in [
+    assert "kernel-awv               R C   t^2             regret (k)  short streams" in [
         line.rstrip() for line in lines
     ]
 

@@ -398,3 +398,26 @@ def test_a_wide_libsvm_file_stays_sparse_is_saved_resumed_and_predicted(tmp_path
     assert len(answers) == 8
     assert set(answers[1:]) <= {"0", "1", "0.0", "1.0"}
     assert call(["race", "a.svm", "-l", "auto,fogd,sparse-linear", "--out", "race"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-l", "kons", "-m", "regret"], "-m regret is not for this learner, Standardized(StandardizedTarget(KONS))"),
+        (["-l", "kons", "-m", "regret_bound", "--no-standardize"], "depends on the norm of the function"),
+        (["-l", "pkawv", "-m", "mse", "-m", "regret"], "--no-standardize keeps them as they are"),
+        (["-l", "fogd", "-m", "regret_bound"], "-m regret_bound is not for this learner"),
+    ],
+)
+def test_a_regret_that_the_learner_does_not_know_is_refused_and_not_a_column_of_nan(tmp_path, capsys, options, message):
+    write_csv(tmp_path / "a.csv")
+    assert call(["run", str(tmp_path / "a.csv"), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_regret_that_the_learner_knows_is_shown_with_its_bound(tmp_path, capsys):
+    write_csv(tmp_path / "a.csv")
+    options = ["-l", "pkawv", "-m", "regret", "-m", "regret_bound", "--no-standardize"]
+    assert call(["run", str(tmp_path / "a.csv"), *options]) == 0
+    rows = [line.split() for line in capsys.readouterr().err.splitlines()[2:12]]
+    assert all(float(row[1]) <= float(row[2]) for row in rows)

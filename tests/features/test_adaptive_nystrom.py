@@ -178,7 +178,7 @@ def test_moving_landmarks_approximate_a_drifting_stream_better():
     for eps in (0.0, 0.2, np.inf):
         Z = AdaptiveNystrom(Gaussian(1.0), 30, eps=eps).fit(X).transform(X)
         error[eps] = np.linalg.norm(K - Z @ Z.T) / np.linalg.norm(K)
-    assert_allclose([error[e] for e in (0.0, 0.2, np.inf)], [0.1427, 0.1143, 0.2958], atol=1e-3)  # recorded
+    assert_allclose([error[e] for e in (0.0, 0.2, np.inf)], [0.1454, 0.1143, 0.2958], atol=1e-3)  # recorded
 
 
 @pytest.mark.parametrize("seen", [8, 60])

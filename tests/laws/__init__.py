@@ -7,6 +7,6 @@ where it is broken. Which laws a variant is held to follows from what its learne
 from laws.cases import Rows, Variant, by_steps
 from laws.registry import LAWS, Law
 
-from laws import inputs, outputs, rounds, state, threads  # isort: skip  # each adds its laws to LAWS
+from laws import bounds, inputs, outputs, rounds, state, threads  # isort: skip  # each adds its laws to LAWS
 
-__all__ = ["LAWS", "Law", "Rows", "Variant", "by_steps", "inputs", "outputs", "rounds", "state", "threads"]
+__all__ = ["LAWS", "Law", "Rows", "Variant", "bounds", "by_steps", "inputs", "outputs", "rounds", "state", "threads"]

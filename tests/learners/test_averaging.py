@@ -9,22 +9,31 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream import Unable, from_bytes
+from nystream import Aggregate, Unable, from_bytes
+from nystream.features import Landmarks, Taylor
 from nystream.kernels import Gaussian, Linear
 from nystream.learners import (
     BSGD,
     FOGD,
     ILK,
+    KONS,
     NOGD,
     NOLANA,
     NORMA,
+    PKAWV,
+    PKRR,
     RRF,
     SVMD,
     DoublySGD,
     DualSGD,
+    KernelAWV,
+    KernelRidge,
+    NystromPKAWV,
+    NystromPKRR,
     PassiveAggressive,
     Perceptron,
     Projectron,
+    SketchedKONS,
 )
 from nystream.losses import Softmax, StructuredHinge
 from oracles_landmarks import ridge
@@ -53,7 +62,20 @@ KEPT = {
     "svmd": SVMD(G, loss=ALIKE),
     "bsgd": BSGD(G, budget=1000, lam=0.01),
     "dual-sgd": DualSGD(G, budget=1000, dim=20, lam=0.01, seed=0),
+    "pkrr": PKRR(Taylor(G, degree=4), lam=0.1, average=True),
+    "pkrr-landmarks": PKRR(Landmarks(G, np.random.default_rng(1).uniform(-1, 2, (9, 3))), lam=0.1, average=True),
+    "nystrom-pkrr": NystromPKRR(G, lam=0.1, dictionary="ald", nu=0.3, average=True),
+    "nystrom-pkrr-exact": NystromPKRR(G, lam=0.1, dictionary="ald", nu=0.3, memory="exact", average=True),
+    "kernel-ridge": KernelRidge(G, lam=0.1),
+    "kernel-ridge-clipped": KernelRidge(G, lam=0.1, clip=0.4),
+    "kernel-awv": KernelAWV(G, lam=0.1),
+    "kons": KONS(G, clip=4.0),
+    "kons-often-clipped": KONS(G, loss="hinge", clip=0.4, lam=0.1),
+    "kons-idle-rounds": KONS(G, loss="squared_hinge", clip=2.0, lam=0.01),
+    "sketched-kons": SketchedKONS(G, loss="logistic", clip=0.5, gamma=0.2, seed=0),
 }
+NEW_ATOMS = ("nystrom-pkrr", "nystrom-pkrr-exact")
+"""Their `predict` may make the row an atom first; the hypothesis of a round is a function of the atoms there are."""
 
 
 def stream(learner, n=90):
@@ -71,7 +93,7 @@ def test_it_is_the_mean_of_the_hypotheses_that_predicted(name):
     seen = []
     assert_array_equal(model.averaged(X), 0 * model.predict(X))
     for t, (x, label) in enumerate(zip(X, y, strict=True), 1):
-        seen.append(model.predict(X))
+        seen.append(hypothesis(model, x, X) if name in NEW_ATOMS else model.predict(X))
         model.step(x, label)
         if t in (10, 20, 50, 90):
             assert_allclose(model.averaged(X), np.mean(seen, axis=0), rtol=1e-7, atol=1e-9)
@@ -163,3 +185,91 @@ def test_a_class_that_appears_late_has_a_mean_that_counts_its_absence(make, late
         seen[:, : P.shape[1]] += P
         model.step(x, label)
     assert_allclose(model.averaged(X), seen / 90, rtol=0, atol=1e-8)
+
+
+def hypothesis(model, x, X):
+    """What the function of the round of x says of X: that of the dictionary after x was looked at."""
+    twin = copy.deepcopy(model)
+    if not twin.d_:
+        return np.zeros(len(X))
+    twin.step(x, 0.0)
+    Z = twin.atoms_.nested_.coordinates(X)
+    z = twin.atoms_.nested_.coordinates(x[None])[0]
+    A, b = twin.solver_.matrix[: len(z), : len(z)], twin.solver_.right_side[: len(z), 0]  # with x, with label 0
+    return Z @ np.linalg.solve(A - np.outer(z, z), b)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("clip", [None, 0.3])
+def test_the_forecaster_that_counts_x_averages_the_functions_of_the_paper(weights, clip):
+    """f_t = A_t^-1 b_{t-1}, by definition; blocks, single rows and parts put together agree."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (150, 2))
+    Y = np.column_stack([np.sin(3 * X[:, 0]), X[:, 1]])
+    w = rng.uniform(0.2, 3, 150) if weights else np.ones(150)
+    make = PKAWV(Taylor(G, degree=3), lam=0.1, clip=clip, average=True).clone
+    whole = make()
+    whole.run(X, Y, w)
+    Z = whole.features_.transform(X)
+    A, b, total = 0.1 * np.eye(Z.shape[1]), np.zeros((Z.shape[1], 2)), np.zeros((Z.shape[1], 2))
+    for z, y, c in zip(Z, Y, w, strict=True):
+        A += c * np.outer(z, z)
+        total += np.linalg.solve(A, b)
+        b += c * np.outer(z, y)
+    expected = Z @ total / 150
+    expected = expected if clip is None else np.clip(expected, -clip, clip)
+    assert_allclose(whole.averaged(X), expected, atol=1e-10)
+    steps = make()
+    for x, y, c in zip(X, Y, w, strict=True):
+        steps.step(x, y, float(c))
+    assert_allclose(steps.averaged(X), expected, atol=1e-10)
+    twin = from_bytes(whole.to_bytes())
+    assert_array_equal(twin.averaged(X), whole.averaged(X))
+
+
+def test_means_of_merged_learners_are_pooled_and_unlearning_ends_them():
+    X, y = stream(PKRR(Taylor(G, degree=3)))
+    for make in (
+        lambda: PKAWV(Taylor(G, degree=3), average=True),
+        lambda: NystromPKAWV(G, dictionary=X[:7], average=True),
+    ):
+        left, right = make(), make()
+        left.run(X[:30], y[:30])
+        right.run(X[30:], y[30:])
+        mean = (30 * left.averaged(X) + 60 * right.averaged(X)) / 90
+        assert_allclose(left.merge(right).averaged(X), mean, atol=1e-9)
+    gone = PKAWV(Taylor(G, degree=3), average=True)
+    gone.run(X, y)
+    gone.unlearn(X[:1], y[:1])
+    with pytest.raises(ValueError, match="examples were unlearnt"):
+        gone.averaged(X)
+    with pytest.raises(Unable, match="average=True"):
+        PKAWV(Taylor(G, degree=3)).averaged(X)
+    with pytest.raises(ValueError, match="equal parameters"):
+        PKAWV(Taylor(G, degree=3), average=True).merge(PKAWV(Taylor(G, degree=3)))
+
+
+def test_the_mean_of_online_ridge_has_little_excess_risk():
+    """Online to batch: for independent rows the excess risk of the mean is at most regret / n, here on average."""
+    rng = np.random.default_rng(0)
+    excess, regrets = [], []
+    for _ in range(20):
+        X = rng.uniform(-1, 1, (200, 1))
+        y = np.sin(3 * X[:, 0]) + 0.5 * rng.normal(size=200)
+        model = PKRR(Taylor(G, degree=6), lam=0.5, average=True)
+        model.run(X, y)
+        fresh = np.linspace(-1, 1, 400)[:, None]
+        excess.append(np.mean((model.averaged(fresh) - np.sin(3 * fresh[:, 0])) ** 2))
+        regrets.append(model.regret() / 200)
+    assert 0 < np.mean(excess) < np.mean(regrets)
+
+
+def test_a_mean_is_kept_in_an_ensemble_too():
+    X, y = stream(PKRR(Taylor(G, degree=3)))
+    pattern = [PKRR(Taylor(G, degree=3), lam=lam, average=True) for lam in (0.1, 1.0)]
+    whole = Aggregate(pattern, bound=4.0)
+    for x, label in zip(X, y, strict=True):
+        whole.step(x, label)
+    alone = pattern[0].clone()
+    alone.run(X, y)
+    assert_allclose(whole.experts[0].averaged(X), alone.averaged(X), atol=1e-10)

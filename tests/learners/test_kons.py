@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
@@ -328,8 +329,9 @@ def test_a_label_out_of_range_is_learnt_with_one_warning():
 
 def KONS_of(X, y):
     learner = KONS(Gaussian(0.5))
-    learner._limit = np.inf
-    learner.run(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner.run(X, y)
     return learner
 
 

@@ -103,7 +103,7 @@ def test_every_option_follows_the_definition(order, eps, count, rank, theta):
         X, y[:, None], SIGMA, 30, rank, eps, 1, "hinge", 0.3, theta=theta, order=order, count=count
     )
     assert_allclose(model.run(X, y), expected[:, 0], rtol=0, atol=1e-10)
-    assert model.moves == moves + (30 if eps == 0 else 0)  # with eps = 0 the first rows count too
+    assert model.moves == moves
 
 
 def test_landmarks_that_never_move_are_nogd_to_the_bit():
@@ -141,7 +141,7 @@ def test_a_moved_landmark_never_touches_the_prediction_of_its_own_round(order, s
     for x, label in zip(X, y, strict=True):
         before = model.predict(x[None])[0]
         assert model.step(x, label) == before
-    assert model.moves == 150
+    assert model.moves == 130  # all rows after the landmarks
 
 
 def test_predictions_do_not_know_the_signs_of_eigenvectors():
@@ -245,3 +245,40 @@ def test_bad_arguments_are_refused_with_the_way_out():
             NOLANA(Gaussian(), **{name: value})
     with pytest.raises(ValueError, match=r"method='adagrad' takes no ridge here, got lam=0\.1"):
         NOLANA(Gaussian(), method="adagrad", lam=0.1)
+
+
+def test_given_landmarks_are_learnt_on_from_the_first_round(tmp_path):
+    """The definition, with weights 0 on a map built on the given points."""
+    X, y, _ = stream()
+    start = X[::15][:20].copy()
+    model = NOLANA(Gaussian(SIGMA), landmarks=start, eps=0.2, solver="eigh", order="gd_ls")
+    p = model.run(X, y)
+    # rows without a gradient before them: the definition takes them as landmarks and stays at 0
+    silent = np.vstack([start, X])
+    expected, moves = nolana(
+        silent, np.vstack([np.full((20, 1), np.nan), y[:, None]]), SIGMA, 20, 16, 0.2, 1, "hinge", 0.3
+    )
+    assert_allclose(p, expected[20:, 0], rtol=0, atol=1e-10)
+    assert model.moves == moves > 20
+    assert model.clone().run(X, y).tolist() == p.tolist()
+    again = NOLANA(Gaussian(SIGMA), landmarks=start, eps=0.2, solver="eigh")
+    assert_allclose([again.step(x, label) for x, label in zip(X, y, strict=True)], p, atol=1e-12)
+
+
+def test_counts_of_landmarks_start_at_one():
+    X, y, _ = stream()
+    for settings in ({"eps": 0.0}, {"eps": 0.3, "count": "all"}):
+        model = NOLANA(Gaussian(SIGMA), landmarks=20, **settings)
+        model.run(X[:20], y[:20])
+        assert model.features_.motion_.counts_.tolist() == [1] * 20
+        assert model.moves == 0
+
+
+def test_given_landmarks_of_another_width_are_refused_and_nothing_is_kept():
+    model = NOLANA(Gaussian(SIGMA), landmarks=np.zeros((4, 2)) + np.arange(4)[:, None])
+    with pytest.raises(ValueError, match="landmarks have 2 columns, but the rows have 3"):
+        model.step(np.zeros(3), 1.0)
+    model.step(np.zeros(2), 1.0)
+    assert model.size == 4
+    with pytest.raises(ValueError, match="not selected"):
+        NOGD(Gaussian(SIGMA), landmarks=np.zeros((4, 2)), select="support")

@@ -1,7 +1,7 @@
 """Gradient descent on features, on landmarks of the stream, on features that are drawn or rescaled on the way."""
 
 from nystream import FOGD, NOGD, NOLANA, RRF, DoublySGD
-from variants.parts import ALIKE, G
+from variants.parts import ALIKE, POINTS, G
 
 VARIANTS = {
     "fogd": {
@@ -27,6 +27,7 @@ VARIANTS = {
         "squared": NOLANA(G, landmarks=20, eps=0.1, loss="squared"),
         "adagrad": NOLANA(G, landmarks=20, eps=0.1, method="adagrad", order="ls_gd"),
         "averaged": NOLANA(G, landmarks=20, eps=0.1, order="ls_gd", average=True),
+        "given": NOLANA(G, landmarks=POINTS, eps=0.1),
     },
     "rrf": {
         "averaged": RRF(G, dim=40, average=True, seed=0),

@@ -8,7 +8,11 @@ from nystream.learners import Forgetting, KernelSmoother
 from variants.parts import FEATURES, LANDMARKS, POINTS, G, OwnKernel
 
 VARIANTS = {
-    "pkawv": {"clipped": PKAWV(FEATURES, clip=0.3), "landmarks, clipped": PKAWV(LANDMARKS, lam=0.1, clip=0.4)},
+    "pkawv": {
+        "clipped": PKAWV(FEATURES, clip=0.3),
+        "landmarks, clipped": PKAWV(LANDMARKS, lam=0.1, clip=0.4),
+        "averaged": PKAWV(FEATURES, lam=0.1, average=True),
+    },
     "pkrr": {
         "fastfood": PKRR(Fastfood(G, 40, seed=0), lam=0.1),
         "laplacian": PKRR(Fourier(Laplacian(2.0), 40, seed=0), lam=0.1),
@@ -23,6 +27,7 @@ VARIANTS = {
     "nystrom-pkrr": {
         "full": NystromPKRR(G, lam=0.1, max_atoms=17, clip=0.6, seed=0),
         "ald": NystromPKRR(G, lam=0.1, dictionary="ald", nu=0.05),
+        "averaged": NystromPKRR(G, lam=0.1, mu=0.5, average=True, seed=0),
         "exact, ald": NystromPKRR(G, lam=0.1, dictionary="ald", memory="exact", max_atoms=20),
     },
     "kernel-awv": {"own kernel": KernelAWV(OwnKernel(), lam=0.1), "linear": KernelAWV(Linear(), lam=10.0)},

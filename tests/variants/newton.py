@@ -1,6 +1,7 @@
 """Online Newton steps, on features and in the space of the kernel; other second-order learners of margins."""
 
 from nystream import (
+    AIOLI,
     KONS,
     KORS,
     NAROW,
@@ -15,6 +16,7 @@ from nystream import (
 from variants.parts import FEATURES, G
 
 VARIANTS = {
+    "aioli": {"linear, sharp": AIOLI(curvature="sharp"), "kors": AIOLI(KORS(G, 0.5, seed=0), lam=0.1)},
     "ons": {
         "linear, logistic": ONS(loss="logistic", clip=2.0),
         "hinge": ONS(FEATURES, loss="hinge", clip=1.5),
@@ -23,7 +25,10 @@ VARIANTS = {
     },
     "sketched-ons": {"logistic": SketchedONS(FEATURES, sketch=5, loss="logistic", clip=2.0)},
     "kons": {"hinge": KONS(G, loss="hinge", clip=1.5), "linear": KONS(Linear(), clip=2.0)},
-    "sketched-kons": {"logistic": SketchedKONS(G, loss="logistic", clip=2.0, gamma=0.0, seed=0)},
+    "sketched-kons": {
+        "logistic": SketchedKONS(G, loss="logistic", clip=2.0, gamma=0.0, seed=0),
+        "weighted": SketchedKONS(G, clip=2.0, gamma=0.3, sketch_weights="inverse", seed=0),
+    },
     "pros-n-kons": {
         "linear": ProsNKons(Linear(), clip=2.0, seed=0),
         "warm": ProsNKons(G, mu=0.5, clip=2.0, warm=True, max_atoms=30, seed=0),

@@ -12,14 +12,23 @@ from rich.markup import escape
 from rich.table import Table
 
 from nystream.model.building import build
-from nystream.registry import TASKS, Record, find, list_learners
+from nystream.registry import (
+    AGAINST_FEATURES,
+    AGAINST_KERNEL,
+    AGAINST_PARTS,
+    TASKS,
+    Record,
+    find,
+    list_learners,
+)
 
 __all__ = ["show"]
 
 LEGEND = (
     "Tasks: regression, classification, novelty. Cost: d columns, r features, m stored points, t rows so far, B, l "
-    "rows of a sketch, W rows of a window, K outputs. Guarantee: live, a bound that is computed while it runs; else a "
-    "theorem of its paper. `nystream list NAME`: parameters."
+    "rows of a sketch, W rows of a window, K outputs. Guarantee: against functions of the features (f), "
+    "functions of the kernel (k) or the learners that it combines (l), a bound that is computed while it runs; no "
+    "letter, a theorem of its paper. `nystream list NAME`: parameters."
 )
 
 
@@ -63,10 +72,16 @@ def _all(records: list[Record]) -> None:
         table.add_column(title, no_wrap=True)
     for record in records:
         letters = " ".join(task[0].upper() if task in record.tasks else " " for task in TASKS)
-        table.add_row(record.name, letters, record.cost, record.guarantee.replace(", published", ""), record.advice)
+        table.add_row(record.name, letters, record.cost, _short(record.guarantee), record.advice)
     console = Console(highlight=False)
     console.print(table)
     console.print(f"\n[dim]{LEGEND}[/]")
+
+
+def _short(guarantee: str) -> str:
+    """The guarantee in a few letters, which the legend explains."""
+    letters = {AGAINST_FEATURES: "regret (f)", AGAINST_KERNEL: "regret (k)", AGAINST_PARTS: "regret (l)"}
+    return letters.get(guarantee, guarantee.replace(", published", ""))
 
 
 def _one(record: Record) -> None:

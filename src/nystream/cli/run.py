@@ -20,7 +20,7 @@ from nystream.cli.rows import NEVER_SPARSE, dense_up_to, open_rows, width_of
 from nystream.cli.source import Source, opened
 from nystream.evaluate import Result, prequential
 from nystream.evaluate.result import check_form
-from nystream.metrics import ImportanceShares, Weights
+from nystream.metrics import ImportanceShares, Regret, RegretBound, Weights
 from nystream.model import Model
 from nystream.model.building import build
 from nystream.model.tasks import algorithm
@@ -117,6 +117,22 @@ def run(
             _say(f"wrote {report}", quiet)
 
 
+def _check_meters(model: Model, metrics: list[str]) -> None:
+    """Refuse metrics that are read off the learner and that this one does not have, instead of a column of nan."""
+    learner = model.inner
+    for name in metrics:
+        if name not in (Regret.name, RegretBound.name):
+            continue
+        why = learner.why_not(Regret.name)
+        if name == RegretBound.name and why is not None and learner.can(RegretBound.name):
+            why = (
+                "its bound depends on the norm of the function that it is compared with: in Python, regret_bound(norm2)"
+            )
+        if why is not None:
+            scaled = " (--no-standardize keeps them as they are)" if "scaled" in why else ""
+            raise ValueError(f"-m {name} is not for this learner, {learner._kind}: {why}{scaled}")
+
+
 def _learn(
     model: Model,
     data: Source,
@@ -136,6 +152,7 @@ def _learn(
     shown = [name for name in metrics or [] if name not in (Weights.name, ImportanceShares.name)] or [usual]
     names = list(dict.fromkeys([*shown, *(metrics or [])]))
     shares = SHARES if data.task == "regression" else {}
+    _check_meters(model, metrics or [])
     _say(f"{data.name}: {data.task}, {model.inner!r}", quiet)
     began = time.perf_counter()
     report = _Report(shown, began, bar, quiet, between=more)

@@ -99,13 +99,14 @@ class Aggregate(Ensemble):
         """Total squared loss minus that of the best learner (for several outputs: the best for each)."""
         return float(self._regrets.max(axis=1).sum())
 
-    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
         """What `regret` cannot exceed: 2 or 8 B^2 ln(1/w) for the prior weight w of the best learner. O(N).
 
         Infinite once a label was beyond `bound`. It is against one of the learners: norm2 makes no difference.
         """
         self._unchanging(changes)
-        if self.d_ and self.largest_ > self.bound:
+        self._only_own_parts(against)
+        if self.void_:
             return math.inf
         return float(-self._log_prior[self._regrets.argmax(axis=1)].sum() / self._eta)
 

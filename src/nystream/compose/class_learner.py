@@ -188,10 +188,11 @@ class ClassLearner(Abilities, Params):
         self._require("regret")
         return float(sum(learner.regret() for learner in self.learners))
 
-    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
-        """Over all outputs; norm2 and changes are those of the comparator of each."""
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
+        """Over all outputs; norm2, changes and against are those of the comparator of each."""
         self._require("regret_bound")
-        return float(sum(learner.regret_bound(norm2, changes=changes) for learner in self.learners))
+        bounds = [learner.regret_bound(norm2, changes=changes, against=against) for learner in self.learners]
+        return float(sum(bounds))
 
     def log_det(self) -> float:
         """Over all learners."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from nystream._core.row_panel import RowPanel
 from nystream.compose.panel import Panel
 from nystream.learners.base import Learner
 from nystream.losses import Loss, Squared
+from nystream.losses.label_bound import LabelBound
 from nystream.types import Array
 
 __all__ = ["Ensemble", "check_learners"]
@@ -21,7 +21,7 @@ BLOCK = 256
 """Rows that the learners get at a time: their predictions, and kernel values that they share, are held meanwhile."""
 
 
-class Ensemble(Learner):
+class Ensemble(LabelBound, Learner):
     """Clones of the patterns `learners`, fed the same rows by a `Panel`; labels within [-bound, bound].
 
     Subclasses have the parameters `learners`, `bound` and `threads`, call `_begin` in `_start`, and combine (n, K, N)
@@ -32,9 +32,8 @@ class Ensemble(Learner):
     learners: Sequence[Learner]
     bound: float
     threads: int | None
+    _bound_name = "bound"
     experts_: list[Learner]
-    largest_: float
-    """The largest |label| so far."""
     _panel: Panel
     _row: RowPanel | None = None  # one row through all learners and `_mixed`, compiled, where that can be
 
@@ -47,7 +46,7 @@ class Ensemble(Learner):
         experts = [learner.clone() for learner in self.learners]
         for expert in experts:
             expert.reserve(d, outputs)
-        self.largest_ = 0.0
+        self.void_ = False
         self._hold(experts)
 
     @property
@@ -106,12 +105,12 @@ class Ensemble(Learner):
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         self._check(x[None], 1)
-        self._note(float(np.abs(y).max()))
+        self._note_labels(y, stacklevel=5)
         return self._mixed(self._panel.step(x, y), y[None])[0]
 
     def _step_one(self, x: Any, y: Any) -> float | None:
         row = self._row or self._bound()
-        p = None if row is None else row.one_row(x, y, self.largest_)  # up to there, nothing to warn of
+        p = None if row is None else row.one_row(x, y, self._limit)  # up to there, nothing to warn of
         if p is None:
             self._row = None  # learners may have been given new arrays
             p = super()._step_one(x, y)
@@ -124,23 +123,16 @@ class Ensemble(Learner):
         return self._row
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        self._note(float(np.abs(Y).max()))
+        self._note_labels(Y, stacklevel=5)
         P = np.empty_like(Y)
         for i in range(0, len(X), BLOCK):
             part = slice(i, i + BLOCK)
             P[part] = self._mixed(self._panel.run(X[part], Y[part], self.threads), Y[part])
         return P
 
-    def _note(self, largest: float) -> None:
-        """Warn at the first label beyond `bound`."""
-        if largest > self.bound >= self.largest_:
-            warnings.warn(
-                f"a label is outside [-bound, bound] with bound={self.bound!r}: learning goes on, but the regret "
-                "guarantee is void; set bound to a bound on |y|",
-                UserWarning,
-                stacklevel=5,
-            )
-        self.largest_ = max(self.largest_, largest)
+    @property
+    def _label_bound(self) -> float:
+        return self.bound
 
     def _check_room(self, rows: int) -> None:
         for i, expert in enumerate(self.experts_):

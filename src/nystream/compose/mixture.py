@@ -97,12 +97,13 @@ class Mixture(Ensemble):
         L = self.losses_ if self.d_ else np.zeros((1, len(self.learners)))
         return L[0].copy() if len(L) == 1 else L.T.copy()
 
-    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
         """What the loss cannot exceed that of the best sequence of learners with this many changes by, per output.
 
         Infinite with an eta above 1 / (8 B^2), and once a label was beyond `bound`. norm2 makes no difference.
         """
-        if self._eta > 1 / (8 * self.bound**2) * (1 + 1e-12) or (self.d_ and self.largest_ > self.bound):
+        self._only_own_parts(against)
+        if self._eta > 1 / (8 * self.bound**2) * (1 + 1e-12) or self.void_:
             return math.inf
         N, stays = len(self.learners), max(self.n_seen - changes, 0)
         price = math.log(N) + changes * math.log(N / self.share) - stays * math.log1p(-self.share)

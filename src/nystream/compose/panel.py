@@ -18,6 +18,7 @@ from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.learners.families.feature import FeatureLearner
 from nystream.params import Params
+from nystream.solvers.ogd import OGD
 from nystream.threads import WORTH_A_THREAD, side_by_side
 from nystream.types import Array
 
@@ -72,7 +73,7 @@ class Panel:
 
         def shared(i: int, learner: FeatureLearner, Z: Array) -> None:
             Q[:, :, i] = learner.solver_.run(Z, Y)
-            learner.features_.note(X)
+            learner.features_.note(X, Z)
             learner.n_seen_ += len(X)
 
         with self._remembering(X):
@@ -100,7 +101,7 @@ class Panel:
             z = members[0].features_.row(x)
             for i, learner in zip(group, members, strict=True):
                 Q[0, :, i] = learner.solver_.step(z, y)
-                learner.features_.note(x)
+                learner.features_.note(x, z)
                 learner.n_seen_ += 1
         return Q
 
@@ -113,6 +114,8 @@ class Panel:
                 return None
             if learner.features_.engine is None or learner.solver_.engine is None:
                 return None
+            if getattr(learner.solver_, "average", False) and not isinstance(learner.solver_, OGD):
+                return None  # its mean is not kept by the compiled rounds
             told.append(None if type(learner.features_).note is FeatureMap.note else learner.features_)
         return list(self.learners), self._groups, told
 

@@ -140,9 +140,9 @@ class Wrapper(Learner):
         self._require("regret")
         return self._inner.regret()
 
-    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
         self._require("regret_bound")
-        return self._inner.regret_bound(norm2, changes=changes)
+        return self._inner.regret_bound(norm2, changes=changes, against=against)
 
     def log_det(self) -> float:
         self._require("log_det")

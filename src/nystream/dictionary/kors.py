@@ -42,11 +42,11 @@ class KORS(Params):
     """Keeps psi = c phi with probability p = min(beta tau, 1) and weight 1/p.
 
     tau = (1+eps) psi' (sum over atoms psi psi'/p + psi psi' + ridge I)^-1 psi = (1+eps) s/(1+s): the score with the
-    row itself counted once needs no temporary dictionary. With `theory_beta` for beta, with probability 1 - delta at
-    every round: the weighted atoms are within 1 +- eps of the whole covariance, tau is between the true leverage and
-    (1+eps)/(1-eps) times it, and there are at most 3 beta (1+eps)/(1-eps) d_onl atoms. beta of 1 to 4 is the useful
-    range for Nystrom learners; then eps only scales tau. O(m^2) time a row and memory for m atoms; `run` shares one
-    triangular solve among the rows of a block.
+    row itself counted once needs no temporary dictionary. With `theory_beta(T, delta, all_rounds=True)` for beta, with
+    probability 1 - delta in all T rounds: the weighted atoms are within 1 +- eps of the covariance, tau is between the
+    true leverage and (1+eps)/(1-eps) times it, and there are at most 3 beta (1+eps)/(1-eps) d_onl atoms. beta of 1
+    to 4 is the useful range for Nystrom learners; then eps only scales tau. O(m^2) time a row and memory for m atoms;
+    `run` shares one triangular solve among the rows of a block.
 
     `shrink` samples the atoms again, given all of them: a size that followed the online dimension then follows the
     effective dimension. `merge` does it for the union of the dictionaries of several streams.
@@ -240,9 +240,16 @@ def unseen(k: Array, inside: Array) -> Array:
     return np.where(k - inside > RESOLVED * k, k - inside, 0.0)
 
 
-def theory_beta(horizon: int, delta: float, eps: float = 0.5) -> float:
-    """beta = 3 log(T/delta)/eps^2, with which the three guarantees hold for T rounds with probability 1 - delta."""
-    return 3 * math.log(at_least("horizon", horizon, 1) / positive("delta", delta)) / positive("eps", eps) ** 2
+def theory_beta(horizon: int, delta: float, eps: float = 0.5, *, all_rounds: bool = False) -> float:
+    """Return the oversampling beta of the paper for T = horizon rounds.
+
+    beta = 3 log(T/delta)/eps^2, as published. The proof then bounds the probability that the guarantees of `KORS` fail
+    in one given round t by 2 t delta/T, which is 2 delta in the last round. Over all rounds these sum to (T + 1) delta,
+    not delta: "with probability 1 - delta in all T rounds at once" needs all_rounds=True, which is
+    beta = 3 log(4 T^2/delta)/eps^2, about twice as large.
+    """
+    T, delta = at_least("horizon", horizon, 1), positive("delta", delta)
+    return 3 * math.log(4 * T * T / delta if all_rounds else T / delta) / positive("eps", eps) ** 2
 
 
 def _capped(beta: float, tau: Array, most: Array) -> Array:

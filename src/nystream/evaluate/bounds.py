@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nystream.learners.kons_bounds import BoundTerms
+from nystream.learners.bounds import BoundTerms
 
 __all__ = [
     "BoundTerms",

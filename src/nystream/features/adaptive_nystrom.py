@@ -165,14 +165,11 @@ class AdaptiveNystrom(FeatureMap):
             raise ValueError(f"landmarks have {points.shape[1]} columns, but the rows have {d}")
         self.begin(points)
 
-    def begin(self, points: Array, *, rows: bool = False) -> None:
-        """Build the map on these landmarks (m, d). `rows`: they are rows of the stream, and each counts as one."""
+    def begin(self, points: Array) -> None:
+        """Build the map on these landmarks (m, d), each of which counts as one row."""
         m, d = points.shape
         self.motion_ = MovingLandmarks(self.eps, count=self.count)
         self.motion_.start(points)
-        if rows:
-            for x in points:
-                self.motion_.observe(x)  # a row that is a landmark moves none; what it may do is count
         r = 4 * m // 5 or 1 if self.rank is None else self.rank
         moves = self.motion_.eps_ < math.inf
         whole = self.solver == "auto" and self.theta is None and r == m  # there reflections lose nothing
@@ -342,7 +339,7 @@ class AdaptiveNystrom(FeatureMap):
         Z = nested.coordinates(points)
         if grown:
             Z = Z[:, :-1]  # the solver has not heard of the last coordinate
-        self.begin(points, rows=True)
+        self.begin(points)
         return Change(self.rotation_ @ Z)  # f = w.z projected: S^(-1/2) U' times its values Z w at the landmarks
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:

@@ -89,11 +89,26 @@ class FeatureMap(Params):
         """P (dim, dim), if the squared norm of a function w of the features is w'Pw; None: it is |w|^2."""
         return None
 
-    def note(self, X: Array) -> None:
-        """One clean row (d,) or a block (n, d) was learnt from: count what the map misses. Changes no feature."""
+    @property
+    def missed(self) -> float | None:
+        """Sum over the rows learnt from of k(x, x) - |z(x)|^2, times their weights: what the features miss of them.
 
-    def unnote(self, X: Array) -> None:
-        """A block (n, d) was unlearnt: take it out of the count."""
+        It is known only of features that are coordinates of P phi(x), with P a projection in the space of `kernel`.
+        None elsewhere: random features, for example, are no part of that space.
+        """
+        return None
+
+    def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:
+        """Count what the map misses of a clean row (d,) or block (n, d) that was learnt from. Changes no feature.
+
+        Z are the features of these rows, if the caller has them; weights (n,) default to 1.
+        """
+
+    def unnote(self, X: Array, weights: Array | None = None) -> None:
+        """Take a block (n, d) that was unlearnt out of the count."""
+
+    def unnote_all(self) -> None:
+        """Begin the count anew: a learner starts on this map, and rows that the map was fitted on are not its rows."""
 
     def pool(self, other: Self) -> None:
         """The rows noted by `other`, a map with the same features, count here too."""
@@ -170,6 +185,10 @@ class Identity(FeatureMap):
     """z(x) = x: a linear model."""
 
     bounded: ClassVar[bool] = False
+
+    @property
+    def missed(self) -> float | None:
+        return 0.0  # these are the features of the linear kernel itself
 
     @property
     def dim(self) -> int:

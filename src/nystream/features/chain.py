@@ -85,15 +85,24 @@ class Chain(FeatureMap):
     def nbytes(self) -> int:
         return self.first_.nbytes + self.second_.nbytes if self.d_ else 0
 
-    def note(self, X: Array) -> None:
-        self.first_.note(X)
-        if type(self.second_).note is not FeatureMap.note:  # most maps count nothing: then nothing is computed for it
-            self.second_.note(self._between(np.atleast_2d(X)))
+    @property
+    def missed(self) -> float | None:
+        """That of the second map, of its kernel on the features of the first."""
+        return self.second_.missed if self.d_ else 0.0
 
-    def unnote(self, X: Array) -> None:
-        self.first_.unnote(X)
+    def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:
+        self.first_.note(X, None, weights)
+        if type(self.second_).note is not FeatureMap.note:  # most maps count nothing: then nothing is computed for it
+            self.second_.note(self._between(np.atleast_2d(X)), Z, weights)
+
+    def unnote(self, X: Array, weights: Array | None = None) -> None:
+        self.first_.unnote(X, weights)
         if type(self.second_).unnote is not FeatureMap.unnote:
-            self.second_.unnote(self._between(X))
+            self.second_.unnote(self._between(X), weights)
+
+    def unnote_all(self) -> None:
+        self.first_.unnote_all()
+        self.second_.unnote_all()
 
     def pool(self, other: Self) -> None:
         self.first_.pool(other.first_)

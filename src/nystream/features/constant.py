@@ -72,11 +72,19 @@ class WithConstant(FeatureMap):
     def check(self, X: Array) -> None:
         self.features_.check(X)
 
-    def note(self, X: Array) -> None:
-        self.features_.note(X)
+    @property
+    def missed(self) -> float | None:
+        """That of the inner map: the constant is a feature of k(x, x') + 1 of which nothing is missed."""
+        return self.features_.missed if self.d_ else 0.0
 
-    def unnote(self, X: Array) -> None:
-        self.features_.unnote(X)
+    def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:
+        self.features_.note(X, None if Z is None else np.ascontiguousarray(Z[..., :-1]), weights)
+
+    def unnote(self, X: Array, weights: Array | None = None) -> None:
+        self.features_.unnote(X, weights)
+
+    def unnote_all(self) -> None:
+        self.features_.unnote_all()
 
     def pool(self, other: Self) -> None:
         self.features_.pool(other.features_)

@@ -67,6 +67,7 @@ class KORS(FeatureMap):
 
     sampler_: Dictionary
     nested_: Nested
+    missed_: float = 0.0
     rng_: np.random.Generator
     u_: float
 
@@ -99,6 +100,7 @@ class KORS(FeatureMap):
         self.nested_.start(d)
         self.rng_ = generator(self.seed)
         self.u_ = self.rng_.random()
+        self.missed_ = 0.0
         self.d_ = d
 
     @property
@@ -129,6 +131,20 @@ class KORS(FeatureMap):
     def residual(self, X: Any) -> Array:
         """k(x, x) - |z(x)|^2 of every row: what the features miss of it, (n,)."""
         return self.nested_.residual(as_block(X, self.d_))
+
+    @property
+    def missed(self) -> float | None:
+        return self.missed_
+
+    def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:
+        X = np.atleast_2d(X)
+        residual = self.nested_.residual(X, None if Z is None else Z.reshape(len(X), -1))
+        if weights is not None:
+            residual = weights * residual
+        self.missed_ = float(np.cumsum(np.append(self.missed_, residual))[-1])  # row after row, as in single steps
+
+    def unnote_all(self) -> None:
+        self.missed_ = 0.0
 
     def observe(self, x: Array) -> Change | None:
         """Toss the coin of this row; the map moves if x is kept and outside the span of the atoms."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -57,6 +57,7 @@ class Nystrom(FeatureMap):
     bounded: ClassVar[bool] = False  # a polynomial kernel is not, nor may one of your own be
 
     nested_: Nested
+    missed_: float = 0.0
 
     def __init__(self, kernel: Kernel, landmarks: Any) -> None:
         self.kernel = kernel
@@ -80,6 +81,7 @@ class Nystrom(FeatureMap):
         if points is not None and not nested.extend(points):
             raise ValueError("no landmark can be used: k(a, a) is 0 for all of them")
         self.nested_ = nested
+        self.missed_ = 0.0
         self.d_ = d
 
     @property
@@ -115,6 +117,27 @@ class Nystrom(FeatureMap):
         """k(x, x) - |z(x)|^2 of every row: what the features miss of it, (n,)."""
         self._check_started()
         return self.nested_.residual(as_block(X, self.d_))
+
+    @property
+    def missed(self) -> float | None:
+        return self.missed_
+
+    def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:
+        X = np.atleast_2d(X)
+        residual = self.nested_.residual(X, None if Z is None else Z.reshape(len(X), -1))
+        if weights is not None:
+            residual = weights * residual
+        self.missed_ = float(np.cumsum(np.append(self.missed_, residual))[-1])  # row after row, as in single steps
+
+    def unnote(self, X: Array, weights: Array | None = None) -> None:
+        residual = self.nested_.residual(X)
+        self.missed_ = max(0.0, self.missed_ - float(residual.sum() if weights is None else weights @ residual))
+
+    def unnote_all(self) -> None:
+        self.missed_ = 0.0
+
+    def pool(self, other: Self) -> None:
+        self.missed_ += other.missed_
 
     def observe(self, x: Array) -> Change | None:
         """Take x as a landmark while some are wanted and x is independent of them."""

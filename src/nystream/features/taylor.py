@@ -68,7 +68,7 @@ class Taylor(FeatureMap):
     Attributes
     ----------
     degree_, centre_ : the degree and centre in use.
-    tail_ : sum of k(x, x) - |z(x)|^2 over the rows learnt from or fitted on.
+    tail_ : sum of k(x, x) - |z(x)|^2 over the rows fitted on; in a learner, over the rows learnt from.
 
     Deviations from the paper: its listing repeats each monomial once for every order of its factors
     (1 + d + ... + d^M features); the same kernel, hence the same predictions, with more features.
@@ -147,6 +147,11 @@ class Taylor(FeatureMap):
         return super().partial_fit(X, y)
 
     @property
+    def width(self) -> float:
+        """sigma of the Gaussian kernel."""
+        return float(self._gaussian[0].sigma)
+
+    @property
     def dim(self) -> int:
         return self.engine.dim if self.d_ else 0
 
@@ -160,11 +165,23 @@ class Taylor(FeatureMap):
     def row(self, x: Array) -> Array:
         return self.engine.row(x)
 
-    def note(self, X: Array) -> None:
-        self.tail_ = self.engine.tail(X, self.tail_)
+    @property
+    def missed(self) -> float | None:
+        """`tail_`: the monomials are an orthonormal basis of the kernel's space, so the features are a projection."""
+        return self.tail_ if self.d_ else 0.0
 
-    def unnote(self, X: Array) -> None:
-        self.tail_ = max(0.0, self.tail_ - self.engine.tail(X, 0.0))
+    def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:
+        if weights is None or (weights == 1.0).all():
+            self.tail_ = self.engine.tail(X, self.tail_)
+        else:
+            self.tail_ += float(weights @ self.tail(np.atleast_2d(X)))
+
+    def unnote(self, X: Array, weights: Array | None = None) -> None:
+        gone = self.engine.tail(X, 0.0) if weights is None else float(weights @ self.tail(np.atleast_2d(X)))
+        self.tail_ = max(0.0, self.tail_ - gone)
+
+    def unnote_all(self) -> None:
+        self.tail_ = 0.0
 
     def pool(self, other: Self) -> None:
         self.tail_ += other.tail_

@@ -1,6 +1,7 @@
 """The learners: one published algorithm, one file."""
 
 from nystream.learners.abilities import ABILITIES, Abilities, Unable
+from nystream.learners.aioli import AIOLI
 from nystream.learners.base import Learner
 from nystream.learners.bsgd import BSGD
 from nystream.learners.budget_pa import BudgetPA
@@ -34,6 +35,7 @@ from nystream.learners.sparse_linear import SparseLinear
 from nystream.learners.svmd import SVMD
 
 __all__ = [
+    "AIOLI",
     "ABILITIES",
     "Abilities",
     "Unable",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from nystream.learners.bounds import AGAINST
+from nystream.params import one_of
 from nystream.tags import TAGS, class_of
 from nystream.types import Array
 
@@ -104,11 +106,13 @@ class Abilities:
         """Cumulative loss minus that of the best in hindsight."""
         raise self._unable("regret")
 
-    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
         """What the regret cannot exceed.
 
         norm2 is the squared norm of the function that is compared with, where the bound depends on it; changes is how
-        often the comparator may change, where the learner follows one that does.
+        often the comparator may change, where the learner follows one that does. against="features" compares with
+        functions of the learner's own features or dictionary, against="kernel" with every function of the kernel's
+        space; learners that keep the kernel itself give the same number for both.
         """
         raise self._unable("regret_bound")
 
@@ -199,6 +203,14 @@ class Abilities:
         """Refuse a comparator that changes, where the bound is against one that does not."""
         if changes:
             raise ValueError(f"the regret bound of {self._kind} is against one comparator, got changes={changes!r}")
+
+    def _only_own_parts(self, against: str) -> None:
+        """Refuse against="kernel", where the comparators are the learners that this one is made of."""
+        if one_of("against", against, AGAINST) == "kernel":
+            raise ValueError(
+                f"the regret bound of {self._kind} is against the learners that it combines, not against functions of "
+                "a kernel; ask these learners"
+            )
 
     def _require(self, ability: str) -> None:
         """Refuse where parameters rule the ability out."""

@@ -13,7 +13,7 @@ from nystream.deferred import linalg
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel, checked_kernel
-from nystream.learners.base import Learner
+from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.least_squares import LeastSquares
 from nystream.params import at_least, positive
 from nystream.solvers.meter import Meter
@@ -25,7 +25,7 @@ BLOCK = 64
 """Rows that enter the factor by one triangular solve."""
 
 
-class KernelRidge(LeastSquares, Learner):
+class KernelRidge(LeastSquares, Averaging):
     """Online kernel ridge regression: before each label, the ridge function of all examples so far.
 
     With L L' = K + lam I over the points seen and e = L^-1 y::
@@ -92,6 +92,26 @@ class KernelRidge(LeastSquares, Learner):
     def _predict(self, X: Array) -> Array:
         T = self.factor_.whiten(X)
         return self._emit(T @ self.e_.view, self._leverage(X, T))
+
+    def _averaged(self, X: Array) -> Array:
+        """The mean over rounds of the predictions that the learner would have made for X in them: (n, K). O(t^2) a row.
+
+        The coordinates of x in the factor of round t are the first t of those in the factor as it is now, so that all
+        ridge predictions are running sums of l e, and all leverages (k(x, x) - running sums of l^2)/lam.
+        """
+        P, n, e = np.empty((len(X), self.outputs_)), self.factor_.n, self.e_.view
+        for i in range(0, len(X), BLOCK):
+            rows = X[i : i + BLOCK]
+            T, own = self.factor_.whiten(rows), self.kernel.diag(rows)
+            seen = np.hstack([np.zeros((len(rows), 1)), np.cumsum(T * T, axis=1)[:, :-1]])
+            s = np.maximum(own[:, None] - seen, 0.0) / self.lam
+            for k in range(self.outputs_):
+                R = np.hstack([np.zeros((len(rows), 1)), np.cumsum(T * e[:, k], axis=1)[:, :-1]])
+                said = R / (1 + s) if self.vovk else R
+                if self.clip is not None:
+                    said = np.clip(said, -self.clip, self.clip)
+                P[i : i + BLOCK, k] = said.sum(axis=1) / n
+        return P
 
     def _leverage(self, X: Array, T: Array | None = None) -> Array:
         return self.factor_.leverage(X, T)

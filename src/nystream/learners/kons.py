@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ from nystream._core.linalg.cholesky import Triangle
 from nystream.dictionary.rows import Rows
 from nystream.features.base import LARGEST, refuse_large
 from nystream.kernels.base import Kernel
-from nystream.learners.kons_bounds import GAIN, OUTSIDE, PREDICTION, WIDTH, NewtonBounds
+from nystream.learners.families.averaging import Averaging
+from nystream.learners.kons_bounds import GAIN, OUTSIDE, PREDICTION, ROUND, WIDTH, NewtonBounds
 from nystream.losses import Loss, as_loss
-from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink, warn_of_label
+from nystream.losses.steps import Eta, checked_eta, newton_steps, warn_if_on_kink
 from nystream.params import at_least, positive
 from nystream.types import Array
 
@@ -28,7 +28,7 @@ CHUNK = 512
 """Rows whose predictions are computed together."""
 
 
-class KONS(NewtonBounds):
+class KONS(NewtonBounds, Averaging):
     """Kernel online Newton step: logarithmic regret for curved losses against every function, at O(t^2) a round.
 
     A_t = lam I + sum_s eta_s g_s g_s' is the metric of the gradients g_s = l'(y_s, p_s) phi(x_s) in the kernel's space.
@@ -56,7 +56,14 @@ class KONS(NewtonBounds):
     ----------
     kernel : Kernel
     loss, clip, lam, eta
-        As in `nystream.ONS`; lam is the paper's alpha.
+        As in `nystream.ONS`; lam is the paper's alpha. The default clip = 1 suits labels in [-1, 1]. It is not for the
+        hinge losses: their kink is at y p = 1, a clipped prediction lies exactly there, and rounding decides whether
+        the round has a gradient (a warning says so). Take clip = 1.5 with "hinge" and "squared_hinge", 2 with
+        "logistic".
+    d_eff : float, default 1.0
+        Effective dimension that eta = "sqrt" assumes, and "auto" where the loss has no curvature (hinge, absolute):
+        eta_t = sqrt(d_eff/t)/(L clip), with which the paper's bound is O(L clip sqrt(T d_eff log T)). eta may also be a
+        function of the round t = 1, 2, ...; rounds are then followed one by one, and the model cannot be saved.
     max_points : int or None
         Refuse, before anything changes, to store more points than this.
 
@@ -93,7 +100,8 @@ class KONS(NewtonBounds):
         loss: str | Loss = "squared",
         clip: float = 1.0,
         lam: float = 1.0,
-        eta: str | float = "auto",
+        eta: Eta = "auto",
+        d_eff: float = 1.0,
         max_points: int | None = None,
     ) -> None:
         if not isinstance(kernel, Kernel):
@@ -102,7 +110,8 @@ class KONS(NewtonBounds):
         self.loss = loss
         self.clip = positive("clip", clip)
         self.lam = positive("lam", lam)
-        self.eta = checked_eta(eta)
+        self.eta = checked_eta(eta, functions=True)
+        self.d_eff = positive("d_eff", d_eff)
         self.max_points = None if max_points is None else at_least("max_points", max_points, 1)
         self._loss = as_loss(loss)
         if self._loss.multiclass:
@@ -110,8 +119,7 @@ class KONS(NewtonBounds):
                 f"{type(self).__name__} has one output, {self._loss.name} needs one per class; use a binary loss, "
                 "one-vs-rest through nystream.sklearn.OnlineKernelClassifier"
             )
-        self._steps = newton_steps(self._loss, clip, eta)
-        self._limit = self._steps.limit
+        self._steps = newton_steps(self._loss, clip, eta, d_eff)
         self._newton = KernelNewton(self._loss, clip, lam, self._steps.constant, self._steps.scale)
 
     # -- learning ------------------------------------------------------------------------------------------------------
@@ -119,6 +127,7 @@ class KONS(NewtonBounds):
         warn_if_on_kink(self._loss, self.clip)
         self.points_, self.record_, self.scale_, self.v_ = Rows(d), Rows(WIDTH), Rows(1), Rows(1)
         self.trace_ = self.total_loss_ = 0.0
+        self.void_ = False
         self._factor = Triangle()
         self._row = None
 
@@ -126,27 +135,29 @@ class KONS(NewtonBounds):
         refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs")
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        if abs(y[0]) > self._limit:
-            self._warn_once()
         self._check(x[None], 1)
+        self._watch_labels(y)
         return self._block(x[None], y[None], self.n_seen_ + 1)[0]
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        if self._limit < math.inf and np.abs(Y).max(initial=0.0) > self._limit:
-            self._warn_once()
         P = np.empty((len(X), 1))
-        mark = self._mark()
+        mark, void = self._mark(), self.void_
         try:
-            for i in range(0, len(X), BLOCK):
-                part = slice(i, i + BLOCK)
+            self._watch_labels(Y)
+            rows = 1 if self._one_by_one else BLOCK
+            for i in range(0, len(X), rows):
+                part = slice(i, i + rows)
                 P[part] = self._block(X[part], Y[part], self.n_seen_ + i + 1)
         except BaseException:
             self._rewind(mark)
+            self.void_ = void
             raise
         return P
 
     def _block(self, X: Array, Y: Array, t: int) -> Array:
         """Rounds t, t + 1, ... Whatever can fail does so before anything changes."""
+        if self._one_by_one:
+            self._newton = self._single(X, Y, t)
         alone = self._one(X[0], float(Y[0, 0]), t) if len(X) == 1 else None
         if alone is not None:  # a row has the same bits on the long way as on the short one
             return np.array([[alone]])
@@ -166,6 +177,15 @@ class KONS(NewtonBounds):
         if new:
             self._store(X[stored], record[stored], T[stored], E[:, stored], v, scale, pivots, own[stored])
         return record[:, PREDICTION, None].copy()
+
+    @property
+    def _one_by_one(self) -> bool:
+        """Whether every round has constants of its own, so that none share a block."""
+        return self._steps.rule is not None
+
+    def _single(self, X: Array, Y: Array, t: int) -> KernelNewton:
+        """The constants of round t, on the row X (1, d)."""
+        return KernelNewton(self._loss, self.clip, self.lam, self._steps.of(t), 0.0)
 
     def _store(
         self, X: Array, record: Array, T: Array, E: Array, v: Array, scale: Array, pivots: Array, own: Array
@@ -192,7 +212,7 @@ class KONS(NewtonBounds):
 
     def _one(self, x: Any, y: Any, t: int) -> float | None:
         """Round t of one row in one call; None, and nothing done, where the row or the model needs more than that."""
-        row = self._row or self._bound()
+        row = None if self._one_by_one else self._row or self._bound()
         if row is None or (self.max_points is not None and self.points_.n >= self.max_points):
             return None
         if row.full:
@@ -245,10 +265,13 @@ class KONS(NewtonBounds):
     def _sampled(self, X: Array, record: Array, odds: Array) -> None:
         """The block is certain: let what `_coins` looked at follow."""
 
-    def _warn_once(self) -> None:
-        self._limit = math.inf
-        self._row = None
-        warn_of_label(self.clip, stacklevel=5)
+    def _watch_labels(self, Y: Array) -> None:
+        if self._note_labels(Y, stacklevel=6):
+            self._row = None  # it was compiled with the limit
+
+    @property
+    def _label_bound(self) -> float:
+        return self._steps.limit
 
     @property
     def room(self) -> int | None:
@@ -312,6 +335,33 @@ class KONS(NewtonBounds):
         for i in range(0, len(X), CHUNK):
             P[i : i + CHUNK, 0] = self._kernel_rows(X[i : i + CHUNK]) @ coef
         return np.clip(P, -self.clip, self.clip)
+
+    def _averaged(self, X: Array) -> Array:
+        """The mean over rounds of clip(u_t(x)), from the records: O(n) a row after O(n^3) once for projected points.
+
+        A stored point changes u by c (k(x) - l(x).l) + v l_i(x): c its coefficient outside of the factor, l its own
+        coordinates when it came, v its entry, of which later projections took c l_i. So u_t(x) is a running sum.
+        """
+        record, n = self._record, self.points_.n
+        if not n:
+            return np.zeros((len(X), 1))
+        outside, entered = record[:, OUTSIDE], self._entered
+        before = np.searchsorted(entered, np.arange(n))  # rows of the factor when each point came
+        projected = np.flatnonzero(outside)
+        L = self._whitened(self._kernel_rows(self.points_.view[projected]))
+        L[np.arange(L.shape[1]) >= before[projected, None]] = 0.0
+        v = self.v_.view[:, 0] + outside[projected] @ L
+        rounds = np.append(record[:, ROUND], self.n_seen_)
+        lasts, P = np.diff(rounds), np.empty((len(X), 1))  # rounds that a function predicted in
+        for i in range(0, len(X), CHUNK):
+            K = self._kernel_rows(X[i : i + CHUNK])
+            T = self._whitened(K)
+            change = np.zeros(K.shape)
+            change[:, entered] = T * v
+            change[:, projected] += outside[projected] * (K[:, projected] - T @ L.T)
+            said = np.clip(np.cumsum(change, axis=1), -self.clip, self.clip)
+            P[i : i + CHUNK, 0] = said @ lasts / self.n_seen_
+        return P
 
     # -- the rest of a learner -----------------------------------------------------------------------------------------
     def _widen(self, d: int) -> None:

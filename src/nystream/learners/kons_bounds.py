@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,33 +11,20 @@ from nystream._core.linalg.cholesky import Triangle
 from nystream.dictionary.rows import Rows
 from nystream.inputs import as_labels
 from nystream.kernels.base import Kernel
+from nystream.learners.bounds import AGAINST, BoundTerms
 from nystream.learners.families.loss import LossLearner
+from nystream.losses.label_bound import LabelBound
 from nystream.losses.steps import NewtonSteps
+from nystream.params import one_of
 from nystream.types import Array
 
-__all__ = ["BoundTerms", "NewtonBounds", "a_priori_dimension", "effective_dimension", "leverages", "sharp_terms"]
+__all__ = ["NewtonBounds", "a_priori_dimension", "effective_dimension", "leverages", "sharp_terms"]
 
 OUTSIDE, GRAD, PREDICTION, GAIN, LEVERAGE, ROUND, WIDTH = range(7)
 """Columns of `record_`, one row per stored point; the compiled rounds count on this order."""
 
 
-class BoundTerms(NamedTuple):
-    """The parts of a regret bound; `total` is the bound."""
-
-    ridge: float
-    """What the norm of the comparator costs."""
-    dimension: float
-    """What the directions that the gradients took cost."""
-    excess: float
-    """What steps that are longer than the curvature of the loss cost; 0 for eta = sigma."""
-
-    @property
-    def total(self) -> float:
-        """The sum of the terms."""
-        return self.ridge + self.dimension + self.excess
-
-
-class NewtonBounds(LossLearner):
+class NewtonBounds(LabelBound, LossLearner):
     """What kernel online Newton steps promised and what they delivered, from their records and their factor."""
 
     kernel: Kernel
@@ -55,8 +42,13 @@ class NewtonBounds(LossLearner):
         y = as_labels(Y, self.labels, len(f))[:, 0]
         return (self.total_loss_ if self.d_ else 0.0) - float(np.sum(self._loss.value(y, f)))
 
-    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
-        """Bound on the regret so far against every f with |f|^2 <= norm2 and |f(x_t)| <= clip; see `bound_terms`."""
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
+        """Bound on the regret so far against every f with |f|^2 <= norm2 and |f(x_t)| <= clip; see `bound_terms`.
+
+        f may be any function of the kernel's space, so that `against` makes no difference. Infinite once a real label
+        of a curved loss was beyond clip.
+        """
+        one_of("against", against, AGAINST)
         return self.bound_terms(self._norm2(norm2, changes)).total
 
     def bound_terms(self, norm2: float, values: Any = None) -> BoundTerms:
@@ -73,7 +65,7 @@ class NewtonBounds(LossLearner):
                 f"the bound holds against functions within [-clip, clip] = +-{self.clip!r}; scale values down"
             )
         record = self._record
-        return sharp_terms(
+        terms = sharp_terms(
             *(record[:, i] for i in (GRAD, PREDICTION, GAIN, LEVERAGE)),
             lam=self.lam,
             clip=self.clip,
@@ -81,6 +73,7 @@ class NewtonBounds(LossLearner):
             norm2=norm2,
             f=None if f is None else f[record[:, ROUND].astype(int) - 1],
         )
+        return terms._replace(excess=math.inf) if self.void_ else terms
 
     def published_bound(self, norm2: float, a_priori: bool = False) -> BoundTerms:
         """Theorem 1 of the paper: lam norm2 + d_onl/eta_T + 4 clip^2 L^2 sum_t (eta_t - sigma).
@@ -95,6 +88,7 @@ class NewtonBounds(LossLearner):
         if a_priori:
             dimension = a_priori_dimension(self.kernel, self._gradients()[0], self.lam / (eta[0] * L * L), self.n_seen_)
         excess = 4 * (self.clip * L) ** 2 * float(np.maximum(eta - self._steps.sigma, 0.0).sum())
+        excess = math.inf if self.void_ else excess
         return BoundTerms(self.lam * norm2, dimension / float(eta[-1]), excess)
 
     @property

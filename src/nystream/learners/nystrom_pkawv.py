@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,9 +15,11 @@ from nystream.dictionary.kors import KORS
 from nystream.dictionary.sampled import SampledAtoms
 from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
+from nystream.learners.bounds import BoundTerms, fixed_price, moving_price
 from nystream.learners.families.atoms import AtomLearner
+from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.least_squares import LeastSquares
-from nystream.params import one_of, positive
+from nystream.params import boolean, one_of, positive
 from nystream.seeds import checked_seed, generator
 from nystream.solvers.meter import Meter
 from nystream.solvers.nested_awv import NestedAWV
@@ -25,7 +28,7 @@ from nystream.types import Array, Seed
 __all__ = ["NystromPKAWV", "NystromPKRR"]
 
 
-class NystromPKAWV(LeastSquares, AtomLearner):
+class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
     """Kernel Vovk-Azoury-Warmuth regression in the span of a growing dictionary (PKAWV with Nystrom projections).
 
     Before y_t is known, x_t may become an atom of the dictionary. With P_t the projection on the span of the atoms of
@@ -42,8 +45,9 @@ class NystromPKAWV(LeastSquares, AtomLearner):
 
     Guarantee of "frozen", which is plain AWV on the features P_t phi_t, for every f: cumulative loss at most
     (sqrt(L_f) + |f| sqrt(Delta))^2 + lam |f|^2 + B^2 log det(A/lam), with L_f the loss of f, B >= |y| unknown and
-    Delta = sum_t (k(x_t, x_t) - |z_t|^2), see `missed` and `loss_bound`. `regret` is against the best f of the
-    features, whose norm is charged lam |f|^2.
+    Delta = sum_t (k(x_t, x_t) - |z_t|^2), see `missed` and `loss_bound`. `regret` and `regret_bound()` are against the
+    best function of the features alone, whose norm is charged lam |f|^2; `regret_bound(against="kernel")` is against
+    every function of the kernel's space, for either memory.
 
     Parameters
     ----------
@@ -64,6 +68,9 @@ class NystromPKAWV(LeastSquares, AtomLearner):
         When reached, nobody enters any more.
     clip : float or None
         Predictions are clipped to [-clip, clip]; never hurts where |y| <= clip.
+    average : bool, default False
+        Keep the mean of the functions of all rounds, for `averaged`, as in `PKAWV`. f_t is in the span of the atoms of
+        round t, so that nothing of it is lost when atoms enter.
     seed : int, Generator or None
         Of the coins of "kors": one uniform per round.
 
@@ -107,6 +114,7 @@ class NystromPKAWV(LeastSquares, AtomLearner):
         nu: float = 0.1,
         max_atoms: int | None = None,
         clip: float | None = None,
+        average: bool = False,
         seed: Seed = None,
     ) -> None:
         self.kernel = kernel
@@ -119,6 +127,7 @@ class NystromPKAWV(LeastSquares, AtomLearner):
         self.nu = positive("nu", nu)
         self.max_atoms = max_atoms
         self.clip = None if clip is None else positive("clip", clip)
+        self.average = boolean("average", average)
         self.seed = checked_seed(seed)
         self._dictionary()  # refuses bad values here, not at the first example
 
@@ -137,6 +146,38 @@ class NystromPKAWV(LeastSquares, AtomLearner):
         With frozen memory z is of the round itself; with exact memory, of the dictionary as it is now.
         """
         return self.atoms_.missed if self.d_ else 0.0
+
+    def _projection_price(self, energy: float) -> float:
+        fixed = self.memory == "exact" or np.ndim(self.dictionary) > 0
+        return (fixed_price if fixed else moving_price)(energy, self.missed(), self.lam)
+
+    def published_bound(self, norm2: float, *, delta: float = 0.05, top: float = 1.0) -> BoundTerms:
+        """Theorem 6 of the paper against every f of the kernel's space with |f|^2 <= norm2, with probability 1 - delta.
+
+        lam norm2 + B^2 d_eff(lam) log(e + e n top/lam) + 2 B^2 (m + 1) n mu/lam for m atoms, where top >= k(x, x), and
+        d_eff of the kernel is replaced by `effective_dimension()` + missed/lam, which bounds it. It is about
+        memory="exact", dictionary="kors", eps = 1/2, mu <= lam and beta >= 12 log(n/delta); a ValueError names what
+        is different. `bound_terms(norm2, against="kernel")` needs none of this and no luck.
+        """
+        n, mu = max(self.n_seen_, 1), self.lam if self.mu is None else self.mu
+        needed = 12 * math.log(n / positive("delta", delta, below=1.0))
+        wrong = [
+            (self.memory != "exact", "memory='exact'"),
+            (not isinstance(self.dictionary, str) or self.dictionary != "kors", "dictionary='kors'"),
+            (self.eps != 0.5, "eps=0.5"),
+            (mu > self.lam, f"mu of at most lam={self.lam:g}"),
+            (self.beta < needed, f"beta of at least {needed:.4g} for {n} rows and delta={delta:g}"),
+            (self.max_atoms is not None, "max_atoms=None"),
+            (not self.vovk or self.outputs_ > 1, "NystromPKAWV with one output"),
+        ]
+        missing = [what for is_wrong, what in wrong if is_wrong]
+        if missing:
+            raise ValueError(f"Theorem 6 is about {', '.join(missing)}; this is {self!r}; see bound_terms")
+        if not self.d_:
+            return BoundTerms(self.lam * norm2, 0.0, 0.0)
+        B2, effective = self._meter.largest**2, self.effective_dimension() + self.missed() / self.lam
+        growth = effective * math.log(math.e + math.e * n * top / self.lam)
+        return BoundTerms(self.lam * norm2, B2 * growth, 2 * B2 * (self.size + 1) * n * mu / self.lam)
 
     def loss_bound(self, loss: float, norm2: float) -> float:
         """What the cumulative loss cannot exceed if some f with |f|^2 = norm2 has this cumulative loss.
@@ -224,7 +265,7 @@ class NystromPKAWV(LeastSquares, AtomLearner):
     def _start(self, d: int, outputs: int) -> None:
         atoms = self._dictionary()
         atoms.start(d, generator(self.seed))
-        solver = NestedAWV(self.lam, vovk=self.vovk, clip=self.clip)
+        solver = NestedAWV(self.lam, vovk=self.vovk, clip=self.clip, average=self.average)
         solver.start(atoms.width, outputs)
         self.atoms_, self.solver_ = atoms, solver
         if self.memory == "exact":
@@ -248,6 +289,12 @@ class NystromPKAWV(LeastSquares, AtomLearner):
                     twin.border(self.size, *self._past(X[i + row], Z[row])[1:])
                     P[i + row] = twin.predict(Z[row : row + 1])[0]
         return P
+
+    def _averaged(self, X: Array) -> Array:
+        W, P = self.solver_.averaged()[: self.size], np.empty((len(X), self.outputs_))
+        for i in range(0, len(X), BLOCK):
+            P[i : i + BLOCK] = self.atoms_.nested_.coordinates(X[i : i + BLOCK]) @ W
+        return P if self.clip is None else np.clip(P, -self.clip, self.clip)
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         k, P, row = self.atoms_.squares(X), np.empty_like(Y), 0

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import cast
 
 from nystream.features.base import FeatureMap, Identity
+from nystream.learners.bounds import AGAINST, BoundTerms, convex_price, missed_by
 from nystream.learners.families.feature import FeatureLearner
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss
+from nystream.params import one_of
 from nystream.solvers.newton import NewtonSolver
 from nystream.solvers.ons import ONS as NewtonStep
 
@@ -25,7 +27,8 @@ class ONS(LossLearner, FeatureLearner):
 
     Cost per step O(r^2) time, O(r^2) memory for r features, and nothing grows with t; whole streams are learnt in
     exact blocks, by matrix products. Guarantee: with eta_t = sigma, the curvature of the loss on [-clip, clip], regret
-    against any w with |w'z_t| <= clip is at most (lam |w|^2 + sum_t g_t' A_t^-1 g_t) / 2, see `regret_bound`.
+    against any w with |w'z_t| <= clip is at most (lam |w|^2 + sum_t g_t' A_t^-1 g_t) / 2, see `regret_bound`. It is
+    against functions of the features, and for the squared loss it assumes |y| <= clip.
 
     Parameters
     ----------
@@ -78,9 +81,24 @@ class ONS(LossLearner, FeatureLearner):
         self._loss = as_loss(loss)
         self._template = self._parts()[1]  # refuses bad values here, not at the first example
 
-    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
-        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds."""
-        return self._solver.regret_bound(self._norm2(norm2, changes))
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
+        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds.
+
+        These are functions of the features. against="kernel" adds what functions f of the kernel's space with
+        |f|^2 <= norm2 can do better than their projections on the features, if both stay within clip: L |f| sqrt(n mu),
+        with L the Lipschitz constant of the loss and mu the sum over rows of what the features miss of k(x, x).
+        Infinite once a real label of a curved loss was beyond clip.
+        """
+        return self.bound_terms(self._norm2(norm2, changes), against=against).total
+
+    def bound_terms(self, norm2: float, *, against: str = "features") -> BoundTerms:
+        """The parts of `regret_bound`."""
+        terms = BoundTerms(*self._solver.bound_terms(norm2))
+        if one_of("against", against, AGAINST) == "features" or not self.d_:
+            return terms
+        missed = missed_by(self.features_, type(self).__name__)
+        price = convex_price(norm2, self.n_seen_, missed, self._loss.lipschitz(self.clip))
+        return terms._replace(excess=terms.excess + price)
 
     def log_det(self) -> float:
         """log det(A_t / lam)."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from nystream.features.base import FeatureMap
+from nystream.features.taylor import Taylor
 from nystream.inputs import as_block, as_labels, as_weights
+from nystream.learners.bounds import BoundTerms, fixed_price, missed_by
+from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.learners.families.least_squares import LeastSquares
-from nystream.params import Params, positive
+from nystream.params import Params, boolean, positive
 from nystream.solvers.awv import AWV
 from nystream.solvers.meter import Meter
 from nystream.types import Array
@@ -19,7 +23,7 @@ from nystream.types import Array
 __all__ = ["PKAWV", "PKRR"]
 
 
-class PKAWV(LeastSquares, FeatureLearner):
+class PKAWV(LeastSquares, FeatureLearner, Averaging):
     """Kernel Vovk-Azoury-Warmuth regression on a fixed basis.
 
     The forecaster that already counts x_t in its regulariser when it predicts; with z_t = z(x_t)::
@@ -30,7 +34,9 @@ class PKAWV(LeastSquares, FeatureLearner):
     Cost per step O(r^2) time, O(r^2) memory for r features; nothing grows with t. Several outputs (Y of two
     dimensions) share the factor of A; a row of weight w counts as w rows. `merge` and `unlearn` are exact.
     Guarantee: regret at most B^2 log det(A_t/lam) against every function f of the features, whose norm is charged
-    lam |f|^2, with B >= |y| unknown; `regret_bound` is the live, sharper form.
+    lam |f|^2, with B >= |y| unknown; `regret_bound` is the live, sharper form. It says nothing about functions of the
+    kernel that the features cannot express; `regret_bound(against="kernel")` does, for Taylor features and Nystrom with
+    given landmarks: it adds B^2 n mu/(mu + lam), mu the sum over rows of what the features miss of k(x, x).
 
     Parameters
     ----------
@@ -41,6 +47,12 @@ class PKAWV(LeastSquares, FeatureLearner):
         Ridge; the paper's lambda. Must be positive.
     clip : float or None
         Predictions are clipped to [-clip, clip]; never hurts where |y| <= clip.
+    average : bool, default False
+        Keep the mean of the functions f_t of all rounds, for `averaged` (online to batch, Remark 2.1 of the paper), in
+        r more numbers an output and about twice the time. f_t = A_t^-1 b_{t-1} has counted x_t, as in the paper; its
+        mean is clipped at the end. For independent rows the mean of `PKRR`, f_t = A_{t-1}^-1 b_{t-1}, has an excess
+        risk of at most regret / n in expectation. For `PKAWV` the remark holds for the mean of the predictions that
+        the rounds would have made, r_t(x)/(1 + s_t(x)), which no fixed memory keeps; `KernelAWV.averaged` is that one.
 
     Deviations from the paper: its listing keeps A^-1 and updates it inside `predict`; this keeps A = L D L', which is
     exact, and `predict` is pure.
@@ -66,12 +78,15 @@ class PKAWV(LeastSquares, FeatureLearner):
 
     solver_: AWV
 
-    def __init__(self, features: FeatureMap, *, lam: float = 1.0, clip: float | None = None) -> None:
+    def __init__(
+        self, features: FeatureMap, *, lam: float = 1.0, clip: float | None = None, average: bool = False
+    ) -> None:
         if not isinstance(features, FeatureMap):
             raise ValueError(f"features must be a feature map, e.g. Taylor(Gaussian(1.0), degree=4); got {features!r}")
         self.features = features
         self.lam = positive("lam", lam)
         self.clip = None if clip is None else positive("clip", clip)
+        self.average = boolean("average", average)
 
     def log_det(self) -> float:
         """log det(A_t / lam)."""
@@ -80,6 +95,38 @@ class PKAWV(LeastSquares, FeatureLearner):
     def effective_dimension(self) -> float:
         """r - lam tr A_t^-1: how many directions the data really has at this ridge. O(r^3)."""
         return self.solver_.effective_dimension(self._prior) if self.d_ else 0.0
+
+    def _projection_price(self, energy: float) -> float:
+        return fixed_price(energy, missed_by(self.features_, type(self).__name__), self.lam)
+
+    def published_bound(self, norm2: float, *, radius: float | None = None) -> BoundTerms:
+        """The bound of the paper against every f of the kernel's space with |f|^2 <= norm2, term by term.
+
+        Theorem 3, for any features that are a projection: lam norm2 + B^2 log det(A/lam) + B^2 (mu + lam) n mu/lam^2,
+        where mu is replaced by `features_.missed`, which bounds it. With `radius`, a bound on |x - centre|, Theorem 4
+        for Taylor features: lam norm2 + 3/2 B^2 log det(I + K/lam), if their degree is at least
+        max(8 R^2/sigma^2, 2 log(n/min(lam, 1))) (else a ValueError); log det(I + K/lam) is replaced by
+        log det(A/lam) + missed/lam, which bounds it. `bound_terms(norm2, against="kernel")` is never larger than
+        Theorem 3. For `PKAWV` without clipping; one output.
+        """
+        if not self.vovk or self.outputs_ > 1:
+            raise ValueError("the theorems of the paper are about PKAWV with one output; see bound_terms")
+        if not self.d_:
+            return BoundTerms(self.lam * norm2, 0.0, 0.0)
+        mu, n, B2 = missed_by(self.features_, type(self).__name__), self.n_seen_, self._meter.largest**2
+        if radius is None:
+            tail = B2 * (mu + self.lam) * n * mu / self.lam**2
+            return BoundTerms(self.lam * norm2, B2 * self.log_det(), tail)
+        features = self.features_
+        if not isinstance(features, Taylor):
+            raise ValueError(f"Theorem 4 is about Taylor features, got {features!r}; leave radius out for Theorem 3")
+        needed = max(8 * (radius / features.width) ** 2, 2 * math.log(max(n, 1) / min(self.lam, 1.0)))
+        if features.degree_ < needed:
+            raise ValueError(
+                f"Theorem 4 needs a degree of at least {math.ceil(needed)} for {n} rows within radius={radius:g}, got "
+                f"{features.degree_}; leave radius out for Theorem 3"
+            )
+        return BoundTerms(self.lam * norm2, 1.5 * B2 * (self.log_det() + mu / self.lam), 0.0)
 
     def add_outputs(self, combination: Array) -> None:
         """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
@@ -93,7 +140,7 @@ class PKAWV(LeastSquares, FeatureLearner):
         minus the best of the pooled data; its bound is the sum of both plus lam |f|^2 for that best f, since each
         stream was learnt with a regulariser of its own.
         """
-        if type(other) is not type(self) or (self.lam, self.clip) != (other.lam, other.clip):
+        if type(other) is not type(self) or self._settings() != other._settings():
             raise ValueError(f"merge needs two learners with equal parameters; got {self!r} and {other!r}")
         if not _same_map(self.features, other.features, state=False):
             raise ValueError(f"merge needs equal features; got {self.features!r} and {other.features!r}")
@@ -135,12 +182,23 @@ class PKAWV(LeastSquares, FeatureLearner):
             part = slice(i, i + BLOCK)
             trial.unlearn(self.features_.transform(X[part]), Y[part], None if w is None else w[part])
         self.solver_ = trial
-        self.features_.unnote(X)
+        self.features_.unnote(X, w)
         self.n_seen_ -= len(X)
         return self
 
+    def _settings(self) -> tuple[Any, ...]:
+        """What must agree in learners that merge, beside the features."""
+        return self.lam, self.clip, self.average
+
     def _parts(self) -> tuple[FeatureMap, AWV]:
-        return self.features._as_parameter(), AWV(self.lam, vovk=self.vovk, clip=self.clip)
+        solver = AWV(self.lam, vovk=self.vovk, clip=self.clip, average=self.average)
+        return self.features._as_parameter(), solver
+
+    def _averaged(self, X: Array) -> Array:
+        W, P = self.solver_.averaged(), np.empty((len(X), self.outputs_))
+        for i in range(0, len(X), BLOCK):
+            P[i : i + BLOCK] = self.features_.transform(X[i : i + BLOCK]) @ W
+        return P if self.clip is None else np.clip(P, -self.clip, self.clip)
 
     def _start(self, d: int, outputs: int) -> None:
         super()._start(d, outputs)
@@ -156,8 +214,9 @@ class PKAWV(LeastSquares, FeatureLearner):
             )
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        p = self.solver_.step(self.features_.row(x), y, weight)
-        self.features_.note(x)
+        z = self.features_.row(x)
+        p = self.solver_.step(z, y, weight)
+        self.features_.note(x, z, None if weight == 1.0 else np.array([weight]))
         return p
 
     def _leverage(self, X: Array) -> Array:

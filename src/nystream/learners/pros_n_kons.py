@@ -11,10 +11,11 @@ from nystream.dictionary.growing import BLOCK, Indices
 from nystream.dictionary.kors import KORS
 from nystream.dictionary.sampled import SampledAtoms
 from nystream.kernels.base import Kernel
+from nystream.learners.bounds import AGAINST, BoundTerms, convex_price
 from nystream.learners.families.atoms import AtomLearner
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss
-from nystream.params import positive
+from nystream.params import one_of, positive
 from nystream.seeds import checked_seed, generator
 from nystream.solvers.ons import ONS
 from nystream.types import Array, Change, Seed
@@ -35,7 +36,8 @@ class ProsNKons(AtomLearner, LossLearner):
     Cost per step O(m^2 + m d) time and memory for m atoms; nothing grows with t once the dictionary has settled. Whole
     streams are learnt in exact blocks, also while it grows. Guarantee with warm=True, for eta_t = sigma, the curvature
     of the loss: regret on the features P_t phi_t at most (lam |f|^2 + sum g' A_t^-1 g)/2 against every f with
-    |<f, P_t phi_t>| <= clip; with restarts, the first term counts once for each. See `regret_bound`.
+    |<f, P_t phi_t>| <= clip; with restarts, the first term counts once for each. These are functions of the
+    dictionary; `regret_bound(norm2, against="kernel")` is against functions of the kernel's space.
 
     Parameters
     ----------
@@ -106,13 +108,26 @@ class ProsNKons(AtomLearner, LossLearner):
         self._newton()  # the parts refuse bad values here, not at the first example
         self._dictionary()
 
-    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
-        """Bound on the regret so far, on the projected features, against every f with |f|^2 <= norm2, |f.z_t| <= clip.
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
+        """Bound on the regret so far against every f with |f|^2 <= norm2 and |<f, P_t phi_t>| <= clip.
 
-        With restarts f may be another one in every stretch between two of them.
+        against="features": f predicts with the projected rows as well, <f, P_t phi_t>. With restarts f may be another
+        one in every stretch between two of them. against="kernel": f predicts f(x_t), also within clip, which costs
+        L |f| sqrt(n `missed()`) more, with L the Lipschitz constant of the loss. Infinite once a real label of a curved
+        loss was beyond clip.
         """
-        norm2 = self._norm2(norm2, changes)
-        return self.solver_.regret_bound(norm2) if self.d_ else 0.5 * self.lam * norm2
+        return self.bound_terms(self._norm2(norm2, changes), against=against).total
+
+    def bound_terms(self, norm2: float, *, against: str = "features") -> BoundTerms:
+        """The parts of `regret_bound`."""
+        one_of("against", against, AGAINST)
+        if not self.d_:
+            return BoundTerms(0.5 * self.lam * norm2, 0.0, 0.0)
+        terms = BoundTerms(*self.solver_.bound_terms(norm2))
+        if against == "features":
+            return terms
+        price = convex_price(norm2, self.n_seen_, self.missed(), self._loss.lipschitz(self.clip))
+        return terms._replace(excess=terms.excess + price)
 
     def log_det(self) -> float:
         """log det(A_t / lam), over restarts the sum."""

@@ -12,10 +12,12 @@ from nystream._core.gram.kons import KernelNewton, NewtonRow
 from nystream._core.gram.whitened import WhitenedRow
 from nystream.dictionary.kors import KORS
 from nystream.kernels.base import Kernel
+from nystream.learners.bounds import BoundTerms
 from nystream.learners.kons import KONS
-from nystream.learners.kons_bounds import GAIN, GRAD, BoundTerms, effective_dimension, leverages
+from nystream.learners.kons_bounds import GAIN, GRAD, ROUND, effective_dimension, leverages
 from nystream.losses import Loss
-from nystream.params import positive
+from nystream.losses.steps import Eta
+from nystream.params import one_of, positive
 from nystream.seeds import checked_seed, generator
 from nystream.types import Array, Seed
 
@@ -45,6 +47,11 @@ class SketchedKONS(KONS):
         Least probability of entering the sketch, in [0, 1].
     eps, beta : float
         Accuracy, in (0, 1), and oversampling, > 0, of KORS (see `nystream.dictionary.KORS`).
+    sketch_weights : None or "inverse"
+        None: a round in the sketch counts once, as in Algorithm 3. "inverse": it counts 1/odds times, so that the
+        metric is an unbiased estimate of that of `KONS`. Section 6 of the paper argues that this does not help: the
+        bias that it causes in the regret is not controlled. It is here to try the argument; `regret_bound` holds for
+        it too, Theorem 3 does not. Rounds are followed one by one.
     seed : int, Generator or None
 
     Deviations from the paper: its dual form (Lemma 4) lacks the coin in the term of the metric; the recursion here is
@@ -70,6 +77,7 @@ class SketchedKONS(KONS):
     u_: float
     _atoms: WhitenedRow | None = None  # KORS's dictionary, compiled, for one row at a time
     _uniforms: Coins  # of `rng_`, for the same
+    _enters: bool = False  # whether the round at hand enters a weighted sketch
 
     def __init__(
         self,
@@ -78,19 +86,24 @@ class SketchedKONS(KONS):
         loss: str | Loss = "squared",
         clip: float = 1.0,
         lam: float = 1.0,
-        eta: str | float = "auto",
+        eta: Eta = "auto",
+        d_eff: float = 1.0,
         max_points: int | None = None,
         gamma: float = 0.1,
         eps: float = 0.5,
         beta: float = 1.0,
+        sketch_weights: str | None = None,
         seed: Seed = None,
     ) -> None:
-        super().__init__(kernel, loss=loss, clip=clip, lam=lam, eta=eta, max_points=max_points)
+        super().__init__(kernel, loss=loss, clip=clip, lam=lam, eta=eta, d_eff=d_eff, max_points=max_points)
         self.gamma = positive("gamma", gamma, zero=True)
         if gamma > 1:
             raise ValueError(f"gamma is a probability, at most 1; got {gamma!r}")
         self.eps = eps
         self.beta = beta
+        if sketch_weights is not None:
+            one_of("sketch_weights", sketch_weights, ("inverse",))
+        self.sketch_weights = sketch_weights
         self.seed = checked_seed(seed)
         KORS(kernel, lam, eps=eps, beta=beta)  # refuses bad values here, not at the first example
         steps = self._steps
@@ -108,7 +121,26 @@ class SketchedKONS(KONS):
         """Rounds that the metric counts."""
         return self._factor.n if self.d_ else 0
 
+    @property
+    def _one_by_one(self) -> bool:
+        return super()._one_by_one or self.sketch_weights is not None
+
+    def _single(self, X: Array, Y: Array, t: int) -> KernelNewton:
+        eta = self._steps.of(t)
+        if self.sketch_weights is None:
+            odds = {"gamma": self.gamma, "eps": self.eps, "beta": self.beta}
+            return KernelNewton(self._loss, self.clip, self.lam, eta, 0.0, **odds)
+        p = float(np.clip(self._kernel_rows(X) @ self.coef, -self.clip, self.clip)[0])
+        scale = np.array([float(self._loss.grad(float(Y[0, 0]), p)) * math.sqrt(eta)])
+        chance = max(float(self.kors_.scores(X, scale).p[0]), self.gamma)
+        self._enters = bool(self.u_ < chance)
+        return KernelNewton(self._loss, self.clip, self.lam, eta / chance if self._enters else eta, 0.0)
+
     def _coins(self, X: Array, gram: Array) -> tuple[Array | None, Array | None]:
+        if (
+            self.sketch_weights is not None
+        ):  # the coin has been tossed: a gradient enters, or a coin above 1 keeps it out
+            return (None, None) if self._enters else (gram.copy(), np.full(1, 2.0))
         T = self.kors_.factor_.whiten(X)
         u = np.empty(len(X))
         u[0] = self.u_
@@ -117,6 +149,12 @@ class SketchedKONS(KONS):
         return np.ascontiguousarray(gram - T @ T.T), u
 
     def _sampled(self, X: Array, record: Array, odds: Array) -> None:
+        if self.sketch_weights is not None:
+            scale = float(record[0, GRAD]) * math.sqrt(self._steps.of(int(record[0, ROUND])))
+            if scale:
+                self.kors_.step(X[0], self.u_, scale)
+            self.u_ = self.rng_.random()
+            return
         kept = odds > 0
         if kept.any():
             c = record[kept, GRAD] * np.sqrt(record[kept, GAIN])
@@ -157,6 +195,8 @@ class SketchedKONS(KONS):
         d_eff of the raw kernel, tau_min the least true online leverage. As published, i.e. for sigma L^2 T >> lam.
         """
         sigma = self._steps.sigma
+        if self.sketch_weights is not None:
+            raise ValueError("Theorem 3 is about sketches without weights; see regret_bound")
         if not sigma > 0:
             raise ValueError(f"the published bound needs a curved loss; {self._loss.name} has no curvature on +-clip")
         points, grad, eta = self._gradients()
@@ -166,7 +206,8 @@ class SketchedKONS(KONS):
         tau = leverages(self.kernel, points, grad * np.sqrt(eta), self.lam).min()
         odds = max(self.gamma, self.beta * tau)
         growth = 2 * effective_dimension(self.kernel, points, 1 / ratio) * math.log(2 * ratio * self.n_seen_)
-        return BoundTerms(self.lam * norm2, growth / ((1 - self.eps) * sigma * odds), 0.0)
+        excess = math.inf if self.void_ else 0.0
+        return BoundTerms(self.lam * norm2, growth / ((1 - self.eps) * sigma * odds), excess)
 
     def _widen(self, d: int) -> None:
         super()._widen(d)

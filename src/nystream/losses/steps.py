@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -12,11 +13,14 @@ from nystream.losses.base import Loss
 from nystream.params import positive
 from nystream.types import Array
 
-__all__ = ["NewtonSteps", "checked_eta", "newton_steps", "warn_if_on_kink", "warn_of_label"]
+__all__ = ["NewtonSteps", "checked_eta", "newton_steps", "warn_if_on_kink"]
+
+
+Eta: TypeAlias = str | float | Callable[[int], float]
 
 
 class NewtonSteps(NamedTuple):
-    """eta_t = constant where that is positive, else scale / sqrt(t)."""
+    """eta_t = rule(t) where there is one, else constant where that is positive, else scale / sqrt(t)."""
 
     sigma: float
     """Curvature of the loss on [-clip, clip]; 0 where it has linear pieces."""
@@ -24,34 +28,47 @@ class NewtonSteps(NamedTuple):
     scale: float
     limit: float
     """Bound on |y| that the curvature relies on; infinite where nothing depends on it."""
+    rule: Callable[[int], float] | None = None
+
+    def of(self, t: int) -> float:
+        """eta_t of one round; refuses a rule that gives no number above 0."""
+        return float(positive(f"eta({t})", self.rule(t)) if self.rule is not None else self.at(t))
 
     def at(self, t: Any) -> Array:
         """eta_t of rounds t = 1, 2, ..."""
         t = np.asarray(t, dtype=np.float64)
+        if self.rule is not None:
+            return np.array([self.of(int(s)) for s in t.ravel()]).reshape(t.shape)
         return np.full_like(t, self.constant) if self.constant > 0 else self.scale / np.sqrt(t)
 
 
-def checked_eta(eta: str | float) -> str | float:
-    """The value itself, or a ValueError: "auto" or a number > 0."""
-    return eta if isinstance(eta, str) and eta == "auto" else positive("eta (a number, or 'auto')", eta)
+def checked_eta(eta: Eta, *, functions: bool = False) -> Eta:
+    """The value itself, or a ValueError: "auto", "sqrt", a number > 0 or, where these are allowed, a function of t."""
+    if (isinstance(eta, str) and eta in ("auto", "sqrt")) or (functions and callable(eta)):
+        return eta
+    wanted = "a number, 'auto', 'sqrt' or a function of the round" if functions else "a number, 'auto' or 'sqrt'"
+    return cast(Eta, positive(f"eta ({wanted})", eta))
 
 
-def newton_steps(loss: Loss, clip: float, eta: str | float) -> NewtonSteps:
-    """The rule for predictions in [-clip, clip]: "auto" is sigma if sigma > 0, otherwise 1 / (L clip sqrt(t)).
+def newton_steps(loss: Loss, clip: float, eta: Eta, d_eff: float = 1.0) -> NewtonSteps:
+    """The rule for predictions in [-clip, clip].
 
-    L bounds the derivative of the loss. A number is taken as it is.
+    "auto" is sigma if sigma > 0, otherwise "sqrt"; "sqrt" is sqrt(d_eff/t) / (L clip), where L bounds the derivative of
+    the loss. A number, or a function of t, is taken as it is.
     """
     sigma = loss.curvature(clip)
     limit = clip if sigma > 0 and loss.labels == "real" else math.inf
+    if callable(eta):
+        return NewtonSteps(sigma, 0.0, 0.0, limit, eta)
     if not isinstance(eta, str):
         return NewtonSteps(sigma, float(eta), 0.0, limit)
-    if sigma > 0:
+    if sigma > 0 and eta == "auto":
         return NewtonSteps(sigma, sigma, 0.0, limit)
     try:
-        return NewtonSteps(sigma, 0.0, 1 / (loss.lipschitz(clip) * clip), limit)
+        return NewtonSteps(sigma, 0.0, math.sqrt(d_eff) / (loss.lipschitz(clip) * clip), limit)
     except NotImplementedError:
         raise ValueError(
-            f"eta='auto' needs loss.lipschitz(clip), which {loss!r} does not define; define it or give eta a number"
+            f"eta={eta!r} needs loss.lipschitz(clip), which {loss!r} does not define; define it or give eta a number"
         ) from None
 
 
@@ -67,13 +84,3 @@ def warn_if_on_kink(loss: Loss, clip: float) -> None:
             UserWarning,
             stacklevel=3,
         )
-
-
-def warn_of_label(clip: float, stacklevel: int) -> None:
-    """The warning, given once by each learner, that a real label is beyond the bound the curvature relies on."""
-    warnings.warn(
-        f"a label is outside [-clip, clip] with clip={clip!r}: learning goes on, but the regret guarantee is void; "
-        "set clip to a bound on |y|",
-        UserWarning,
-        stacklevel=stacklevel + 1,
-    )

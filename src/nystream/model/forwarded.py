@@ -138,9 +138,9 @@ class Forwarded(Params):
         """Cumulative loss minus that of the best in hindsight."""
         return self.inner.regret()
 
-    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
-        """What the regret cannot exceed."""
-        return self.inner.regret_bound(norm2, changes=changes)
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
+        """What the regret cannot exceed; see `nystream.learners.abilities.Abilities.regret_bound`."""
+        return self.inner.regret_bound(norm2, changes=changes, against=against)
 
     def log_det(self) -> float:
         """log det(A / lam) of the matrix that the learner keeps."""

@@ -1,5 +1,6 @@
 """Linear models in feature space, learnt one example at a time."""
 
+from nystream.solvers.aioli import AIOLI
 from nystream.solvers.awv import AWV
 from nystream.solvers.base import Solver
 from nystream.solvers.forgetting import Forgetting
@@ -11,6 +12,7 @@ from nystream.solvers.sketched_ons import SketchedONS
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 
 __all__ = [
+    "AIOLI",
     "AWV",
     "Forgetting",
     "Meter",

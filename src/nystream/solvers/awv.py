@@ -9,7 +9,8 @@ import numpy as np
 
 from nystream._core.linalg.ldl import LDL, aligned_zeros
 from nystream._core.one_row import RowMap
-from nystream.params import positive
+from nystream.deferred import linalg
+from nystream.params import boolean, positive
 from nystream.solvers.base import Solver
 from nystream.solvers.factored import Factored, padded
 from nystream.solvers.meter import Meter
@@ -18,6 +19,8 @@ from nystream.work import Work
 
 __all__ = ["AWV"]
 
+AVERAGED = 64
+"""Rows whose functions are added to the mean by one factorisation."""
 BELOW = 0.5
 """Unlearning stops where a pivot falls below this share of the ridge, which no set of learnt rows can do."""
 
@@ -48,6 +51,8 @@ class AWV(Factored, Solver):
         Predict as AWV does; False: as ridge regression.
     clip : float or None
         Predictions are clipped to [-clip, clip].
+    average : bool, default False
+        Keep the mean of the functions of all rounds, for `averaged`: r K numbers, and about twice the time.
 
     References
     ----------
@@ -71,16 +76,25 @@ class AWV(Factored, Solver):
 
     engine: LDL
     meter_: Meter
+    sum_: Array
+    """(dim, K) sum of the weights that made the predictions, with `average`."""
+    rounds_: int
+    """How many there were."""
     ground_: Array | None = None
     """(dim,) D of the matrix that A started from, where that is not lam I."""
 
-    def __init__(self, lam: float = 1.0, *, vovk: bool = True, clip: float | None = None) -> None:
+    def __init__(
+        self, lam: float = 1.0, *, vovk: bool = True, clip: float | None = None, average: bool = False
+    ) -> None:
         super().__init__(lam)
         self.vovk = vovk
         self.clip = None if clip is None else positive("clip", clip)
+        self.average = boolean("average", average)
 
     def start(self, dim: int, outputs: int) -> None:
         super().start(dim, outputs)
+        if self.average:
+            self.sum_, self.rounds_ = np.zeros((dim, outputs)), 0
         self.meter_ = Meter(outputs, vovk=self.vovk, clip=self.clip)
         self._bind()
 
@@ -104,26 +118,69 @@ class AWV(Factored, Solver):
         self.ground_ = self.pivots
         self.meter_.totals_[:] = 0.0
         self.meter_.columns_[:] = 0.0
+        if self.average:
+            self.sum_, self.rounds_ = np.zeros((self.dim_, self.outputs_)), 0
 
     def predict(self, Z: Array) -> Array:
         return self.engine.query(Z, True)[0]
 
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
+        if self.average:
+            self._accumulate(z[None], y[None], np.array([weight]))
         return self.engine.step(z, y, weight)
 
     def step_one(self, z: Array, y: float) -> float:
         """`step` for one output and weight 1, in plain numbers: the shortest way in for one row at a time."""
+        if self.average:
+            self._accumulate(z[None], np.array([[y]]), np.ones(1))
         return self.engine.step_one(z, y)
 
     def one(self, features: RowMap, x: Any, y: Any) -> float | None:
-        return self.engine.one_mapped(features, x, y, 0)
+        return None if self.average else self.engine.one_mapped(features, x, y, 0)
 
     def one_kept(self, features: RowMap, x: Any, y: Any, weight: float, rows: Array, at: int) -> float | None:
         """`one` of that weight; its features, label and the weight 1 go to row `at` of `rows`."""
         return self.engine.one_kept(features, x, y, weight, rows, at)
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
-        return self.engine.run(Z, Y, weights)
+        if not self.average:
+            return self.engine.run(Z, Y, weights)
+        P = np.empty((len(Z), self.outputs_))
+        w = np.ones(len(Z)) if weights is None else weights
+        for i in range(0, len(Z), AVERAGED):
+            part = slice(i, i + AVERAGED)
+            self._accumulate(Z[part], Y[part], w[part])
+            P[part] = self.engine.run(Z[part], Y[part], None if weights is None else weights[part])
+        return P
+
+    # -- the mean function -----------------------------------------------------------------------------------------
+    def averaged(self) -> Array:
+        """(dim, K) mean over the rounds of the weights that made their predictions: f_t = A_{t-1}^-1 b_{t-1} for
+        ridge, f_t = A_t^-1 b_{t-1}, which counts z_t, for AWV. Not clipped."""
+        if self.meter_.forgot_:
+            raise ValueError("examples were unlearnt: the functions of the rounds after them are not known any more")
+        return self.sum_ / max(self.rounds_, 1)
+
+    def _accumulate(self, Z: Array, Y: Array, w: Array) -> None:
+        """Add the weights of the next rounds to the sum.
+
+        With psi = sqrt(w) z, C C' = I + Psi A^-1 Psi' and e = C^-1 (sqrt(w) y - Psi A^-1 b), the rows of
+        V = C^-1 Psi A^-1 are A_{t-1}^-1 psi_t/C_tt. So the weights grow by e_t V_t in round t, and the function of AWV
+        is that of ridge less (r_t/C_tt) V_t, where r_t = sqrt(w) y_t - C_tt e_t. O(n dim^2).
+        """
+        n, root = len(Z), np.sqrt(w)[:, None]
+        psi, L, D, before = root * Z, self.factor, self.pivots[:, None], self.weights
+        half = linalg.solve_triangular(L, psi.T, lower=True, unit_diagonal=True)
+        C = np.linalg.cholesky(np.eye(n) + half.T @ (half / D))
+        inside = linalg.solve_triangular(L, half / D, lower=True, trans="T", unit_diagonal=True)
+        V = linalg.solve_triangular(C, inside.T, lower=True)
+        e = linalg.solve_triangular(C, root * Y - psi @ before, lower=True)
+        gains = np.arange(n - 1, -1, -1.0)[:, None] * e
+        if self.vovk:
+            own = C.diagonal()[:, None]
+            gains -= root * Y / own - e
+        self.sum_ += n * before + V.T @ gains
+        self.rounds_ += n
 
     # -- what the model knows --------------------------------------------------------------------------------------
     def leverage(self, Z: Array) -> Array:
@@ -153,6 +210,8 @@ class AWV(Factored, Solver):
         wide[:, : self.outputs_] = self.q_[:, : self.outputs_]
         wide[:, self.outputs_ : self.outputs_ + combination.shape[1]] = self.q_[:, : self.outputs_] @ combination
         self.q_ = wide
+        if self.average:
+            self.sum_ = np.hstack([self.sum_, self.sum_ @ combination])
         self.meter_ = self.meter_.widened(combination)
         self.outputs_ += combination.shape[1]
         self._bind()
@@ -183,6 +242,9 @@ class AWV(Factored, Solver):
         apart = sum((D[:, None] * (L.T @ (w - v)) ** 2).sum(axis=0) for L, D, v in pieces)
         best = self.meter_.best + other.meter_.best + apart - charge
         self.meter_.merge(other.meter_, np.maximum(best, 0.0), charge)
+        if self.average:
+            self.sum_ = self.sum_ + other.sum_
+            self.rounds_ += other.rounds_
         return self
 
     def unlearn(self, Z: Array, Y: Array, weights: Array | None = None) -> None:
@@ -222,6 +284,8 @@ class AWV(Factored, Solver):
         """Append features up to `dim`, 0 in every row so far: A gains lam on its diagonal, b zeros. O(dim^2)."""
         if dim == self.dim_:
             return
+        if self.average:
+            self.sum_ = np.pad(self.sum_, ((0, dim - self.dim_), (0, 0)))
         super().widen(dim)
         if self.ground_ is not None:
             self.ground_ = np.append(self.ground_, np.full(dim - len(self.ground_), self.lam))

@@ -95,12 +95,28 @@ class Meter(Params):
     def regret(self) -> float:
         """Cumulative loss minus that of the best function in hindsight, whose norm is charged lam |f|^2."""
         self._refuse_if_forgot()
-        return float(self.columns_[LOSS].sum() - self.columns_[BEST].sum())
+        loss, best = float(self.columns_[LOSS].sum()), float(self.columns_[BEST].sum())
+        if not math.isfinite(loss - best):
+            raise ValueError(
+                f"the regret is not known: with labels up to {self.columns_[LABEL].max():g} sums of squares exceed the "
+                "range of double precision; divide the labels by their scale"
+            )
+        return loss - best
 
     def regret_bound(self) -> float:
         """What the regret cannot exceed; infinite once a label was beyond `clip`."""
         self._refuse_if_forgot()
         return float(self._bounds().sum())
+
+    @property
+    def largest(self) -> float:
+        """The largest |y| so far."""
+        return float(self.columns_[LABEL].max())
+
+    @property
+    def energy(self) -> float:
+        """Bound on the sum of w y^2 over rounds and outputs: the largest y^2 of each output times the weights."""
+        return float((self.columns_[LABEL] ** 2 * self.columns_[WEIGHT]).sum())
 
     def widened(self, combination: Array) -> Meter:
         """A meter for new outputs too, whose labels so far were Y @ combination (K, new).
@@ -157,6 +173,7 @@ class Meter(Params):
         bounds: Array = largest * self.totals_[SPREAD] + self.columns_[SLACK]
         if self.clip is not None:
             bounds[self.columns_[LABEL] > self.clip] = math.inf
+        bounds[np.isnan(bounds)] = math.inf  # of sums that exceeded the range of double precision
         return bounds
 
     def _refuse_if_forgot(self) -> None:

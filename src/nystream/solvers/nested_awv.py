@@ -72,8 +72,11 @@ class NestedAWV(AWV):
         A[:m, :m] += T @ moments @ T.T
         b = np.zeros((dim, self.outputs_))
         b[:m] = T @ self.right_side[:n]
-        twin = type(self)(self.lam, vovk=self.vovk, clip=self.clip)
+        twin = type(self)(self.lam, vovk=self.vovk, clip=self.clip, average=self.average)
         twin.start(dim, self.outputs_)
+        if self.average:
+            twin.sum_[:m] = T @ self.sum_[:n]
+            twin.rounds_ = self.rounds_
         twin._take(A, b)
         twin.meter_ = copy.deepcopy(self.meter_)
         # best = sum w y^2 - b'A^-1 b, and the labels are the same: the best rises by what b'A^-1 b falls

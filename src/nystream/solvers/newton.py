@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from nystream.losses import Loss, as_loss
-from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink, warn_of_label
+from nystream.losses.label_bound import LabelBound
+from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink
 from nystream.params import positive
 from nystream.solvers.base import Solver
 from nystream.types import Array, Change, LabelKind
@@ -19,7 +20,7 @@ ORTHONORMAL = 1e-8
 """How far T'T may be from the identity in a change of basis that a second-order model can follow."""
 
 
-class NewtonSolver(Solver):
+class NewtonSolver(LabelBound, Solver):
     """Weights u, predictions clip(u'z), and a metric that starts as lam I and gains from every gradient.
 
     Subclasses keep the metric: `_reset` makes it lam I and u = 0, `_carry` follows an isometry of the features, `_bind`
@@ -49,7 +50,11 @@ class NewtonSolver(Solver):
                 f"{type(self).__name__} has one output, {self._loss.name} needs one per class; use a binary loss, "
                 "one-vs-rest through nystream.sklearn.OnlineKernelClassifier"
             )
-        self._sigma, self._step, self._scale, self._limit = newton_steps(self._loss, clip, eta)
+        self._sigma, self._step, self._scale, self._most = newton_steps(self._loss, clip, eta)[:4]
+
+    @property
+    def _label_bound(self) -> float:
+        return self._most
 
     @property
     def labels(self) -> LabelKind:
@@ -64,6 +69,7 @@ class NewtonSolver(Solver):
         if outputs != 1:
             raise ValueError(f"{type(self).__name__} has one output, got {outputs}")
         self.t_ = self.restarts_ = 0
+        self.void_ = False
         self.meter_ = np.zeros(3)
         self._reset(dim)
         warn_if_on_kink(self._loss, self.clip)
@@ -89,16 +95,33 @@ class NewtonSolver(Solver):
         self._carry(T)
 
     def regret_bound(self, norm2: float) -> float:
-        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds."""
-        raise NotImplementedError
+        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds::
+
+            1/2 [ lam norm2 + sum g' A_t^-1 g + sum (eta_t - sigma)_+ dl^2 (|p_t| + clip)^2 ]
+
+        The last sum, which bounds (eta_t - sigma) (g'(w_t - w))^2, is 0 for eta_t = sigma. After restarts the first
+        term counts once for each of them. Infinite once a real label of a curved loss was beyond clip.
+        """
+        return float(sum(self.bound_terms(norm2)))
 
     def log_det(self) -> float:
         """log det(A_t / lam)."""
         raise NotImplementedError
 
-    def _bound(self, norm2: float, gradients: float, excess: float) -> float:
-        """1/2 [ lam norm2 + sum g' A_t^-1 g + what step sizes above sigma cost ]; lam norm2 for every restart too."""
-        return float(0.5 * (self.lam * norm2 * (1 + self.restarts_) + gradients + excess))
+    def bound_terms(self, norm2: float) -> tuple[float, float, float]:
+        """1/2 lam norm2 (once for every restart too), 1/2 sum g' A_t^-1 g, and half of what steps above sigma cost.
+
+        The last is infinite once a label was beyond `clip`: the loss is not as curved there as the steps assume.
+        """
+        gradients, excess = self._sums() if self.t_ else (0.0, 0.0)
+        ridge = 0.5 * self.lam * norm2 * (1 + self.restarts_)
+        if self.void_ or math.isnan(gradients + excess):  # or sums exceeded the range of double precision
+            return ridge, 0.0, math.inf
+        return ridge, 0.5 * gradients, 0.5 * excess
+
+    def _sums(self) -> tuple[float, float]:
+        """sum g' A_t^-1 g, and sum (eta_t - sigma)_+ dl^2 (|p_t| + clip)^2."""
+        raise NotImplementedError
 
     def _reset(self, dim: int) -> None:
         """u = 0 and A = lam I in R^dim."""
@@ -116,9 +139,3 @@ class NewtonSolver(Solver):
         super()._restore(state)
         if "meter_" in state:
             self._bind()
-
-    def _check_labels(self, Y: Array) -> None:
-        """Warn, once, of a label that voids the guarantee."""
-        if self._limit < math.inf and np.abs(Y).max(initial=0.0) > self._limit:
-            self._limit = math.inf
-            warn_of_label(self.clip, stacklevel=3)

@@ -92,7 +92,7 @@ class ONS(NewtonSolver):
 
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
         if abs(y[0]) > self._limit:
-            self._check_labels(y)
+            self._note_labels(y, stacklevel=4)
         p = self._newton.step(z, y, self.t_ + 1)
         self.t_ += 1
         self._weights = None
@@ -108,22 +108,14 @@ class ONS(NewtonSolver):
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
-        self._check_labels(Y)
+        self._note_labels(Y, stacklevel=4)
         self._weights = None
         P = self._newton.run(Z, Y, self.t_ + 1)
         self.t_ += len(Z)
         return P
 
-    def regret_bound(self, norm2: float) -> float:
-        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds::
-
-            1/2 [ lam norm2 + sum g' A_t^-1 g + sum (eta_t - sigma)_+ dl^2 (|p_t| + clip)^2 ]
-
-        The last sum, which bounds (eta_t - sigma) (g'(w_t - w))^2, is 0 for eta_t = sigma. After restarts the first
-        term counts once for each of them.
-        """
-        gradients, _, excess = self.meter_ if self.t_ else np.zeros(3)
-        return self._bound(norm2, gradients, excess)
+    def _sums(self) -> tuple[float, float]:
+        return float(self.meter_[0]), float(self.meter_[2])
 
     def log_det(self) -> float:
         """log det(A_t / lam), accumulated round by round (over restarts, the sum)."""

@@ -114,15 +114,13 @@ class SketchedONS(NewtonSolver):
         return p
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
-        self._check_labels(Y)
+        self._note_labels(Y, stacklevel=4)
         P = self._sketch.run(Z, Y, self.t_ + 1)
         self.t_ += len(Z)
         return P
 
-    def regret_bound(self, norm2: float) -> float:
-        """As `ONS.regret_bound`, with the metric of the sketch."""
-        gradients, excess = (self.meter_[GRADIENTS], self.meter_[EXCESS]) if self.t_ else (0.0, 0.0)
-        return self._bound(norm2, gradients, excess)
+    def _sums(self) -> tuple[float, float]:
+        return float(self.meter_[GRADIENTS]), float(self.meter_[EXCESS])
 
     def log_det(self) -> float:
         """log det(A_t / lam) of the sketch as it stands."""

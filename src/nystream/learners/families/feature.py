@@ -54,6 +54,7 @@ class FeatureLearner(Learner):
             of_doubles(features, type(self).__name__)
         self._check_features(features)
         solver.start(features.dim, outputs)
+        features.unnote_all()
         self.features_, self.solver_ = features, solver
 
     def _check_features(self, features: FeatureMap) -> None:
@@ -78,8 +79,9 @@ class FeatureLearner(Learner):
         change = self.features_.observe(x)  # x is known before y: the map may move now
         if change is not None:
             self.solver_.rebase(change, self.features_.dim)
-        p = self.solver_.step(self.features_.row(x), y, weight)
-        self.features_.note(x)
+        z = self.features_.row(x)
+        p = self.solver_.step(z, y, weight)
+        self.features_.note(x, z, None if weight == 1.0 else np.array([weight]))
         return p
 
     def _step_one(self, x: Any, y: Any) -> float | None:
@@ -105,8 +107,9 @@ class FeatureLearner(Learner):
             x = X[part]
             Z = buffer[: len(x)]
             self.features_._map(x, Z)
-            P[part] = self.solver_.run(Z, Y[part], None if weights is None else weights[part])
-            self.features_.note(x)
+            w = None if weights is None else weights[part]
+            P[part] = self.solver_.run(Z, Y[part], w)
+            self.features_.note(x, Z, w)
         return P
 
     def _grow(self, outputs: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from nystream.dictionary.expansion import Expansion
 from nystream.features.adaptive_nystrom import AdaptiveNystrom
+from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.learners.families.gradient import GradientLearner
@@ -27,7 +28,7 @@ TINY = 1e-8
 
 
 class LandmarkLearner(GradientLearner):
-    """What NOGD and NOLANA share: two phases, neither of which looks ahead.
+    """What NOGD and NOLANA share: two phases, neither of which looks ahead. Given landmarks leave out the first.
 
     Until m points are stored: functional gradient descent, f <- (1 - eta_t lam) f - eta_t l'(y, f(x)) k(x, .), with
     f = sum_i alpha_i k(u_i, .). Then the map is built on u_1..u_m and the same function, projected on its r features,
@@ -51,7 +52,7 @@ class LandmarkLearner(GradientLearner):
     def __init__(
         self,
         kernel: Kernel,
-        landmarks: int,
+        landmarks: Any,
         rank: int | None,
         loss: str | Loss,
         eta: float,
@@ -62,7 +63,7 @@ class LandmarkLearner(GradientLearner):
         average: bool,
     ) -> None:
         self.kernel = kernel
-        self.landmarks = at_least("landmarks", landmarks, 1)
+        self.landmarks = landmarks if np.ndim(landmarks) else at_least("landmarks", landmarks, 1)
         self.rank = rank
         self.loss = loss
         self.eta = eta
@@ -72,6 +73,8 @@ class LandmarkLearner(GradientLearner):
         self.tol = tol
         self.average = average
         self._loss = as_loss(loss)
+        if self._given is not None and self.select != "first":
+            raise ValueError("landmarks that are given are not selected; leave select at 'first'")
         self._template = self._parts()[1]  # the parts refuse bad values here, not at the first example
 
     def _parts(self) -> tuple[AdaptiveNystrom, OGD]:
@@ -85,7 +88,27 @@ class LandmarkLearner(GradientLearner):
     def separable(self) -> bool:
         return self.select == "first"
 
+    @property
+    def _given(self) -> Array | None:
+        """The landmarks that were given as points (m, d); None where they come from the stream."""
+        return as_block(self.landmarks, name="landmarks") if np.ndim(self.landmarks) else None
+
+    @property
+    def _count(self) -> int:
+        """m."""
+        return len(self.landmarks) if np.ndim(self.landmarks) else int(self.landmarks)
+
     def _start(self, d: int, outputs: int) -> None:
+        given = self._given
+        if given is not None:
+            if given.shape[1] != d:
+                raise ValueError(f"landmarks have {given.shape[1]} columns, but the rows have {d}")
+            features, solver = self._parts()
+            features.begin(given)
+            solver.start(features.dim, outputs)
+            self.features_, self.solver_, self.expansion_ = features, solver, None
+            self.collected_, self.squares_ = 0, np.zeros(outputs)
+            return
         self.expansion_ = Expansion(self.kernel, limit=self.landmarks)
         self.expansion_.start(d, outputs)
         self.collected_ = 0
@@ -166,7 +189,7 @@ class LandmarkLearner(GradientLearner):
 
     def _switch(self, f: Expansion) -> None:
         features, solver = self._parts()
-        features.begin(np.array(f.points), rows=self.select == "first")
+        features.begin(np.array(f.points))
         total = f.averaged_coef * self.collected_ if self.average else None
         solver.start(features.dim, f.outputs)
         solver.resume(

@@ -9,7 +9,9 @@ import numpy as np
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.inputs import as_block
 from nystream.learners.base import Learner
+from nystream.learners.bounds import AGAINST, BoundTerms
 from nystream.losses import Loss, Squared
+from nystream.params import one_of, positive
 from nystream.solvers.meter import Meter
 from nystream.types import Array
 
@@ -24,6 +26,7 @@ class LeastSquares(Learner):
     features is refused.
     """
 
+    lam: float
     meter_: Meter
     factor_: GramFactor
 
@@ -35,13 +38,33 @@ class LeastSquares(Learner):
         """Cumulative loss minus that of the best function f in hindsight, whose norm is charged lam |f|^2. O(1)."""
         return self._meter.regret() if self.d_ else 0.0
 
-    def regret_bound(self, norm2: float | None = None, *, changes: int = 0) -> float:
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
         """What `regret` cannot exceed, from the quantities seen so far; see `nystream.solvers.Meter`. O(1).
 
-        It holds against every function, whose norm is charged: norm2 makes no difference.
+        It holds against every function, whose norm is charged: norm2 makes no difference. against="features": every
+        function of the learner's own features or dictionary. against="kernel": every function f of the kernel's space;
+        then loss - min_f (loss of f + lam |f|^2) cannot exceed it. `bound_terms` has the parts.
         """
         self._unchanging(changes)
-        return self._meter.regret_bound() if self.d_ else 0.0
+        terms = self.bound_terms(0.0, against=against)
+        return terms.dimension + terms.excess
+
+    def bound_terms(self, norm2: float, *, against: str = "features") -> BoundTerms:
+        """Bound on the loss minus that of any f with |f|^2 <= norm2, term by term.
+
+        lam norm2 for its norm, `regret_bound()` for the dimension, and with against="kernel" what f can do better than
+        its projection on the features (see `nystream.learners.bounds`).
+        """
+        one_of("against", against, AGAINST)
+        ridge = positive("norm2", norm2, zero=True) * self.lam
+        if not self.d_:
+            return BoundTerms(ridge, 0.0, 0.0)
+        price = self._projection_price(self._meter.energy) if against == "kernel" else 0.0
+        return BoundTerms(ridge, self._meter.regret_bound(), price)
+
+    def _projection_price(self, energy: float) -> float:
+        """What functions of the kernel's space can do better than the learner's; energy is at least sum y^2."""
+        return 0.0
 
     def log_det(self) -> float:
         """log det(I + K/lam) for the Gram matrix K of the examples."""

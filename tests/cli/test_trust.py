@@ -312,6 +312,7 @@ def test_a_model_warns_of_columns_that_no_row_has_and_refuses_rows_with_none():
     with pytest.warns(UserWarning, match="rows lack columns of the model, which count as missing: 'b'"):
         model.predict(pd.DataFrame({"a": [1.0, 2.0]}))
     model.predict(pd.DataFrame({"a": [1.0, 2.0]}))  # once
+    ny.from_bytes(model.to_bytes()).predict({"a": 1.0})  # one dict says what is known, and the rest is missing
     with pytest.raises(ValueError, match=r"none of the model's columns \('a', 'b'\); they have 'c'"):
         model.predict(pd.DataFrame({"c": [1.0]}))
 

@@ -69,7 +69,7 @@ class Cleaner:
         self._unknown: set[str] = set()
         self.bad_cells = 0
         self.bad_rows = 0
-        self.first: BadCell | None = None
+        self.first = ""
 
     def clean(self, block: Block) -> Iterator[Block]:
         """The block with typed columns; nothing where no row is left."""
@@ -97,13 +97,12 @@ class Cleaner:
             yield Block(rows, Y)
             return
         bad = sorted(set(bad))
-        if self.first is None or self._policy == "stop":
-            self.first = self._error(bad[0], table, labels)
-        self._seen += len(rows)
         if self._policy == "stop":
             if bad[0]:
                 yield Block(rows[: bad[0]], None if Y is None else Y[: bad[0]])
-            raise self.first
+            raise self._error(bad[0], table, labels)
+        self.first = self.first or self._error(bad[0], table, labels).problem
+        self._seen += len(rows)
         if self._policy == "missing":
             self.bad_cells += cells
             yield Block(rows, Y)
@@ -116,14 +115,14 @@ class Cleaner:
     def summary(self, unreadable: Sequence[str] = ()) -> list[str]:
         """Lines that say how many cells and rows were not learnt as they are; `unreadable` are rows of the reader."""
         lines = []
-        if self.bad_cells and self.first is not None:
+        if self.bad_cells:
             cells = "1 cell does not fit its column and counts"
             if self.bad_cells > 1:
                 cells = f"{self.bad_cells:,} cells do not fit their columns and count"
-            lines.append(f"{cells} as missing; the first: {self.first.problem}")
+            lines.append(f"{cells} as missing; the first: {self.first}")
         skipped = self.bad_rows + len(unreadable)
         if skipped:
-            first = self.first.problem if self.bad_rows and self.first is not None else unreadable[0]
+            first = self.first if self.bad_rows else unreadable[0]
             rows = "1 row was" if skipped == 1 else f"{skipped:,} rows were"
             lines.append(f"{rows} skipped; the first: {first}")
         return lines

@@ -24,6 +24,7 @@ from nystream.cli.demo import demo_races
 from nystream.cli.main import INTERRUPTED
 from nystream.cli.rows import DATASET, FromStream, dense_up_to, open_rows
 from nystream.cli.source import Source, opened
+from nystream.cli.stopping import raise_kept
 from nystream.evaluate import Comparison, compare
 from nystream.model import Model
 from nystream.model.building import build
@@ -149,8 +150,7 @@ def _race(
     console.print(f"{chart}, readings: {out / f'{stem}.json'}", highlight=False, soft_wrap=True, markup=False)
     for line in data.cleaner.summary(data.rows.unreadable):
         print(line, file=sys.stderr)
-    if stream.failure is not None:
-        raise stream.failure
+    raise_kept(stream)
     if comparison.interrupted:
         raise typer.Exit(INTERRUPTED)
 

@@ -134,8 +134,7 @@ def run(
             noticed = [alarm.row for alarm in _alarms(model)]
             pages.write(finished, report, f"{finished.name}: {examples.name}", about, worth, noticed)
             _say(f"wrote {report}", quiet)
-        if stream.failure is not None:
-            raise stream.failure
+        stream.raise_failure()
     if stream.exit_code:
         raise typer.Exit(stream.exit_code)
 
@@ -202,7 +201,8 @@ def _learn(
     summary = ", ".join(f"{m} {_figure(finished.final[m])}" for m in shown)
     of = [f"{finished.final[m]:.3g} of {what}" for m, what in shares.items() if finished.final[m] == finished.final[m]]
     summary += f" (squared error: {', '.join(of)})" if of else ""
-    _say(f"{finished.rows} rows in {seconds:.2f} s{stopped}: {summary}; {model.nbytes:,} bytes", quiet=False)
+    rows = f"{finished.rows} row{'s' if finished.rows != 1 else ''}"
+    _say(f"{rows} in {seconds:.2f} s{stopped}: {summary}; {model.nbytes:,} bytes", quiet=False)
     _say_counts(model, quiet)
     for line in data.cleaner.summary(data.rows.unreadable):
         _say(line, quiet=False)

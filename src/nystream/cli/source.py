@@ -28,7 +28,7 @@ from nystream.tables.task import MOST_CLASSES, TASKS, TaskChoice, choose_task
 from nystream.tables.values import converted, number
 from nystream.types import Array
 
-__all__ = ["Source", "numeric_labels", "opened", "typed_labels"]
+__all__ = ["Source", "as_written", "numeric_labels", "opened", "typed_labels"]
 
 PEEK = 1024
 """Rows looked at before learning starts, in however large blocks they come."""
@@ -322,7 +322,7 @@ def _chosen_task(rows: Rows, whole: Block, numeric: bool) -> tuple[str, str]:
     parts = list(whole.labels.columns.values()) if several else columns_of(whole.labels, len(whole.rows))
     if numeric and not rows.numeric:
         mark = whole.rows.marks.get(rows.targets[0]) if isinstance(whole.rows, Table) and rows.targets else None
-        parts = [[_as_written(value, mark) for value in part] for part in parts]
+        parts = [[as_written(value, mark) for value in part] for part in parts]
     if rows.numeric and len(parts) == 1 and set(np.unique(parts[0]).tolist()) == {-1.0, 1.0}:
         return TaskChoice("classification", "the labels are -1 and 1, as files of numbers alone write two classes")
     choice = choose_task(parts, whole_floats=rows.numeric)
@@ -334,7 +334,7 @@ def _chosen_task(rows: Rows, whole: Block, numeric: bool) -> tuple[str, str]:
     return choice
 
 
-def _as_written(value: Any, mark: str | None) -> Any:
+def as_written(value: Any, mark: str | None = None) -> Any:
     """A number in text as an int where it is written as one; None where it is no number."""
     if isinstance(value, str):
         text = value.strip()
@@ -391,7 +391,10 @@ def _first(pieces: Iterator[Block], rows: int) -> tuple[list[Block], Iterator[Bl
 def _raised(error: Exception) -> Iterator[Block]:
     """No blocks, and then the error."""
     yield from ()
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # else this frame and the error hold each other
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -8,13 +8,23 @@ from typing import Any, Self
 
 from nystream.cli.source import Source
 
-__all__ = ["Stoppable"]
+__all__ = ["Stoppable", "raise_kept"]
 
 SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )  # Windows has no SIGHUP
 EXIT = 128
 """A process that a signal ended has this exit code plus the number of the signal."""
+
+
+def raise_kept(holder: Any) -> None:
+    """Raise the error that somebody keeps as `failure`, if there is one, and let it go: nothing holds it then."""
+    failure, holder.failure = holder.failure, None
+    if failure is not None:
+        try:
+            raise failure
+        finally:
+            del failure
 
 
 class _Woken(BaseException):
@@ -37,6 +47,10 @@ class Stoppable:
         self.signal: int | None = None
         self.is_forced = False
         self.failure: Exception | None = None
+
+    def raise_failure(self) -> None:
+        """Raise the error of the source, if there is one."""
+        raise_kept(self)
 
     @property
     def exit_code(self) -> int:

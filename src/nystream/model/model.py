@@ -169,7 +169,8 @@ class Model(Changing):
     def predict(self, rows: Any) -> Any:
         """Predictions: numbers (n,), (n, K) of several targets, or names of classes. Changes nothing.
 
-        Columns of the model that no row has are named in a warning, once; rows with none of the columns are refused.
+        Columns of the model that no row has are named in a warning, once; what a single dict leaves out is missing
+        without one. Rows with none of the model's columns are refused.
         None stands for "none known": no class has appeared yet, or no label that could tell the task. Where the task is
         declared, numbers are 0 before the first row.
         """
@@ -251,7 +252,7 @@ class Model(Changing):
         if X is None:
             table = read(rows)
             if named:
-                self._report_missing(table)
+                self._report_missing(table, quiet=isinstance(rows, dict))
             X = self.schema_.unconverted(table)
         if X is None:
             columns, n, _ = self._columns(table, self.schema_)
@@ -400,8 +401,8 @@ class Model(Changing):
                 f"the model knows no column {_listed(new)}; what it holds is left out", UserWarning, stacklevel=6
             )
 
-    def _report_missing(self, table: Table) -> None:
-        """Warn once of columns that no row has; refuse rows that have none of the model's columns."""
+    def _report_missing(self, table: Table, quiet: bool) -> None:
+        """Warn once of columns that no row has, unless `quiet`; refuse rows that have none of the model's columns."""
         assert self.schema_ is not None
         if not table.named or not table.n:
             return
@@ -412,7 +413,7 @@ class Model(Changing):
                 f"rows have none of the model's columns ({_listed(names)}); they have {_listed(list(table.columns))}"
             )
         new = [name for name in missing if name not in self._reported]
-        if new:
+        if new and not quiet:
             self._reported.update(new)
             warnings.warn(
                 f"rows lack columns of the model, which count as missing: {_listed(new)}", UserWarning, stacklevel=4

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any, TypeVar, overload
 
 from nystream._core.tables.written import rows_of_numbers
@@ -250,17 +251,15 @@ class JsonTables(Tables):
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], int]]:
         """Objects with their lines, or their numbers in an array."""
-        lines = self._source.lines()
-        if self._is_array:
-            for number, found in enumerate(items_of_array(lines, self.name)):
-                row = self._checked(found, f"{self.name}, row {number}")
+        with closing(self._source.lines()) as lines:
+            if self._is_array:
+                places = ((item, f"{self.name}, row {i}", i) for i, item in enumerate(items_of_array(lines, self.name)))
+                found = ((self._checked(item, place), i) for item, place, i in places)
+            else:
+                found = ((self._object(line, i), i) for i, line in enumerate(lines, 1) if line.strip())
+            for row, number in found:
                 if row is not None:
                     yield row, number
-            return
-        for number, line in enumerate(lines, 1):
-            row = self._object(line, number) if line.strip() else None
-            if row is not None:
-                yield row, number
 
     def _object(self, line: str, number: int) -> dict[str, Any] | None:
         """The object of a line; None where it is none and bad lines are left out."""

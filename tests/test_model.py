@@ -169,9 +169,15 @@ def test_an_unknown_column_is_reported_once_and_a_missing_one_is_missing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_array_equal(model.predict([{**ROWS[0], "z": 1.0}]), p)
-        holes = X[:1].copy()
-        holes[0, 1] = np.nan
+    holes = X[:1].copy()
+    holes[0, 1] = np.nan
+    with pytest.warns(UserWarning, match="rows lack columns of the model, which count as missing: 'b'"):
         assert_array_equal(model.predict([{"a": X[0, 0], "c": X[0, 2]}]), model.predict(holes))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict([{"a": X[0, 0], "c": X[0, 2]}])
+    with pytest.raises(ValueError, match=r"rows have none of the model's columns \('a', 'b', 'c'\); they have 'd'"):
+        model.predict([{"d": 1.0}])
 
 
 def test_a_learner_without_missing_values_says_which_column_is_missing():

@@ -125,7 +125,7 @@ def test_what_was_told_can_be_overridden_dropped_and_chosen():
         ([0, 1, 1], "classification"),
         (list(range(30)), "regression"),
         ([0.5, 1.5], "regression"),
-        ([0.5, 1.5] * 20, "classification"),
+        ([0.5, 1.5] * 20, "regression"),
     ],
 )
 def test_the_task_is_told_from_the_target(values, task):

@@ -21,14 +21,13 @@ from nystream.tables.kinds import ID_NOTE, KINDS, LOOK, looked
 from nystream.tables.plain import Plain, matrix_of_dicts
 from nystream.tables.reading import Table, read
 from nystream.tables.targets import columns_of as target_columns
-from nystream.tables.targets import task_of
+from nystream.tables.task import TASKS, choose_task
 from nystream.tables.typed import Typed
 from nystream.tables.values import converted
 from nystream.types import Array
 
 __all__ = ["Schema"]
 
-TASKS = ("regression", "classification", "novelty")
 NUMERIC = ("number", "boolean")
 """Kinds that are numbers as they are."""
 
@@ -43,7 +42,7 @@ class Schema(Params):
     target : str, list of str, or None
         The name of what is predicted; several are numbers predicted together.
     task : "regression", "classification", "novelty" or None
-        None: the first label tells, names and booleans being classes.
+        None: the first labels tell it, by the rule of `nystream.tables.task.choose_task`.
     classes : list or None
         Classes that are known beforehand, in their order; others may still appear.
     width : int or None
@@ -199,9 +198,9 @@ class Schema(Params):
             if look.format is not None:
                 formats[name] = look.format
         _keep_some(chosen, looks)
-        labels = target_columns(y, found.n) if y is not None else [found.columns[name] for name in targets]
+        labels = target_columns(y, found.n) if y is not None else [found.labels(name) for name in targets]
         if task is None and labels and found.n:
-            task = task_of(labels)
+            task = _task_of(labels)
         schema = cls(chosen, target, task, formats=formats or None)
         schema.looks_ = looks
         return schema
@@ -212,7 +211,7 @@ class Schema(Params):
             raise ValueError("columns of sparse rows have no names; choose among them before")
         n, d = table.shape
         if task is None and y is not None and n:
-            task = task_of(target_columns(y, n))
+            task = _task_of(target_columns(y, n))
         if d <= NARROW:
             return cls([str(j) for j in range(d)], target, task)
         return cls({}, target, task, width=d)
@@ -389,6 +388,12 @@ class Schema(Params):
             raise ValueError("target is an empty list; use None where there is none")
         if len(self.targets) > 1 and self.task not in (None, "regression"):
             raise ValueError(f"several targets are regression, not {self.task}")
+
+
+def _task_of(labels: list[Any]) -> str | None:
+    """The task that the labels tell; None where there are none."""
+    choice = choose_task(labels)
+    return None if choice is None else choice.task
 
 
 def _checked_columns(columns: Any) -> dict[str, str]:

@@ -125,7 +125,7 @@ def test_classes_are_raced_on_accuracy(tmp_path, capsys):
         (["bench", "nobody"], "no learner is called 'nobody'"),
         (["fly"], "No such command 'fly'"),
         (["race", "friedman", "--rows", "50", "-l", "pkrr,PKRR"], "pkrr is named twice"),
-        (["race", "friedman", "--rows", "50", "--task", "ranking"], "--task is regression or classification"),
+        (["race", "friedman", "--rows", "50", "--task", "ranking"], "--task is regression, classification or novelty"),
         (["race", "friedman", "--rows", "50", "--every", "0"], "--every"),
         (["race", "friedman", "--rows", "50", "--out", __file__], "File exists"),
         (["bench", "fogd", "--repeats", "0"], "--repeats"),

@@ -199,7 +199,7 @@ def test_predict_tells_probabilities_of_classes(tmp_path, frame, capsys):
         (None, ["--format", "xls"], "--format must be one of 'csv', 'jsonl', 'parquet'"),
         (None, ["--format", "parquet"], "Parquet is written to a file"),
         (None, ["-o", "absent/o.csv"], "absent: No such folder"),
-        (None, ["--on-error", "cry"], "--on-error must be one of 'raise', 'missing'"),
+        (None, ["--on-error", "cry"], "--on-error must be one of 'stop', 'missing', 'skip'"),
     ],
 )
 def test_what_cannot_be_predicted_is_one_line(tmp_path, frame, capsys, learner, arguments, message):
@@ -216,7 +216,7 @@ def test_values_that_do_not_fit_are_missing_on_request(tmp_path, frame, capsys):
     assert call(["run", path, "-q"]) == 2
     assert "a.csv:102: column 'temp' is 'broken', which is no finite number" in capsys.readouterr().err
     assert call(["run", path, "--on-error", "missing", "-f", str(tmp_path / "m")]) == 0
-    assert "1 values did not fit their columns" in capsys.readouterr().err
+    assert "1 cell does not fit its column and counts as missing; the first: a.csv:102" in capsys.readouterr().err
     assert call(["predict", path, "-i", str(tmp_path / "m"), "-o", str(tmp_path / "o.csv")]) == 2
     assert "a.csv:102: column 'temp' is 'broken'" in capsys.readouterr().err
     arguments = ["predict", path, "-i", str(tmp_path / "m"), "--on-error", "missing", "-o", str(tmp_path / "o.csv")]

@@ -6,9 +6,9 @@ import zipfile
 import numpy as np
 import pytest
 
+from nystream import Model
 from nystream.streams import open_stream
 from nystream.streams.tabular import open_tables
-from nystream.tables.targets import task_of
 from nystream.tables.values import converted
 
 
@@ -83,4 +83,4 @@ def test_half_a_character_is_a_question_mark():
 
 def test_a_label_too_large_for_a_number_is_refused():
     with pytest.raises(ValueError, match="no finite number"):
-        task_of([[1, 2, 10**400]])
+        Model().run([{"a": 1.0}, {"a": 2.0}, {"a": 3.0}], [1, 2, 10**400])

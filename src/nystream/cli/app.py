@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import typer
 
 import nystream
 from nystream.cli import blas
-from nystream.cli.main import silence_stdout
+from nystream.cli.main import INTERRUPTED, silence_stdout
 from nystream.cli.plain import pass_plain_values
 
 __all__ = ["COMMANDS", "call"]
@@ -73,11 +74,11 @@ def _app(arguments: list[str]) -> Any:
         name="nystream",
         help="Online kernel learning: models that learn one example at a time.",
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    wanted = next((word for word in arguments if not word.startswith("-")), None)
+    wanted = next((word for word in arguments or _completed_words() if not word.startswith("-")), None)
     for name, known in COMMANDS.items():
         if name == wanted:
             blas.load_alone()
@@ -89,6 +90,13 @@ def _app(arguments: list[str]) -> Any:
     for command in (group, *group.commands.values()):
         pass_plain_values(command)
     return group
+
+
+def _completed_words() -> list[str]:
+    """The words typed so far, where a shell asks how to complete them."""
+    if "_NYSTREAM_COMPLETE" not in os.environ:
+        return []
+    return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
 
 
 def _not_called() -> None:
@@ -120,12 +128,20 @@ def call(arguments: list[str], loaded: Callable[[], None] | None = None) -> int:
 
 
 def _called(arguments: list[str], loaded: Callable[[], None] | None) -> int:
+    code = _caught(arguments, loaded)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
+    return code
+
+
+def _caught(arguments: list[str], loaded: Callable[[], None] | None) -> int:
     try:
         app = _app(arguments)
         if loaded is not None:
             loaded()
         code = app(arguments, standalone_mode=False)
-        sys.stdout.flush()
         return int(code or 0) if arguments else NO_COMMAND
     except typer.Exit as stop:
         return stop.exit_code if arguments else NO_COMMAND
@@ -136,8 +152,12 @@ def _called(arguments: list[str], loaded: Callable[[], None] | None) -> int:
     except BrokenPipeError:
         silence_stdout()
         return 0
+    except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):  # rich ends a program whose output nobody reads
+            return 0
+        raise
     except (KeyboardInterrupt, typer.Abort):
-        return _refuse("stopped", code=0)
+        return _refuse("stopped", code=INTERRUPTED)
     except MemoryError as error:
         return _refuse(f"not enough memory: {_one_line(error)}")
     except _refusals() as error:

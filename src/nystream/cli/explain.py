@@ -11,11 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from nystream.cli import options as opt
+from nystream.cli.cleaning import check_columns
 from nystream.cli.resuming import read
 from nystream.cli.rows import Rows, open_rows
 from nystream.evaluate.result import check_form
 from nystream.explain import Importance, Reasons
 from nystream.model import Model
+from nystream.tables.reading import Table
 
 __all__ = ["class_of", "explain"]
 
@@ -113,6 +115,8 @@ def _measured(model: Model, found: Rows) -> Importance:
 def _reasons(model: Model, found: Rows, of: Any, as_json: bool) -> None:
     first = 0
     for piece in found.blocks(64):
+        if first == 0 and isinstance(piece.rows, Table) and piece.rows.named and model.schema_ is not None:
+            check_columns(model.schema_, list(piece.rows.columns), found.name)
         for i, reasons in enumerate(model.explain_rows(piece.rows, of)):
             print(_line(reasons, first + i) if as_json else f"row {first + i}: {reasons}")
         first += len(piece.rows)

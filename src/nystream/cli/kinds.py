@@ -20,7 +20,7 @@ MOST = 30
 
 def kinds_table(source: Source) -> list[str]:
     """Lines that say how every column is read, and how to change that; none for rows that have no kinds."""
-    schema, rows = source.schema, source.first[0].rows
+    schema, rows = source.schema, source.raw[0].rows
     if source.rows.numeric or schema.width is not None or not isinstance(rows, Table):
         return []
     looks = getattr(schema, "looks_", {})
@@ -47,7 +47,7 @@ def check_kinds(source: Source, kinds: Mapping[str, str]) -> None:
     """Refuse the first rows if cells of a column are not of the kind that was asked for; a BadCell names the first."""
     schema = source.schema
     asked = [name for name in kinds if schema.columns.get(name, "ignored") != "ignored"]
-    tables = [block.rows for block in source.first]
+    tables = [block.rows for block in source.raw]
     if not asked or not isinstance(tables[0], Table):
         return
     whole = Table.joined(tables)
@@ -57,7 +57,7 @@ def check_kinds(source: Source, kinds: Mapping[str, str]) -> None:
 
 
 def _targets(source: Source) -> list[tuple[str, str, str, str]]:
-    block = source.first[0]
+    block = source.raw[0]
     targets, table = source.rows.targets, block.rows
     found = []
     for name in targets:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from nystream.cli.described import descriptions
 from nystream.model.building import build
 from nystream.registry import (
     AGAINST_FEATURES,
@@ -61,6 +62,7 @@ def _describe(record: Record) -> dict[str, Any]:
         "advice": record.advice,
         **record.traits,
         "parameters": record.cls._names(),
+        "descriptions": {key: text for key, text in descriptions(record.cls).items() if key in record.cls._names()},
         "defaults": {key: _written(value) for key, value in record.defaults.items()},
     }
 
@@ -104,14 +106,15 @@ def _one(record: Record) -> None:
     console.print(facts)
     console.print("\n[bold]parameters[/] (--set NAME=VALUE)")
     table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(max_width=40)
     table.add_column()
+    told = descriptions(record.cls)
     given = build(record.name).get_params(deep=False)  # what run and race put where a class has no default
     for key, value in record.defaults.items():
         needed = value is inspect.Parameter.empty
-        table.add_row(
-            key, escape(repr(given[key] if needed else value)) + (" [dim]here; needed in Python[/]" if needed else "")
-        )
+        shown = escape(repr(given[key] if needed else value)) + (" [dim]here; needed in Python[/]" if needed else "")
+        table.add_row(key, shown, escape(told.get(key, "")))
     console.print(table)
 
 

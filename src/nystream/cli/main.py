@@ -9,6 +9,9 @@ import sys
 
 __all__ = ["main"]
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
 
 def main() -> None:
     """Run the command line; one clear line and exit code 2 for what the user can mend."""

@@ -70,7 +70,8 @@ Target = Annotated[
     typer.Option("--target", "-y", help="Target column: a name or a position (default: the last). Several: repeat it."),
 ]
 Task = Annotated[
-    str | None, typer.Option(help="regression or classification; found from the first 1000 rows if not given.")
+    str | None,
+    typer.Option(help="regression, classification or novelty; chosen from the first 1,000 labels if not given."),
 ]
 Columns = Annotated[
     list[str] | None,
@@ -94,12 +95,19 @@ DayFirst = Annotated[
     bool, typer.Option("--day-first", help="01/02/2023 is 1 February, in columns where no date shows the order.")
 ]
 OnError = Annotated[
-    str, typer.Option("--on-error", help="A value that does not fit its column: raise an error, or count it missing.")
+    str,
+    typer.Option(
+        "--on-error",
+        help="A cell that does not fit its column: stop (what was learnt is saved), missing (the cell counts as "
+        "missing) or skip (its row is left out).",
+    ),
 ]
 Metrics = Annotated[
     list[str] | None, typer.Option("--metric", "-m", help="Metrics to read, as in mse or accuracy@1000.")
 ]
-Save = Annotated[Path | None, typer.Option("--final", "-f", help="Save the model here at the end (on Ctrl-C too).")]
+Save = Annotated[
+    Path | None, typer.Option("--final", "-f", help="Save the model here at the end, on Ctrl-C or at an error too.")
+]
 Resume = Annotated[Path | None, typer.Option("--initial", "-i", help="Go on with this saved model.")]
 Predictions = Annotated[
     str | None,
@@ -133,7 +141,7 @@ Data = Annotated[
     Path | None, typer.Option("--data", help="Folder that holds datasets; default: what NYSTREAM_DATA names.")
 ]
 Out = Annotated[Path, typer.Option(help="Folder for the chart and the readings.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
 Standardize = Annotated[
     bool, typer.Option(help="Running mean and deviation for a named learner (the default one does it by itself).")
 ]

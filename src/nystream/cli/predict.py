@@ -14,11 +14,13 @@ import typer
 from nystream import persist
 from nystream.cli import options as opt
 from nystream.cli.answers import FORMATS, writer
+from nystream.cli.cleaning import Cleaner, check_columns, checked_policy, naming_the_option
 from nystream.cli.progress import bar_of
 from nystream.cli.resuming import read
-from nystream.cli.rows import NEVER_SPARSE, open_rows, width_of
+from nystream.cli.rows import NEVER_SPARSE, Block, Rows, open_rows, width_of
 from nystream.model import Model
 from nystream.params import one_of, positive
+from nystream.schema import Schema
 from nystream.tables.reading import Table
 
 __all__ = ["predict"]
@@ -50,12 +52,12 @@ def predict(
     header: opt.Header = None,
     rows: opt.Rows = None,
     block: opt.Block = 1024,
-    on_error: opt.OnError = "raise",
+    on_error: opt.OnError = "stop",
     data: opt.Data = None,
 ) -> None:
     """Predict rows with a saved model, learning nothing. A target among the columns is not used."""
+    policy = checked_policy(on_error)
     model = read(initial)
-    model.on_error = one_of("--on-error", on_error, ("raise", "missing"))
     levels = _levels(quantile or [])
     if ahead not in (None, 1):
         raise ValueError(f"--ahead must be 1 (the next row) or left out (some later row), got {ahead}")
@@ -69,16 +71,35 @@ def predict(
     dense = NEVER_SPARSE if wide is None else wide - 1
     found = open_rows(source, wanted=False, rows=rows, data=data, width=wide, dense=dense, header=header, model=model)
     kept = _kept(keep or [], found.columns, found.name)
-    with _opened(out, chosen) as file:
+    if policy != "stop":
+        found.skip_unreadable()
+    schema = model.schema_
+    assert schema is not None  # the model has learnt something
+    cleaner = Cleaner(schema, schema.targets, numeric=False, policy=policy, name=found.name)
+    with naming_the_option(), _opened(out, chosen) as file:
         lines = writer(chosen, file)
         bar = bar_of(source, found.total, limit=rows, quiet=out == "-" and sys.stdout.isatty())
-        for piece in bar.watch(found.blocks(block), lambda piece: len(piece.rows)):
-            table = piece.rows
-            own = _named(table, found.columns)
-            columns = {name: own.columns[name] for name in kept}
-            columns |= _answers(model, table, probabilities, interval, levels, reasons, set(kept), ahead)
-            lines.write(columns, len(table))
-        lines.finish()
+        try:
+            for part in bar.watch(_cleaned(cleaner, found, block, kept, schema), lambda part: len(part.rows)):
+                columns = {} if part.labels is None else dict(part.labels.columns)
+                columns |= _answers(model, part.rows, probabilities, interval, levels, reasons, set(kept), ahead)
+                lines.write(columns, len(part.rows))
+        finally:
+            lines.finish()
+    for line in cleaner.summary(found.unreadable):
+        print(line, file=sys.stderr)
+
+
+def _cleaned(cleaner: Cleaner, found: Rows, size: int, kept: list[str], schema: Schema) -> Iterator[Block]:
+    """Rows with typed columns; the columns to keep, as they came, are where labels would be."""
+    is_first = True
+    for piece in found.blocks(size):
+        own = _named(piece.rows, found.columns)
+        if is_first and isinstance(piece.rows, Table) and own.named:
+            check_columns(schema, list(own.columns), found.name)
+        is_first = False
+        beside = Table({name: own.columns[name] for name in kept}, own.n) if kept else None
+        yield from cleaner.clean(Block(piece.rows, beside))
 
 
 def _answers(

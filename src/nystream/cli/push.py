@@ -13,7 +13,7 @@ import typer
 
 from nystream.cli.progress import bar_of
 from nystream.cli.rows import NEVER_SPARSE, Rows, open_rows
-from nystream.cli.source import numeric_labels, typed_labels
+from nystream.cli.source import as_written, numeric_labels, typed_labels
 from nystream.client import Client
 from nystream.tables.reading import Table
 from nystream.tables.targets import first_label
@@ -69,6 +69,9 @@ def _tables(stream: Rows, block: int) -> Iterator[tuple[Any, Any]]:
         if not labelled:
             numeric, labelled = numeric_labels(part.labels), first_label(part.labels) is not None
         labels = typed_labels(part, stream.targets, numeric)
+        if numeric and isinstance(part.labels, list):
+            written = [as_written(value) for value in part.labels]
+            labels = written if all(isinstance(value, int) for value in written) else labels
         if isinstance(part.rows, Table):
             kept = {name: values for name, values in part.rows.columns.items() if name not in stream.targets}
             yield Table(kept, len(part.rows), kinds=part.rows.kinds), labels

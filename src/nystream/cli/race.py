@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,15 +19,19 @@ from rich.table import Table
 from nystream.blas import single_threaded
 from nystream.cli import options as opt
 from nystream.cli import pages
+from nystream.cli.cleaning import checked_policy, naming_the_option
 from nystream.cli.demo import demo_races
+from nystream.cli.main import INTERRUPTED
 from nystream.cli.rows import DATASET, FromStream, dense_up_to, open_rows
 from nystream.cli.source import Source, opened
+from nystream.cli.stopping import raise_kept
 from nystream.evaluate import Comparison, compare
 from nystream.model import Model
 from nystream.model.building import build
 from nystream.processes import processes
 from nystream.registry import find
 from nystream.sparse_rows import SparseRows
+from nystream.tables.places import BadCell, BadRow
 from nystream.tables.reading import Table as Columns
 
 __all__ = ["race"]
@@ -53,6 +58,7 @@ def race(
     header: opt.Header = None,
     day_first: opt.DayFirst = False,
     task: opt.Task = None,
+    on_error: opt.OnError = "stop",
     rows: opt.Rows = None,
     shuffle: opt.Shuffle = None,
     sigma: opt.Sigma = None,
@@ -69,6 +75,7 @@ def race(
 
     Learners that race at the same time do so in processes of their own, and rows/s are per second of the processor.
     """
+    policy = checked_policy(on_error)
     at_once = processes() if jobs is None else jobs
     console = Console()
     out.mkdir(parents=True, exist_ok=True)  # now, not when the race is over
@@ -86,10 +93,11 @@ def race(
         source, target=target, width=wide, rows=rows, shuffle=shuffle, data=data, dense=narrow, header=header
     )
     only = only if wide is None or not found.numeric else None
-    kinds = opt.kinds_of(kind)
-    rows_of = opened(found, task=task, kinds=kinds, drop=drop or (), columns=only, day_first=day_first)
+    chosen: dict[str, Any] = {"kinds": opt.kinds_of(kind), "drop": drop or (), "columns": only, "day_first": day_first}
     name = Path(source).name.removeprefix(DATASET) or "race"
-    _race(console, name, rows_of, learners.split(","), sigma, dim, seed, every, out, report, at_once)
+    with naming_the_option():
+        rows_of = opened(found, task=task, policy=policy, **chosen)
+        _race(console, name, rows_of, learners.split(","), sigma, dim, seed, every, out, report, at_once)
 
 
 def _race(
@@ -105,6 +113,8 @@ def _race(
     report: Path | None,
     jobs: int,
 ) -> None:
+    if data.task == "novelty":
+        raise ValueError("a race compares errors, and novelty detection has none; use nystream run --task novelty")
     entries = [find(rival.strip()) for rival in rivals]
     twice = [e.name for i, e in enumerate(entries) if e in entries[:i]]
     if twice:
@@ -119,6 +129,8 @@ def _race(
     stream = _Converted(data, without)
     rows = f"{data.total:,} rows" if data.total else "rows as they come"
     console.print(f"\n[bold]{escape(name)}[/]: {data.task}, {rows}, {data.d} columns, kernel width {width:.3g}")
+    if data.reason is not None:
+        console.print(f"task: {data.task}, because {data.reason}; --task says otherwise", markup=False, soft_wrap=True)
     comparison = _watched(console, stream, field, metric, every, data.total, jobs)
     console.print(_table(comparison, metric, "rows/s" if min(jobs, len(field)) < 2 else "rows/CPU s"))
     stem = "".join(c if c.isalnum() else "-" for c in Path(name).stem)
@@ -136,6 +148,11 @@ def _race(
         pages.write(comparison, report, f"Race: {name}", about, pages.importance(best, field[best]) if best else None)
         chart = f"{chart}, report: {report}"
     console.print(f"{chart}, readings: {out / f'{stem}.json'}", highlight=False, soft_wrap=True, markup=False)
+    for line in data.cleaner.summary(data.rows.unreadable):
+        print(line, file=sys.stderr)
+    raise_kept(stream)
+    if comparison.interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _chart(comparison: Comparison, stem: Path, metric: str, title: str) -> str:
@@ -161,12 +178,22 @@ def _check_scale(data: Source) -> None:
 
 
 class _Converted:
-    """The rows as numbers, converted once for all; missing values refused where somebody does not take them."""
+    """The rows as numbers, converted once for all; missing values refused where somebody does not take them.
+
+    A bad cell ends the race and is kept in `failure`: the table of the rows before it is still written.
+    """
 
     def __init__(self, data: Source, without: list[str]) -> None:
         self._data, self._without = data, without
+        self.failure: ValueError | None = None
 
     def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
+        try:
+            yield from self._blocks(size)
+        except (BadCell, BadRow) as error:
+            self.failure = error
+
+    def _blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
         start = 0
         for rows, labels in self._data.blocks(size):
             X = self._numbers(rows)

@@ -83,6 +83,14 @@ class Rows:
     def expect(self, numbers: Iterable[str]) -> None:
         """These columns are numbers: blocks that follow may have arrays there instead of text."""
 
+    def skip_unreadable(self) -> None:
+        """Leave out rows that cannot be cut into cells, and keep what is wrong with them in `unreadable`."""
+
+    @property
+    def unreadable(self) -> list[str]:
+        """What was wrong with the rows that were left out."""
+        return []
+
     def blocks(self, size: int) -> Iterator[Block]:
         raise NotImplementedError
 
@@ -117,6 +125,13 @@ class FromTables(Rows):
         own = dict(zip(self._names, self._tables.columns, strict=True))
         self._tables.numbers = frozenset(own.get(name, name) for name in numbers)
 
+    def skip_unreadable(self) -> None:
+        self._tables.skips = True
+
+    @property
+    def unreadable(self) -> list[str]:
+        return self._tables.unreadable
+
     def blocks(self, size: int) -> Iterator[Block]:
         for table in self._tables.blocks(size):
             known = table if self._names is self._tables.columns else table.renamed(self._names)
@@ -125,7 +140,8 @@ class FromTables(Rows):
     def _labels(self, table: Table) -> Any:
         if not self.targets:
             return None
-        parts = {name: table.columns.get(name, [None] * table.n) for name in self.targets}
+        there = table.columns
+        parts = {name: table.labels(name) if name in there else [None] * table.n for name in self.targets}
         return next(iter(parts.values())) if len(parts) == 1 else Table(parts, table.n, places=table.places)
 
 
@@ -177,12 +193,27 @@ class FromSparse(Rows):
             yield Block(X, y)
 
 
-class _Taken(Rows):
+class _Around(Rows):
+    """Rows that come from others."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.__dict__.update(rows.__dict__)
+        self._rows = rows
+
+    def skip_unreadable(self) -> None:
+        self._rows.skip_unreadable()
+
+    @property
+    def unreadable(self) -> list[str]:
+        return self._rows.unreadable
+
+
+class _Taken(_Around):
     """The first rows of others."""
 
     def __init__(self, rows: Rows, n: int) -> None:
-        self.__dict__.update(rows.__dict__)
-        self._rows, self._n = rows, n
+        super().__init__(rows)
+        self._n = n
         self.endless = False
         self.total = n if rows.endless else None if rows.total is None else min(n, rows.total)
 
@@ -198,12 +229,12 @@ class _Taken(Rows):
                 return
 
 
-class _Shuffled(Rows):
+class _Shuffled(_Around):
     """All rows of others in a random order; they are held in memory."""
 
     def __init__(self, rows: Rows, seed: int) -> None:
-        self.__dict__.update(rows.__dict__)
-        self._rows, self._seed = rows, seed
+        super().__init__(rows)
+        self._seed = seed
 
     def blocks(self, size: int) -> Iterator[Block]:
         if self.endless:

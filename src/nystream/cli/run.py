@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
+
+import typer
 
 from nystream import persist
 from nystream.cli import options as opt
 from nystream.cli import pages
+from nystream.cli.cleaning import checked_policy, naming_the_option
 from nystream.cli.kinds import check_kinds, kinds_table
+from nystream.cli.main import silence_stdout
 from nystream.cli.progress import Bar, bar_of
 from nystream.cli.resuming import read
 from nystream.cli.rows import NEVER_SPARSE, dense_up_to, open_rows, width_of
 from nystream.cli.source import Source, opened
+from nystream.cli.stopping import Stoppable
 from nystream.evaluate import Result, prequential
 from nystream.evaluate.result import check_form
 from nystream.metrics import ImportanceShares, Regret, RegretBound, Weights
@@ -61,13 +65,14 @@ def run(
     seed: opt.Seed = 0,
     delay: opt.Delay = 0,
     block: opt.MaybeBlock = None,
-    on_error: opt.OnError = "raise",
+    on_error: opt.OnError = "stop",
     result: opt.Readings = None,
     report: opt.Report = None,
     data: opt.Data = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Learn from a stream, one pass, predicting each row before its label is used."""
+    policy = checked_policy(on_error)
     _check_together(learner, settings, sigma, save, resume, test)
     if resume is not None and (drop or kind or task):
         raise ValueError("--initial goes on with the columns and the task of the saved model: leave out --drop, --kind "
@@ -79,33 +84,50 @@ def run(
     wanted = target or (_own_target(model) if model is not None else None)
     wide = width_of(model)  # as many columns as the saved model has, and sparse again
     dense = dense_up_to([learner]) if model is None else NEVER_SPARSE if wide is None else wide - 1
-    found = open_rows(
-        source, target=wanted, width=wide or width, rows=rows, shuffle=shuffle, data=data, dense=dense, header=header,
-        model=model,
-    )  # fmt: skip
+    novelty = task == "novelty" or (model is not None and model.task == "novelty")
+    asked: dict[str, Any] = {"target": wanted, "wanted": bool(wanted) or not novelty, "header": header, "model": model}
+    found = open_rows(source, width=wide or width, rows=rows, shuffle=shuffle, data=data, dense=dense, **asked)
     look = model is None and learner is not None and sigma is None  # a kernel width has to be found
     kinds = opt.kinds_of(kind)
     only = only if width is None or not found.numeric else None
     options: dict[str, Any] = {"kinds": kinds, "drop": drop or (), "columns": only, "day_first": day_first}
     block = block or (MANY if found.ahead else FEW)
-    examples = opened(found, task=task, model=model, block=block, look=look, **options)
+    with naming_the_option():
+        examples = opened(found, task=task, model=model, block=block, look=look, policy=policy, **options)
     if model is None:
         for line in kinds_table(examples):
             _say(line, quiet)
-        if on_error not in ("missing", "skip"):
-            check_kinds(examples, kinds)
+        if policy == "stop":
+            with naming_the_option():
+                check_kinds(examples, kinds)
         sigma = sigma if sigma is not None else examples.width(standardized=standardize) if look else 1.0
         scales: dict[str, Any] = {"sigma": sigma, "seed": seed, "standardize": standardize}
-        pattern = build(learner, examples.task, opt.settings_of(settings), kinds=examples.schema.kinds, **scales)
-        model = Model(pattern, examples.schema, on_error=on_error)
+        plain = novelty and learner is None  # then the model brings its own learner
+        chosen, kinds_now = opt.settings_of(settings), examples.schema.kinds
+        pattern = None if plain else build(learner, examples.task, chosen, kinds=kinds_now, **scales)
+        model = Model(pattern, examples.schema)
     bar = bar_of(source, examples.total, limit=rows, quiet=quiet or (predictions == "-" and sys.stdout.isatty()))
-    with _Stoppable(examples) as stream:
-        more = report is not None
-        given: dict[str, Any] = {"test": test, "delay": delay, "block": block, "quiet": quiet, "more": more}
-        finished = _learn(model, examples, stream, metrics, predictions, bar, **given)
+    more, before = report is not None, model.n_seen
+    with Stoppable(examples) as stream, naming_the_option():
+        finished = None
+        try:
+            finished = _learn(
+                model,
+                examples,
+                stream,
+                metrics,
+                predictions,
+                bar,
+                test=test,
+                delay=delay,
+                block=block,
+                quiet=quiet,
+                more=more,
+            )
+        except (ValueError, OSError) as error:  # a learner refuses before it changes, so the model is whole
+            stream.failure = stream.failure or error
         if save is not None:
-            persist.save(model, save)
-            _say(f"saved {save}", quiet)
+            _save(model, save, stream, before, quiet)
         if finished is not None and result is not None:
             finished.save(result)
         if finished is not None and report is not None:
@@ -115,6 +137,21 @@ def run(
             noticed = [alarm.row for alarm in _alarms(model)]
             pages.write(finished, report, f"{finished.name}: {examples.name}", about, worth, noticed)
             _say(f"wrote {report}", quiet)
+        stream.raise_failure()
+    if stream.exit_code:
+        raise typer.Exit(stream.exit_code)
+
+
+def _save(model: Model, path: Path, stream: Stoppable, before: int, quiet: bool) -> None:
+    """Save what was learnt, and say so where the stream did not come to its end."""
+    if stream.is_forced:
+        _say(f"stopped in the middle of a block: {path} is not written", quiet=False)
+    elif stream.is_cut and model.n_seen == before:
+        _say(f"nothing was learnt: {path} is not written", quiet=False)
+    else:
+        persist.save(model, path)
+        rows = f" with the {model.n_seen - before:,} rows learnt before the end" if stream.is_cut else ""
+        _say(f"saved {path}{rows}", quiet and not stream.is_cut)
 
 
 def _check_meters(model: Model, metrics: list[str]) -> None:
@@ -136,7 +173,7 @@ def _check_meters(model: Model, metrics: list[str]) -> None:
 def _learn(
     model: Model,
     data: Source,
-    stream: _Stoppable,
+    stream: Stoppable,
     metrics: list[str] | None,
     predictions: str | None,
     bar: Bar,
@@ -147,13 +184,15 @@ def _learn(
     quiet: bool,
     more: bool,
 ) -> Result | None:
-    """The pass itself, with `more` readings for a report. None: whoever read the predictions went away."""
-    usual = "accuracy" if data.task == "classification" else "mse"
+    """The pass itself, with `more` readings for a report. None: nobody reads what is written, or nothing was learnt."""
+    usual = _usual_metric(data)
     shown = [name for name in metrics or [] if name not in (Weights.name, ImportanceShares.name)] or [usual]
     names = list(dict.fromkeys([*shown, *(metrics or [])]))
     shares = SHARES if data.task == "regression" else {}
     _check_meters(model, metrics or [])
     _say(f"{data.name}: {data.task}, {model.inner!r}", quiet)
+    if data.reason is not None:
+        _say(f"task: {data.task}, because {data.reason}; --task says otherwise", quiet)
     began = time.perf_counter()
     report = _Report(shown, began, bar, quiet, between=more)
     with _writing(predictions) as file:
@@ -168,74 +207,45 @@ def _learn(
                 progress=report,
                 name=algorithm(model.inner),
                 learn=not test,
-                watch=_watched(bar, None if file is None else _writer(model, file)),
+                watch=_watched(bar, None if file is None else _writer(model, file, stream)),
             )
-            if file is not None:
-                file.flush()
         except BrokenPipeError:
+            stream.close()  # nobody reads the progress
             return None
+        except ValueError:
+            if stream.is_cut:  # before the first row
+                return None
+            raise
         finally:
             bar.clear()
     seconds = time.perf_counter() - began
-    stopped = " (stopped)" if finished.interrupted else ""
-    summary = ", ".join(f"{m} {finished.final[m]:.6g}" for m in shown)
+    finished.meta["interrupted"] = finished.interrupted or stream.is_cut
+    stopped = " (stopped)" if stream.is_cut else ""
+    summary = ", ".join(f"{m} {_figure(finished.final[m])}" for m in shown)
     of = [
         f"{what}: {100 * finished.final[m]:.3g}%"
         for m, what in shares.items()
         if finished.final[m] == finished.final[m]
     ]
-    _say(f"{finished.rows} rows in {seconds:.2f} s{stopped}: {summary}; {model.nbytes:,} bytes", quiet)
+    rows = f"{finished.rows} row{'s' if finished.rows != 1 else ''}"
+    _say(f"{rows} in {seconds:.2f} s{stopped}: {summary}; {model.nbytes:,} bytes", quiet=False)
     if of:
         _say(f"Squared error {'; '.join(of)}.", quiet)
     _say_counts(model, quiet)
+    for line in data.cleaner.summary(data.rows.unreadable):
+        _say(line, quiet=False)
     _say_alarms(model, quiet)
     _say_parts(model, quiet)
     return finished
-
-
-class _Stoppable:
-    """A source that Ctrl-C (or SIGTERM: a service that is stopped) ends between blocks, while rows are waited for.
-
-    So a model that is saved then has learnt whole blocks, and its counts are those of its rows. Asked for a second
-    time, it stops at once. Within its block; after it the signals mean what they did before.
-    """
-
-    def __init__(self, data: Source) -> None:
-        self._data = data
-        self._asked = self._waiting = False
-
-    def __enter__(self) -> Self:
-        self._before = {kind: signal.signal(kind, self._stop) for kind in (signal.SIGINT, signal.SIGTERM)}
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for kind, handler in self._before.items():
-            signal.signal(kind, signal.SIG_DFL if handler is None else handler)
-
-    def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
-        rows = self._data.blocks(size)
-        while True:
-            self._waiting = True
-            if self._asked:
-                raise KeyboardInterrupt
-            block = next(rows, None)
-            self._waiting = False
-            if block is None:
-                return
-            yield block
-
-    def _stop(self, *_: Any) -> None:
-        if self._asked or self._waiting:
-            raise KeyboardInterrupt
-        self._asked = True
 
 
 class _Report:
     """A line at rows 1, 2, 4, 8, ...: metrics so far, the model's size, the speed. Readings `between` are not told."""
 
     def __init__(self, names: list[str], began: float, bar: Bar, quiet: bool, between: bool) -> None:
-        self._names, self._began, self._bar, self._quiet, self._between = names, began, bar, quiet, between
-        _say("".join(f"{title:>14}" for title in ("rows", *names, "size", "rows/s")), quiet)
+        self._began, self._bar, self._quiet, self._between = began, bar, quiet, between
+        self._names = [name for name in names if name != "size"]
+        _say("".join(f"{title:>14}" for title in ("rows", *self._names, "size", "rows/s")), quiet)
 
     def __call__(self, snapshot: Any) -> None:
         if snapshot.n & (snapshot.n - 1) and self._between:
@@ -243,7 +253,7 @@ class _Report:
         speed = snapshot.n / max(time.perf_counter() - self._began, 1e-9)
         cells = [
             f"{snapshot.n:,}",
-            *(f"{snapshot.values[m]:.6g}" for m in self._names),
+            *(_figure(snapshot.values[m]) for m in self._names),
             f"{snapshot.values['size']:.0f}",
             f"{speed:,.0f}",
         ]
@@ -262,8 +272,19 @@ def _watched(bar: Bar, write: Callable[[Array], None] | None) -> Callable[[Array
     return watch
 
 
-def _writer(model: Model, file: Any) -> Callable[[Array], None]:
-    """Writes predictions as text, one line each; of several targets with commas."""
+def _usual_metric(data: Source) -> str:
+    """The metric that is shown where none was asked for. Novelty without labels has scores alone."""
+    if data.task == "novelty":
+        return "auc" if data.first[0].labels is not None else "size"
+    return "accuracy" if data.task == "classification" else "mse"
+
+
+def _figure(value: float) -> str:
+    return "-" if value != value else f"{value:.6g}"
+
+
+def _writer(model: Model, file: Any, stream: Stoppable) -> Callable[[Array], None]:
+    """Writes predictions as text, one line each; of several targets with commas. A closed pipe ends the stream."""
 
     def write(P: Array) -> None:
         answers = model.answers(P)
@@ -271,9 +292,13 @@ def _writer(model: Model, file: Any) -> Callable[[Array], None]:
             lines = ["?" if name is None else str(name) for name in answers]
         else:
             lines = [",".join(f"{v:.10g}" for v in row) for row in answers.reshape(len(answers), -1)]
-        file.writelines(line + "\n" for line in lines)
-        if file is sys.stdout:
-            file.flush()  # the next program may be waiting for it
+        try:
+            file.writelines(line + "\n" for line in lines)
+            if file is sys.stdout:
+                file.flush()  # the next program may be waiting for it
+        except BrokenPipeError:
+            silence_stdout()
+            stream.close()
 
     return write
 
@@ -284,11 +309,9 @@ def _own_target(model: Model) -> list[str] | None:
 
 
 def _say_counts(model: Model, quiet: bool) -> None:
-    """What was not learnt, and what was not believed."""
+    """Rows that were not learnt."""
     if model.n_unlabelled:
         _say(f"{model.n_unlabelled:,} rows without a label were predicted and not learnt", quiet)
-    if model.n_misfits:
-        _say(f"{model.n_misfits:,} values did not fit their columns and count as missing", quiet)
 
 
 def _alarms(model: Model) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nystream._core.inputs import all_finite
+from nystream.cli.cleaning import Cleaner, check_columns
 from nystream.cli.rows import Block, Rows
 from nystream.encoding import Columns, Encoder
 from nystream.learners.translator import Translator
@@ -18,19 +19,23 @@ from nystream.scaling.distance import median_distance
 from nystream.schema import Schema
 from nystream.sparse_rows import SparseRows
 from nystream.streams.ahead import ahead
+from nystream.tables.cells import MISFIT
 from nystream.tables.kinds import looked
+from nystream.tables.places import BadCell
 from nystream.tables.reading import Table
-from nystream.tables.targets import MOST_CLASSES, class_names, columns_of, first_label, numbered, task_of
-from nystream.tables.values import converted
+from nystream.tables.targets import class_names, columns_of, first_label, numbered
+from nystream.tables.task import MOST_CLASSES, TASKS, TaskChoice, choose_task
+from nystream.tables.values import converted, number
 from nystream.types import Array
 
-__all__ = ["Source", "numeric_labels", "opened", "typed_labels"]
+__all__ = ["Source", "as_written", "numeric_labels", "opened", "typed_labels"]
 
 PEEK = 1024
 """Rows looked at before learning starts, in however large blocks they come."""
+DIGITS = 19
+"""Digits of a whole number in text from which on it is read as a float."""
 WIDE = 400
 """Rows between which distances are measured for a kernel width."""
-TASKS = ("regression", "classification")
 
 
 @dataclass
@@ -41,6 +46,11 @@ class Source:
     schema: Schema
     first: list[Block]
     rest: Iterator[Block]
+    cleaner: Cleaner
+    raw: list[Block]
+    """The first blocks as they came."""
+    reason: str | None = None
+    """Why the task was chosen; None: nobody had to choose."""
 
     @property
     def name(self) -> str:
@@ -115,33 +125,71 @@ def opened(
     drop: Sequence[str] = (),
     columns: Sequence[str] | None = None,
     day_first: bool = False,
+    policy: str = "stop",
 ) -> Source:
     """Look at the first rows, at one block only where neither `look` nor an unknown task asks for more.
 
-    The schema is that of the `model`, if there is one, and is told from the rows otherwise.
+    The schema is that of the `model`, if there is one, and is told from the rows otherwise. Cells that do not fit their
+    columns are handled by the `policy` (see `Cleaner`).
     """
     if task not in (None, *TASKS):
-        raise ValueError(f"--task is regression or classification, not {task!r}")
+        raise ValueError(f"--task is {', '.join(TASKS[:-1])} or {TASKS[-1]}, not {task!r}")
+    if policy != "stop":
+        rows.skip_unreadable()
     pieces = rows.blocks(block)
     known = model is not None or (rows.numeric and bool(task or rows.task))
-    first = _first(pieces, 1 if known and not look else PEEK)
+    first, pieces = _first(pieces, 1 if known and not look else PEEK)
     if not first:
         raise ValueError(f"{rows.name} has no rows")
     labels = _joined([b.labels for b in first])
     whole = Block(_joined([b.rows for b in first])[:PEEK], None if labels is None else labels[:PEEK])
     if model is not None:
         schema, numeric = _of_model(model, rows, whole)
+        classes, reason = model.classes, None
     else:
         numeric = _are_numbers(whole.labels, rows.targets, kinds or {})
-        labels = typed_labels(whole, rows.targets, numeric)
-        task = task or rows.task or ("regression" if labels is None else task_of(columns_of(labels, len(whole.rows))))
-        _check_labels(rows.name, task, labels, numeric)
+        labels = typed_labels(whole, rows.targets, numeric, tolerant=True)
+        said = task or rows.task
+        task, reason = (said, None) if said is not None else _chosen_task(rows, whole, numeric)
+        if task != "novelty":
+            _check_labels(rows.name, task, labels, numeric)
         schema = _schema_of(rows, whole, task, kinds, drop, columns, day_first)
+        classes = class_names(columns_of(labels, len(whole.rows))[0]) if task == "classification" else []
     rows.expect(_plain_numbers(schema, rows.targets if numeric else ()))
-    marks = schema.formats or {}
-    ready = [Block(b.rows, typed_labels(b, rows.targets, numeric, marks)) for b in first]
-    rest = (Block(_plain(b.rows, schema), typed_labels(b, rows.targets, numeric, marks)) for b in pieces)
-    return Source(rows, schema, ready, rest)
+    whole_classes = schema.task == "classification" and all(isinstance(name, int | None) for name in classes)
+    cleaner = Cleaner(schema, rows.targets, numeric=numeric, whole=whole_classes, policy=policy, name=rows.name)
+    ready, pieces = _cleaned(cleaner, first, pieces)
+    clean = (part for block in pieces for part in cleaner.clean(block))
+    rest: Iterator[Block] = (Block(_plain(part.rows, schema), part.labels) for part in clean)
+    if schema.task == "novelty" and rows.targets:
+        if not numeric:
+            raise ValueError(
+                f"the target of novelty detection is 1 for a novel row and 0 for others; {rows.name} has names"
+            )
+        ready, rest = [_signed(block) for block in ready], map(_signed, rest)
+    return Source(rows, schema, ready, rest, cleaner, first, reason)
+
+
+def _signed(block: Block) -> Block:
+    """Labels of novelty as metrics take them: known rows, which have high scores, are +1 and novel ones -1."""
+    if block.labels is None:
+        return block
+    Y = np.asarray(block.labels, dtype=np.float64)
+    return Block(block.rows, np.where(np.isnan(Y), np.nan, np.where(Y > 0, -1.0, 1.0)))
+
+
+def _cleaned(cleaner: Cleaner, first: list[Block], rest: Iterator[Block]) -> tuple[list[Block], Iterator[Block]]:
+    """The first blocks with typed columns, and the blocks after them. Rows before a bad cell come before its error."""
+    ready: list[Block] = []
+    for block in first:
+        try:
+            for part in cleaner.clean(block):  # one by one: what comes before an error is kept
+                ready.append(part)  # noqa: PERF402
+        except BadCell as error:
+            if not ready:
+                raise
+            return ready, _raised(error)
+    return ready, rest
 
 
 def _are_numbers(labels: Any, targets: Sequence[str], kinds: Mapping[str, str]) -> bool:
@@ -195,18 +243,15 @@ def _of_model(model: Model, rows: Rows, whole: Block) -> tuple[Schema, bool]:
     schema = model.schema_ or model.schema
     if schema is None or schema.task is None:
         raise ValueError("the model has learnt nothing yet; begin a new one")
-    asked, own = rows.targets, schema.targets
+    asked, own = rows.targets if schema.task != "novelty" else [], schema.targets
     if asked and own and asked != own:
         raise ValueError(
             f"the model predicts {', '.join(map(repr, own))}, not {', '.join(map(repr, asked))}; name its own target, "
             "or begin a new model (leave out --initial)"
         )
-    there = rows.columns
-    if isinstance(whole.rows, Table) and whole.rows.named and not set(there) & set(schema.names):
-        raise ValueError(
-            f"the model was trained on columns {', '.join(schema.names)}; {rows.name} has {', '.join(there)}"
-        )
-    numeric = schema.task == "regression" or not all(isinstance(name, str) for name in model.classes)
+    if isinstance(whole.rows, Table) and whole.rows.named:
+        check_columns(schema, list(whole.rows.columns), rows.name)
+    numeric = schema.task != "classification" or not all(isinstance(name, str) for name in model.classes)
     if whole.labels is not None and numeric != numeric_labels(whole.labels) and _some(whole.labels):
         if schema.task == "regression":
             _check_labels(rows.name, "regression", whole.labels, numeric=False)
@@ -244,20 +289,60 @@ def _plain(rows: Any, schema: Schema) -> Any:
     return X if all_finite(X) and schema.matrix(X) is not None else rows
 
 
-def typed_labels(block: Block, targets: Sequence[str], numeric: bool, formats: Mapping[str, str] | None = None) -> Any:
-    """Labels as numbers, where they are that; else as they are. `formats` are those of a schema."""
+def typed_labels(
+    block: Block,
+    targets: Sequence[str],
+    numeric: bool,
+    formats: Mapping[str, str] | None = None,
+    tolerant: bool = False,
+) -> Any:
+    """Labels as numbers, where they are that; else as they are. `tolerant`: one that does not fit is missing.
+
+    `formats` are those of a schema.
+    """
     if block.labels is None or not numeric or isinstance(block.labels, np.ndarray):
         return block.labels
     place = block.rows.place if isinstance(block.rows, Table) else None
     marks = {**(formats or {}), **(block.rows.marks if isinstance(block.rows, Table) else {})}
     if isinstance(block.labels, Table):
         parts = [
-            converted(part, "number", name, place=place, format=marks.get(name))[0]
+            converted(part, "number", name, place=place, tolerant=tolerant, format=marks.get(name))[0]
             for name, part in block.labels.columns.items()
         ]
         return np.column_stack(parts)
     name = targets[0] if targets else "y"
-    return converted(block.labels, "number", name, place=place, format=marks.get(name))[0]
+    return converted(block.labels, "number", name, place=place, tolerant=tolerant, format=marks.get(name))[0]
+
+
+def _chosen_task(rows: Rows, whole: Block, numeric: bool) -> tuple[str, str]:
+    """The task that the first labels tell, and the reason."""
+    if whole.labels is None:
+        raise ValueError(f"{rows.name} has no target")
+    several = isinstance(whole.labels, Table)
+    parts = list(whole.labels.columns.values()) if several else columns_of(whole.labels, len(whole.rows))
+    if numeric and not rows.numeric:
+        mark = whole.rows.marks.get(rows.targets[0]) if isinstance(whole.rows, Table) and rows.targets else None
+        parts = [[as_written(value, mark) for value in part] for part in parts]
+    if rows.numeric and len(parts) == 1 and set(np.unique(parts[0]).tolist()) == {-1.0, 1.0}:
+        return TaskChoice("classification", "the labels are -1 and 1, as files of numbers alone write two classes")
+    choice = choose_task(parts, whole_floats=rows.numeric)
+    if choice is None:
+        raise ValueError(
+            f"none of the first {len(whole.rows):,} rows of {rows.name} has a label, which would tell the task: say it "
+            f"with --task ({', '.join(TASKS)})"
+        )
+    return choice
+
+
+def as_written(value: Any, mark: str | None = None) -> Any:
+    """A number in text as an int where it is written as one; None where it is no number."""
+    if isinstance(value, str):
+        text = value.strip()
+        if text.removeprefix("-").removeprefix("+").isdigit() and len(text) < DIGITS:
+            return int(text)
+        found = number(text) if mark is None else number(text, mark)
+        return None if found is MISFIT else found
+    return value
 
 
 def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:
@@ -284,14 +369,32 @@ def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:
             )
 
 
-def _first(pieces: Iterator[Block], rows: int) -> list[Block]:
-    """The first blocks, until there are so many rows."""
+def _first(pieces: Iterator[Block], rows: int) -> tuple[list[Block], Iterator[Block]]:
+    """The first blocks, until there are so many rows, and the blocks after them.
+
+    What the source raises after some rows is raised after them here too, so that they are not lost.
+    """
     found: list[Block] = []
-    for piece in pieces:
-        found.append(piece)
-        if sum(len(b.rows) for b in found) >= rows:
+    while sum(len(b.rows) for b in found) < rows:
+        try:
+            piece = next(pieces, None)
+        except (ValueError, OSError) as error:
+            if not found:
+                raise
+            return found, _raised(error)
+        if piece is None:
             break
-    return found
+        found.append(piece)
+    return found, pieces
+
+
+def _raised(error: Exception) -> Iterator[Block]:
+    """No blocks, and then the error."""
+    yield from ()
+    try:
+        raise error
+    finally:
+        del error  # else this frame and the error hold each other
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from nystream.evaluate.comparison import Comparison
 from nystream.evaluate.prequential import Every, MetricsLike, evaluate
+from nystream.evaluate.task import settle_tasks, usual_metric
 from nystream.evaluate.trial import Snapshot, Trial
 from nystream.learners.base import Learner
 from nystream.metrics.names import as_metrics
@@ -21,7 +22,7 @@ __all__ = ["compare"]
 def compare(
     stream: Stream | tuple[Any, Any],
     learners: Mapping[str, Learner | Model] | Iterable[Learner | Model],
-    metrics: MetricsLike,
+    metrics: MetricsLike | None = None,
     *,
     every: Every = 1000,
     block: int = 256,
@@ -68,6 +69,8 @@ def compare(
         raise ValueError("one learner object is given twice and would learn every row twice; give learner.clone()")
     at_least("delay", delay, 0)
     at_least("jobs", jobs, 1)
+    stream = settle_tasks(stream, named.values(), at_least("block", block, 1))
+    metrics = usual_metric(next(iter(named.values()))) if metrics is None else metrics
     trials = [Trial(name, learner, as_metrics(metrics), delay) for name, learner in named.items()]
     return Comparison(evaluate(stream, trials, every=every, block=block, limit=limit, progress=progress, jobs=jobs))
 

@@ -14,9 +14,10 @@ from nystream.model.labels import labels_in
 from nystream.schema import Schema
 from nystream.tables.items import blocks_of_items
 from nystream.tables.reading import Table, read
-from nystream.tables.targets import columns_of
+from nystream.tables.targets import columns_of, first_label
+from nystream.tables.values import is_absent
 
-__all__ = ["are_tables", "items", "tables"]
+__all__ = ["are_names_with_gaps", "are_tables", "items", "labels_of_first", "tables"]
 
 
 def are_tables(rows: Any, models: Sequence[Model]) -> bool:
@@ -30,13 +31,21 @@ def are_tables(rows: Any, models: Sequence[Model]) -> bool:
     return not alike or columns_of_numbers(rows) is None
 
 
+def are_names_with_gaps(y: Any, n: int) -> bool:
+    """Whether labels are names of classes of which some are missing: those only a model takes."""
+    if y is None or isinstance(y, str) or (isinstance(y, np.ndarray) and y.dtype.kind in "biuf"):
+        return False
+    parts = columns_of(y, n)
+    return len(parts) == 1 and isinstance(first_label(parts[0]), str) and any(map(is_absent, parts[0]))
+
+
 def tables(rows: Any, y: Any, models: Sequence[Model], size: int) -> Iterator[tuple[Any, Any]]:
     """Tables of `size` rows, matrices where they are numbers without doubt, with their labels: y, the column that y
     names, or without y the target of the models."""
     n = len(rows)
     labels = None if y is None or isinstance(y, str) else _labels(y, n)
     schema = _schema(models)
-    some = max(rows_at_once(len(_names(rows))) // size, 1) * size
+    some = max(rows_at_once(len(_names(rows)) or np.shape(rows)[1]) // size, 1) * size
     for i in range(0, n, some):
         part: Any = _part(rows, i, min(i + some, n))
         part = schema.as_numbers(part) if schema is not None and labels is not None else part
@@ -45,7 +54,7 @@ def tables(rows: Any, y: Any, models: Sequence[Model], size: int) -> Iterator[tu
         if isinstance(y, str):
             if y not in part.columns:
                 raise ValueError(f"y={y!r} is not a column of the rows; they have {', '.join(part.columns)}")
-            own = part.columns[y]
+            own = part.labels(y)
             part = Table({k: v for k, v in part.columns.items() if k != y}, part.n, True, part.kinds)
         elif y is None:
             own = next((t for m in models if (t := labels_in(part, m.schema_ or m.schema)) is not None), None)
@@ -63,6 +72,16 @@ def items(rows: Iterator[Any], models: Sequence[Model], size: int) -> Iterator[t
         if own is None:
             raise ValueError("the rows have no labels: give pairs (row, label), or dicts with the target of the model")
         yield part, own
+
+
+def labels_of_first(rows: Any, y: Any, models: Sequence[Model], count: int) -> Any:
+    """Labels of the first rows: y, the column that y names, or the target of the models; None where there are none."""
+    if y is not None and not isinstance(y, str):
+        return y[:count]
+    part = read(_part(rows, 0, min(count, len(rows))))
+    if isinstance(y, str):
+        return part.labels(y) if y in part.columns else None
+    return next((t for m in models if (t := labels_in(part, m.schema_ or m.schema)) is not None), None)
 
 
 def _schema(models: Sequence[Model]) -> Schema | None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from nystream.deferred import Deferred
-from nystream.evaluate.pairs import are_tables, items, tables
+from nystream.evaluate.pairs import are_names_with_gaps, are_tables, items, tables
 from nystream.evaluate.result import Result
+from nystream.evaluate.task import settle_tasks, usual_metric
 from nystream.evaluate.trial import Snapshot, Trial
 from nystream.learners.base import Learner
 from nystream.metrics.base import Metric
@@ -39,7 +40,7 @@ MetricsLike: TypeAlias = "str | Metric | Meter | Iterable[str | Metric | Meter]"
 def prequential(
     stream: Stream | tuple[Any, Any] | Iterator[Any],
     learner: Learner | Model,
-    metrics: MetricsLike,
+    metrics: MetricsLike | None = None,
     *,
     every: Every = 1000,
     block: int = 256,
@@ -52,10 +53,10 @@ def prequential(
 ) -> Result:
     """Test, then train, over a stream; read the metrics every so many rows.
 
-    Each row is predicted before its label is used. Readings are taken at the same rows, and have the same bits,
-    whatever `block` is. Time is measured around the learner alone. The learner is trained by this, in place; give
-    `learner.clone()` to keep it fresh. Ctrl-C stops cleanly: the result holds what was measured, and says so in
-    `interrupted`.
+    Each row is predicted before its label is used. Rows that are predicted before the first label is learnt count in no
+    metric. Readings are taken at the same rows, and have the same bits, whatever `block` is. Time is measured around
+    the learner alone. The learner is trained by this, in place; give `learner.clone()` to keep it fresh. Ctrl-C stops
+    cleanly: the result holds what was measured, and says so in `interrupted`.
 
     Parameters
     ----------
@@ -65,7 +66,8 @@ def prequential(
         of dicts with its target among them.
     learner : Learner or Model
         Trained in place. A model is given blocks as they come, of tables or numbers, with labels as people have them.
-    metrics : str, Metric, Meter or several of them
+        Where neither the model nor its schema says the task, the first 1,000 labels do; `Model(task=...)` says it.
+    metrics : str, Metric, Meter or several of them; None: mse, or accuracy for classes
         Names are those of `nystream.metrics.METRICS`; "mse@1000" is the metric over the last 1000 rows.
     every : int, "doubling" or "logarithmic", default 1000
         Rows between readings; "doubling" reads at rows 1, 2, 4, 8, ..., "logarithmic" there and at 63 rows between each
@@ -105,6 +107,8 @@ def prequential(
     Gama, Sebastiao, Rodrigues. On evaluating stream learning algorithms. Machine Learning 90(3), 2013 (windows).
     """
     title = name or type(learner).__name__
+    stream = settle_tasks(stream, [learner], at_least("block", block, 1))
+    metrics = usual_metric(learner) if metrics is None else metrics
     trial = Trial(title, learner, as_metrics(metrics), at_least("delay", delay, 0), learn=learn, watch=watch)
     return evaluate(stream, [trial], every=every, block=block, limit=limit, progress=progress)[0]
 
@@ -204,9 +208,11 @@ def _blocks(stream: Any, trials: Sequence[Trial], size: int) -> Iterator[tuple[A
             yield rows[i : i + size], None if stream[1] is None else np.asarray(stream[1])[i : i + size]
         return
     models = [trial.learner for trial in trials if isinstance(trial.learner, Model)]
-    if isinstance(stream, tuple) and len(models) == len(trials) and are_tables(stream[0], models):
-        yield from tables(stream[0], stream[1], models, size)
-        return
+    if isinstance(stream, tuple) and len(models) == len(trials):
+        rows, y = stream
+        if are_tables(rows, models) or are_names_with_gaps(y, len(rows)):
+            yield from tables(rows, y, models, size)
+            return
     if is_iterator(stream):
         yield from items(iter(stream), models, size)
         return

@@ -20,7 +20,10 @@ class Tabled:
 
     def __init__(self, model: Model) -> None:
         if model.task is None:
-            raise ValueError("the schema of a model that is evaluated must say its task: regression or classification")
+            raise ValueError(
+                'a model that is evaluated must know its task; say it, as in Model(task="regression") or '
+                'Model(task="classification")'
+            )
         self.model = model
         self._classes = model.classes
 

@@ -63,6 +63,9 @@ class Trial:
     from the learner's own `probabilities(X)`, asked row by row before each label; learners with neither
     are refused. Metrics of quantiles get those of `predict_quantile`, asked likewise.
 
+    Rows that were predicted before the learner had learnt anything count in no metric: their predictions are constants
+    that no data chose. Baselines know their labels.
+
     In a process that is one of several, seconds are of the processor.
     """
 
@@ -89,6 +92,8 @@ class Trial:
             self.seconds_of_the_processor()
         self.readings: list[dict[str, float]] = []
         self._read_at = 0
+        self._first_label: int | None = None
+        """Row of the first label, where the learner had learnt nothing before."""
         self._pending: deque[tuple[Any, Any]] = deque()
         if delay and learn:
             _expect(learner, delay)
@@ -109,6 +114,7 @@ class Trial:
     def feed(self, X: Any, Y: Any) -> None:
         """Rows in order: predicted before their labels are used, then learnt (at once, or `delay` rows later)."""
         labels = self._inner.numbers(X, Y) if isinstance(self._inner, Tabled) else Y
+        blind = self._blind_rows(labels, len(X))
         together = self._ask is None and not self._levels and not (self.delay and self.learn)
         P, Q, D = (self._at_once(X, Y), None, None) if together else self._one_by_one(X, Y)
         if self._odds is not None:
@@ -118,8 +124,35 @@ class Trial:
             Q = Q[:, 1]
         if self.watch is not None:
             self.watch(P)
-        self._score(labels, P, Q, D)
+        if blind:
+            self._observe(labels[:blind])
+            labels, P = labels[blind:], P[blind:]
+            Q, D = (None if A is None else A[blind:] for A in (Q, D))
+        if len(P):
+            self._score(labels, P, Q, D)
         self.n += len(X)
+
+    def _blind_rows(self, Y: Any, n: int) -> int:
+        """How many rows of a block are predicted before anything is learnt: up to and with the first that has a label.
+
+        With a delay these are the rows until that label arrives. Without learning, and without labels, all rows count.
+        """
+        if not self.learn or self._inner.labels == "none" or Y is None or self._inner.n_seen:
+            return 0
+        if self._first_label is None:
+            Y = np.asarray(Y, dtype=np.float64).reshape(n, -1)
+            there = np.flatnonzero(~np.isnan(Y).any(axis=1))
+            self._first_label = self.n + int(there[0]) if len(there) else None
+        if self._first_label is None:
+            return n
+        return min(n, max(0, self._first_label + self.delay + 1 - self.n))
+
+    def _observe(self, Y: Any) -> None:
+        Y = np.asarray(Y, dtype=np.float64)
+        there = ~np.isnan(Y.reshape(len(Y), -1)).any(axis=1)
+        for metric in self.metrics:
+            if isinstance(metric, Metric):
+                metric.observe(Y[there])
 
     def _score(self, Y: Any, P: Array, Q: Array | None, D: Array | None) -> None:
         """Let the metrics see the rows that have a label: predictions, probabilities, quantiles."""
@@ -129,6 +162,8 @@ class Trial:
             Q, D = (None if A is None else A[there] for A in (Q, D))
             if not len(Y):
                 return
+            if self._inner.labels == "none":  # scores are one number a row
+                Y, P = Y[:, 0], P[:, 0]
         for metric in self.metrics:
             if isinstance(metric, Metric) and metric.takes == "quantile" and D is not None:
                 metric.update(Y, D[..., np.searchsorted(self._levels, metric.levels)])

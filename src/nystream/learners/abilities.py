@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Self
 
 from nystream.learners.bounds import AGAINST
@@ -35,6 +36,8 @@ ABILITIES = (
 """The names of all abilities."""
 LAYERS = ("learner", "auto", "compose")
 """Where learners are, by the first word of their tags."""
+PARTS = ("auto/pooled", "auto/baseline")
+"""Tags of learners that other learners are made of, and that nobody chooses."""
 MOST_NAMED = 6
 """Learners that a refusal names."""
 REASONS = {"merge": "its state depends on the order of the examples"}
@@ -218,14 +221,15 @@ class Abilities:
             raise self._unable(ability)
 
     def _unable(self, ability: str) -> Unable:
-        able = _able(ability)
+        own = set(re.findall(r"\w+", self._kind))
+        able = [name for name in _able(ability) if name not in own]
         named = ", ".join(able[:MOST_NAMED]) + (f" and {len(able) - MOST_NAMED} more" if len(able) > MOST_NAMED else "")
-        others = f"learners with `{ability}` are {named}" if able else f"no learner has `{ability}`"
+        others = f"learners with `{ability}` are {named}" if able else f"no other learner has `{ability}`"
         phrase = PHRASES.get(ability, f"has no {ability}")
         return Unable(f"{self._kind} {phrase}: {self.why_not(ability)}; {others}")
 
 
 def _able(ability: str) -> list[str]:
-    """Names of the learners that have the ability: of all that can be in a file, those that override its method."""
-    kinds = [class_of(tag) for tag in TAGS if tag.partition("/")[0] in LAYERS]
+    """Names of the public learners that have the ability: those that override its method."""
+    kinds = [class_of(tag) for tag in TAGS if tag.partition("/")[0] in LAYERS and tag not in PARTS]
     return sorted(kind.__name__ for kind in kinds if issubclass(kind, Abilities) and kind._declares(ability))

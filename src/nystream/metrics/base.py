@@ -76,6 +76,9 @@ class Metric(Params):
         self._absorb(T, _ones_or(weights, len(T)))
         return self
 
+    def observe(self, Y: Any) -> None:
+        """Labels of rows that do not count, before the first that does: baselines know them."""
+
     def over(self, Y: Any, P: Any, weights: Any = None) -> float:
         """The metric over these rows alone; changes nothing."""
         T = self._terms(Y, P)

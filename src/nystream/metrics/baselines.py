@@ -14,7 +14,7 @@ __all__ = ["OfLast", "OfMean"]
 
 
 class _Share(Metric):
-    """Sum of squared errors over that of a baseline, from the second row on; with several targets the mean share."""
+    """Sum of squared errors over that of a baseline, from the second label on; with several targets the mean share."""
 
     labels: tuple[LabelKind, ...] = ("real",)
     sums_: Array
@@ -51,6 +51,15 @@ class _Share(Metric):
         total = running_sum(self.sums_[:2].ravel(), errors)
         self.sums_[:2] = total.reshape(2, -1)
         self.weight_ += float(w.sum())
+
+    def observe(self, Y: Any) -> None:
+        if not len(Y):
+            return
+        y = np.asarray(Y, dtype=np.float64).reshape(len(Y), -1)
+        if not self.sums_.shape[1]:
+            self.sums_ = np.zeros((3, y.shape[1]))
+        self._known(y, np.ones(len(y)))
+        self.weight_ += float(len(y))
 
     def _known(self, y: Array, w: Array) -> Array:
         """What the baseline predicts for each row; it takes them in."""

@@ -54,9 +54,9 @@ def build(
     ----------
     name : str or None
         None: the automatic learner.
-    task : "regression", "classification" or None
+    task : "regression", "classification", "novelty" or None
         For numbers a learner gets the squared loss unless `settings` has another one; for classes it is wrapped where
-        it needs that. None: the learner as it is, of whatever labels it takes.
+        it needs that; for novelty it gets the novelty loss. None: the learner as it is, of whatever labels it takes.
     settings : dict of parameters, `kernel__sigma` for those of a part; booleans may be "yes" and "no"
     sigma, dim : width of its Gaussian kernel, and number of its random features, where it has such
     seed : int or None
@@ -68,11 +68,14 @@ def build(
         Sparse rows are not scaled; a learner of dense ones gets what the sparse experts say of them.
     """
     record = find(name or DEFAULT)
-    learner = _constructed(record, task, dict(settings or {}), sigma, dim, seed)
+    settings = dict(settings or {})
+    if task == "novelty":
+        settings = _without_labels(record, settings)
+    learner = _constructed(record, task, settings, sigma, dim, seed)
     if task is None:
         return learner
     if task == "regression" and learner.labels != "real":
-        learner = _of_numbers(record, learner, dict(settings or {}))
+        learner = _of_numbers(record, learner, settings)
     if task == "regression" and standardize and _takes_unit_targets(learner):
         learner = StandardizedTarget(learner, bound=learner.get_params(deep=False).get("clip"))
     learner = for_task(learner, task, 1)
@@ -83,6 +86,16 @@ def build(
     if set(kinds) <= NUMERIC or learner.takes_tables:
         return learner
     return Encoded(learner, experts="text" in kinds)
+
+
+def _without_labels(record: Record, settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings for novelty detection, or the line that says which learners do that."""
+    if "loss" not in record.cls._names():
+        raise ValueError(
+            f"{record.name} learns from labels, and novelty detection has none; leave out the learner, or take one "
+            "with a novelty loss, such as silk, norma or fogd"
+        )
+    return {"loss": "novelty", **settings}
 
 
 def _takes_unit_targets(learner: Learner) -> bool:

@@ -49,7 +49,7 @@ def labels_in(table: Any, schema: Schema | None) -> Any:
         return None
     if any(name not in table.columns for name in schema.targets):
         return None
-    parts = {name: table.columns[name] for name in schema.targets}
+    parts = {name: table.labels(name) for name in schema.targets}
     return next(iter(parts.values())) if len(parts) == 1 else Table(parts, table.n)
 
 

@@ -31,7 +31,8 @@ from nystream.tables.items import blocks_of_items, is_iterator
 from nystream.tables.places import Place
 from nystream.tables.plain import Plain
 from nystream.tables.reading import Table, read
-from nystream.tables.targets import Places, columns_of, first_label, is_name
+from nystream.tables.targets import Places, columns_of, first_label
+from nystream.tables.task import TASKS, choose_task
 from nystream.types import Array
 
 __all__ = ["Model"]
@@ -62,6 +63,11 @@ class Model(Changing):
         The pattern; it is cloned, never trained itself. None: `Auto()`, which needs no parameter.
     schema : Schema or None
         None: told from the first rows. The kinds of a given schema never change.
+    task : "regression", "classification", "novelty" or None
+        None: that of the schema or the learner. Where these do not say it, the labels of the first call with labels do:
+        strings and booleans are classes, floats are quantities, and whole numbers are classes only if they are 0..K-1
+        or 1..K, at most 20 distinct ones (`nystream.tables.task.choose_task`). One whole number by itself, as the first
+        label of `step`, is a quantity: say task="classification" where it is a class.
     on_error : "raise" or "missing"
         What becomes of a value that does not fit its column: an error that names it, or a missing value, which is
         counted in `n_misfits`.
@@ -111,6 +117,7 @@ class Model(Changing):
         self,
         learner: Learner | None = None,
         schema: Schema | None = None,
+        task: str | None = None,
         *,
         on_error: str = "raise",
         class_weight: ClassWeight = None,
@@ -124,6 +131,11 @@ class Model(Changing):
             raise TypeError(f"schema must be a nystream.Schema or None, got {schema!r}")
         self.learner = learner
         self.schema = schema
+        self._given_task = None if task is None else one_of("task", task, TASKS)
+        if schema is not None and None not in (task, schema.task) and task != schema.task:
+            raise ValueError(
+                f"task={task!r} contradicts the schema, whose task is {schema.task!r}; leave out one of them"
+            )
         self.on_error = one_of("on_error", on_error, ("raise", "missing"))
         self.class_weight = checked_weight(class_weight)
         self.mixed = mixed
@@ -156,7 +168,13 @@ class Model(Changing):
         schema = self.schema_ or self.schema
         if schema is not None and schema.task is not None:
             return schema.task
+        if self._given_task is not None:
+            return self._given_task
         return {"sign": "classification", "class": "classification", "none": "novelty"}.get(self._pattern.labels)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name. `task` is the parameter, not the task that labels told."""
+        return {**super().get_params(deep), "task": self._given_task}
 
     @property
     def classes(self) -> list[Any]:
@@ -223,6 +241,8 @@ class Model(Changing):
         ahead=None: each row is some later row. ahead=1: each row is the next one, right after the last label that was
         learnt, and the prediction is what `step` would return.
 
+        Columns of the model that no row has are named in a warning, once; what a single dict leaves out is missing
+        without one. Rows with none of the model's columns are refused.
         None stands for "none known": no class has appeared yet, or no label that could tell the task. Where the task is
         declared, numbers are 0 before the first row.
         """
@@ -232,7 +252,8 @@ class Model(Changing):
             sparse = is_sparse(rows)
             n = rows.shape[0] if sparse else read(rows).n if schema is None else self._columns(rows, schema)[1]
             return nothing(n, schema, self.task)
-        return answers(self.scores(rows, ahead), self.task, self.classes_)
+        X = self._inputs(rows, named=True)
+        return answers(self._scores(X, ahead), self.task, self.classes_)
 
     def run(self, rows: Any, y: Any = None, weights: Any = None) -> Any:
         """Predictions for the rows in order, each made before its label is read; and learn those that have one.
@@ -369,7 +390,10 @@ class Model(Changing):
 
     def scores(self, rows: Any, ahead: int | None = None) -> Array:
         """Outputs (n, K) of the learner; of classes one for each so far. Changes nothing. `ahead` as in `predict`."""
-        P = predicted(self.inner, self._inputs(rows), checked_ahead(ahead))
+        return self._scores(self._inputs(rows), checked_ahead(ahead))
+
+    def _scores(self, X: Any, ahead: int | None) -> Array:
+        P = predicted(self.inner, X, ahead)
         return P[:, : max(1, len(self.classes_))] if self.task == "classification" else P
 
     def inputs(self, rows: Any) -> Array:
@@ -377,12 +401,15 @@ class Model(Changing):
         X = self._inputs(rows)
         return X.numbers() if isinstance(X, Unconverted) else X
 
-    def _inputs(self, rows: Any) -> Any:
+    def _inputs(self, rows: Any, named: bool = False) -> Any:
+        """The learner's inputs for rows; `named`: columns that no row has are reported."""
         if self.schema_ is None or self.learner_ is None:
             raise ValueError("the model has learnt nothing yet; run it on rows with labels first")
         X = self._matrix(rows, self.schema_)
         if X is None:
             table = read(rows)
+            if named:
+                self._report_missing(table, quiet=isinstance(rows, dict))
             X = self.schema_.unconverted(table)
         if X is None:
             is_open = self.first_ is not None and self._pattern.missing  # kinds may still change
@@ -468,7 +495,7 @@ class Model(Changing):
             raise ValueError(
                 f"y={target!r} is another target than that of the model, {schema.target!r}; begin a new one"
             )
-        return table.columns[target]
+        return table.labels(target)
 
     def _open(self, schema: Schema) -> None:
         pattern = self._pattern
@@ -562,10 +589,11 @@ class Model(Changing):
         assert self.schema_ is not None
         task, label = self.task, first_label(parts[0]) if parts else None
         if task is None:
-            if label is None:
+            choice = choose_task(parts) if parts else None
+            if choice is None:
                 return
-            task = "classification" if len(parts or ()) == 1 and is_name(label) else "regression"
-        elif task == "classification" and self.schema_.task is None:
+            task = choice.task
+        elif task == "classification" and self.schema_.task is None and self._given_task is None:
             check_class(self._pattern, label)
         learner = self._fresh(task)
         self.schema_ = self.schema_.described(task=task)
@@ -622,8 +650,27 @@ class Model(Changing):
         new = [name for name in names if name not in self._reported]
         if new:
             self._reported.update(new)
-            listed = ", ".join(map(repr, new[:20])) + (", ..." if len(new) > 20 else "")
-            warnings.warn(f"the model knows no column {listed}; what it holds is left out", UserWarning, stacklevel=6)
+            warnings.warn(
+                f"the model knows no column {_listed(new)}; what it holds is left out", UserWarning, stacklevel=6
+            )
+
+    def _report_missing(self, table: Table, quiet: bool) -> None:
+        """Warn once of columns that no row has, unless `quiet`; refuse rows that have none of the model's columns."""
+        assert self.schema_ is not None
+        if not table.named or not table.n:
+            return
+        names = self.schema_.names
+        missing = [name for name in names if name not in table.columns]
+        if len(missing) == len(names):
+            raise ValueError(
+                f"rows have none of the model's columns ({_listed(names)}); they have {_listed(list(table.columns))}"
+            )
+        new = [name for name in missing if name not in self._reported]
+        if new and not quiet:
+            self._reported.update(new)
+            warnings.warn(
+                f"rows lack columns of the model, which count as missing: {_listed(new)}", UserWarning, stacklevel=4
+            )
 
     def _check_missing(self, X: Any, at: Places = Place) -> None:
         if self.inner.missing or isinstance(X, SparseRows) or (isinstance(X, Unconverted) and X.finite):
@@ -632,7 +679,7 @@ class Model(Changing):
         if np.isnan(X.min(initial=0.0)):
             row, j = np.argwhere(np.isnan(X))[0].tolist()
             raise ValueError(
-                f"{at(row)}: column {self.encoder_.columns[j]!r} is missing, and {algorithm(self._pattern)} takes "
+                f"{at(row)}: column {self.encoder_.columns[j]!r} is missing, and {algorithm(self.inner)} takes "
                 "no missing values; fill it or leave the row out, or use a learner that takes them, as Auto does"
             )
 
@@ -671,3 +718,7 @@ class Model(Changing):
         if task == "novelty" and self.learner is None and schema is not None and not schema.numeric:
             raise ValueError("novelty detection is for columns of numbers; drop the others, or choose a learner")
         return for_task(self.learner, task, self._width)
+
+
+def _listed(names: list[str]) -> str:
+    return (", ".join(map(repr, names[:20])) or "none") + (", ..." if len(names) > 20 else "")

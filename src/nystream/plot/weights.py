@@ -95,9 +95,10 @@ def _areas(result: Result, meter: type[Shares], title: str | None, size: tuple[f
     for i, name in enumerate(names):
         color, faint = PALETTE[i % len(PALETTE)], i // len(PALETTE) % 2 == 1
         bottom = tops[i] - shares[i]
-        axes.fill_between(n, bottom, tops[i], color=color, alpha=FAINT if faint else 1.0, linewidth=0)
+        text = f"{name} {shares[i, -1]:.0%}"
+        axes.fill_between(n, bottom, tops[i], color=color, alpha=FAINT if faint else 1.0, linewidth=0, label=text)
         axes.plot(n, tops[i], color="white", linewidth=0.5)  # apart, also where neighbours have one colour
-        tags.append(Tag(f"{name} {shares[i, -1]:.0%}", color, float(n[-1]), float(tops[i, -1] - shares[i, -1] / 2)))
+        tags.append(Tag(text, color, float(n[-1]), float(tops[i, -1] - shares[i, -1] / 2)))
     axes.set(xlim=(n[0], n[-1]), ylim=(0.0, 1.0))
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(visible=False)

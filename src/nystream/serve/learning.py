@@ -18,8 +18,9 @@ from nystream.serve.form import Form, one_line
 from nystream.serve.refusals import Refusal
 from nystream.serve.rows import PIECE, Batch
 from nystream.tables.reading import Table, read
-from nystream.tables.targets import class_names, first_label, is_name
+from nystream.tables.targets import class_names, first_label
 from nystream.tables.targets import columns_of as label_columns
+from nystream.tables.task import choose_task
 from nystream.version import installed
 
 __all__ = [
@@ -124,7 +125,7 @@ def opened(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form
             declared = Schema.of(found, inside or None, drop=config.get("drop"))
             declared = declared.described(task=config.get("task"), target=target, classes=config.get("classes"))
         if labels is None and declared.targets and all(name in found.columns for name in declared.targets):
-            parts = {name: found.columns[name] for name in declared.targets}
+            parts = {name: found.labels(name) for name in declared.targets}
             labels = next(iter(parts.values())) if len(parts) == 1 else Table(parts, found.n)
         parts_of = None if labels is None else label_columns(labels, found.n)
         label = None if parts_of is None else first_label(parts_of[0])
@@ -144,12 +145,13 @@ def opened(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form
 
 
 def _task_of(config: dict[str, Any], schema: Schema, parts: list[Any] | None, label: Any) -> str:
-    """What the first label says: names are classes, and so are numbers to a learner of classes alone."""
+    """What the first labels say, by the rule of `choose_task`; numbers are classes to a learner of classes alone."""
     if Model(_learner(config, None), schema).task == "novelty":
         return "novelty"
-    if label is None or parts is None:
+    choice = None if parts is None else choose_task(parts)
+    if label is None or choice is None:
         raise ValueError("no row has a label, and neither the model's task nor its target was declared")
-    if len(parts) == 1 and is_name(label):
+    if choice.task == "classification":
         return "classification"
     try:
         _learner(config, "regression")

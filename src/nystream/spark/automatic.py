@@ -16,11 +16,12 @@ from nystream.model import Model
 from nystream.params import at_least, one_of, positive
 from nystream.persist import to_bytes
 from nystream.schema import Schema
-from nystream.spark.columns import column, is_number, require, roles
+from nystream.spark.columns import column, require, roles
 from nystream.spark.errors import clear_errors
 from nystream.spark.fitting import classes_of
 from nystream.spark.jobs import Fold, Place, matrix, refuse_nulls
 from nystream.spark.merging import collected
+from nystream.spark.patterns import task_of
 from nystream.types import Array
 
 __all__ = ["fit_auto"]
@@ -63,7 +64,7 @@ def fit_auto(
     features : list of str or None
         None: all columns but the target.
     task : "regression", "classification" or None
-        None: classification for a target of strings or booleans.
+        None: the target tells it, by the rule of `nystream.tables.task.choose_task`.
     held, most_held : float, int
         The share of rows that is held back for choices, and rows at most.
     sample : int
@@ -75,7 +76,7 @@ def fit_auto(
     require(df, [target])
     found = roles(df, None, names, target)
     if task is None:
-        task = "regression" if is_number(df.schema[target].dataType) and not _boolean(df, target) else "classification"
+        task = task_of(df, [target])
     one_of("task", task, ("regression", "classification"))
     if task == "regression":
         roles(df, None, names, target, numbers=True)
@@ -157,10 +158,6 @@ class Sums(Fold):
 
 def _flat(sums: dict[str, tuple[Array, Array]]) -> Array:
     return np.concatenate([part.ravel() for pair in sums.values() for part in pair])
-
-
-def _boolean(df: Any, name: str) -> bool:
-    return bool(df.schema[name].dataType.typeName() == "boolean")
 
 
 def _counted(df: Any, target: str) -> int:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql.types import ArrayType, BooleanType, DataType, DoubleType, StringType
+from pyspark.sql.types import ArrayType, BooleanType, DataType, DoubleType, IntegralType, StringType
 
 from nystream.auto.learner import Auto
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.schema import Schema
+from nystream.spark.columns import column
+from nystream.spark.errors import clear_errors
 from nystream.spark.roles import Roles
+from nystream.tables.task import LABELS, choose_task
 
-__all__ = ["named_model", "prediction_type", "trained_model"]
+__all__ = ["named_model", "prediction_type", "task_of", "trained_model"]
 
 
 def named_model(df: Any, pattern: Learner | Model | None, found: Roles) -> Model:
-    """A fresh model for these columns, whose task is known: the schema's, the learner's, or told by the target's type.
+    """A fresh model for these columns, whose task is known: the schema's, the learner's, or told by the target.
 
-    Names and booleans are classes; numbers are, where the learner learns classes. A learner alone gets a model that
+    A learner alone gets a model that
     keeps no rows for explanations: states are read and written whole, so they had better be small.
     """
     model = pattern.clone() if isinstance(pattern, Model) else Model(Auto() if pattern is None else pattern, keep=0)
@@ -28,10 +32,27 @@ def named_model(df: Any, pattern: Learner | Model | None, found: Roles) -> Model
     if schema.task is None:
         task = model.task
         if task is None:
-            names = isinstance(df.schema[found.targets[0]].dataType, (StringType, BooleanType))
-            task = "classification" if names else "regression"
+            task = task_of(df, found.targets)
         schema = schema.described(task=task)
     return Model(**{**model.get_params(deep=False), "schema": schema})
+
+
+def task_of(df: Any, targets: Sequence[str]) -> str:
+    """The task that the target tells, by the rule of `choose_task`: by its type, of whole numbers by its first values.
+
+    The values of a streaming frame cannot be looked at beforehand: whole numbers are quantities there.
+    """
+    kind = df.schema[targets[0]].dataType
+    if len(targets) > 1 or not isinstance(kind, (StringType, BooleanType, IntegralType)):
+        return "regression"
+    if not isinstance(kind, IntegralType):
+        return "classification"
+    if df.isStreaming:
+        return "regression"
+    first = df.select(column(targets[0]).alias("label")).where("label is not null").limit(LABELS)
+    with clear_errors():
+        choice = choose_task([[row.label for row in first.collect()]])
+    return "regression" if choice is None else choice.task
 
 
 def trained_model(model: Learner | Model, features: Any = None) -> Model:

@@ -8,7 +8,8 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, overload
+from contextlib import closing
+from typing import Any, TypeVar, overload
 
 from nystream._core.tables.written import rows_of_numbers
 from nystream.params import at_least
@@ -20,7 +21,7 @@ from nystream.streams.table import SplitError
 from nystream.streams.text import COMPRESSED, Pipe, TextFile
 from nystream.tables.cells import MISSING, decimal_mark
 from nystream.tables.kinds import LOOK
-from nystream.tables.places import Place
+from nystream.tables.places import BadRow, Place
 from nystream.tables.reading import Table, read
 
 __all__ = ["ArrowTables", "JsonTables", "Tables", "TextTables", "open_tables"]
@@ -33,6 +34,7 @@ ARROW = (".parquet", ".pq", ".feather", ".arrow")
 DAMAGED = (OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError, NotImplementedError)
 """What pyarrow raises for files that are not what they say, its own errors among them."""
 _ROWS = 1024
+T = TypeVar("T")
 
 
 class Tables:
@@ -59,6 +61,19 @@ class Tables:
     n: int | None = None
     live: bool = False
     numbers: frozenset[str] = frozenset()
+    skips: bool = False
+    """Whether rows that cannot be cut into cells are left out instead of refused."""
+
+    @property
+    def unreadable(self) -> list[str]:
+        """What was wrong with the rows that were left out."""
+        return self.__dict__.setdefault("_unreadable", [])
+
+    def _refuse(self, message: str) -> None:
+        """Leave out a row that cannot be cut into cells, or raise."""
+        if not self.skips:
+            raise BadRow(message)
+        self.unreadable.append(message)
 
     def blocks(self, size: int = _ROWS) -> Iterator[Table]:
         """Tables of `size` rows, the last one perhaps shorter."""
@@ -100,12 +115,23 @@ class TextTables(Tables):
                 line += table.n
                 yield table
                 continue
-            chunk = list(itertools.islice(lines, size - len(rows)))
+            chunk, failure = _taken(lines, size - len(rows))
+            try:
+                for number, fields in self._rows(chunk, lines, line) if chunk else ():
+                    rows.append(fields)
+                    places.append(number)
+            except (ValueError, OSError) as error:
+                failure = error
+            if failure is not None:
+                lines.close()
+                if rows:  # what came before is given first
+                    yield self._table(rows, places)
+                try:
+                    raise failure
+                finally:
+                    failure = None  # else this frame and the error hold each other
             if not chunk:
                 break
-            for number, fields in self._rows(chunk, lines, line):
-                rows.append(fields)
-                places.append(number)
             line = self._line
             if len(rows) == size:
                 yield self._table(rows, places)
@@ -118,7 +144,10 @@ class TextTables(Tables):
         mark = self._dialect.delimiter
         if mark is None or not self.numbers.issuperset(self.columns) or "," in (self._marks or {}).values():
             return None
-        found = lines.parsed(size, lambda data, n: rows_of_numbers(data, n, len(self.columns), mark, True))
+        try:
+            found = lines.parsed(size, lambda data, n: rows_of_numbers(data, n, len(self.columns), mark, True))
+        except (ValueError, OSError):
+            return None  # the lines before the damage are read one by one
         if found is None:
             return None
         values, n = found
@@ -132,10 +161,11 @@ class TextTables(Tables):
             for used, fields in self._dialect.split(itertools.chain(chunk, more)):
                 if fields:
                     if len(fields) != len(self.columns):
-                        raise ValueError(
+                        self._refuse(
                             f"{self.name}:{line + used}: has {len(fields)} fields, expected {len(self.columns)}"
                         )
-                    yield line + used, fields
+                    else:
+                        yield line + used, fields
                 if used >= len(chunk):
                     break
         except SplitError as error:
@@ -192,45 +222,60 @@ class JsonTables(Tables):
         self._begun: Iterator[tuple[dict[str, Any], int]] | None = None  # rows of a pipe that was looked at
         self._is_array = head[0].lstrip().startswith("[")
         if not self._is_array:
-            self.columns = [str(key) for key in self._object(head[0], 1)]
+            first = self._object(head[0], 1)
+            assert first is not None  # nothing is left out yet
+            self.columns = [str(key) for key in first]
             return
         rows = self._rows()
-        first = next(rows, None)
-        if first is None:
+        first_item = next(rows, None)
+        if first_item is None:
             raise ValueError(f"{source.name} is an empty JSON array")
-        self.columns = [str(key) for key in first[0]]
-        self._begun = itertools.chain([first], rows) if self.live else None
+        self.columns = [str(key) for key in first_item[0]]
+        self._begun = itertools.chain([first_item], rows) if self.live else None
 
     def blocks(self, size: int = _ROWS) -> Iterator[Table]:
         at_least("size", size, 1)
         found, self._begun = self._begun or self._rows(), None
-        while some := list(itertools.islice(found, size)):
-            places = _Places(self.name, [number for _, number in some], not self._is_array)
-            yield Table(read([row for row, _ in some]).columns, len(some), True, {}, places)
+        while True:
+            some, failure = _taken(found, size)
+            if some:
+                places = _Places(self.name, [number for _, number in some], not self._is_array)
+                yield Table(read([row for row, _ in some]).columns, len(some), True, {}, places)
+            if failure is not None:
+                try:
+                    raise failure
+                finally:
+                    failure = None  # else this frame and the error hold each other
+            if not some:
+                return
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], int]]:
         """Objects with their lines, or their numbers in an array."""
-        lines = self._source.lines()
-        if self._is_array:
-            for number, found in enumerate(items_of_array(lines, self.name)):
-                yield self._checked(found, f"{self.name}, row {number}"), number
-            return
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield self._object(line, number), number
+        with closing(self._source.lines()) as lines:
+            if self._is_array:
+                places = ((item, f"{self.name}, row {i}", i) for i, item in enumerate(items_of_array(lines, self.name)))
+                found = ((self._checked(item, place), i) for item, place, i in places)
+            else:
+                found = ((self._object(line, i), i) for i, line in enumerate(lines, 1) if line.strip())
+            for row, number in found:
+                if row is not None:
+                    yield row, number
 
-    def _object(self, line: str, number: int) -> dict[str, Any]:
+    def _object(self, line: str, number: int) -> dict[str, Any] | None:
+        """The object of a line; None where it is none and bad lines are left out."""
         try:
             found = json.loads(line)
         except (json.JSONDecodeError, RecursionError, ValueError) as error:
-            raise ValueError(
+            self._refuse(
                 f"{self.name}:{number}: is not JSON ({error}); there must be one object on each line, or one array"
-            ) from None
+            )
+            return None
         return self._checked(found, f"{self.name}:{number}")
 
-    def _checked(self, found: Any, place: str) -> dict[str, Any]:
+    def _checked(self, found: Any, place: str) -> dict[str, Any] | None:
         if not isinstance(found, dict):
-            raise ValueError(f"{place}: is a JSON {type(found).__name__}; every row must be an object")
+            self._refuse(f"{place}: is a JSON {type(found).__name__}; every row must be an object")
+            return None
         return found
 
 
@@ -346,6 +391,17 @@ class _Places(Sequence[Place]):
         if isinstance(row, slice):
             return _Places(self._file, self._numbers[row], self._are_lines)
         return Place(self._numbers[row], self._file, self._are_lines)
+
+
+def _taken(items: Iterator[T], count: int) -> tuple[list[T], Exception | None]:
+    """The next items, and what ended them before there were so many."""
+    found: list[T] = []
+    try:
+        for item in itertools.islice(items, count):
+            found.append(item)  # noqa: PERF402 (one by one: what comes before an error is kept)
+    except (ValueError, OSError) as error:
+        return found, error
+    return found, None
 
 
 def _arrow_names(file: Any) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["BadCell", "Place"]
+__all__ = ["BadCell", "BadRow", "Place"]
 
 LONGEST = 60
 """Characters of a value that a message shows."""
@@ -82,6 +82,10 @@ class BadCell(ValueError):
 
     def __reduce__(self) -> tuple[type[BadCell], tuple[Any, ...]]:
         return BadCell, (self.place, self.column, self.value, self.wanted, self.others, self.count)
+
+
+class BadRow(ValueError):
+    """A row that cannot be cut into cells."""
 
 
 def _short(value: Any) -> str:

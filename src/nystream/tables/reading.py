@@ -68,6 +68,13 @@ class Table:
         """Where a row is, for messages."""
         return Place(row) if self.places is None else self.places[row]
 
+    def labels(self, name: str) -> Column:
+        """A column as labels: booleans that a library gave as numbers are booleans again, None where missing."""
+        values = self.columns[name]
+        if self.kinds.get(name) != "boolean" or not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+            return values
+        return [None if value != value else bool(value) for value in values.tolist()]
+
     def ordered(self, index: Any) -> Table:
         """The rows of an index, in its order."""
         columns = {

@@ -19,21 +19,13 @@ Places: TypeAlias = Callable[[int], Place]
 """Gives the place of a row, for messages."""
 
 __all__ = [
-    "MOST_CLASSES",
     "Counts",
     "class_names",
     "columns_of",
     "first_label",
-    "is_name",
     "numbered",
     "numbers_of",
-    "task_of",
 ]
-
-MOST_CLASSES = 20
-"""Whole-number targets with more values than this are taken for numbers."""
-ENOUGH = 20
-"""Rows from which on two fractional targets, and no third, are taken for classes."""
 
 
 def columns_of(y: Any, n: int) -> list[Any]:
@@ -73,11 +65,6 @@ def _values(y: Any) -> Any:
     return values
 
 
-def is_name(value: Any) -> bool:
-    """Whether one label says that it is a class: a string that is no number, or a boolean."""
-    return isinstance(value, (str, bytes, bool, np.bool_))
-
-
 def class_names(values: Any) -> list[Any]:
     """Classes by name: a string, a boolean, or a number (3.0 is 3); None where there is none."""
     return [_name(value) for value in (values.tolist() if isinstance(values, np.ndarray) else values)]
@@ -108,22 +95,6 @@ def numbers_of(parts: list[Any], names: list[str], place: Places) -> Array:
 def first_label(part: Any) -> Any:
     """The first label that is there, or None."""
     return next((value for value in part if not is_absent(value) and value != ""), None)
-
-
-def task_of(parts: list[Any]) -> str:
-    """What many labels are: names and booleans classes, a few whole numbers too, and so are two numbers of any kind."""
-    if len(parts) > 1:
-        return "regression"
-    there = [name for name in class_names(parts[0]) if name is not None]
-    if any(is_name(value) for value in there):
-        return "classification"
-    try:
-        values: npt.NDArray[Any] = np.unique(np.array(there, dtype=np.float64))
-    except OverflowError:
-        raise ValueError("a label is a whole number with hundreds of digits, which is no finite number") from None
-    whole = bool((values == np.floor(values)).all())
-    two = len(values) == 2 and len(there) >= ENOUGH
-    return "classification" if two or (whole and len(values) <= MOST_CLASSES) else "regression"
 
 
 def numbered(

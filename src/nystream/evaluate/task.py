@@ -1,0 +1,78 @@
+"""The task of models that are evaluated before anybody said it, and the metric that fits a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from nystream.evaluate.pairs import labels_of_first
+from nystream.learners.base import Learner
+from nystream.model import Model
+from nystream.tables.reading import Table
+from nystream.tables.targets import columns_of
+from nystream.tables.task import LABELS, choose_task
+
+__all__ = ["settle_tasks", "usual_metric"]
+
+
+def settle_tasks(stream: Any, learners: Iterable[Learner | Model], block: int) -> Any:
+    """Choose the task of the models that have none from the first 1,000 labels; the stream to read from then on."""
+    unsure = [learner for learner in learners if isinstance(learner, Model) and learner.task is None]
+    if not unsure:
+        return stream
+    if isinstance(stream, tuple):
+        labels = labels_of_first(stream[0], stream[1], unsure, LABELS)
+    elif callable(getattr(stream, "blocks", None)):
+        stream = _Begun(stream, block)
+        labels = stream.labels
+    else:
+        labels = None
+    choice = None if labels is None else choose_task(columns_of(labels, len(labels)))
+    if choice is None:
+        raise ValueError(
+            f"none of the first {LABELS:,} rows has a label, so that the task is not known; say it, as in "
+            'Model(task="regression") or Model(task="classification")'
+        )
+    for model in unsure:
+        model.set_params(task=choice.task)
+    return stream
+
+
+def usual_metric(learner: Learner | Model) -> str:
+    """The metric of a learner's task; of novelty, which has no labels, the size of the model."""
+    if isinstance(learner, Model):
+        return {"classification": "accuracy", "novelty": "size"}.get(learner.task or "", "mse")
+    return {"real": "mse", "none": "size"}.get(learner.labels, "accuracy")
+
+
+class _Begun:
+    """A stream whose first blocks were looked at; they come again, once."""
+
+    def __init__(self, stream: Any, size: int) -> None:
+        self._rest: Iterator[tuple[Any, Any]] = iter(stream.blocks(size))
+        self._first: list[tuple[Any, Any]] = []
+        rows = 0
+        while rows < LABELS:
+            block = next(self._rest, None)
+            if block is None:
+                break
+            self._first.append(block)
+            rows += len(block[0])
+
+    @property
+    def labels(self) -> Any:
+        """Labels of the first rows; None where there are none."""
+        parts = [Y for _, Y in self._first if Y is not None]
+        if not parts:
+            return None
+        if isinstance(parts[0], Table):
+            return Table.joined(parts)
+        if isinstance(parts[0], np.ndarray):
+            return np.concatenate(parts)
+        return [value for part in parts for value in part]
+
+    def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
+        return chain(self._first, self._rest)

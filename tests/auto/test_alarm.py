@@ -406,13 +406,14 @@ def test_alarms_read_as_sentences():
     )
     refused = alarm._replace(outcome="over budget", columns=())
     assert str(refused).startswith(
-        "Drift was suspected at row 5,120, but no candidate was started: candidates may learn on at most 15% of the rows."
+        "Drift was suspected at row 5,120, but no candidate was started: candidates may learn on at most 15% of the "
+        "rows."
     )
     warning = alarm._replace(cause="shifted inputs", outcome="unconfirmed", before=math.nan, after=math.nan)
     assert (alarm.level, refused.level, warning.level) == ("alarm", "alarm", "warning")
     assert str(warning) == (
-        "Warning: inputs shifted at row 5,120; the estimated change point is row 5,100. The loss did not confirm it, so "
-        "no candidate was started. Inputs that shifted: `a`, column 3."
+        "Warning: inputs shifted at row 5,120; the estimated change point is row 5,100. The loss did not confirm it, "
+        "so no candidate was started. Inputs that shifted: `a`, column 3."
     )
     for cause in CAUSES:
         for outcome in OUTCOMES:
@@ -424,7 +425,15 @@ def test_alarms_read_as_sentences():
 def test_parts_of_columns_have_plain_names():
     names = ["when: mean of target 0 by hour", "when: share of class 1 by hour", "when: sine of the day", "x: value"]
     names += ["when: cosine of the year", "c: mean of target 0 by level", "7", "plain"]
-    told = ["hour of `when`", "time of day of `when`", "`x`", "time of the year of `when`", "`c`", "column 7", "`plain`"]
+    told = [
+        "hour of `when`",
+        "time of day of `when`",
+        "`x`",
+        "time of the year of `when`",
+        "`c`",
+        "column 7",
+        "`plain`",
+    ]
     assert describe_columns(names) == told
     assert own_columns(["x: value", "filter, output 0", "descent, output 12"]) == ("x: value",)
 

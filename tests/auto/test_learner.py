@@ -13,6 +13,8 @@ from nystream import Auto, Classifier, Unable
 from nystream.auto.recipe import Recipe
 from nystream.compose.classes import NativeClasses, class_learner
 
+EXPERT = re.compile(r"^ *-?[\d.]+ +([\d.]+)  (?:kernel|linear|rough)", re.MULTILINE)
+"""A line of an explanation: weight, error, name."""
 SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
 
 
@@ -256,7 +258,7 @@ def test_the_explanation_tells_errors_of_predictions_in_units_of_the_label():
     error, tail = np.mean((p - y)[-kept:] ** 2), y[-kept - 1 :]
     assert float(shares[1]) == pytest.approx(100 * error / tail[1:].var(), rel=0.1)
     assert float(shares[2]) == pytest.approx(100 * error / np.mean(np.diff(tail) ** 2), rel=0.1)
-    errors = [float(found[1]) for found in re.finditer(r"^ *-?[\d.]+ +([\d.]+)  (?:kernel|linear|rough)", text, re.M)]
+    errors = [float(error) for error in re.findall(EXPERT, text)]
     assert len(errors) >= 5
     assert 0.8 < min(errors) < max(errors) < 8
     assert "(units of the label)" in text.split("experts, their weights")[1].splitlines()[0]
@@ -269,7 +271,7 @@ def test_the_explanation_of_classes_tells_errors_of_probabilities():
     model.run(X, (X[:, 0] > 0).astype(float))
     text = model.explain()
     assert re.search(r"log loss over the last 499 rows: 0\.\d+", text)
-    errors = [float(found[1]) for found in re.finditer(r"^ *-?[\d.]+ +([\d.]+)  (?:kernel|linear|rough)", text, re.M)]
+    errors = [float(error) for error in re.findall(EXPERT, text)]
     assert len(errors) >= 5
     assert max(errors) < 0.5
 

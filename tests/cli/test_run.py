@@ -49,8 +49,10 @@ def test_a_file_is_learnt_and_progress_comes_at_powers_of_two(tmp_path, capsys):
     assert [line.split()[0] for line in lines[2:12]] == ["1", "2", "4", "8", "16", "32", "64", "128", "256", "400"]
     assert float(lines[11].split()[1]) < 1.0  # the target's variance is about 1.5
     assert lines[12].startswith("400 rows in ")
-    assert re.fullmatch(r"relies on ([^;]+ \d+%; ){4}\.\.\.", lines[13])
-    assert len(lines) == 14
+    relative = r"Squared error relative to always predicting the mean: [\d.]+%; relative to repeating the last value: "
+    assert re.fullmatch(relative + r"[\d.]+%\.", lines[13])
+    assert re.fullmatch(r"relies on ([^;]+ \d+%; ){4}\.\.\.", lines[14])
+    assert len(lines) == 15
 
 
 def test_predictions_equal_those_of_the_library(tmp_path):

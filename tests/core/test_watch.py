@@ -119,7 +119,6 @@ def test_rising_losses_sound_and_falling_ones_count_from_a_row_on():
     assert seen(NEVER, 4.0) is None
 
 
-
 def test_losses_of_classes_are_log_losses_of_the_label():
     P = np.log(np.array([[0.2, 0.8], [1e-300, 1.0]]))
     assert_allclose(losses_of(P, np.array([[1.0], [0.0]]), None, math.log(1e-6)), [-math.log(0.8), -math.log(1e-6)])

@@ -229,7 +229,8 @@ def _generation(model: Auto, generation: Generation) -> list[str]:
         lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")
     weights = stack.weights().mean(axis=1)
     unit, told = _unit(generation)
-    recent = np.r_[np.sqrt(stack.recent_losses(count - generation.refitted_)) * unit, np.full(len(weights) - len(names), np.nan)]
+    errors = unit * np.sqrt(stack.recent_losses(count - generation.refitted_))
+    recent = np.r_[errors, np.full(len(weights) - len(names), np.nan)]
     inputs = [*model._titles(generation), *(LAGS[: len(generation.stack_.lags_)] if model.lags else ())]
     lines.append(f"experts, their weights, and their recent root mean squared errors {told}:")
     lines.append(f"{'weight':>7} {'error':>12}  expert")

@@ -147,10 +147,11 @@ def _learn(
     seconds = time.perf_counter() - began
     stopped = " (stopped)" if finished.interrupted else ""
     summary = ", ".join(f"{m} {finished.final[m]:.6g}" for m in shown)
-    of = [f"{what}: {100 * finished.final[m]:.3g}%" for m, what in shares.items() if finished.final[m] == finished.final[m]]
+    known = {what: finished.final[m] for m, what in shares.items() if finished.final[m] == finished.final[m]}
     _say(f"{finished.rows} rows in {seconds:.2f} s{stopped}: {summary}; {model.nbytes:,} bytes", quiet)
-    if of:
-        _say(f"Squared error {'; '.join(of)}.", quiet)
+    if known:
+        told = "; ".join(f"{what}: {100 * share:.3g}%" for what, share in known.items())
+        _say(f"Squared error {told}.", quiet)
     _say_counts(model, quiet)
     _say_alarms(model, quiet)
     _say_parts(model, quiet)

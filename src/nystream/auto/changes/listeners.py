@@ -44,7 +44,7 @@ class Listeners:
                 if warnings or alarm.level == "alarm":
                     try:
                         callback(alarm)
-                    except Exception as error:  # noqa: BLE001
+                    except Exception as error:
                         errors.append(error)
         if errors:
             raise errors[0]

@@ -218,7 +218,7 @@ def importance_of(**shares):
             "mostly dep_delay (70 percent) and carrier (20 percent); relies on the last 100 rows for 20 percent; "
             "one alarm at row 8,120",
         ),
-        ({"a": 0.9, "b": 0.1}, None, [3, 1200], "mostly a (90 percent); two alarms at rows 3 and 1,200"),
+        ({"a": 0.9, "b": 0.1}, None, [3, 1200], "mostly a (90 percent); two drift alarms at rows 3 and 1,200"),
         ({"a": 1.0}, 0.0, [], "mostly a (100 percent); relies on the last 100 rows for 0 percent"),
         (
             dict.fromkeys("abcdefgh", 0.125),

@@ -2,9 +2,10 @@
 
     python benchmarks/accuracy/input_alarm.py [KIND ...] [--rows 1000000] [--trials 20] [--seed 0] [--reach 1700]
 
-Every shift that is detected counts as a false alarm, though for `Auto` it is a warning unless the loss confirms it within
-100 rows. Delays: the median over the trials of the rows to the first one after row 4,000, from where on all columns are
-shifted by 1, 2 and 4 of their interquartile ranges (at least 1); "-": not within 2,000 rows in half of them.
+Every shift that is detected counts as a false alarm, though for `Auto` it is a warning unless the loss confirms it
+within 100 rows. Delays: the median over the trials of the rows to the first one after row 4,000, from where on all
+columns are shifted by 1, 2 and 4 of their interquartile ranges (at least 1); "-": not within 2,000 rows in half of
+them.
 """
 
 from __future__ import annotations

@@ -406,13 +406,14 @@ def test_alarms_read_as_sentences():
     )
     refused = alarm._replace(outcome="over budget", columns=())
     assert str(refused).startswith(
-        "Drift was suspected at row 5,120, but no candidate was started: candidates may learn on at most 15% of the rows."
+        "Drift was suspected at row 5,120, but no candidate was started: candidates may learn on at most 15% of the "
+        "rows."
     )
     warning = alarm._replace(cause="shifted inputs", outcome="unconfirmed", before=math.nan, after=math.nan)
     assert (alarm.level, refused.level, warning.level) == ("alarm", "alarm", "warning")
     assert str(warning) == (
-        "Warning: inputs shifted at row 5,120; the estimated change point is row 5,100. The loss did not confirm it, so "
-        "no candidate was started. Inputs that shifted: `a`, column 3."
+        "Warning: inputs shifted at row 5,120; the estimated change point is row 5,100. The loss did not confirm it, "
+        "so no candidate was started. Inputs that shifted: `a`, column 3."
     )
     for cause in CAUSES:
         for outcome in OUTCOMES:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,6 +13,8 @@ from nystream import Auto, Classifier, Unable
 from nystream.auto.recipe import Recipe
 from nystream.compose.classes import NativeClasses, class_learner
 
+EXPERT = re.compile(r"^ *-?[\d.]+ +([\d.]+)  (?:kernel|linear|rough)", re.MULTILINE)
+"""A line of an explanation: weight, error, name."""
 SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
 
 
@@ -234,8 +238,42 @@ def test_the_explanation_names_what_carries_the_prediction():
     model = Auto(recipe=SMALL)
     model.run(rng.normal(size=(600, 2)), y)
     table = model.explain().splitlines()
-    first = next(i for i, line in enumerate(table) if "weight" in line) + 1
+    first = next(i for i, line in enumerate(table) if line.split()[:1] == ["weight"]) + 1
     assert any(name in table[first] for name in ("change", "last label", "nearest of the last", "linear, forgets"))
+
+
+def test_the_explanation_tells_errors_of_predictions_in_units_of_the_label():
+    """The labels' offset of 500 is no error, whatever was predicted before the first label."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 2))
+    noise = rng.normal(size=700)
+    y = 10 * X[:, 0] + 500 + noise
+    model = Auto(recipe=SMALL)
+    p = model.run(X, y)
+    text = model.explain()
+    found = re.search(r"root mean squared error over the last 500 rows: ([\d.]+) \(units of the label\)", text)
+    assert float(found[1]) == pytest.approx(np.sqrt(np.mean((p - y)[-500:] ** 2)), rel=0.1)
+    shares = re.search(r"always predicting the mean: ([\d.]+)%; relative to repeating the last value: ([\d.]+)%", text)
+    kept = len(model.buffer_[1]) - 1
+    error, tail = np.mean((p - y)[-kept:] ** 2), y[-kept - 1 :]
+    assert float(shares[1]) == pytest.approx(100 * error / tail[1:].var(), rel=0.1)
+    assert float(shares[2]) == pytest.approx(100 * error / np.mean(np.diff(tail) ** 2), rel=0.1)
+    errors = [float(error) for error in re.findall(EXPERT, text)]
+    assert len(errors) >= 5
+    assert 0.8 < min(errors) < max(errors) < 8
+    assert "(units of the label)" in text.split("experts, their weights")[1].splitlines()[0]
+
+
+def test_the_explanation_of_classes_tells_errors_of_probabilities():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2))
+    model = Auto(task="classification", recipe=SMALL)
+    model.run(X, (X[:, 0] > 0).astype(float))
+    text = model.explain()
+    assert re.search(r"log loss over the last 499 rows: 0\.\d+", text)
+    errors = [float(error) for error in re.findall(EXPERT, text)]
+    assert len(errors) >= 5
+    assert max(errors) < 0.5
 
 
 def test_experts_are_named_by_what_they_are():

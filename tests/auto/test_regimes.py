@@ -48,7 +48,7 @@ def test_a_regime_that_returns_is_known_at_once_and_the_fresh_model_stays(task):
     first, second = model.alarms()[:2]
     assert (first.outcome, first.regime) == ("promoted", -1)
     assert (second.outcome, second.regime) == ("promoted", 0)
-    assert "begun at row 0, was woken" in str(second)
+    assert "An archived model that began at row 0 was recalled." in str(second)
     after = slice(ENDS[1], ENDS[1] + 200)
     assert losses(P, y, task)[after].sum() < 0.6 * losses(F, y[ENDS[1] :], task)[:200].sum()
     assert model.old_.count_ == len(y) - second.change  # what was woken is no generation
@@ -88,7 +88,7 @@ def test_blocks_do_not_matter_to_the_last_bit(task, sizes):
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
-@pytest.mark.parametrize("cut", [2150, ENDS[1] + 60, ENDS[1] + 590])
+@pytest.mark.parametrize("cut", [2215, ENDS[1] + 60, ENDS[1] + 590])
 def test_saved_in_the_middle_it_goes_on_bit_for_bit(task, cut):
     X, y = returning(task)
     model = auto(task)

@@ -53,8 +53,10 @@ def test_a_file_is_learnt_and_progress_comes_at_powers_of_two(tmp_path, capsys):
     assert lines[3].split()[1] == "-"  # nothing was known before the first label
     assert float(lines[12].split()[1]) < 1.0  # the target's variance is about 1.5
     assert lines[13].startswith("400 rows in ")
-    assert re.fullmatch(r"relies on ([^;]+ \d+%; ){4}\.\.\.", lines[14])
-    assert len(lines) == 15
+    relative = r"Squared error relative to always predicting the mean: [\d.]+%; relative to repeating the last value: "
+    assert re.fullmatch(relative + r"[\d.]+%\.", lines[14])
+    assert re.fullmatch(r"relies on ([^;]+ \d+%; ){4}\.\.\.", lines[15])
+    assert len(lines) == 16
 
 
 def test_predictions_equal_those_of_the_library(tmp_path):

@@ -39,7 +39,7 @@ def test_a_change_is_told_once_and_is_over_when_the_errors_are_as_before(classes
     assert (first.cause, first.over, second.cause, second.over) == ("drift", False, "drift", True)
     assert 1500 < began <= 1700 + rows
     assert 1700 < ended <= 1700 + 150 + rows
-    assert "the stream changed around row 1," in first.message
+    assert "drift around row 1," in first.message
 
 
 def test_what_stays_becomes_what_is_usual_when_the_window_is_over():
@@ -87,4 +87,4 @@ def test_a_served_model_tells_of_a_change(tmp_path):
             rows = [{"a": a, "b": b} for a, b in X[start : start + 20].tolist()]
             server.post("/models/m/learn", {"rows": rows, "labels": y[start : start + 20].tolist()})
         found = [note for note in server.call("GET", "/models/m")[1]["notes"] if note.get("cause") == "drift"]
-    assert "the stream changed around row " in found[0]["message"]
+    assert "drift around row " in found[0]["message"]

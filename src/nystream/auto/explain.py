@@ -174,23 +174,23 @@ def _errors(model: Auto) -> list[str]:
     """The error of the predictions for the last rows, in units of the label and relative to simple forecasts."""
     if model.changes_ is None:
         return []
-    n = min(model.count_ - 1, RECENT, model.changes_.losses_.size, len(model.buffer_[1]) - 1)
+    n = min(model.count_ - 1, RECENT, model.changes_.losses_.size)
     if n < FEWEST:
         return []
-    loss = float(model.changes_.losses_.get(model.count_ - n, model.count_)[:, 2].mean())
+    losses = model.changes_.losses_.get(model.count_ - n, model.count_)[:, 2]
+    loss = float(losses.mean())
     if model.task == "classification":
         return [f"log loss over the last {n:,} rows: {loss:.4g}"]
-    if model.outputs_ > 1:
-        return [
-            f"root mean squared error over the last {n:,} rows: {loss**0.5:.4g} (standard deviations of the targets)"
-        ]
+    unit = "units of the label" if model.outputs_ == 1 else "standard deviations of the targets"
+    lines = [f"root mean squared error over the last {n:,} rows: {loss**0.5:.4g} ({unit})"]
     labels = model.buffer_[1].last(n + 1)[:, 0]
-    text = f"root mean squared error over the last {n:,} rows: {loss**0.5:.4g} (units of the label)"
+    kept = len(labels) - 1
     mean, last = float(labels[1:].var()), float((np.diff(labels) ** 2).mean())
-    if min(mean, last) <= TINY:
-        return [text]
-    relative = f"squared error relative to always predicting the mean: {_percent(loss / mean)}; "
-    return [text, f"{relative}relative to repeating the last value: {_percent(loss / last)}"]
+    if model.outputs_ == 1 and kept >= FEWEST and min(mean, last) > TINY:
+        loss = float(losses[-kept:].mean())
+        relative = f"squared error relative to always predicting the mean: {_percent(loss / mean)}; "
+        lines.append(f"{relative}relative to repeating the last value: {_percent(loss / last)}")
+    return lines
 
 
 def _percent(share: float) -> str:
@@ -229,9 +229,8 @@ def _generation(model: Auto, generation: Generation) -> list[str]:
         lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")
     weights = stack.weights().mean(axis=1)
     unit, told = _unit(generation)
-    recent = np.r_[
-        np.sqrt(stack.recent_losses(count - generation.refitted_)) * unit, np.full(len(weights) - len(names), np.nan)
-    ]
+    errors = unit * np.sqrt(stack.recent_losses(count - generation.refitted_))
+    recent = np.r_[errors, np.full(len(weights) - len(names), np.nan)]
     inputs = [*model._titles(generation), *(LAGS[: len(generation.stack_.lags_)] if model.lags else ())]
     lines.append(f"experts, their weights, and their recent root mean squared errors {told}:")
     lines.append(f"{'weight':>7} {'error':>12}  expert")

@@ -166,11 +166,12 @@ class Forwarded(Params):
         records = self.inner.alarms(warnings=warnings)
         if not isinstance(self.encoder_, Plain):
             return records
-        names = dict(enumerate(self.encoder_.columns))  # the learner knows numbers by their places
-        return [
-            alarm._replace(columns=tuple(names[int(c)] if c.isdigit() else c for c in alarm.columns))
-            for alarm in records
-        ]
+        names = self.encoder_.columns  # the learner knows numbers by their places
+
+        def named(columns: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(names[int(place)] if place.isdigit() else place for place in columns)
+
+        return [alarm._replace(columns=named(alarm.columns)) for alarm in records]
 
     def on_alarm(self, callback: Listener, *, warnings: bool = False) -> Listener:
         """Call `callback(alarm)` at every drift alarm from now on, and at warnings too if `warnings`.

@@ -37,7 +37,7 @@ class Found(NamedTuple):
     since: int
     """The row that the change is put at."""
     cause: str
-    """rise, fall, inputs (a shift of the inputs that losses confirm), or steady (a rise of experts that do not forget)."""
+    """rise, fall, inputs (they shifted, and losses confirm it), or steady (a rise of experts that do not forget)."""
     before: float
     """Mean of the numbers that were ranked among, but those since then."""
     after: float

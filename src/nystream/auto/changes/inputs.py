@@ -21,8 +21,9 @@ FAR = 5.0
 CENTRED = 50
 """Rows after which the centre of the columns is computed again, from twice as many: it follows trends and seasons."""
 HELD = 0.5
-"""Units by which the middle of the last 100 rows has to differ from the base of a column to be its centre: five standard
-errors. A centre that moved by chance would make distances of columns with few different values incomparable."""
+"""Units by which the middle of the last 100 rows has to differ from the base of a column to be its centre: five
+standard errors. A centre that moved by chance would make distances of columns with few different values incomparable.
+"""
 PLACED, PLACES = 500, 1500
 """Rows after which the units of the columns are computed again, and rows that they are computed from."""
 AUTOCORRELATION = 0.5
@@ -59,9 +60,10 @@ class InputAlarm(Params):
 
     The distance is the mean over the columns of squared deviations from a centre, in units of the column. The centre
     is the trimmed mean of the last 1,500 rows, or of the last 100 where that differs by more than chance: it follows
-    trends and seasons. The unit is the deviation from means of 100 rows. Columns that are a function of time (a date, a counter, an odometer, the hour of the day) have
-    successive values that correlate: they do not count. An input shift by itself is a warning; it becomes an alarm
-    where the loss confirms it.
+    trends and seasons. The unit is the deviation from means of 100 rows. Columns that are a function of time (a date, a
+    counter, an odometer, the hour of the day) have successive values that correlate: they do not count. An input shift
+    by itself is a warning; it becomes an alarm where the loss confirms it. Where memory suffices for fewer than 150
+    rows, inputs are not watched.
 
     Parameters
     ----------

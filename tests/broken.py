@@ -21,6 +21,26 @@ class CountsQuestions(PKRR):
         return super()._predict(X)
 
 
+class ComparesRows(PKRR):
+    def _predict(self, X):
+        return super()._predict(X) + 1e-3 * X[:1, :1]
+
+
+class ComparesLaterRows(PKRR):
+    def _predict_later(self, X):
+        return super()._predict(X) + 1e-3 * X.mean()
+
+
+class AnswersLaterRows(PKRR):
+    def _predict(self, X):
+        return super()._predict(X) + 1e-3
+
+
+class TakesAnyAhead(PKRR):
+    def predict(self, X, ahead=None):
+        return super().predict(X, 1 if ahead == 1 else None)
+
+
 class PeeksInSteps(PKRR):
     def _step(self, x, y, weight):
         return super()._step(x, y, weight) + 1e-12 * y
@@ -340,6 +360,9 @@ def plain(kind: type[PKRR], **stream) -> Variant:
 
 BROKEN: dict[str, list[Variant]] = {
     "predict_changes_nothing": [plain(CountsQuestions)],
+    "a_prediction_depends_on_its_row_alone": [plain(ComparesRows), plain(ComparesLaterRows)],
+    "the_next_row_is_predicted_as_step_does": [plain(AnswersLaterRows)],
+    "ahead_is_refused_unless_none_or_one": [plain(TakesAnyAhead)],
     "two_labels_one_prediction": [plain(k) for k in (PeeksInSteps, PeeksInBlocks, PeeksAhead, IgnoresLabels)],
     "run_equals_the_loop_of_step": [plain(HeavySteps), plain(LearnsBackwards)],
     "cutting_into_other_blocks_changes_nothing": [plain(LearnsBackwards)],

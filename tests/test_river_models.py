@@ -177,7 +177,7 @@ def test_a_string_among_digits_makes_a_category_in_the_river_facade_too():
         assert np.isfinite(model.predict_one(x))  # of a value that does not fit too
         model.learn_one(x, target)
     told.run(rows, y)
-    assert_allclose([model.predict_one(x) for x in rows], told.predict(rows), rtol=1e-9, atol=1e-9)
+    assert_allclose([model.predict_one(x) for x in rows], told.predict(rows, ahead=1), rtol=1e-9, atol=1e-9)
 
 
 def test_explanations_name_late_features():

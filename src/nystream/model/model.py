@@ -316,7 +316,7 @@ class Model(Changing):
         if not self.waiting:
             raise ValueError("this model was made with waiting=0: no row waits for its label")
         kept = plain_row(row)
-        answer = plain_answer(self.predict(rows_of(kept), ahead=1)[0])  # the row has just come
+        answer = plain_answer(self.predict(rows_of(kept))[0])
         waiting = {} if self.waiting_ is None else self.waiting_
         while len(waiting) >= self.waiting:
             del waiting[next(iter(waiting))]

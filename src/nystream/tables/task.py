@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nystream.tables.cells import MISFIT, parse_number
 from nystream.tables.values import is_absent
 
 __all__ = ["LABELS", "MOST_CLASSES", "TASKS", "TaskChoice", "choose_task"]
@@ -31,7 +32,7 @@ class TaskChoice(NamedTuple):
 def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskChoice | None:
     """Choose the task from the labels of the first 1,000 rows; None if none of them has a label.
 
-    Strings and booleans are classes, and floats are quantities. Whole numbers are classes only if there are at most 20
+    Strings and booleans are classes, and floats are quantities. So are strings such as "1,042.3" if all labels are. Whole numbers are classes only if there are at most 20
     distinct ones and these are 0..K-1 or 1..K with K > 1, and one of them occurs twice if K > 2; all others are
     quantities. Several targets are quantities.
 
@@ -57,6 +58,8 @@ def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskCh
     if not labels:
         return None
     names = [value for value in labels if isinstance(value, (str, bytes))]
+    if names and _are_written_numbers(labels):
+        return TaskChoice("regression", f"the labels are numbers, written as text ({_shown(names)})")
     if names:
         return TaskChoice("classification", f"the labels are names ({_shown(names)})")
     if any(isinstance(value, (bool, np.bool_)) for value in labels):
@@ -69,6 +72,16 @@ def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskCh
             return TaskChoice("regression", f"the labels are numbers with fractions ({_shown(fractions)})")
         return TaskChoice("regression", f"the labels are decimal numbers ({_shown(labels)})")
     return _of_whole_numbers(labels)
+
+
+def _are_written_numbers(labels: list[Any]) -> bool:
+    """Whether all labels are texts of numbers, and one has a fraction or a mark between thousands: no codes of classes."""
+    if not all(isinstance(label, str) for label in labels):
+        return False
+    numbers = [parse_number(label) for label in labels]
+    if any(number is MISFIT or number != number for number in numbers):
+        return False
+    return not all(label.strip().isdigit() for label in labels)
 
 
 def _has_fraction(value: Any) -> bool:

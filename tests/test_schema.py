@@ -248,3 +248,19 @@ def test_tables_that_are_none_are_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             read(rows)
+
+
+@pytest.mark.parametrize(
+    ("labels", "task"),
+    [
+        (["1,042.3", "980.0", "1,500"], "regression"),
+        (["0.5", "1", "2"], "regression"),
+        (["$1,200", "$980"], "regression"),
+        (["1", "2", "1"], "classification"),
+        (["-1", "1", "-1"], "classification"),
+        (["1,042.3", "many"], "classification"),
+    ],
+)
+def test_labels_that_are_numbers_written_as_text_are_quantities(labels, task):
+    rows = [{"x": i, "y": label} for i, label in enumerate(labels)]
+    assert Schema.of(rows, target="y").task == task

@@ -32,9 +32,10 @@ class TaskChoice(NamedTuple):
 def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskChoice | None:
     """Choose the task from the labels of the first 1,000 rows; None if none of them has a label.
 
-    Strings and booleans are classes, and floats are quantities. So are strings such as "1,042.3" if all labels are. Whole numbers are classes only if there are at most 20
-    distinct ones and these are 0..K-1 or 1..K with K > 1, and one of them occurs twice if K > 2; all others are
-    quantities. Several targets are quantities.
+    Strings and booleans are classes, and floats are quantities. Strings are quantities if all of them are numbers and
+    one is written like 1,042.3 or 0.5. Whole numbers are classes only if there are at most 20 distinct ones and these
+    are 0..K-1 or 1..K with K > 1, and one of them occurs twice if K > 2; all others are quantities. Several targets are
+    quantities.
 
     Parameters
     ----------
@@ -75,13 +76,13 @@ def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskCh
 
 
 def _are_written_numbers(labels: list[Any]) -> bool:
-    """Whether all labels are texts of numbers, and one has a fraction or a mark between thousands: no codes of classes."""
+    """Whether all labels are texts of numbers, and one is more than digits: they are no codes of classes."""
     if not all(isinstance(label, str) for label in labels):
         return False
     numbers = [parse_number(label) for label in labels]
     if any(number is MISFIT or number != number for number in numbers):
         return False
-    return not all(label.strip().isdigit() for label in labels)
+    return not all(label.strip().lstrip("+-").isdigit() for label in labels)
 
 
 def _has_fraction(value: Any) -> bool:

@@ -216,7 +216,7 @@ def importance_of(**shares):
             0.2,
             [8120],
             "mostly dep_delay (70 percent) and carrier (20 percent); relies on the last 100 rows for 20 percent; "
-            "one alarm at row 8,120",
+            "one drift alarm at row 8,120",
         ),
         ({"a": 0.9, "b": 0.1}, None, [3, 1200], "mostly a (90 percent); two drift alarms at rows 3 and 1,200"),
         ({"a": 1.0}, 0.0, [], "mostly a (100 percent); relies on the last 100 rows for 0 percent"),
@@ -225,7 +225,7 @@ def importance_of(**shares):
             None,
             [1, 2, 3, 4, 5],
             "above all a (12 percent), b (12 percent), c (12 percent) and d (12 percent); "
-            "5 alarms, the first at rows 1, 2 and 3",
+            "5 drift alarms, the first at rows 1, 2 and 3",
         ),
         ({"a": 0.005, "b": 0.0}, None, None, "no column is sure to matter on the last 100 rows"),
     ],

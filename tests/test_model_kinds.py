@@ -30,6 +30,8 @@ CHANGES = {
     "a word and a remark": (["fine", "good"], "the street was very busy and the sea was near", "text"),
 }
 
+pytestmark = pytest.mark.filterwarnings("ignore:rows lack columns of the model")
+
 
 def stream(cells, other, at, n=60, seed=0):
     """Rows with a number `u` and a column `c`, which shows the other value from row `at` on, now and then."""

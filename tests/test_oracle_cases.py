@@ -103,7 +103,7 @@ def test_names_that_have_no_case_are_refused_with_those_that_do(command, capsys)
     with pytest.raises(SystemExit) as stop:
         command.main(["percepton"])
     assert stop.value.code == 2
-    assert "no case of 'percepton'; there are Aggregate, Auto," in capsys.readouterr().err
+    assert "no case of 'percepton'; there are AIOLI, Aggregate, Auto," in capsys.readouterr().err
     with pytest.raises(SystemExit):
         command.main(["--part", "second", "Forgetron"])
     assert "no case of Forgetron in part second" in capsys.readouterr().err

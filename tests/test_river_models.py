@@ -41,6 +41,7 @@ def test_a_row_that_is_refused_leaves_no_column_behind(make):
 
 
 # -- what a model inside gives -------------------------------------------------------------------------------------
+@pytest.mark.filterwarnings("ignore:rows lack columns of the model")
 def test_a_saved_estimator_goes_on_where_it_stopped(tmp_path):
     X, y = regression(160)
     labels = np.where(y > 0, "up", "down").tolist()

@@ -100,7 +100,9 @@ def shapes_and_counts(variant: Variant) -> None:
     P = rows.into(learner)
     assert P.dtype == np.float64
     assert P.shape == learner.predict(rows.X).shape
-    assert P.shape == (len(rows),) or P.shape[1:] == ((3,) if learner.labels == "class" else (variant.targets,))
+    assert P.shape == (len(rows),) or P.shape[1:] == (
+        (int(rows.Y.max()) + 1,) if learner.labels == "class" else (variant.targets,)
+    )
     assert rows[:0].into(learner).shape == P[:0].shape
     p = learner.step(rows.X[0], rows.Y[0])
     assert isinstance(p, float) if P.ndim == 1 else p.shape == P.shape[1:]

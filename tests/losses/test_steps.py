@@ -14,7 +14,7 @@ from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink
 
 def test_curved_losses_step_by_their_curvature_and_others_by_one_over_the_root():
     squared = newton_steps(as_loss("squared"), 1.0, "auto")
-    assert squared == (0.125, 0.125, 0.0, 1.0)
+    assert squared == (0.125, 0.125, 0.0, 1.0, None)
     assert_allclose(squared.at([1, 9]), [0.125, 0.125])
     hinge = newton_steps(as_loss("hinge"), 1.5, "auto")
     assert hinge[:2] == (0.0, 0.0)

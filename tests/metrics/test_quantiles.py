@@ -92,7 +92,7 @@ def test_the_loop_asks_for_quantiles_before_each_label(targets, delay):
     for x, y in zip(X, Y, strict=True):
         if model.n_seen:
             for metric in metrics:
-                metric.update(y[None] if targets > 1 else [y], model.predict_quantile(x[None], list(metric.levels)))
+                metric.update(y[None] if targets > 1 else [y], model.predict_quantile(x[None], list(metric.levels), 1))
         waiting.append((x, y))
         if len(waiting) > delay:
             model.step(*waiting.pop(0))

@@ -297,7 +297,7 @@ def test_bad_arguments_are_refused_where_they_are_given():
         ONS(clip=0.0)
     with pytest.raises(ValueError, match="lam must be"):
         ONS(lam=0.0)
-    with pytest.raises(ValueError, match="or 'auto'"):
+    with pytest.raises(ValueError, match="'auto' or 'sqrt'"):
         ONS(eta="fast")
     with pytest.raises(ValueError, match="one output, got 2"):
         ONS().start(3, 2)

@@ -146,7 +146,8 @@ class Thresholded(Wrapper):
         self.window = at_least("window", window, 0)
         self.refresh = at_least("refresh", refresh, 1)
         self.caution = above_zero("caution", caution, zero=True)
-        self.costs = _checked_costs(costs, criterion)
+        _check_costs(costs, criterion)
+        self.costs = costs
         self.threads = checked_threads(threads)
         self._blank = learner.for_classes()  # answers before there was an example
         self._of_classes = self._blank.labels == "class"
@@ -559,14 +560,15 @@ def _checked_target(criterion: str, target: float | None) -> float | None:
     return target
 
 
-def _checked_costs(costs: Mapping[str, float] | None, criterion: str) -> dict[str, float] | None:
+def _check_costs(costs: Mapping[str, float] | None, criterion: str) -> None:
     if costs is None:
-        return None
+        return
     if criterion != "accuracy":
         raise ValueError(f"give costs or criterion={criterion!r}, not both: with costs the expected cost is minimised")
     if not isinstance(costs, Mapping) or set(costs) != {"fp", "fn"}:
         raise ValueError(f"costs must have the keys 'fp' and 'fn', as {{'fp': 1, 'fn': 5}}; got {costs!r}")
-    return {name: above_zero(f"costs[{name!r}]", costs[name]) for name in ("fp", "fn")}
+    for name in ("fp", "fn"):
+        above_zero(f"costs[{name!r}]", costs[name])
 
 
 def _calibration_in(learner: Learner) -> Calibration | None:

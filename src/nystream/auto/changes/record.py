@@ -37,13 +37,12 @@ CAUSES = {
 }
 """Causes of alarms, and the sentences that tell them."""
 PARTS = (
-    (re.compile(r"value|.* by level"), ""),
-    (re.compile(r".* by (.*)"), r"\1"),
-    (re.compile(r"(?:sine|cosine) of the day"), "time of day"),
-    (re.compile(r"(?:sine|cosine) of the week"), "day of the week"),
-    (re.compile(r"(?:sine|cosine) of the year"), "time of the year"),
+    (re.compile(r"(?:mean of target|share of class) \d+ by (.*)"), r"\1"),
+    (re.compile(r"(?:sine|cosine) of the day of (.*)"), r"time of day of \1"),
+    (re.compile(r"(?:sine|cosine) of the week of (.*)"), r"day of the week of \1"),
+    (re.compile(r"(?:sine|cosine) of the year of (.*)"), r"time of the year of \1"),
 )
-"""What people call a part of a column that was made for the experts."""
+"""What people call the numbers that the encoder makes of a column."""
 MADE = re.compile(r"(?:filter|descent), output \d+")
 """Columns of the experts that are outputs of sparse experts."""
 
@@ -105,7 +104,7 @@ def own_columns(names: Iterable[str]) -> tuple[str, ...]:
 def describe_columns(names: Iterable[str]) -> list[str]:
     """Name columns as people would, each once: "`temp`", "hour of `when`", "column 3" where columns have no names.
 
-    >>> describe_columns(["when: mean of target 0 by hour", "temp: value", "3"])
+    >>> describe_columns(["mean of target 0 by hour of `when`", "hour of `when`", "temp", "3"])
     ['hour of `when`', '`temp`', 'column 3']
     """
     return list(dict.fromkeys(_described(name) for name in names))
@@ -114,15 +113,11 @@ def describe_columns(names: Iterable[str]) -> list[str]:
 def _described(name: str) -> str:
     if name.isdigit():
         return f"column {name}"
-    column, _, part = name.rpartition(": ")
-    if not column:
-        return f"`{name}`"
     for pattern, words in PARTS:
-        found = pattern.fullmatch(part)
+        found = pattern.fullmatch(name)
         if found:
-            part = found.expand(words)
-            break
-    return f"{part} of `{column}`" if part else f"`{column}`"
+            return found.expand(words)
+    return name if "`" in name else f"`{name}`"
 
 
 class Records(Params):

@@ -27,7 +27,8 @@ def test_numbers_are_learnt_alike_whatever_the_partitions(spark, rows):
     X, y = examples(500, seed=9)
     found = [nystream_spark.fit_auto(in_parts(spark, table(*rows), parts), "y", **SMALL) for parts in (1, 3)]
     first, second = (model.predict(table(X, y)[FEATURES]) for model in found)
-    assert_allclose(first, second, rtol=0, atol=1e-6)
+    # Partitions add their rows in another order; ridges with little penalty enlarge that rounding.
+    assert_allclose(first, second, rtol=0, atol=1e-5 * y.std())
     assert np.mean((first - y) ** 2) < 0.1 * y.var()
     assert found[0].n_seen == N
     again = nystream.from_bytes(found[0].to_bytes())

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream.params import Params
+from nystream.runtime.params import Params
 
 __all__ = ["bare_call", "flops", "reading", "state_bytes"]
 

@@ -43,7 +43,7 @@ try:
     from tqdm import tqdm
 
     from accuracy.auto_streams import READERS, REGRESSION, read
-    from nystream.processes import in_processes, processes
+    from nystream.runtime.processes import in_processes, processes
     from peers.chart import draw
     from peers.contestants import AUTO, CONTESTANTS
     from peers.running import Outcome, Stream, measure

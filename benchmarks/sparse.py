@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 
 from mixed.reading import FOLDER, read
 from nystream import Auto, SparseLinear
-from nystream.encoding import Columns, hash_level
+from nystream.data.encoding import Columns, hash_level
 
 WIDTH = 2**32
 """Hashed columns."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from laws import Variant
 from nystream import FOGD, KONS, PKAWV, PKRR, SILK, Aggregate, KernelRidge, Taylor, Thresholded
-from nystream.threads import threads
+from nystream.runtime.threads import threads
 from variants.parts import FEATURES, G
 
 

@@ -35,7 +35,7 @@ from nystream import (
 )
 from nystream.dictionary.nested import TOLERANCE
 from nystream.features import FeatureMap, Identity
-from nystream.params import Params
+from nystream.runtime.params import Params
 
 D = 3
 ATOMS = 40

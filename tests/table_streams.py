@@ -11,12 +11,12 @@ from scipy.sparse import csr_array
 
 from nystream import Auto, Classifier, Encoded, GaussianFilter, SparseLinear, Standardized
 from nystream.auto.recipe import Recipe
-from nystream.encoding import Columns
+from nystream.data.encoding import Columns
+from nystream.data.sparse_rows import SparseRows, as_sparse_rows
 from nystream.features import WithConstant
 from nystream.learners import PKRR
 from nystream.learners.base import Learner
 from nystream.learners.translator import Translator
-from nystream.sparse_rows import SparseRows, as_sparse_rows
 
 KINDS = {"size": "number", "shop": "category", "when": "time", "note": "text", "open": "boolean", "town": "category"}
 SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)

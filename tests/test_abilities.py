@@ -45,8 +45,8 @@ from nystream import (
 )
 from nystream.compose.wrapper import Wrapper
 from nystream.learners import ABILITIES, BSGD, Abilities, Learner
+from nystream.persist.tags import TAGS, class_of
 from nystream.registry import LEARNERS
-from nystream.tags import TAGS, class_of
 from wrapped import ASK, CHANGES, WRAPPERS, Inside, wrapped
 
 G = Gaussian(0.7)

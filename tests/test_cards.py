@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import nystream
 from nystream import FOGD, PKRR, Classifier, Fourier, Gaussian, Model
-from nystream.cards import card
+from nystream.runtime.cards import card
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 3))

@@ -8,8 +8,7 @@ import pickle
 
 import pytest
 
-from nystream.tables import BadCell, Place
-from nystream.tables.cells import (
+from nystream.data.cells import (
     DAY_FIRST,
     MISFIT,
     MONTH_FIRST,
@@ -18,6 +17,7 @@ from nystream.tables.cells import (
     parse_number,
     parse_time,
 )
+from nystream.data.places import BadCell, Place
 
 NUMBERS = {  # with a decimal point, with a decimal comma, in a file with semicolons
     "1042.3": (1042.3, 1042.3, 1042.3),

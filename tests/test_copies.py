@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import nystream as ny
-from nystream import inputs
 from nystream.cli.app import call
+from nystream.data import inputs
+from nystream.data.schema import Schema
 from nystream.features import Identity
 from nystream.model import Model
 from nystream.registry import LEARNERS
-from nystream.schema import Schema
 from nystream.sklearn import OnlineKernelRegressor
 
 ROWS, COLUMNS = 8000, 100

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nystream.frames import Pieces, are_finite, columns_of, matrix_of, side_by_side
+from nystream.data.frames import Pieces, are_finite, columns_of, matrix_of, side_by_side
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")

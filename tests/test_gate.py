@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from nystream.gate import Gate
+from nystream.runtime.lock import Gate
 
 STOP = 60.0
 

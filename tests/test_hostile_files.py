@@ -12,8 +12,9 @@ from safetensors.numpy import save as write_tensors
 
 import nystream
 from forgery import opened, sealed
-from nystream import Gaussian, KernelRidge, tags
+from nystream import Gaussian, KernelRidge
 from nystream.dictionary.rows import Rows
+from nystream.persist import tags
 from nystream.persist.writing import pack
 from releases import release
 

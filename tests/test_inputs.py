@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from nystream._core.inputs import all_finite, is_clean_row
-from nystream.inputs import as_block, as_labels, as_row, as_weights
+from nystream.data.inputs import as_block, as_labels, as_row, as_weights
 
 
 def test_blocks_of_any_layout_become_contiguous_floats():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nystream import PKRR, Gaussian, KernelRidge, Nystrom, Standardized, Taylor
-from nystream.params import Params, affordable, at_least, one_of, positive
+from nystream.runtime.params import Params, affordable, at_least, one_of, positive
 
 
 def test_nested_parameters_are_read_and_set():

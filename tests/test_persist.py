@@ -14,8 +14,8 @@ from safetensors.numpy import load as read_tensors
 from safetensors.numpy import save as write_tensors
 
 import nystream
-from nystream import Gaussian, Kernel, KernelRidge, tags
-from nystream.persist import envelope, files
+from nystream import Gaussian, Kernel, KernelRidge
+from nystream.persist import envelope, files, tags
 from nystream.persist.reading import Reader
 from nystream.persist.writing import DEEPEST, pack
 

@@ -10,9 +10,9 @@ import warnings
 
 import pytest
 
-from nystream import blas
-from nystream.processes import FORK, Crew, in_processes, processes
-from nystream.threads import VARIABLE, WORKERS, threads
+from nystream.runtime import blas
+from nystream.runtime.processes import FORK, Crew, in_processes, processes
+from nystream.runtime.threads import VARIABLE, WORKERS, threads
 
 pytestmark = pytest.mark.skipif(not FORK, reason="processes cannot be forked here")
 

@@ -12,8 +12,8 @@ import pytest
 
 import nystream
 from nystream import Schema
-from nystream.tables.places import BadCell
-from nystream.tables.reading import read
+from nystream.data.places import BadCell
+from nystream.data.reading import read
 
 ROWS = [
     {"temp": 21.5, "open": True, "city": "Oslo", "when": "2024-05-01 10:00", "note": "all quiet on the eastern side"},

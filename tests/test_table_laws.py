@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import Auto, from_bytes
-from nystream.encoding import Columns
+from nystream.data.encoding import Columns
 from nystream.evaluate import prequential
 from nystream.learners.base import Learner
 from table_streams import CASES, KINDS, SMALL, Case, Stream, columns, late, translators

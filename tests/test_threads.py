@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nystream import PKRR, Aggregate, Fourier, Gaussian, KernelRidge, blas
+from nystream import PKRR, Aggregate, Fourier, Gaussian, KernelRidge
 from nystream.auto.learner import Auto
 from nystream.auto.recipe import Recipe
-from nystream.threads import VARIABLE, WORKERS, at_most, side_by_side, threads
+from nystream.runtime import blas
+from nystream.runtime.threads import VARIABLE, WORKERS, at_most, side_by_side, threads
 
 SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
 

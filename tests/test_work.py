@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream import work
 from nystream._core.kernel_rows import KernelRows
 from nystream.features import Landmarks, LearnedMetric, LearnedScales
 from nystream.kernels import Gaussian
+from nystream.runtime import incremental as work
 from nystream.solvers import AWV
 
 

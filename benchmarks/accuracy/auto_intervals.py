@@ -9,7 +9,7 @@ Streams: casp, cpusmall (as in auto_streams.py), bike, beijing (as in boosters.p
 
 Numbers: share of labels inside 90 percent intervals, the least and the most in a stretch, and the share of stretches
 within .85 to .95 (500 rows of an exact 90 percent have a deviation of .0134), of all and of those after a change; mean
-width over the deviation of all labels; CRPS (nystream.metrics.CRPS) over the same deviation, and both beside those of
+width over the deviation of all labels; CRPS (evaluate.metrics.CRPS) over the same deviation, and both beside those of
 the intervals of before (`nystream.auto.intervals.Intervals`), which see the same residuals.
 Classes: expected calibration error (ECE) of the class that is said, in 10 bins of 50 rows, with its noise: what labels
 drawn from these very probabilities would have shown on average, and in 95 of 100 draws at most; and log loss, also
@@ -39,7 +39,7 @@ from nystream import Auto
 from nystream.auto.intervals import Intervals
 from nystream.auto.noise import Noise
 from nystream.auto.recalibration import Recalibration
-from nystream.metrics import CRPS
+from nystream.evaluate.metrics import CRPS
 from refitted.streams import read as read_in_time
 
 CACHE = Path(__file__).resolve().parents[2] / "out" / "auto_intervals.json"

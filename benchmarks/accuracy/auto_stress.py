@@ -33,7 +33,7 @@ from auto_streams import read
 from nystream import Auto
 from nystream.auto.retold import retold
 from nystream.auto.tails import LEAST
-from nystream.blas import single_threaded
+from nystream.runtime.blas import single_threaded
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from refitted.streams import read as read_any

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from nystream import Auto
-from nystream.blas import single_threaded
+from nystream.runtime.blas import single_threaded
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from refitted.streams import Stream, read

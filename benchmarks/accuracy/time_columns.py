@@ -35,7 +35,7 @@ from sklearn.linear_model import Ridge
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from mixed.reading import FOLDER, MixedTable, read
 from nystream import Auto
-from nystream.encoding import Columns
+from nystream.data.encoding import Columns
 from nystream.learners.translator import Translator
 
 DATA = FOLDER.parent

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from nystream import Gaussian, Pixels
-from nystream.metrics.roc import ROC
+from nystream.evaluate.metrics.roc import ROC
 from nystream.streams.frames import open_frames
 
 try:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mixed.reading import MixedTable
 from nystream import Auto, Encoded
-from nystream.encoding import Columns
+from nystream.data.encoding import Columns
 from nystream.learners import Learner
 from nystream.learners.translator import Translator
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from accuracy.auto_streams import figures
-from nystream.processes import Line
+from nystream.runtime.processes import Line
 from peers.method import Method, Task
 
 __all__ = ["Outcome", "Stream", "measure"]
@@ -50,7 +50,7 @@ class Outcome:
 
 
 def measure(build: Callable[[Task], Method], stream: Stream, limit: float | None, line: Line) -> Outcome:
-    """Work for a process of its own (`nystream.processes`), which tells how many rows are done."""
+    """Work for a process of its own (`nystream.runtime.processes`), which tells how many rows are done."""
     return _run(build, stream, limit, line.tell)
 
 

@@ -12,7 +12,7 @@ from _timing import seconds
 from scipy.sparse import csr_array
 
 from nystream import GaussianFilter, SparseLinear
-from nystream.encoding import Columns, Encoder
+from nystream.data.encoding import Columns, Encoder
 
 ROWS = 4000
 WANTED = 20.0

@@ -21,7 +21,7 @@ import numpy as np
 from _results import note
 
 from nystream import FOGD, NORMA, PKAWV, SILK, Aggregate, Auto, Classifier, Fourier, Gaussian, Mixture, Thresholded
-from nystream.threads import VARIABLE, side_by_side
+from nystream.runtime.threads import VARIABLE, side_by_side
 from nystream.video import Pixels
 
 ROWS, COLUMNS, CLASSES = 20_000, 22, 10

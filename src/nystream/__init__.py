@@ -11,35 +11,29 @@ from typing import Any as _Any
 if TYPE_CHECKING:
     from nystream import auto as auto
     from nystream import compose as compose
+    from nystream import data as data
     from nystream import datasets as datasets
     from nystream import dictionary as dictionary
-    from nystream import encoding as encoding
     from nystream import evaluate as evaluate
     from nystream import features as features
     from nystream import forecast as forecast
-    from nystream import inputs as inputs
     from nystream import kernels as kernels
     from nystream import learners as learners
     from nystream import losses as losses
-    from nystream import metrics as metrics
     from nystream import model as model
-    from nystream import params as params
     from nystream import persist as persist
     from nystream import plot as plot
     from nystream import registry as registry
+    from nystream import runtime as runtime
     from nystream import scaling as scaling
-    from nystream import schema as schema
-    from nystream import seeds as seeds
     from nystream import solvers as solvers
     from nystream import streams as streams
-    from nystream import tables as tables
-    from nystream import tags as tags
-    from nystream import types as types
     from nystream import video as video
     from nystream.auto import *  # noqa: F403
     from nystream.client import AsyncClient as AsyncClient
     from nystream.client import Client as Client
     from nystream.compose import *  # noqa: F403
+    from nystream.data.schema import Schema as Schema
     from nystream.evaluate import Comparison as Comparison
     from nystream.evaluate import Result as Result
     from nystream.evaluate.compare import compare as compare
@@ -72,7 +66,6 @@ if TYPE_CHECKING:
     from nystream.scaling import GlobalScale as GlobalScale
     from nystream.scaling import LogScale as LogScale
     from nystream.scaling import StandardScale as StandardScale
-    from nystream.schema import Schema as Schema
     from nystream.video import Pixels as Pixels
 
     __version__: str
@@ -80,6 +73,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "client": "AsyncClient Client",
     "compose": "Classifier Encoded Standardized Thresholded",
+    "data.schema": "Schema",
     "evaluate": "Comparison Result compare prequential",
     "features": "KORS AdaptiveNystrom Chain Fastfood Fourier Landmarks LearnedMetric Nystrom Taylor WithConstant",
     "forecast": "Forecaster",
@@ -89,14 +83,12 @@ _HOMES = {
     "model": "Model",
     "persist": "from_bytes load save to_bytes",
     "scaling": "GlobalScale LogScale StandardScale",
-    "schema": "Schema",
     "video": "Pixels",
 }
 """Module -> public names that are not records of the registry."""
 _MODULES = {
-    *("auto", "compose", "datasets", "dictionary", "encoding", "evaluate", "features", "forecast", "inputs", "kernels"),
-    *("learners", "losses", "metrics", "model", "params", "persist", "plot", "registry", "scaling", "schema", "seeds"),
-    *("solvers", "streams", "tables", "tags", "types", "video"),
+    *("auto", "compose", "data", "datasets", "dictionary", "evaluate", "features", "forecast", "kernels", "learners"),
+    *("losses", "model", "persist", "plot", "registry", "runtime", "scaling", "solvers", "streams", "video"),
 }
 """Modules that need no import of their own: `nystream.kernels` works. `plot` needs matplotlib, an extra."""
 
@@ -117,7 +109,7 @@ if not TYPE_CHECKING:  # for type checkers, a module with `__getattr__` would ha
         elif name == "__all__":
             found = sorted({*_MODULES, *_list_homes()} - {"plot"})
         elif name == "__version__":
-            found = _importlib.import_module("nystream.version").installed()
+            found = _importlib.import_module("nystream.runtime.version").installed()
         elif not name.startswith("_") and name in (homes := _list_homes()):
             found = getattr(_importlib.import_module(homes[name]), name)
         else:

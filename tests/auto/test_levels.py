@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nystream import Auto, to_bytes
-from nystream.encoding import Columns
+from nystream.data.encoding import Columns
 
 
 def table(n=400, seed=0):

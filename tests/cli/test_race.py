@@ -13,8 +13,8 @@ import pytest
 from nystream.cli.app import call
 from nystream.learners import FOGD
 from nystream.learners.families.feature import FeatureLearner
-from nystream.processes import FORK
 from nystream.registry import LEARNERS
+from nystream.runtime.processes import FORK
 
 
 def test_a_race_prints_a_table_and_draws_a_chart(tmp_path, capsys):

@@ -17,7 +17,7 @@ import pytest
 
 import nystream as ny
 from nystream.cli.app import COMMANDS, call
-from nystream.tables.task import choose_task
+from nystream.data.task import choose_task
 
 COMMAND = [sys.executable, "-m", "nystream.cli.main"]
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"

@@ -26,7 +26,7 @@ from nystream import (
     from_bytes,
 )
 from nystream.auto.recipe import Recipe
-from nystream.encoding import Columns, Encoder
+from nystream.data.encoding import Columns, Encoder
 
 KINDS = {"size": "number", "shop": "category", "when": "time", "note": "text", "open": "boolean"}
 SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import nystream as ny
-from nystream import inputs
+from nystream.data import inputs
+from nystream.data.schema import Schema
 from nystream.model import Model
-from nystream.schema import Schema
 
 pandas = pytest.importorskip("pandas")
 ROWS = 2600

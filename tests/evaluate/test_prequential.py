@@ -7,7 +7,7 @@ from scipy.special import expit, softmax
 
 from nystream import Auto
 from nystream.evaluate import prequential
-from nystream.metrics import F1, METRICS, MSE, LogLoss, Windowed
+from nystream.evaluate.metrics import F1, METRICS, MSE, LogLoss, Windowed
 from oracles_evaluate import Blocks, Linear, Ridge, class_stream, regression_stream, sign_stream
 
 NUMBERS = ["mse", "rmse", "mae", "r2", "mse@70", "regret", "size", "bytes"]

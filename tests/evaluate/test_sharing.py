@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from nystream import FOGD, PKRR, Aggregate, Fourier, Gaussian, KernelRidge, compare, streams
 from nystream.evaluate import sharing
 from nystream.learners.base import Learner
-from nystream.processes import FORK
+from nystream.runtime.processes import FORK
 
 pytestmark = pytest.mark.skipif(not FORK, reason="processes cannot be forked here")
 

@@ -11,7 +11,7 @@ from nystream._core.absolute import absolute_sums
 from nystream.features import LearnedScales
 from nystream.features.scales import _held_out, _Rows, _split
 from nystream.kernels import Laplacian
-from nystream.work import all_at_once
+from nystream.runtime.incremental import all_at_once
 
 
 def data(n=300, d=4, seed=0):

@@ -25,9 +25,9 @@ from nystream import (
     features,
 )
 from nystream import losses as loss_of
-from nystream import metrics as metric_of
 from nystream import solvers as solver_of
 from nystream.auto.recipe import Recipe
+from nystream.evaluate import metrics as metric_of
 from nystream.kernels import Gaussian, Laplacian, Linear, Matern, Normalized, Polynomial
 from nystream.scaling import RunningScale
 

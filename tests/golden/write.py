@@ -22,7 +22,7 @@ import wrapper_cases
 from case import TABLES, Call, Case, Rows
 
 import nystream
-from nystream.params import Params
+from nystream.runtime.params import Params
 
 
 def plain(value: Any) -> Any:

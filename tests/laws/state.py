@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import nystream
 from laws.cases import CLOSE, Rows, Variant, assert_bits, assert_state
 from laws.registry import law
-from nystream.params import Params
+from nystream.runtime.params import Params
 
 BLOCK = 16
 

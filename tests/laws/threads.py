@@ -16,7 +16,7 @@ import pytest
 
 from laws.cases import Variant, around, assert_bits, assert_state
 from laws.registry import law
-from nystream.threads import VARIABLE
+from nystream.runtime.threads import VARIABLE
 
 THREADS = 4
 CALLS = 6  # of each thread: blocks and single rows in turn

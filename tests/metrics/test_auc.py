@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.metrics import roc_auc_score
 
-from nystream.metrics import AUC, Windowed
+from nystream.evaluate.metrics import AUC, Windowed
 
 
 def rows(n, seed=0, ties=False):

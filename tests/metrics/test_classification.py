@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, softmax
 from sklearn import metrics as sk
 
-from nystream.metrics import F1, Accuracy, BalancedAccuracy, Kappa, LogLoss
+from nystream.evaluate.metrics import F1, Accuracy, BalancedAccuracy, Kappa, LogLoss
 
 ORACLES = {
     Accuracy: sk.accuracy_score,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import nystream
-from nystream.metrics import Bytes, Progress, Regret, RegretBound, RowsPerSecond, Seconds, Size, Weights
+from nystream.evaluate.metrics import Bytes, Progress, Regret, RegretBound, RowsPerSecond, Seconds, Size, Weights
 from oracles_evaluate import Linear, Ridge, regression_stream, sign_stream
 
 

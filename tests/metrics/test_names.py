@@ -1,6 +1,6 @@
 import pytest
 
-from nystream.metrics import METRICS, MSE, Accuracy, Meter, Metric, Seconds, Windowed, as_metric, as_metrics
+from nystream.evaluate.metrics import METRICS, MSE, Accuracy, Meter, Metric, Seconds, Windowed, as_metric, as_metrics
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import nystream
 from nystream import Auto, prequential
 from nystream.auto.recipe import Recipe
-from nystream.metrics import CRPS, METRICS, Coverage, Pinball, Width, Windowed, Winkler
+from nystream.evaluate.metrics import CRPS, METRICS, Coverage, Pinball, Width, Windowed, Winkler
 
 SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
 NORMAL = NormalDist()

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn import metrics as sk
 
-from nystream.metrics import MAE, MSE, R2, RMSE
+from nystream.evaluate.metrics import MAE, MSE, R2, RMSE
 
 
 def rows(n=300, k=None, seed=0):

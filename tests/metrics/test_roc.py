@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import rankdata
 
-from nystream.metrics.roc import ROC
+from nystream.evaluate.metrics.roc import ROC
 
 
 def by_ranks(positive, scores):

@@ -6,7 +6,7 @@ from numpy.testing import assert_equal
 
 from grids import grid
 from nystream import persist
-from nystream.metrics import METRICS, MSE, Metric, Seconds, Windowed
+from nystream.evaluate.metrics import METRICS, MSE, Metric, Seconds, Windowed
 
 NAMES = [name for name, kind in METRICS.items() if issubclass(kind, Metric)]
 

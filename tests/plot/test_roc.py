@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream.metrics.roc import ROC
+from nystream.evaluate.metrics.roc import ROC
 from nystream.plot.roc import roc_chart
 
 

@@ -7,7 +7,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("orjson")
 stats = pytest.importorskip("scipy.stats")
 
-from nystream.schema import Schema
+from nystream.data.schema import Schema
 from nystream.serve.alarms import SURPRISE, Watch, rank_surprise
 from nystream.serve.form import Form
 from nystream.serve.meters import Meter

@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
+from nystream.runtime.types import Change
 from nystream.solvers import AWV
-from nystream.types import Change
 
 
 def stream(n=120, r=13, K=1, seed=0):

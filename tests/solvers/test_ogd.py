@@ -14,8 +14,8 @@ from nystream import persist
 from nystream.kernels import Linear
 from nystream.learners import ILK, NORMA
 from nystream.losses import LOSSES, Hinge, Loss, MulticlassHinge, Softmax, StructuredHinge, as_loss
+from nystream.runtime.types import Change
 from nystream.solvers import OGD
-from nystream.types import Change
 from oracles_features import descent
 
 METHODS = ["sgd", "adagrad", "adam", "implicit"]

@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 
 from nystream import persist
 from nystream.losses import Logistic, Loss, as_loss
+from nystream.runtime.types import Change
 from nystream.solvers import ONS
-from nystream.types import Change
 from oracles_ons import newton_step, step_size
 
 LOSSES = ["squared", "logistic", "squared_hinge", "hinge", "absolute"]

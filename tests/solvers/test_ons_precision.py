@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from nystream.runtime.types import Change
 from nystream.solvers import ONS
-from nystream.types import Change
 
 LAM = 1e-8
 

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracles
 from nystream import persist
 from nystream.losses import Loss, as_loss
+from nystream.runtime.types import Change
 from nystream.solvers import ONS, SketchedONS
-from nystream.types import Change
 from oracles_newton import quadratic_features
 from oracles_ons import step_size
 from oracles_second_order import frequent_directions

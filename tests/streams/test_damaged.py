@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from nystream import Model
+from nystream.data.values import converted
 from nystream.streams import open_stream
 from nystream.streams.tabular import open_tables
-from nystream.tables.values import converted
 
 
 def consumed(path):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from nystream.data.values import converted
 from nystream.streams import csv
 from nystream.streams.tabular import TextTables
 from nystream.streams.text import TextFile
-from nystream.tables.values import converted
 
 ODD = [
     *("", " ", "?", "-", "NA", "nan", "NaN", "null", "None", "inf", "-inf", "1e999", "1_000", "abc", '"3"', '"4,5"'),

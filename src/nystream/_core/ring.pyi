@@ -1,3 +1,3 @@
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 def put(store: Array, place: int, row: Array) -> None: ...

@@ -20,10 +20,10 @@ from nystream.auto.recipe import Recipe
 from nystream.auto.rough import Change, Rough, RoughView
 from nystream.auto.stack import LAGS, PACES
 from nystream.auto.view import Parts, View, taming
+from nystream.runtime.incremental import Work
+from nystream.runtime.threads import side_by_side
+from nystream.runtime.types import Array
 from nystream.scaling import GlobalScale, LogScale, StandardScale
-from nystream.threads import side_by_side
-from nystream.types import Array
-from nystream.work import Work
 
 __all__ = ["Bank"]
 

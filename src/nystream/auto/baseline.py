@@ -7,19 +7,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nystream._core.standard_rows import StandardRows
+from nystream.data.inputs import as_block, as_weights
 from nystream.dictionary.rows import Rows
 from nystream.features.base import FeatureMap
 from nystream.features.fourier import Fourier, even_dim
-from nystream.inputs import as_block, as_weights
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.base import Learner
 from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.learners.families.least_squares import LeastSquares
-from nystream.params import at_least, positive
-from nystream.seeds import checked_seed, generator
+from nystream.runtime.params import at_least, positive
+from nystream.runtime.seeds import checked_seed, generator
+from nystream.runtime.types import Array, LabelKind, Seed
 from nystream.solvers.awv import AWV
 from nystream.solvers.meter import SLACK, Meter
-from nystream.types import Array, LabelKind, Seed
 
 __all__ = ["Baseline", "ScaledFeatures"]
 

@@ -10,8 +10,8 @@ from nystream._core.auto.asked import Asked, AskedWaiting
 from nystream._core.auto.waiting import answered
 from nystream._core.kernel_rows import KernelRows
 from nystream.auto.experts import BLOCK, Ridge
+from nystream.runtime.types import Array
 from nystream.solvers.awv import AWV
-from nystream.types import Array
 
 __all__ = ["Big"]
 

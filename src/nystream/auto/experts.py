@@ -17,13 +17,13 @@ from nystream.auto.view import View, thinned
 from nystream.features.landmarks import Landmarks
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.smoother import KernelSmoother
-from nystream.params import Params
+from nystream.runtime.incremental import CALL, PIECE, Work, all_at_once, blank, median, pairs
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 from nystream.scaling.distance import median_distance
 from nystream.scaling.ring import Ring
 from nystream.solvers.awv import AWV
 from nystream.solvers.forgetting import Forgetting
-from nystream.types import Array
-from nystream.work import CALL, PIECE, Work, all_at_once, blank, median, pairs
 
 __all__ = ["BLOCK", "Decaying", "Expert", "Linear", "Ridge", "Window", "copied"]
 

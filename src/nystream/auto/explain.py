@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from nystream.auto.bank import VIEW_TITLES
+from nystream.data.inputs import as_row
 from nystream.explain import Reasons, contributions, permutation_importance
 from nystream.explain.errors import of_probabilities, squared_error
 from nystream.explain.importance import Ask, Columns
-from nystream.inputs import as_row
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 if TYPE_CHECKING:
     from nystream.auto.generation import Generation

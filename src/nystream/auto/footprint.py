@@ -9,7 +9,7 @@ from nystream.auto.rough import Rough, sizes
 from nystream.auto.view import View
 from nystream.features.metric import LearnedMetric
 from nystream.features.scales import LearnedScales
-from nystream.params import Params
+from nystream.runtime.params import Params
 
 __all__ = ["CANDIDATES", "LAMS", "LARGE", "METRIC_TARGETS", "Footprint"]
 

@@ -17,10 +17,10 @@ from nystream.auto.renewal import Missed, Renewal
 from nystream.auto.rows import Answer, Learnt, Rows, plain_part_of
 from nystream.auto.stack import ONE_NUMBER, Frame, Stack
 from nystream.auto.targets import AROUND, Targets
-from nystream.params import Params
+from nystream.runtime.incremental import all_at_once
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 from nystream.scaling.ring import Ring
-from nystream.types import Array
-from nystream.work import all_at_once
 
 __all__ = ["Generation"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from nystream._core.auto.lags import lagged
-from nystream.params import Params, at_least
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 from nystream.scaling.ring import Ring
-from nystream.types import Array
 
 __all__ = ["Intervals", "symmetric"]
 

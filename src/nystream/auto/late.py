@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nystream._core.auto.lags import lagged
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["after", "shifted"]
 

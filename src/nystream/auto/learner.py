@@ -22,16 +22,16 @@ from nystream.auto.steady import Steady
 from nystream.auto.surprise import Surprise, last_surprise
 from nystream.auto.tables import seconds_to_translate, translator_for
 from nystream.auto.tails import Tails
-from nystream.encoding.columns import NUMERIC
-from nystream.gate import Gate
-from nystream.inputs import as_levels
+from nystream.data.encoding.columns import NUMERIC
+from nystream.data.inputs import as_levels
+from nystream.data.sparse_rows import NARROW
 from nystream.learners.families.tabular import Opening
-from nystream.params import at_least, boolean, checked_ahead, one_of, positive
+from nystream.runtime.lock import Gate
+from nystream.runtime.params import at_least, boolean, checked_ahead, one_of, positive
+from nystream.runtime.seeds import checked_seed, generator
+from nystream.runtime.threads import at_most, checked_threads
+from nystream.runtime.types import Array, LabelKind, Seed
 from nystream.scaling.ring import Ring
-from nystream.seeds import checked_seed, generator
-from nystream.sparse_rows import NARROW
-from nystream.threads import at_most, checked_threads
-from nystream.types import Array, LabelKind, Seed
 
 __all__ = ["Auto"]
 
@@ -105,7 +105,7 @@ class Auto(ByColumn, Rounds):
         until one of them has to go. What predicted in the last two regimes that were left is kept, and mixed in where
         one of them returns. Without an alarm nothing is different.
     threads : int, optional
-        Threads that `run` lets experts learn in; None: as `nystream.threads.threads` says. There is work for two, the
+        Threads that `run` lets experts learn in; None: see `nystream.runtime.threads`. There is work for two, the
         rough kernels and the others. It changes no bit.
 
     Examples

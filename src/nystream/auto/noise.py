@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nystream._core.auto.noise import learn, quantiles
-from nystream.params import Params, at_least
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 
 __all__ = ["Noise"]
 

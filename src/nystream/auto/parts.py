@@ -24,11 +24,11 @@ from nystream.auto.steady import Steady
 from nystream.auto.tables import SHARE
 from nystream.auto.tails import Tails
 from nystream.auto.targets import Targets
-from nystream.gate import Gate
 from nystream.learners.families.tabular import TabularLearner
 from nystream.learners.translator import Translator
+from nystream.runtime.lock import Gate
+from nystream.runtime.types import Array
 from nystream.scaling.ring import Ring
-from nystream.types import Array
 
 __all__ = ["Parts"]
 

@@ -13,15 +13,15 @@ from nystream.auto.intervals import symmetric
 from nystream.auto.recipe import WIDE
 from nystream.auto.rough import Rough, RoughView
 from nystream.auto.view import View
-from nystream.inputs import as_block, as_levels
+from nystream.data.inputs import as_block, as_levels
 from nystream.learners.base import Learner
-from nystream.params import at_least, checked_ahead, one_of, positive
+from nystream.runtime.incremental import all_at_once
+from nystream.runtime.params import at_least, checked_ahead, one_of, positive
+from nystream.runtime.types import Array, LabelKind
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 from nystream.scaling.spread import fences, moments
 from nystream.solvers.awv import AWV
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
-from nystream.types import Array, LabelKind
-from nystream.work import all_at_once
 
 __all__ = ["PooledAuto"]
 

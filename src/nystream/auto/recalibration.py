@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nystream._core.auto.recalibration import recalibrated
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["Recalibration"]
 

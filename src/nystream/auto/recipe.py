@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream.params import Params, at_least, boolean
+from nystream.runtime.params import Params, at_least, boolean
 
 __all__ = ["EXPERTS", "Recipe"]
 

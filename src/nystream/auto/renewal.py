@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from nystream.auto.bank import Bank
 from nystream.auto.targets import Targets
-from nystream.types import Array
-from nystream.work import Work
+from nystream.runtime.incremental import Work
+from nystream.runtime.types import Array
 
 __all__ = ["Missed", "Renewal"]
 
@@ -39,7 +39,7 @@ class Renewal:
     """What is built beside a generation that goes on predicting.
 
     It begins after row n with a first slice, and each row after it brings one more; where those end tells sizes alone
-    (`nystream.work`). Say that slice s was the last. Then every row brings c of the rows after n, CAUGHT_UP or, of a
+    (`incremental.py`). Say that slice s was the last. Then every row brings c of the rows after n, CAUGHT_UP or, of a
     growth, fewer, so that it is level, and can be taken up, after row n + s + ceil(s / (c - 1)): for s = 0 at once. It
     depends on the rows up to n, and on those after it one by one: not on when slices are done, in blocks or after a
     file was read. So it is no part of a model's state: the row at which it began is.

@@ -16,12 +16,12 @@ from nystream.auto.rows import Rows
 from nystream.auto.tails import LEAST, Tails
 from nystream.auto.targets import USUAL
 from nystream.auto.view import View
-from nystream.blas import single_threaded
+from nystream.runtime.blas import single_threaded
+from nystream.runtime.incremental import pairs
+from nystream.runtime.types import Array
 from nystream.scaling import StandardScale, median_distance
 from nystream.scaling.ring import Ring
 from nystream.scaling.spread import fences
-from nystream.types import Array
-from nystream.work import pairs
 
 __all__ = ["Others", "retold", "tell_anew"]
 

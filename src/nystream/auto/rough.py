@@ -12,8 +12,8 @@ from nystream.auto.big import Big
 from nystream.auto.experts import Expert
 from nystream.auto.view import SORTED, View
 from nystream.features.scales import LearnedScales
-from nystream.types import Array
-from nystream.work import CALL, Work
+from nystream.runtime.incremental import CALL, Work
+from nystream.runtime.types import Array
 
 __all__ = ["Change", "Rough", "RoughView"]
 

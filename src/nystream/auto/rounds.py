@@ -18,9 +18,9 @@ from nystream.auto.quantities import bytes_of
 from nystream.auto.retold import tell_anew
 from nystream.auto.rows import Rows
 from nystream.auto.targets import within
-from nystream.encoding import Columns
-from nystream.inputs import stretches
-from nystream.types import Array
+from nystream.data.encoding import Columns
+from nystream.data.inputs import stretches
+from nystream.runtime.types import Array
 
 __all__ = ["Rounds"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Answer", "Learnt", "Rows", "part_of", "plain_part_of"]
 

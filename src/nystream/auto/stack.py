@@ -12,9 +12,9 @@ from nystream._core.auto.heard import gathered
 from nystream._core.auto.members import mix_classes, mix_targets
 from nystream.auto.late import after
 from nystream.auto.repeats import Repeats
-from nystream.params import Params
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 from nystream.solvers.stacker import MEMBERS, RidgeStacker, SoftmaxStacker
-from nystream.types import Array
 
 __all__ = ["Frame", "Stack", "Stacked"]
 

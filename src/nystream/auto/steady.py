@@ -31,9 +31,9 @@ from nystream.auto.noise import Noise
 from nystream.auto.recalibration import Recalibration
 from nystream.auto.stack import Stack
 from nystream.auto.targets import Targets
-from nystream.params import Params
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 from nystream.scaling.ring import Ring
-from nystream.types import Array
 
 __all__ = ["Judge", "LongMemory", "Snapshot", "Steady"]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nystream.auto.noise import Noise
-from nystream.params import Params
+from nystream.runtime.params import Params
 
 __all__ = ["Alarm", "Surprise", "Surprises", "last_surprise"]
 

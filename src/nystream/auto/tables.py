@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nystream.encoding import Encoder
+from nystream.data.encoding import Encoder
 from nystream.learners.translator import Translator
 
 __all__ = ["SHARE", "seconds_to_translate", "translator_for"]

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nystream._core.auto.tails import cuts, medians, weighed, with_residuals
-from nystream.params import Params, at_least
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 from nystream.scaling.ring import Ring
-from nystream.types import Array
 
 __all__ = ["Tails"]
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from nystream._core.auto.lags import lagged
 from nystream._core.auto.targets import all_inside, entered
 from nystream.auto.stack import Frame
-from nystream.params import Params
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 from nystream.scaling.spread import fences, moments
-from nystream.types import Array
 
 __all__ = ["Targets", "within"]
 

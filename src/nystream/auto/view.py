@@ -10,11 +10,11 @@ import numpy as np
 from nystream._core.auto.views import seen
 from nystream.features.metric import FULL, LearnedMetric
 from nystream.features.scales import LearnedScales
-from nystream.params import Params
+from nystream.runtime.incremental import CALL, PIECE, Work, all_at_once
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 from nystream.scaling import FrozenScale
 from nystream.scaling.spread import fence_outliers
-from nystream.types import Array
-from nystream.work import CALL, PIECE, Work, all_at_once
 
 __all__ = ["Parts", "Tame", "View", "taming", "thinned"]
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from nystream.cli.rows import Block
-from nystream.params import one_of
-from nystream.schema import Schema
-from nystream.sparse_rows import SparseRows
-from nystream.tables.places import BadCell, BadRow, Place
-from nystream.tables.reading import Table
+from nystream.data.places import BadCell, BadRow, Place
+from nystream.data.reading import Table
+from nystream.data.schema import Schema
+from nystream.data.sparse_rows import SparseRows
+from nystream.runtime.params import one_of
 
 __all__ = ["POLICIES", "Cleaner", "check_columns", "checked_policy", "naming_the_option"]
 

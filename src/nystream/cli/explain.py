@@ -14,10 +14,10 @@ from nystream.cli import options as opt
 from nystream.cli.cleaning import check_columns
 from nystream.cli.resuming import read
 from nystream.cli.rows import Rows, open_rows
+from nystream.data.reading import Table
 from nystream.evaluate.result import check_form
 from nystream.explain import Importance, Reasons
 from nystream.model import Model
-from nystream.tables.reading import Table
 
 __all__ = ["class_of", "explain"]
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from nystream.cli.source import Source
-from nystream.tables.kinds import KINDS, looked
-from nystream.tables.reading import Table
-from nystream.tables.targets import columns_of
-from nystream.tables.values import converted
+from nystream.data.kinds import KINDS, looked
+from nystream.data.reading import Table
+from nystream.data.targets import columns_of
+from nystream.data.values import converted
 
 __all__ = ["check_kinds", "kinds_table"]
 

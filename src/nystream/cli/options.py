@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from nystream.params import one_of
-from nystream.tables.kinds import KINDS
+from nystream.data.kinds import KINDS
+from nystream.runtime.params import one_of
 
 __all__ = [
     "Block",

@@ -18,10 +18,10 @@ from nystream.cli.cleaning import Cleaner, check_columns, checked_policy, naming
 from nystream.cli.progress import bar_of
 from nystream.cli.resuming import read
 from nystream.cli.rows import NEVER_SPARSE, Block, Rows, open_rows, width_of
+from nystream.data.reading import Table
+from nystream.data.schema import Schema
 from nystream.model import Model
-from nystream.params import one_of, positive
-from nystream.schema import Schema
-from nystream.tables.reading import Table
+from nystream.runtime.params import one_of, positive
 
 __all__ = ["predict"]
 

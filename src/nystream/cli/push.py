@@ -15,8 +15,8 @@ from nystream.cli.progress import bar_of
 from nystream.cli.rows import NEVER_SPARSE, Rows, open_rows
 from nystream.cli.source import as_written, numeric_labels, typed_labels
 from nystream.client import Client
-from nystream.tables.reading import Table
-from nystream.tables.targets import first_label
+from nystream.data.reading import Table
+from nystream.data.targets import first_label
 
 __all__ = ["push"]
 

@@ -16,7 +16,6 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from nystream.blas import single_threaded
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.cleaning import checked_policy, naming_the_option
@@ -25,14 +24,15 @@ from nystream.cli.main import INTERRUPTED
 from nystream.cli.rows import DATASET, FromStream, dense_up_to, open_rows
 from nystream.cli.source import Source, opened
 from nystream.cli.stopping import raise_kept
+from nystream.data.places import BadCell, BadRow
+from nystream.data.reading import Table as Columns
+from nystream.data.sparse_rows import SparseRows
 from nystream.evaluate import Comparison, compare
 from nystream.model import Model
 from nystream.model.building import build
-from nystream.processes import processes
 from nystream.registry import find
-from nystream.sparse_rows import SparseRows
-from nystream.tables.places import BadCell, BadRow
-from nystream.tables.reading import Table as Columns
+from nystream.runtime.blas import single_threaded
+from nystream.runtime.processes import processes
 
 __all__ = ["race"]
 

@@ -16,13 +16,13 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from nystream.blas import single_threaded
 from nystream.cli import options as opt
 from nystream.datasets import data_folder, locate
 from nystream.datasets import find as find_dataset
-from nystream.processes import Line, in_processes, processes
 from nystream.reproduce import EXPERIMENTS, Experiment, Record, Setting, find, perform
 from nystream.reproduce.markdown import section
+from nystream.runtime.blas import single_threaded
+from nystream.runtime.processes import Line, in_processes, processes
 
 __all__ = ["reproduce"]
 

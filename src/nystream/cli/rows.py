@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nystream.deferred import Deferred
+from nystream.data.reading import Table
+from nystream.data.schema import Schema
+from nystream.data.sparse_rows import MOST_COLUMNS, NARROW, SparseRows
 from nystream.model import Model
 from nystream.registry import find
-from nystream.schema import Schema
-from nystream.sparse_rows import MOST_COLUMNS, NARROW, SparseRows
+from nystream.runtime.deferred import Deferred
 from nystream.streams import Stream, open_stream
 from nystream.streams.columns import choose
 from nystream.streams.svmlight import SvmlightStream
 from nystream.streams.tabular import Tables, open_tables
 from nystream.streams.text import Pipe, pipe_at
-from nystream.tables.reading import Table
 
 __all__ = [
     "DATASET",

@@ -23,12 +23,12 @@ from nystream.cli.rows import NEVER_SPARSE, dense_up_to, open_rows, width_of
 from nystream.cli.source import Source, opened
 from nystream.cli.stopping import Stoppable
 from nystream.evaluate import Result, prequential
+from nystream.evaluate.metrics import ImportanceShares, Regret, RegretBound, Weights
 from nystream.evaluate.result import check_form
-from nystream.metrics import ImportanceShares, Regret, RegretBound, Weights
 from nystream.model import Model
 from nystream.model.building import build
 from nystream.model.tasks import algorithm
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["run"]
 

@@ -12,21 +12,21 @@ import numpy as np
 from nystream._core.inputs import all_finite
 from nystream.cli.cleaning import Cleaner, check_columns
 from nystream.cli.rows import Block, Rows
-from nystream.encoding import Columns, Encoder
+from nystream.data.cells import MISFIT
+from nystream.data.encoding import Columns, Encoder
+from nystream.data.kinds import looked
+from nystream.data.places import BadCell
+from nystream.data.reading import Table
+from nystream.data.schema import Schema
+from nystream.data.sparse_rows import SparseRows
+from nystream.data.targets import class_names, columns_of, first_label, numbered
+from nystream.data.task import MOST_CLASSES, TASKS, TaskChoice, choose_task
+from nystream.data.values import converted, number
 from nystream.learners.translator import Translator
 from nystream.model import Model
+from nystream.runtime.types import Array
 from nystream.scaling.distance import median_distance
-from nystream.schema import Schema
-from nystream.sparse_rows import SparseRows
 from nystream.streams.ahead import ahead
-from nystream.tables.cells import MISFIT
-from nystream.tables.kinds import looked
-from nystream.tables.places import BadCell
-from nystream.tables.reading import Table
-from nystream.tables.targets import class_names, columns_of, first_label, numbered
-from nystream.tables.task import MOST_CLASSES, TASKS, TaskChoice, choose_task
-from nystream.tables.values import converted, number
-from nystream.types import Array
 
 __all__ = ["Source", "as_written", "numeric_labels", "opened", "typed_labels"]
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from nystream._core.kernel_rows import isa
-from nystream.threads import threads
+from nystream.runtime.threads import threads
 
 __all__ = ["surroundings"]
 

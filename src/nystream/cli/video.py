@@ -18,9 +18,9 @@ from nystream import datasets, persist
 from nystream.cli import options as opt
 from nystream.cli.pictures import Movie, SideBySide, Writer, write_mask
 from nystream.cli.rows import DATASET
+from nystream.evaluate.metrics.roc import ROC
 from nystream.kernels import Gaussian
-from nystream.metrics.roc import ROC
-from nystream.params import at_least, positive
+from nystream.runtime.params import at_least, positive
 from nystream.streams.frames import Frames, open_frames
 from nystream.video.pixels import Pixels
 

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from nystream.tables.reading import Table, read
-from nystream.tables.targets import columns_of as label_columns
+from nystream.data.reading import Table, read
+from nystream.data.targets import columns_of as label_columns
 
 __all__ = ["Body", "Refused", "body", "extra", "failure", "place", "predictions"]
 

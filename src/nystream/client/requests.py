@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from nystream.client.blocks import JSON, Body, body
-from nystream.tables.reading import Table, read
-from nystream.tables.targets import columns_of as label_columns
+from nystream.data.reading import Table, read
+from nystream.data.targets import columns_of as label_columns
 
 __all__ = ["Ask", "blocks", "labelled", "learning", "predicting"]
 

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from nystream._core.auto.mixing import Aggregated, mix
 from nystream.compose.ensemble import Ensemble, check_learners
-from nystream.deferred import special
 from nystream.learners.base import Learner
-from nystream.params import one_of, positive
-from nystream.threads import checked_threads
-from nystream.types import Array
+from nystream.runtime.deferred import special
+from nystream.runtime.params import one_of, positive
+from nystream.runtime.threads import checked_threads
+from nystream.runtime.types import Array
 
 __all__ = ["Aggregate"]
 

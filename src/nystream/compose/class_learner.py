@@ -11,8 +11,8 @@ import numpy.typing as npt
 from nystream.compose.probabilities import Calibration
 from nystream.learners.abilities import Abilities
 from nystream.learners.base import Learner
-from nystream.params import Params, checked_ahead
-from nystream.types import Array
+from nystream.runtime.params import Params, checked_ahead
+from nystream.runtime.types import Array
 
 __all__ = ["ClassLearner", "Numbers"]
 

@@ -12,8 +12,8 @@ from nystream.compose.class_learner import ClassLearner, Numbers
 from nystream.compose.columns import Columns
 from nystream.compose.probabilities import Brier, Calibration, Logistic, Platt, Softmax, Temperature
 from nystream.learners.base import Learner
-from nystream.threads import WORTH_A_THREAD, checked_threads, side_by_side
-from nystream.types import Array
+from nystream.runtime.threads import WORTH_A_THREAD, checked_threads, side_by_side
+from nystream.runtime.types import Array
 
 __all__ = ["ClassLearner", "LeastSquaresCodes", "NativeClasses", "OneVersusRest", "class_learner"]
 
@@ -122,7 +122,7 @@ class OneVersusRest(ClassLearner):
     learner : Learner
         The pattern: never trained itself, always cloned.
     threads : int, optional
-        Learners that `run` lets learn at the same time; None: as `nystream.threads.threads` says. It changes no bit.
+        Learners that `run` lets learn at the same time; None: see `nystream.runtime.threads`. It changes no bit.
     """
 
     groups_: list[Columns]

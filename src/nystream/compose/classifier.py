@@ -9,8 +9,8 @@ import numpy as np
 from nystream.compose.classes import ClassLearner, class_learner
 from nystream.compose.wrapper import Wrapper
 from nystream.learners.base import Learner
-from nystream.threads import checked_threads
-from nystream.types import Array, LabelKind
+from nystream.runtime.threads import checked_threads
+from nystream.runtime.types import Array, LabelKind
 
 __all__ = ["Classifier"]
 

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from nystream.learners.base import Learner
-from nystream.params import Params, at_least
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 
 __all__ = ["Columns"]
 

@@ -10,20 +10,20 @@ import numpy as np
 
 from nystream.compose.classifier import Classifier
 from nystream.compose.wrapper import Wrapper
-from nystream.encoding import Columns, Encoder
-from nystream.inputs import rows_at_once
+from nystream.data.encoding import Columns, Encoder
+from nystream.data.inputs import rows_at_once
+from nystream.data.sparse_rows import SparseRows
 from nystream.learners.base import Learner
 from nystream.learners.families.tabular import Opening, TabularLearner
 from nystream.learners.translator import Translator
-from nystream.params import one_of
-from nystream.sparse_rows import SparseRows
-from nystream.types import Array
+from nystream.runtime.params import one_of
+from nystream.runtime.types import Array
 
 __all__ = ["Encoded"]
 
 
 class Encoded(TabularLearner, Wrapper):
-    """Gives a learner of numbers the dense encoding of a table's columns, see `nystream.encoding.Encoder`.
+    """Gives a learner of numbers the dense encoding of a table's columns, see `nystream.data.encoding.Encoder`.
 
     Numbers are passed on as they are, times as eight numbers, categories as the mean label of their level so far; what
     text says only the sparse experts hear. Missing numbers are the mean of their column so far, unless the learner

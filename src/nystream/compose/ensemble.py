@@ -13,7 +13,7 @@ from nystream.compose.panel import Panel
 from nystream.learners.base import Learner
 from nystream.losses import Loss, Squared
 from nystream.losses.label_bound import LabelBound
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Ensemble", "check_learners"]
 

@@ -11,9 +11,9 @@ import numpy as np
 from nystream._core.auto.fixed_share import Shared, mix
 from nystream.compose.ensemble import Ensemble, check_learners
 from nystream.learners.base import Learner
-from nystream.params import positive
-from nystream.threads import checked_threads
-from nystream.types import Array
+from nystream.runtime.params import positive
+from nystream.runtime.threads import checked_threads
+from nystream.runtime.types import Array
 
 __all__ = ["Mixture"]
 

@@ -14,7 +14,7 @@ from nystream.compose.standardized import Standardized
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.base import Learner
 from nystream.learners.ilk import SILK
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["RecentQuantile", "adapts", "checked_novelty", "default_novelty", "margin"]
 

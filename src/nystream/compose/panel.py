@@ -17,10 +17,10 @@ from nystream.features.base import FeatureMap
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.learners.families.feature import FeatureLearner
-from nystream.params import Params
+from nystream.runtime.params import Params
+from nystream.runtime.threads import WORTH_A_THREAD, side_by_side
+from nystream.runtime.types import Array
 from nystream.solvers.ogd import OGD
-from nystream.threads import WORTH_A_THREAD, side_by_side
-from nystream.types import Array
 
 __all__ = ["Panel"]
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from nystream.learners.links import against_the_rest
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["Brier", "Calibration", "Logistic", "Platt", "Softmax", "Temperature"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from nystream.compose.wrapper import Wrapper
 from nystream.learners.base import Learner
+from nystream.runtime.types import Array
 from nystream.scaling import RunningScale
-from nystream.types import Array
 
 __all__ = ["Standardized"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from nystream.compose.wrapper import Wrapper
 from nystream.explain import Reasons
 from nystream.learners.base import Learner
-from nystream.params import positive
-from nystream.types import Array
+from nystream.runtime.params import positive
+from nystream.runtime.types import Array
 
 __all__ = ["StandardizedTarget"]
 

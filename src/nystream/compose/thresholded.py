@@ -15,14 +15,14 @@ import numpy.typing as npt
 from nystream.compose.classifier import Classifier
 from nystream.compose.probabilities import Calibration
 from nystream.compose.wrapper import Wrapper
-from nystream.inputs import Unconverted, as_labels, as_weights
+from nystream.data.inputs import Unconverted, as_labels, as_weights
 from nystream.learners.abilities import Abilities
 from nystream.learners.base import Learner
 from nystream.losses import Loss
-from nystream.params import at_least, one_of
-from nystream.params import positive as above_zero
-from nystream.threads import checked_threads, side_by_side, threads
-from nystream.types import Array, LabelKind
+from nystream.runtime.params import at_least, one_of
+from nystream.runtime.params import positive as above_zero
+from nystream.runtime.threads import checked_threads, side_by_side, threads
+from nystream.runtime.types import Array, LabelKind
 
 __all__ = ["Thresholded", "best_threshold"]
 

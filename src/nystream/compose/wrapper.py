@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from nystream.inputs import as_labels, as_row, as_weights
+from nystream.data.inputs import as_labels, as_row, as_weights
 from nystream.learners.abilities import Abilities
 from nystream.learners.base import Learner
 from nystream.losses import Loss
-from nystream.types import Array, LabelKind
+from nystream.runtime.types import Array, LabelKind
 
 __all__ = ["Wrapper"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from nystream.runtime.types import Array
 from nystream.streams import Stream
-from nystream.types import Array
 
 __all__ = ["Dataset", "File", "Preparation", "Task"]
 

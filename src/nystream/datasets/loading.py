@@ -9,8 +9,8 @@ from nystream.datasets.entry import Dataset
 from nystream.datasets.reading import Parts
 from nystream.datasets.registry import find
 from nystream.datasets.store import fetch
+from nystream.runtime.types import Array
 from nystream.streams import ArrayStream, Stream
-from nystream.types import Array
 
 __all__ = ["frames", "load", "stream", "truth"]
 

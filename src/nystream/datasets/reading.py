@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream.datasets.entry import Dataset
+from nystream.runtime.types import Array
 from nystream.streams.base import Stream
 from nystream.streams.cutting import Block
 from nystream.streams.in_memory import ArrayStream
 from nystream.streams.text import TextFile, unpacked
-from nystream.types import Array
 
 __all__ = ["Parts", "covtype_binary", "idx_images", "min_max", "scaled_by", "two_tables"]
 

@@ -7,8 +7,8 @@ from typing import Any
 from nystream._core.expansions.eviction import Eviction
 from nystream.dictionary.expansion import Expansion
 from nystream.kernels.gaussian import Gaussian
-from nystream.params import Params, at_least, one_of
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least, one_of
+from nystream.runtime.types import Array
 
 __all__ = ["DROPS", "Budget", "plain_removal"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from nystream._core.gram.turns import NOT_FINITE
-from nystream.params import Params, at_least, one_of, positive
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least, one_of, positive
+from nystream.runtime.types import Array
 
 __all__ = ["SOLVERS", "Eigenpairs"]
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from nystream._core.expansions.expansion import Terms
 from nystream.kernels.base import Kernel
-from nystream.params import Params, at_least, one_of
-from nystream.types import DTYPES, Array
+from nystream.runtime.params import Params, at_least, one_of
+from nystream.runtime.types import DTYPES, Array
 
 __all__ = ["Expansion"]
 

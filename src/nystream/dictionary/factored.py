@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from nystream._core.linalg.cholesky import Triangle
 from nystream._core.linalg.nested import NestedFactor
 from nystream.dictionary.rows import Rows
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["FactoredPoints"]
 

@@ -12,8 +12,8 @@ from nystream._core.linalg.cholesky import Triangle, floored_cholesky
 from nystream.dictionary.factored import FactoredPoints
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel
-from nystream.params import positive
-from nystream.types import Array
+from nystream.runtime.params import positive
+from nystream.runtime.types import Array
 
 __all__ = ["GramFactor"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nystream._core.expansions.inverse import Inverse
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["GramInverse"]
 

@@ -12,8 +12,8 @@ from nystream._core.gram.known_atoms import KnownAtoms
 from nystream._core.kernel_rows import KernelRows
 from nystream.dictionary.nested import TOLERANCE, Nested
 from nystream.kernels.base import Kernel
-from nystream.params import Params, at_least, positive
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least, positive
+from nystream.runtime.types import Array
 
 __all__ = ["BLOCK", "DistantAtoms", "GivenAtoms", "Growing", "Indices", "Mask"]
 

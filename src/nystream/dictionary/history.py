@@ -8,8 +8,8 @@ import numpy as np
 
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["History"]
 

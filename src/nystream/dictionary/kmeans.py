@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream._core.kernel_rows import KernelRows
-from nystream.params import Params, one_of, positive
-from nystream.types import Array
+from nystream.runtime.params import Params, one_of, positive
+from nystream.runtime.types import Array
 
 __all__ = ["COUNTS", "MovingLandmarks", "checked_eps"]
 

@@ -14,8 +14,8 @@ from nystream._core.gram.whitened import WhitenedRow
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel
-from nystream.params import Params, at_least, positive
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least, positive
+from nystream.runtime.types import Array
 
 __all__ = ["KORS", "Scores", "theory_beta"]
 

@@ -10,7 +10,7 @@ from nystream._core.linalg.nested import NestedFactor
 from nystream.dictionary.factored import FactoredPoints
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["TOLERANCE", "Nested"]
 

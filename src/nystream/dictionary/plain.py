@@ -11,7 +11,7 @@ from nystream._core.kernel_rows import rounded
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.expansion import Expansion
 from nystream.kernels.base import Kernel
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["RIDGE", "PlainExpansion", "admit", "expire", "oldest"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nystream.params import Params, at_least
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 
 __all__ = ["Rows"]
 

@@ -11,7 +11,7 @@ from nystream._core.gram.kors import toss
 from nystream._core.kernel_rows import KernelRows
 from nystream.dictionary.growing import BLOCK, LARGEST, NONE, Growing, Indices, Mask
 from nystream.dictionary.kors import KORS, RESOLVED, unseen
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["SampledAtoms"]
 

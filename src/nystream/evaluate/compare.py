@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nystream.evaluate.comparison import Comparison
+from nystream.evaluate.metrics.names import as_metrics
 from nystream.evaluate.prequential import Every, MetricsLike, evaluate
 from nystream.evaluate.task import settle_tasks, usual_metric
 from nystream.evaluate.trial import Snapshot, Trial
 from nystream.learners.base import Learner
-from nystream.metrics.names import as_metrics
 from nystream.model import Model
-from nystream.params import at_least
-from nystream.types import Stream
+from nystream.runtime.params import at_least
+from nystream.runtime.types import Stream
 
 __all__ = ["compare"]
 

@@ -9,9 +9,9 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
-from nystream.cards import card
 from nystream.evaluate.result import Result, dumps, loads, write
 from nystream.evaluate.table import aligned, figures
+from nystream.runtime.cards import card
 
 __all__ = ["Comparison"]
 

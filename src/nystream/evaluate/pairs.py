@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from nystream.frames import columns_of as columns_of_numbers
-from nystream.inputs import rows_at_once
+from nystream.data.frames import columns_of as columns_of_numbers
+from nystream.data.inputs import rows_at_once
+from nystream.data.items import blocks_of_items
+from nystream.data.reading import Table, read
+from nystream.data.schema import Schema
+from nystream.data.targets import columns_of, first_label
+from nystream.data.values import is_absent
 from nystream.model import Model
 from nystream.model.labels import labels_in
-from nystream.schema import Schema
-from nystream.tables.items import blocks_of_items
-from nystream.tables.reading import Table, read
-from nystream.tables.targets import columns_of, first_label
-from nystream.tables.values import is_absent
 
 __all__ = ["are_names_with_gaps", "are_tables", "items", "labels_of_first", "tables"]
 

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from nystream.deferred import Deferred
+from nystream.data.items import is_iterator
+from nystream.data.places import BadCell
+from nystream.data.reading import Table
+from nystream.data.sparse_rows import SparseRows, as_sparse_rows, is_sparse
+from nystream.evaluate.metrics.base import Metric
+from nystream.evaluate.metrics.meters import Meter
+from nystream.evaluate.metrics.names import as_metrics
 from nystream.evaluate.pairs import are_names_with_gaps, are_tables, items, tables
 from nystream.evaluate.result import Result
 from nystream.evaluate.task import settle_tasks, usual_metric
 from nystream.evaluate.trial import Snapshot, Trial
 from nystream.learners.base import Learner
-from nystream.metrics.base import Metric
-from nystream.metrics.meters import Meter
-from nystream.metrics.names import as_metrics
 from nystream.model import Model
-from nystream.params import at_least
-from nystream.sparse_rows import SparseRows, as_sparse_rows, is_sparse
+from nystream.runtime.deferred import Deferred
+from nystream.runtime.params import at_least
+from nystream.runtime.types import Array, Stream
 from nystream.streams.in_memory import as_stream
-from nystream.tables.items import is_iterator
-from nystream.tables.places import BadCell
-from nystream.tables.reading import Table
-from nystream.types import Array, Stream
 
 if TYPE_CHECKING:
     from nystream.evaluate.sharing import Given
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Every", "MetricsLike", "evaluate", "prequential"]
 
 sharing: Any = Deferred("nystream.evaluate.sharing")
-processes: Any = Deferred("nystream.processes")
+processes: Any = Deferred("nystream.runtime.processes")
 
 Every: TypeAlias = "int | Literal['doubling', 'logarithmic']"
 MetricsLike: TypeAlias = "str | Metric | Meter | Iterable[str | Metric | Meter]"
@@ -68,7 +68,7 @@ def prequential(
         Trained in place. A model is given blocks as they come, of tables or numbers, with labels as people have them.
         Where neither the model nor its schema says the task, the first 1,000 labels do; `Model(task=...)` says it.
     metrics : str, Metric, Meter or several of them; None: mse, or accuracy for classes
-        Names are those of `nystream.metrics.METRICS`; "mse@1000" is the metric over the last 1000 rows.
+        Names are those of `nystream.evaluate.metrics.METRICS`; "mse@1000" is the metric over the last 1000 rows.
     every : int, "doubling" or "logarithmic", default 1000
         Rows between readings; "doubling" reads at rows 1, 2, 4, 8, ..., "logarithmic" there and at 63 rows between each
         of them and the next, enough for a curve of a stream of any length. The last row is always read.

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from nystream.data.inputs import as_block, as_labels
 from nystream.features.base import FeatureMap
-from nystream.inputs import as_block, as_labels
 from nystream.kernels.base import Kernel
 from nystream.losses import Loss, Squared, as_loss
-from nystream.params import positive
+from nystream.runtime.params import positive
+from nystream.runtime.types import Array
 from nystream.solvers.awv import AWV
-from nystream.types import Array
 
 __all__ = ["Comparator", "Hindsight"]
 

@@ -15,9 +15,9 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nystream.cards import card
+from nystream.evaluate.metrics.base import Direction
 from nystream.evaluate.table import aligned, figures
-from nystream.metrics.base import Direction
+from nystream.runtime.cards import card
 
 __all__ = ["Column", "Result", "check_form", "dumps", "loads", "write"]
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from nystream.evaluate.result import Result
 from nystream.evaluate.trial import Snapshot, Trial
-from nystream.processes import CONTEXT, Crew, Line
+from nystream.runtime.processes import CONTEXT, Crew, Line
 
 __all__ = ["Given", "shared_out"]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from nystream.data.places import Place
+from nystream.data.reading import Table
+from nystream.data.targets import class_names, columns_of, numbered, numbers_of
 from nystream.model import Model
-from nystream.tables.places import Place
-from nystream.tables.reading import Table
-from nystream.tables.targets import class_names, columns_of, numbered, numbers_of
-from nystream.types import Array, LabelKind
+from nystream.runtime.types import Array, LabelKind
 
 __all__ = ["Tabled"]
 

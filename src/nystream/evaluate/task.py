@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from nystream.data.reading import Table
+from nystream.data.targets import columns_of
+from nystream.data.task import LABELS, choose_task
 from nystream.evaluate.pairs import labels_of_first
 from nystream.learners.base import Learner
 from nystream.model import Model
-from nystream.tables.reading import Table
-from nystream.tables.targets import columns_of
-from nystream.tables.task import LABELS, choose_task
 
 __all__ = ["settle_tasks", "usual_metric"]
 

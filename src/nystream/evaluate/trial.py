@@ -11,17 +11,17 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from nystream.auto import Auto
+from nystream.data.sparse_rows import SparseRows
+from nystream.evaluate.metrics.base import Metric
+from nystream.evaluate.metrics.meters import Meter, Progress
 from nystream.evaluate.result import Column, Result
 from nystream.evaluate.tabled import Tabled
 from nystream.learners.base import Learner
 from nystream.learners.links import LINKS
-from nystream.metrics.base import Metric
-from nystream.metrics.meters import Meter, Progress
 from nystream.model import Model
-from nystream.sparse_rows import SparseRows
-from nystream.threads import is_child
-from nystream.types import Array, LabelKind
-from nystream.version import installed
+from nystream.runtime.threads import is_child
+from nystream.runtime.types import Array, LabelKind
+from nystream.runtime.version import installed
 
 __all__ = ["Snapshot", "Trial"]
 

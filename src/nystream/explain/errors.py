@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream.explain.importance import Losses
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Error", "error_rate", "of_probabilities", "of_score", "squared_error"]
 

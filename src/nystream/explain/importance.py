@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nystream.params import at_least, positive
-from nystream.types import Array
+from nystream.runtime.params import at_least, positive
+from nystream.runtime.types import Array
 
 __all__ = ["Ask", "ColumnImportance", "Columns", "Importance", "Losses", "permutation_importance"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nystream.explain.importance import AT_ONCE, Ask, Columns
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Reasons", "contributions"]
 

@@ -9,17 +9,17 @@ import numpy as np
 
 from nystream._core.gram.landmarks import LandmarkMap, Sight
 from nystream._core.gram.turns import Turns
-from nystream.deferred import linalg
+from nystream.data.inputs import as_block
 from nystream.dictionary.eigenpairs import SOLVERS as OF_PAIRS
 from nystream.dictionary.eigenpairs import Eigenpairs
 from nystream.dictionary.kmeans import MovingLandmarks, checked_eps
 from nystream.dictionary.nested import Nested
 from nystream.dictionary.rows import Rows
 from nystream.features.base import FeatureMap
-from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
-from nystream.params import at_least, one_of, positive
-from nystream.types import Array, Change
+from nystream.runtime.deferred import linalg
+from nystream.runtime.params import at_least, one_of, positive
+from nystream.runtime.types import Array, Change
 
 __all__ = ["AdaptiveNystrom"]
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream._core.one_row import RowMap
-from nystream.inputs import as_block
-from nystream.params import Params
-from nystream.types import Array, Change
+from nystream.data.inputs import as_block
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array, Change
 
 __all__ = ["FeatureMap", "Identity", "of_doubles", "refuse_large"]
 

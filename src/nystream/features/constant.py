@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from nystream.features.base import FeatureMap, Identity, of_doubles
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["WithConstant"]
 

@@ -13,9 +13,9 @@ from nystream.features.base import FeatureMap
 from nystream.features.demands import gaussian_of
 from nystream.features.fourier import even_dim
 from nystream.kernels.base import Kernel
-from nystream.params import one_of
-from nystream.seeds import checked_seed, generator
-from nystream.types import DTYPES, Array, Seed
+from nystream.runtime.params import one_of
+from nystream.runtime.seeds import checked_seed, generator
+from nystream.runtime.types import DTYPES, Array, Seed
 
 __all__ = ["Fastfood"]
 

@@ -11,9 +11,9 @@ from nystream._core.features import FourierFeatures
 from nystream.features.base import FeatureMap
 from nystream.features.demands import gaussian_of, sampler_of
 from nystream.kernels.base import Kernel
-from nystream.params import affordable, at_least, one_of
-from nystream.seeds import checked_seed, generator
-from nystream.types import DTYPES, Array, Seed
+from nystream.runtime.params import affordable, at_least, one_of
+from nystream.runtime.seeds import checked_seed, generator
+from nystream.runtime.types import DTYPES, Array, Seed
 
 __all__ = ["Fourier", "even_dim"]
 

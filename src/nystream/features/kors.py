@@ -6,14 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from nystream.data.inputs import as_block
 from nystream.dictionary.kors import KORS as Dictionary
 from nystream.dictionary.nested import Nested
 from nystream.features.base import FeatureMap
-from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
-from nystream.params import positive
-from nystream.seeds import checked_seed, generator
-from nystream.types import Array, Change, Seed
+from nystream.runtime.params import positive
+from nystream.runtime.seeds import checked_seed, generator
+from nystream.runtime.types import Array, Change, Seed
 
 __all__ = ["KORS"]
 

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nystream.data.inputs import as_block
 from nystream.features.base import FeatureMap, refuse_large
-from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
-from nystream.params import positive
-from nystream.types import Array
-from nystream.work import Work, all_at_once, kernel_matrix, pivoting
+from nystream.runtime.incremental import Work, all_at_once, kernel_matrix, pivoting
+from nystream.runtime.params import positive
+from nystream.runtime.types import Array
 
 __all__ = ["Landmarks"]
 

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from nystream.data.inputs import as_block
 from nystream.dictionary.nested import Nested
 from nystream.features.base import FeatureMap, refuse_large
-from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
-from nystream.params import at_least
-from nystream.types import Array, Change
+from nystream.runtime.params import at_least
+from nystream.runtime.types import Array, Change
 
 __all__ = ["Nystrom"]
 

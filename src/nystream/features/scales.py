@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from nystream._core.absolute import absolute_sums
 from nystream._core.kernel_rows import KernelRows
-from nystream.deferred import lapack
+from nystream.data.inputs import as_examples
 from nystream.features.base import FeatureMap
-from nystream.inputs import as_examples
-from nystream.params import at_least, positive
+from nystream.runtime.deferred import lapack
+from nystream.runtime.incremental import CALL, Work, all_at_once, factoring, kernel_matrix, median
+from nystream.runtime.params import at_least, positive
+from nystream.runtime.seeds import checked_seed, generator
+from nystream.runtime.types import Array, Seed
 from nystream.scaling.distance import median_distance
-from nystream.seeds import checked_seed, generator
-from nystream.types import Array, Seed
-from nystream.work import CALL, Work, all_at_once, factoring, kernel_matrix, median
 
 __all__ = ["LearnedScales"]
 

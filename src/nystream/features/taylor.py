@@ -9,13 +9,13 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from nystream._core.features import TaylorFeatures
-from nystream.deferred import special
+from nystream.data.inputs import as_block, as_row
 from nystream.features.base import FeatureMap
 from nystream.features.demands import gaussian_of
-from nystream.inputs import as_block, as_row
 from nystream.kernels.base import Kernel
-from nystream.params import at_least, positive
-from nystream.types import Array
+from nystream.runtime.deferred import special
+from nystream.runtime.params import at_least, positive
+from nystream.runtime.types import Array
 
 __all__ = ["Taylor"]
 

@@ -12,8 +12,8 @@ from nystream.forecast.intervals import Intervals
 from nystream.forecast.member import Arrival, Member, Origin
 from nystream.forecast.mixture import Mixture
 from nystream.forecast.recent import Recent
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["Engine"]
 

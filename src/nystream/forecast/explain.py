@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nystream.forecast.smoother import Smoother
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 if TYPE_CHECKING:
     from nystream.forecast.forecaster import Forecaster

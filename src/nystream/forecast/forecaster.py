@@ -12,6 +12,7 @@ import numpy as np
 from nystream import persist
 from nystream.auto.learner import Auto
 from nystream.auto.surprise import Alarm, Surprise, Surprises
+from nystream.data.inputs import as_levels
 from nystream.forecast.calendar import Calendar, Frequency, instants
 from nystream.forecast.defaults import default_members
 from nystream.forecast.engine import Engine
@@ -20,11 +21,10 @@ from nystream.forecast.inputs import Inputs
 from nystream.forecast.member import Member
 from nystream.forecast.recent import Recent
 from nystream.forecast.season import find_seasons
-from nystream.inputs import as_levels
 from nystream.learners.base import Learner
 from nystream.model.model import Model
-from nystream.params import Params, at_least, one_of, positive
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least, one_of, positive
+from nystream.runtime.types import Array
 
 __all__ = ["Forecaster"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nystream.params import Params
-from nystream.tables.reading import read
-from nystream.types import Array
+from nystream.data.reading import read
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["Inputs"]
 

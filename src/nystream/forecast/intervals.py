@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["LEVELS", "Intervals"]
 

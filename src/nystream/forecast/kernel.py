@@ -9,7 +9,7 @@ import numpy as np
 
 from nystream.forecast.member import Arrival, Member, Origin
 from nystream.model import Model
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Kernel"]
 

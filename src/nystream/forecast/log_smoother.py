@@ -9,7 +9,7 @@ import numpy as np
 from nystream.forecast.member import Arrival, Member, Origin
 from nystream.forecast.mixture import Mixture
 from nystream.forecast.smoother import Gains, Smoother
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["LogSmoother"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["Arrival", "Member", "Origin"]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["Mixture"]
 

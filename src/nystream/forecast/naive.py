@@ -8,7 +8,7 @@ import numpy as np
 
 from nystream.forecast.member import Arrival, Member, Origin
 from nystream.forecast.recent import Recent, ages
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Naive", "SeasonalNaive"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["Recent", "ages"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from nystream.forecast.member import Arrival, Member, Origin
 from nystream.forecast.recent import Recent, ages
-from nystream.params import Params, one_of, positive
-from nystream.types import Array
+from nystream.runtime.params import Params, one_of, positive
+from nystream.runtime.types import Array
 
 __all__ = ["Ridge", "Ridges"]
 

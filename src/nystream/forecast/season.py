@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["autocorrelation", "find_seasons"]
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nystream.forecast.member import Arrival, Member, Origin
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Gains", "Smoother"]
 

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from nystream._core.kernel_rows import KernelRows
-from nystream.params import Params, positive
-from nystream.types import Array
+from nystream.runtime.params import Params, positive
+from nystream.runtime.types import Array
 
 __all__ = ["Kernel", "Normalized", "Pair", "Product", "Scaled", "Sum", "checked_kernel"]
 

@@ -7,7 +7,7 @@ import sys
 
 from nystream._core.kernel_rows import KernelRows
 from nystream.kernels.base import Kernel
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["CompiledKernel", "rate"]
 

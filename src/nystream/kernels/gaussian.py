@@ -6,8 +6,8 @@ import numpy as np
 
 from nystream._core.kernel_rows import KernelRows
 from nystream.kernels.compiled import CompiledKernel, rate
-from nystream.params import positive
-from nystream.types import Array
+from nystream.runtime.params import positive
+from nystream.runtime.types import Array
 
 __all__ = ["Gaussian"]
 

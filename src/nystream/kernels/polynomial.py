@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nystream._core.kernel_rows import KernelRows
 from nystream.kernels.compiled import CompiledKernel
-from nystream.params import at_least, positive
+from nystream.runtime.params import at_least, positive
 
 __all__ = ["Polynomial"]
 

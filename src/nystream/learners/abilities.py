@@ -6,9 +6,9 @@ import re
 from typing import Any, Self
 
 from nystream.learners.bounds import AGAINST
-from nystream.params import one_of
-from nystream.tags import TAGS, class_of
-from nystream.types import Array
+from nystream.persist.tags import TAGS, class_of
+from nystream.runtime.params import one_of
+from nystream.runtime.types import Array
 
 __all__ = ["ABILITIES", "Abilities", "Unable"]
 

@@ -9,7 +9,7 @@ from nystream.learners.bounds import AGAINST, BoundTerms, convex_price, missed_b
 from nystream.learners.families.feature import FeatureLearner
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Logistic
-from nystream.params import one_of
+from nystream.runtime.params import one_of
 from nystream.solvers.aioli import AIOLI as Improper
 
 __all__ = ["AIOLI"]

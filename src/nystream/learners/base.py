@@ -10,12 +10,12 @@ import numpy as np
 
 from nystream import persist
 from nystream._core.inputs import clean_label, is_clean_row
-from nystream.cards import card
-from nystream.inputs import Unconverted, as_block, as_labels, as_row, as_weights, stretches, unconverted
+from nystream.data.inputs import Unconverted, as_block, as_labels, as_row, as_weights, stretches, unconverted
 from nystream.learners.abilities import Abilities
 from nystream.losses import Loss
-from nystream.params import Params, checked_ahead
-from nystream.types import Array, LabelKind
+from nystream.runtime.cards import card
+from nystream.runtime.params import Params, checked_ahead
+from nystream.runtime.types import Array, LabelKind
 
 __all__ = ["Learner"]
 
@@ -216,12 +216,12 @@ class Learner(Abilities, Params):
 
     @property
     def takes_tables(self) -> bool:
-        """Whether rows may be typed columns of a table, `nystream.encoding.Columns`."""
+        """Whether rows may be typed columns of a table, `nystream.data.encoding.Columns`."""
         return False
 
     @property
     def takes_sparse(self) -> bool:
-        """Whether rows may be sparse, `nystream.sparse_rows.SparseRows`."""
+        """Whether rows may be sparse, `nystream.data.sparse_rows.SparseRows`."""
         return False
 
     @property

@@ -14,8 +14,8 @@ from nystream.kernels.base import Kernel
 from nystream.learners.families.correction import CorrectionLearner, checked_loss
 from nystream.learners.families.expansion import Loop, checked_dtype, checked_kernel
 from nystream.losses import Hinge, Loss, MulticlassHinge, StructuredHinge
-from nystream.params import at_least, one_of, positive
-from nystream.types import Array
+from nystream.runtime.params import at_least, one_of, positive
+from nystream.runtime.types import Array
 
 __all__ = ["BudgetPA"]
 

@@ -13,9 +13,9 @@ from nystream.kernels.base import Kernel
 from nystream.learners.bsgd import start_offset
 from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_dtype, checked_kernel
 from nystream.losses import Loss, as_loss
-from nystream.params import at_least, positive
-from nystream.seeds import checked_seed
-from nystream.types import Array, Seed
+from nystream.runtime.params import at_least, positive
+from nystream.runtime.seeds import checked_seed
+from nystream.runtime.types import Array, Seed
 
 __all__ = ["DualSGD"]
 

@@ -8,9 +8,9 @@ from nystream.features.fourier import Fourier
 from nystream.kernels.base import Kernel
 from nystream.learners.families.gradient import GradientLearner
 from nystream.losses import Loss, as_loss
-from nystream.params import at_least, one_of
+from nystream.runtime.params import at_least, one_of
+from nystream.runtime.types import Seed
 from nystream.solvers.ogd import OGD
-from nystream.types import Seed
 
 __all__ = ["FOGD"]
 

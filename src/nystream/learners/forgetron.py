@@ -16,8 +16,8 @@ from nystream.kernels.matern import Matern
 from nystream.learners.families.correction import CorrectionLearner
 from nystream.learners.families.expansion import Loop, checked_dtype, checked_kernel
 from nystream.losses import Hinge
-from nystream.params import at_least
-from nystream.types import Array
+from nystream.runtime.params import at_least
+from nystream.runtime.types import Array
 
 __all__ = ["Forgetron"]
 

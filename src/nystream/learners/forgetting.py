@@ -6,13 +6,13 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from nystream.data.inputs import as_block
 from nystream.features.base import FeatureMap
 from nystream.features.constant import WithConstant
-from nystream.inputs import as_block
 from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.losses import Loss, Squared
+from nystream.runtime.types import Array
 from nystream.solvers.forgetting import Forgetting as ForgettingSolver
-from nystream.types import Array
 
 __all__ = ["Forgetting"]
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from nystream._core.tables.filter import Filter
 from nystream._core.tables.sparse_rounds import SparseRounds
+from nystream.data.sparse_rows import SparseRows
 from nystream.learners.families.sparse import SparseLearner
-from nystream.params import positive
-from nystream.sparse_rows import SparseRows
-from nystream.types import Array
+from nystream.runtime.params import positive
+from nystream.runtime.types import Array
 
 __all__ = ["GaussianFilter"]
 

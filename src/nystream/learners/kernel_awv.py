@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream._core.gram.ridge_row import RidgeRow
-from nystream.deferred import linalg
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel, checked_kernel
 from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.least_squares import LeastSquares
-from nystream.params import at_least, positive
+from nystream.runtime.deferred import linalg
+from nystream.runtime.params import at_least, positive
+from nystream.runtime.types import Array
 from nystream.solvers.meter import Meter
-from nystream.types import Array
 
 __all__ = ["KernelAAR", "KernelAWV", "KernelRidge"]
 

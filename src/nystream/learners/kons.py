@@ -17,8 +17,8 @@ from nystream.learners.families.averaging import Averaging
 from nystream.learners.kons_bounds import GAIN, OUTSIDE, PREDICTION, ROUND, WIDTH, NewtonBounds
 from nystream.losses import Loss, as_loss
 from nystream.losses.steps import Eta, checked_eta, newton_steps, warn_if_on_kink
-from nystream.params import at_least, positive
-from nystream.types import Array
+from nystream.runtime.params import at_least, positive
+from nystream.runtime.types import Array
 
 __all__ = ["KONS"]
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from nystream._core.linalg.cholesky import Triangle
+from nystream.data.inputs import as_labels
 from nystream.dictionary.rows import Rows
-from nystream.inputs import as_labels
 from nystream.kernels.base import Kernel
 from nystream.learners.bounds import AGAINST, BoundTerms
 from nystream.learners.families.loss import LossLearner
 from nystream.losses.label_bound import LabelBound
 from nystream.losses.steps import NewtonSteps
-from nystream.params import one_of
-from nystream.types import Array
+from nystream.runtime.params import one_of
+from nystream.runtime.types import Array
 
 __all__ = ["NewtonBounds", "a_priori_dimension", "effective_dimension", "leverages", "sharp_terms"]
 

@@ -10,10 +10,10 @@ from nystream.dictionary.growing import BLOCK, DistantAtoms
 from nystream.kernels.base import Kernel
 from nystream.learners.families.atoms import AtomLearner
 from nystream.losses import Loss, Squared
-from nystream.params import positive
-from nystream.seeds import generator
+from nystream.runtime.params import positive
+from nystream.runtime.seeds import generator
+from nystream.runtime.types import Array
 from nystream.solvers.nested_awv import NestedAWV
-from nystream.types import Array
 
 __all__ = ["KRLS"]
 

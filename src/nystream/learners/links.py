@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nystream.deferred import special
-from nystream.types import Array
+from nystream.runtime.deferred import special
+from nystream.runtime.types import Array
 
 __all__ = ["LINKS", "against_the_rest"]
 

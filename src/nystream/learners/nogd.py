@@ -8,7 +8,7 @@ from nystream.features.adaptive_nystrom import AdaptiveNystrom
 from nystream.kernels.base import Kernel
 from nystream.learners.families.landmark import LandmarkLearner
 from nystream.losses import Loss
-from nystream.params import one_of
+from nystream.runtime.params import one_of
 
 __all__ = ["NOGD"]
 

@@ -12,8 +12,8 @@ from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.learners.families.landmark import LandmarkLearner
 from nystream.losses import Loss
-from nystream.params import one_of
-from nystream.types import Array, Change
+from nystream.runtime.params import one_of
+from nystream.runtime.types import Array, Change
 
 __all__ = ["NOLANA"]
 

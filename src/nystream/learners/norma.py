@@ -12,8 +12,8 @@ from nystream.dictionary.plain import PlainExpansion, admit, expire
 from nystream.kernels.base import Kernel
 from nystream.learners.families.expansion import ExpansionLearner, checked_dtype, checked_kernel
 from nystream.losses import LOSSES, Loss, as_loss
-from nystream.params import at_least, one_of, positive
-from nystream.types import Array
+from nystream.runtime.params import at_least, one_of, positive
+from nystream.runtime.types import Array
 
 __all__ = ["NORMA"]
 

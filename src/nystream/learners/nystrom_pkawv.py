@@ -9,21 +9,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream._core.inputs import is_clean_row
+from nystream.data.inputs import as_block
 from nystream.dictionary.growing import BLOCK, DistantAtoms, GivenAtoms, Growing, Indices
 from nystream.dictionary.history import History
 from nystream.dictionary.kors import KORS
 from nystream.dictionary.sampled import SampledAtoms
-from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
 from nystream.learners.bounds import BoundTerms, fixed_price, moving_price
 from nystream.learners.families.atoms import AtomLearner
 from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.least_squares import LeastSquares
-from nystream.params import boolean, one_of, positive
-from nystream.seeds import checked_seed, generator
+from nystream.runtime.params import boolean, one_of, positive
+from nystream.runtime.seeds import checked_seed, generator
+from nystream.runtime.types import Array, Seed
 from nystream.solvers.meter import Meter
 from nystream.solvers.nested_awv import NestedAWV
-from nystream.types import Array, Seed
 
 __all__ = ["NystromPKAWV", "NystromPKRR"]
 

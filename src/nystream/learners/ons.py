@@ -9,7 +9,7 @@ from nystream.learners.bounds import AGAINST, BoundTerms, convex_price, missed_b
 from nystream.learners.families.feature import FeatureLearner
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss
-from nystream.params import one_of
+from nystream.runtime.params import one_of
 from nystream.solvers.newton import NewtonSolver
 from nystream.solvers.ons import ONS as NewtonStep
 

@@ -12,8 +12,8 @@ from nystream.kernels.base import Kernel
 from nystream.learners.families.correction import UnboundedCorrections, checked_loss
 from nystream.learners.families.expansion import checked_dtype, checked_kernel
 from nystream.losses import EpsilonInsensitive, Hinge, Loss, MulticlassHinge, StructuredHinge, VectorLoss
-from nystream.params import one_of, positive
-from nystream.types import Array
+from nystream.runtime.params import one_of, positive
+from nystream.runtime.types import Array
 
 __all__ = ["PassiveAggressive"]
 

@@ -15,9 +15,9 @@ from nystream.learners.families.correction import (
 )
 from nystream.learners.families.expansion import Loop, checked_dtype, checked_kernel
 from nystream.losses import Hinge, Loss, MulticlassHinge
-from nystream.params import at_least
-from nystream.seeds import checked_seed, generator
-from nystream.types import Array, Seed
+from nystream.runtime.params import at_least
+from nystream.runtime.seeds import checked_seed, generator
+from nystream.runtime.types import Array, Seed
 
 __all__ = ["Perceptron", "RandomBudgetPerceptron"]
 

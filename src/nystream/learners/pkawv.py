@@ -8,17 +8,17 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from nystream.data.inputs import as_block, as_labels, as_weights
 from nystream.features.base import FeatureMap
 from nystream.features.taylor import Taylor
-from nystream.inputs import as_block, as_labels, as_weights
 from nystream.learners.bounds import BoundTerms, fixed_price, missed_by
 from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.learners.families.least_squares import LeastSquares
-from nystream.params import Params, boolean, positive
+from nystream.runtime.params import Params, boolean, positive
+from nystream.runtime.types import Array
 from nystream.solvers.awv import AWV
 from nystream.solvers.meter import Meter
-from nystream.types import Array
 
 __all__ = ["PKAWV", "PKRR"]
 

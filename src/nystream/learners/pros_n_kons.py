@@ -15,10 +15,10 @@ from nystream.learners.bounds import AGAINST, BoundTerms, convex_price
 from nystream.learners.families.atoms import AtomLearner
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss
-from nystream.params import one_of, positive
-from nystream.seeds import checked_seed, generator
+from nystream.runtime.params import one_of, positive
+from nystream.runtime.seeds import checked_seed, generator
+from nystream.runtime.types import Array, Change, Seed
 from nystream.solvers.ons import ONS
-from nystream.types import Array, Change, Seed
 
 __all__ = ["ProsNKons"]
 

@@ -15,9 +15,9 @@ from nystream.kernels.base import Kernel
 from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss
-from nystream.params import positive
-from nystream.seeds import checked_seed, generator
-from nystream.types import Array, Seed
+from nystream.runtime.params import positive
+from nystream.runtime.seeds import checked_seed, generator
+from nystream.runtime.types import Array, Seed
 
 __all__ = ["RRF"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nystream.kernels.base import Kernel
 from nystream.learners.families.margin import MarginLearner
-from nystream.params import positive
+from nystream.runtime.params import positive
 
 __all__ = ["SecondOrderPerceptron"]
 

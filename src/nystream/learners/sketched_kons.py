@@ -17,9 +17,9 @@ from nystream.learners.kons import KONS
 from nystream.learners.kons_bounds import GAIN, GRAD, ROUND, effective_dimension, leverages
 from nystream.losses import Loss
 from nystream.losses.steps import Eta
-from nystream.params import one_of, positive
-from nystream.seeds import checked_seed, generator
-from nystream.types import Array, Seed
+from nystream.runtime.params import one_of, positive
+from nystream.runtime.seeds import checked_seed, generator
+from nystream.runtime.types import Array, Seed
 
 __all__ = ["SketchedKONS"]
 

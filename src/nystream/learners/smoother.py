@@ -10,8 +10,8 @@ from nystream._core.auto.smoother import NEIGHBOURS, smooth, smooth_one
 from nystream._core.linalg.ldl import aligned_zeros
 from nystream.learners.base import Learner
 from nystream.losses import Loss, Squared
-from nystream.params import at_least, one_of
-from nystream.types import DTYPES, Array
+from nystream.runtime.params import at_least, one_of
+from nystream.runtime.types import DTYPES, Array
 
 __all__ = ["KernelSmoother"]
 

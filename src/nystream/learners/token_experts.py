@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from nystream.data.sparse_rows import SparseRows
 from nystream.learners.gaussian_filter import GaussianFilter
 from nystream.learners.sparse_linear import SparseLinear
-from nystream.params import Params, at_least
-from nystream.sparse_rows import SparseRows
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 
 __all__ = ["TOKENS", "TokenExperts"]
 

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nystream.encoding import Encoder, Encoding
+from nystream.data.encoding import Encoder, Encoding
+from nystream.data.sparse_rows import SparseRows
 from nystream.learners.token_experts import TOKENS, TokenExperts
-from nystream.params import Params, at_least
-from nystream.sparse_rows import SparseRows
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 
 __all__ = ["LevelEffect", "Translated", "Translator"]
 
@@ -47,7 +47,7 @@ class LevelEffect(NamedTuple):
 class Translator(Params):
     """Typed columns, or sparse rows, become dense numbers and answers of linear models of sparse rows.
 
-    Dense are the numbers of the encoder (`nystream.encoding.Encoder`; sparse rows have none) and what the pool of
+    Dense are the numbers of the encoder (`nystream.data.encoding.Encoder`; sparse rows have none) and what the pool of
     descents and the filter say (`TokenExperts`); apart from them come the answers of the descent at each rate and of
     the filter, for whoever combines experts. Every row is translated before its label is learnt.
 

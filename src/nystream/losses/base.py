@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from nystream._core.losses import CompiledLoss
-from nystream.params import Params
-from nystream.types import Array, LabelKind, Link
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array, LabelKind, Link
 
 __all__ = ["Loss"]
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from nystream._core.losses import CompiledLoss
-from nystream.deferred import special
 from nystream.losses.scalar import ScalarLoss
-from nystream.params import positive
-from nystream.types import Array, LabelKind, Link
+from nystream.runtime.deferred import special
+from nystream.runtime.params import positive
+from nystream.runtime.types import Array, LabelKind, Link
 
 __all__ = ["Hinge", "Logistic", "Novelty", "SquaredHinge"]
 

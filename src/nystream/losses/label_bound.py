@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["LabelBound"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from nystream._core.losses import CompiledLoss
 from nystream.losses.vector import Labels, VectorLoss
-from nystream.params import at_least
-from nystream.types import Array
+from nystream.runtime.params import at_least
+from nystream.runtime.types import Array
 
 __all__ = ["MulticlassHinge", "StructuredHinge"]
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from nystream._core.losses import CompiledLoss
 from nystream.losses.scalar import ScalarLoss
-from nystream.params import positive
-from nystream.types import Array
+from nystream.runtime.params import positive
+from nystream.runtime.types import Array
 
 __all__ = ["Absolute", "EpsilonInsensitive", "Huber", "Pinball", "Squared"]
 

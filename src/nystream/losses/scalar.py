@@ -8,7 +8,7 @@ import numpy as np
 
 from nystream._core.losses import CompiledLoss
 from nystream.losses.base import Loss
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["ScalarLoss"]
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from nystream._core.losses import CompiledLoss
-from nystream.deferred import special
 from nystream.losses.vector import Labels, VectorLoss
-from nystream.params import at_least
-from nystream.types import Array, Link
+from nystream.runtime.deferred import special
+from nystream.runtime.params import at_least
+from nystream.runtime.types import Array, Link
 
 __all__ = ["Softmax"]
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from nystream.losses.base import Loss
-from nystream.params import positive
-from nystream.types import Array
+from nystream.runtime.params import positive
+from nystream.runtime.types import Array
 
 __all__ = ["NewtonSteps", "checked_eta", "newton_steps", "warn_if_on_kink"]
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from nystream._core.losses import CompiledLoss
 from nystream.losses.base import Loss
-from nystream.params import one_of
-from nystream.types import Array, LabelKind
+from nystream.runtime.params import one_of
+from nystream.runtime.types import Array, LabelKind
 
 __all__ = ["Labels", "VectorLoss"]
 

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 
 from nystream.auto.learner import Auto
 from nystream.compose.classifier import Classifier
+from nystream.data.places import Place
+from nystream.data.reading import Table, read
+from nystream.data.schema import Schema
+from nystream.data.targets import class_names, columns_of
 from nystream.model.explaining import Explaining
 from nystream.model.first_rows import FirstRows
 from nystream.model.labels import labels_of
 from nystream.model.score import Score, add_scores
-from nystream.schema import Schema
-from nystream.tables.places import Place
-from nystream.tables.reading import Table, read
-from nystream.tables.targets import class_names, columns_of
 
 __all__ = ["Changing"]
 

@@ -11,19 +11,19 @@ import numpy.typing as npt
 from nystream.auto.explain import metric_shares, recent_share
 from nystream.auto.learner import Auto
 from nystream.compose.encoded import Encoded
+from nystream.data.inputs import Unconverted
+from nystream.data.plain import Plain
+from nystream.data.reading import read
+from nystream.data.targets import columns_of
 from nystream.explain import Importance, Reasons, contributions, permutation_importance
 from nystream.explain.errors import Error, error_rate, of_probabilities, of_score, squared_error
 from nystream.explain.importance import REPEATS, Columns
 from nystream.explain.shapley import EVALUATIONS
-from nystream.inputs import Unconverted
 from nystream.model.forwarded import Forwarded
 from nystream.model.labels import Labels, labels_in, labels_of
 from nystream.model.recent import KEPT, Recent, capacity_for
 from nystream.model.words import sentence
-from nystream.tables.plain import Plain
-from nystream.tables.reading import read
-from nystream.tables.targets import columns_of
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Explaining"]
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from nystream.params import Params
-from nystream.schema import Schema
-from nystream.tables.kinds import looked
-from nystream.tables.places import BadCell
-from nystream.tables.reading import Table
-from nystream.tables.values import is_absent
-from nystream.types import Array
+from nystream.data.kinds import looked
+from nystream.data.places import BadCell
+from nystream.data.reading import Table
+from nystream.data.schema import Schema
+from nystream.data.values import is_absent
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["FirstRows"]
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from nystream import persist
 from nystream.auto.changes import Listener, Listeners
+from nystream.data.plain import Plain
+from nystream.data.schema import Schema
 from nystream.learners.abilities import ABILITIES
 from nystream.learners.base import Learner
 from nystream.model.recent import Recent
-from nystream.params import Params, checked_ahead
-from nystream.schema import Schema
-from nystream.tables.plain import Plain
-from nystream.types import Array
+from nystream.runtime.params import Params, checked_ahead
+from nystream.runtime.types import Array
 
 __all__ = ["Forwarded"]
 

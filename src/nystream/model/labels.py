@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nystream.schema import Schema
-from nystream.tables.places import Place
-from nystream.tables.reading import Table
-from nystream.tables.targets import Counts, Places, class_names, numbered, numbers_of
-from nystream.types import Array
+from nystream.data.places import Place
+from nystream.data.reading import Table
+from nystream.data.schema import Schema
+from nystream.data.targets import Counts, Places, class_names, numbered, numbers_of
+from nystream.runtime.types import Array
 
 __all__ = ["Labels", "Scores", "answers", "labels_in", "labels_of", "nothing"]
 

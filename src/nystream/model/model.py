@@ -11,8 +11,15 @@ import numpy as np
 from nystream._core.inputs import is_clean_row
 from nystream.auto.changes import Listeners
 from nystream.auto.learner import Auto
-from nystream.cards import card
-from nystream.inputs import ROWS_TO_CONVERT, Unconverted, as_weights
+from nystream.data.inputs import ROWS_TO_CONVERT, Unconverted, as_weights
+from nystream.data.items import blocks_of_items, is_iterator
+from nystream.data.places import Place
+from nystream.data.plain import Plain
+from nystream.data.reading import Table, read
+from nystream.data.schema import Schema
+from nystream.data.sparse_rows import SparseRows, is_sparse
+from nystream.data.targets import Places, columns_of, first_label
+from nystream.data.task import TASKS, choose_task
 from nystream.learners.base import Learner
 from nystream.model.changing import WAITS, Changing
 from nystream.model.first_rows import ROWS as FIRST
@@ -24,16 +31,9 @@ from nystream.model.score import Score, add_class, add_row, add_rows, described
 from nystream.model.tasks import algorithm, check_class, check_sparse, for_task
 from nystream.model.waiting import WAITING, plain_answer, plain_row, rows_of
 from nystream.model.weighting import ClassWeight, checked_weight, weighted
-from nystream.params import at_least, checked_ahead, one_of
-from nystream.schema import Schema
-from nystream.sparse_rows import SparseRows, is_sparse
-from nystream.tables.items import blocks_of_items, is_iterator
-from nystream.tables.places import Place
-from nystream.tables.plain import Plain
-from nystream.tables.reading import Table, read
-from nystream.tables.targets import Places, columns_of, first_label
-from nystream.tables.task import TASKS, choose_task
-from nystream.types import Array
+from nystream.runtime.cards import card
+from nystream.runtime.params import at_least, checked_ahead, one_of
+from nystream.runtime.types import Array
 
 __all__ = ["Model"]
 
@@ -66,7 +66,7 @@ class Model(Changing):
     task : "regression", "classification", "novelty" or None
         None: that of the schema or the learner. Where these do not say it, the labels of the first call with labels do:
         strings and booleans are classes, floats are quantities, and whole numbers are classes only if they are 0..K-1
-        or 1..K, at most 20 distinct ones (`nystream.tables.task.choose_task`). One whole number by itself, as the first
+        or 1..K, at most 20 distinct ones (`nystream.data.task.choose_task`). One whole number by itself, as the first
         label of `step`, is a quantity: say task="classification" where it is a class.
     on_error : "raise" or "missing"
         What becomes of a value that does not fit its column: an error that names it, or a missing value, which is

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nystream.inputs import Unconverted
-from nystream.params import Params, at_least
+from nystream.data.inputs import Unconverted
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 from nystream.scaling.ring import Ring
-from nystream.types import Array
 
 __all__ = ["KEPT", "Recent", "capacity_for"]
 

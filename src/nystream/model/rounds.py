@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from nystream.inputs import Unconverted
+from nystream.data.inputs import Unconverted
 from nystream.learners.base import Learner
 from nystream.model.labels import Labels
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["learnt", "predicted"]
 

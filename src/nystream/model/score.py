@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nystream.model.labels import Scores
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Score", "add_class", "add_row", "add_rows", "add_scores", "described"]
 

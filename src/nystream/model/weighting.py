@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nystream.params import positive
-from nystream.tables.targets import class_names
-from nystream.types import Array
+from nystream.data.targets import class_names
+from nystream.runtime.params import positive
+from nystream.runtime.types import Array
 
 __all__ = ["BALANCED", "ClassWeight", "checked_weight", "weighted"]
 

@@ -11,10 +11,10 @@ import numpy as np
 from safetensors.numpy import load as _read_tensors
 from safetensors.numpy import save as _write_tensors
 
-from nystream.params import Params
 from nystream.persist.reading import Reader, Unreadable
 from nystream.persist.writing import Arrays, pack
-from nystream.version import installed
+from nystream.runtime.params import Params
+from nystream.runtime.version import installed
 
 __all__ = ["FORMAT", "from_bytes", "to_bytes"]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from nystream.params import Params
 from nystream.persist.envelope import from_bytes, to_bytes
+from nystream.runtime.params import Params
 
 __all__ = ["check_target", "load", "save"]
 

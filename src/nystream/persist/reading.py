@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nystream.params import Params
+from nystream.persist.tags import TAGS, class_of
 from nystream.persist.writing import KINDS, Arrays
-from nystream.tags import TAGS, class_of
+from nystream.runtime.params import Params
 
 __all__ = ["Reader", "Unreadable"]
 

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nystream.params import Params
-from nystream.tags import tag_of
+from nystream.persist.tags import tag_of
+from nystream.runtime.params import Params
 
 __all__ = ["KINDS", "Arrays", "pack"]
 

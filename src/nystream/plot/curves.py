@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nystream.evaluate.comparison import Comparison
+from nystream.evaluate.metrics.base import Direction, Metric
+from nystream.evaluate.metrics.names import METRICS
 from nystream.evaluate.result import Result
-from nystream.metrics.base import Direction, Metric
-from nystream.metrics.names import METRICS
-from nystream.params import one_of
 from nystream.plot.labels import Tag, at_ends
 from nystream.plot.style import INK, SMALL, Figure, blank, frame, line_style, tick_logs, titled
-from nystream.types import Array
+from nystream.runtime.params import one_of
+from nystream.runtime.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

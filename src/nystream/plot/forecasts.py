@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from nystream.forecast import Forecaster
-from nystream.params import at_least
 from nystream.plot.style import INK, PALETTE, SMALL, Figure, blank, frame, titled
+from nystream.runtime.params import at_least
 
 __all__ = ["forecast"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nystream.plot.style import SMALL
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from nystream.evaluate.comparison import Comparison
+from nystream.evaluate.metrics.meters import ImportanceShares, Weights
 from nystream.evaluate.result import Result
 from nystream.evaluate.table import figures
 from nystream.explain import Importance
-from nystream.metrics.meters import ImportanceShares, Weights
 from nystream.plot.curves import axis_name, draw_lines, name_lines, of_predictions
 from nystream.plot.explaining import importance_chart
 from nystream.plot.inline import inlined

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from nystream.metrics.roc import ROC
+from nystream.evaluate.metrics.roc import ROC
 from nystream.plot.style import INK, SMALL, Figure, blank, frame, line_style, titled
 
 __all__ = ["roc_chart"]

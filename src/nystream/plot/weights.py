@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.ticker import PercentFormatter
 
+from nystream.evaluate.metrics.meters import ImportanceShares, Shares, Weights
 from nystream.evaluate.result import Result
-from nystream.metrics.meters import ImportanceShares, Shares, Weights
 from nystream.plot.curves import name_lines
 from nystream.plot.labels import Tag
 from nystream.plot.style import PALETTE, SMALL, Figure, blank, frame, titled
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["has_importance", "has_weights", "importance_over_time", "weights_chart"]
 

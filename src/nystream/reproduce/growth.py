@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Growth", "growth", "slope"]
 

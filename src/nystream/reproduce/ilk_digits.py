@@ -16,7 +16,7 @@ from nystream.reproduce.experiment import Experiment, Setting
 from nystream.reproduce.outcome import Line, Outcome, Panel, Table
 from nystream.reproduce.protocol import SEEDS, error_rate, mean_sd, shuffled, so_far, wrong
 from nystream.reproduce.selection import Choice, Grid, choose
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["EXPERIMENT", "TASKS", "Task", "learners", "selected"]
 

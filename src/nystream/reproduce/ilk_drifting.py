@@ -13,8 +13,8 @@ from nystream.reproduce.experiment import Experiment, Setting
 from nystream.reproduce.outcome import Line, Outcome, Panel, Table
 from nystream.reproduce.protocol import mean_sd, so_far, wrong
 from nystream.reproduce.selection import Choice, Grid, choose
+from nystream.runtime.types import Array
 from nystream.streams import drifting_gaussians
-from nystream.types import Array
 
 __all__ = ["EXPERIMENT", "at_equal_steps", "tuned"]
 

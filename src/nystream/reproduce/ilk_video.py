@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream import datasets
+from nystream.evaluate.metrics.roc import ROC
 from nystream.kernels import Gaussian
-from nystream.metrics.roc import ROC
 from nystream.reproduce.experiment import Experiment, Setting
 from nystream.reproduce.outcome import Line, Outcome, Panel, Picture, Table
 from nystream.reproduce.selection import Choice, Grid, choose
+from nystream.runtime.types import Array
 from nystream.streams.frames import open_frames
-from nystream.types import Array
 from nystream.video import Pixels
 
 __all__ = ["EXPERIMENT", "clip", "curve", "recovery", "selected"]

@@ -13,8 +13,8 @@ from nystream.reproduce.experiment import Experiment, Setting
 from nystream.reproduce.growth import Growth, growth
 from nystream.reproduce.outcome import Line, Outcome, Panel, Table
 from nystream.reproduce.protocol import SEEDS
+from nystream.runtime.types import Array
 from nystream.streams import alternating
-from nystream.types import Array
 
 __all__ = ["EXPERIMENT", "Play", "play"]
 

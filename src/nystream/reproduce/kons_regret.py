@@ -16,7 +16,7 @@ from nystream.reproduce.experiment import Experiment, Setting
 from nystream.reproduce.growth import Growth, growth, slope
 from nystream.reproduce.outcome import Line, Outcome, Panel, Table
 from nystream.reproduce.protocol import SEEDS, coins, mean_sd, one_pass
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["CLIPS", "EXPERIMENT", "Regret", "Sketch", "opposed", "sketched"]
 

@@ -23,7 +23,7 @@ from nystream.reproduce.nolana_tasks import (
 )
 from nystream.reproduce.outcome import Line, Outcome, Panel, Table
 from nystream.reproduce.protocol import mean_sd, one_pass, shuffled, so_far, wrong
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["FIGURE2", "Adrift"]
 

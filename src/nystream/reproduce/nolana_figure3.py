@@ -10,7 +10,7 @@ from nystream.features import AdaptiveNystrom, FeatureMap, Fourier
 from nystream.reproduce.experiment import Experiment, Setting
 from nystream.reproduce.nolana_tasks import EPS, GAMMA, PAPER, SHUFFLES, USPS, directions, gaussian, read, seeds
 from nystream.reproduce.outcome import Cell, Line, Outcome, Panel, Table
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["FIGURE3", "kernel_errors"]
 

@@ -12,7 +12,7 @@ from nystream.learners import FOGD, NOGD, NOLANA, RRF, DualSGD, Learner, Passive
 from nystream.reproduce.nolana_tasks import Scale, Task, directions, gaussian, rank
 from nystream.reproduce.protocol import Pass, one_pass
 from nystream.reproduce.selection import Choice, Grid, choose
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["CHANGES", "CONTROL", "METHODS", "OURS", "PLAIN", "Method"]
 

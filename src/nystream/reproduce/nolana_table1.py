@@ -10,7 +10,7 @@ from nystream.reproduce.nolana_tasks import PAPER, USPS, Scale, Task, prefix, re
 from nystream.reproduce.outcome import Cell, Line, Outcome, Panel, Table
 from nystream.reproduce.protocol import mean_sd, shuffled
 from nystream.reproduce.selection import Choice, Grid
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["TABLE1", "sweep"]
 

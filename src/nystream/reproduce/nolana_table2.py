@@ -12,7 +12,7 @@ from nystream.reproduce.nolana_tasks import PAPER, TASKS, Scale, Task, prefix, r
 from nystream.reproduce.outcome import Line, Outcome, Panel, Table
 from nystream.reproduce.protocol import mean_sd, shuffled
 from nystream.reproduce.selection import Choice
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["TABLE2", "compare", "race"]
 

@@ -12,7 +12,7 @@ from nystream.datasets import load
 from nystream.kernels import Gaussian, Kernel
 from nystream.reproduce.experiment import Setting
 from nystream.reproduce.protocol import error_rate, rmse, shuffled
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = [
     "EPS",

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Cell", "Line", "Outcome", "Panel", "Picture", "Table"]
 

@@ -14,8 +14,8 @@ from nystream.reproduce.experiment import Experiment, Setting
 from nystream.reproduce.outcome import Line, Outcome, Panel, Table
 from nystream.reproduce.pkawv_streams import SOURCE
 from nystream.reproduce.protocol import SEEDS, coins, mean_sd
+from nystream.runtime.types import Array
 from nystream.streams import greedy_adversary
-from nystream.types import Array
 
 __all__ = ["EXPERIMENT", "contenders", "play"]
 

@@ -18,7 +18,7 @@ from nystream.reproduce.experiment import Experiment, Setting
 from nystream.reproduce.outcome import Cell, Line, Outcome, Panel, Table
 from nystream.reproduce.protocol import SEEDS, coins, error_rate, mean_sd, one_pass, shuffled, so_far
 from nystream.reproduce.selection import Choice, Grid, choose
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["EXPERIMENTS", "METHODS", "SOURCE", "Method", "Size", "compared", "prepared"]
 

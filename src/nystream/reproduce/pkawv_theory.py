@@ -17,7 +17,7 @@ from nystream.reproduce.outcome import Cell, Line, Outcome, Panel, Table
 from nystream.reproduce.pkawv_rates import GAMMA_MOST, minimised, rates
 from nystream.reproduce.pkawv_streams import SOURCE
 from nystream.reproduce.protocol import SEEDS, coins
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["EXPERIMENTS", "Met", "gaussian", "polynomial"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nystream.learners.base import Learner
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["SEEDS", "Pass", "coins", "error_rate", "mean_sd", "one_pass", "rmse", "shuffled", "so_far", "wrong"]
 

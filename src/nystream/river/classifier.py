@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nystream.data.targets import class_names
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.tasks import for_task
 from nystream.river.columns import Features
 from nystream.river.named import NEXT, MiniBatchClassifier, Named, columns_for, frames
-from nystream.tables.targets import class_names
 
 __all__ = ["KernelClassifier"]
 

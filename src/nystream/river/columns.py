@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from nystream._core.inputs import all_finite
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["BLANK", "Columns", "Features", "is_number", "number_of"]
 

@@ -8,16 +8,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from nystream.data.inputs import Unconverted, as_block, as_weights
+from nystream.data.schema import Schema
 from nystream.explain import Importance, Reasons
-from nystream.inputs import Unconverted, as_block, as_weights
 from nystream.kernels import Kernel
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.loading import trained
 from nystream.model.tasks import algorithm
 from nystream.river.columns import Columns, Features, is_number, number_of
-from nystream.schema import Schema
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 try:
     from river.base import AnomalyDetector, MiniBatchClassifier, MiniBatchRegressor

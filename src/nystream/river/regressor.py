@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nystream.auto.learner import Auto
-from nystream.inputs import as_block
+from nystream.data.inputs import as_block
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.river.columns import Features, number_of

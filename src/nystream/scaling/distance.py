@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from nystream._core.kernel_rows import KernelRows
-from nystream.params import at_least
-from nystream.types import Array
+from nystream.runtime.params import at_least
+from nystream.runtime.types import Array
 
 __all__ = ["median_distance"]
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream.params import Params, positive
+from nystream.runtime.params import Params, positive
+from nystream.runtime.types import Array
 from nystream.scaling.spread import medians, moments
-from nystream.types import Array
 
 __all__ = ["FrozenScale", "GlobalScale", "LogScale", "StandardScale"]
 

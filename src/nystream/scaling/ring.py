@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from nystream._core.ring import put
-from nystream.params import Params, at_least
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 
 __all__ = ["Ring"]
 

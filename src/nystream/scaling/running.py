@@ -6,8 +6,8 @@ import numpy as np
 
 from nystream._core.inputs import all_finite
 from nystream._core.running import scale_rows
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["RunningScale"]
 

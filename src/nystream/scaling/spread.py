@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["fence_outliers", "fences", "medians", "moments"]
 

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nystream.runtime.types import Array
 from nystream.serve.form import NUMERIC, Form
 from nystream.serve.meters import Meter
 from nystream.serve.rows import Batch
-from nystream.types import Array
 
 __all__ = ["Alarm", "Watch", "rank_surprise"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from nystream.data.reading import Table, read
 from nystream.serve.refusals import Refusal
 from nystream.serve.settings import Limits
-from nystream.tables.reading import Table, read
 
 __all__ = ["ARROW", "from_arrow"]
 

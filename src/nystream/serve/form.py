@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from nystream.schema import Schema
+from nystream.data.reading import Table, read
+from nystream.data.schema import Schema
+from nystream.data.targets import class_names
+from nystream.data.targets import columns_of as label_columns
+from nystream.data.values import converted
+from nystream.runtime.types import Array
 from nystream.serve.refusals import Refusal
 from nystream.serve.rows import Batch
-from nystream.tables.reading import Table, read
-from nystream.tables.targets import class_names
-from nystream.tables.targets import columns_of as label_columns
-from nystream.tables.values import converted
-from nystream.types import Array
 
 __all__ = ["Form"]
 

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from nystream import persist
-from nystream.gate import Gate
+from nystream.data.reading import Table, read
+from nystream.data.schema import Schema
+from nystream.data.targets import class_names, first_label
+from nystream.data.targets import columns_of as label_columns
+from nystream.data.task import choose_task
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.building import build
-from nystream.schema import Schema
+from nystream.runtime.lock import Gate
+from nystream.runtime.version import installed
 from nystream.serve.form import Form, one_line
 from nystream.serve.refusals import Refusal
 from nystream.serve.rows import PIECE, Batch
-from nystream.tables.reading import Table, read
-from nystream.tables.targets import class_names, first_label
-from nystream.tables.targets import columns_of as label_columns
-from nystream.tables.task import choose_task
-from nystream.version import installed
 
 __all__ = [
     "answer",

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from nystream.gate import Gate
 from nystream.model import Model
+from nystream.runtime.lock import Gate
 from nystream.serve import learning
 from nystream.serve.alarms import Alarm, Watch
 from nystream.serve.form import Form

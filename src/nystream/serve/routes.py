@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from nystream.params import checked_ahead
+from nystream.runtime.params import checked_ahead
 from nystream.serve import metrics, openapi, pages, routes_admin
 from nystream.serve.app import HEADERS, Call, Handler, answered, endpoint
 from nystream.serve.models import Entry

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["PIECE", "Batch"]
 

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
-from nystream.gate import Gate
 from nystream.model import Model
+from nystream.runtime.lock import Gate
 from nystream.serve import learning
 from nystream.serve.bus import Bus
 from nystream.serve.commands import Bring, Label, Learn, Remember, Unlearn

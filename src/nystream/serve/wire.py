@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import orjson
 
+from nystream.data.reading import Table
 from nystream.serve.arrow import ARROW, from_arrow
 from nystream.serve.refusals import Refusal
 from nystream.serve.settings import Limits
-from nystream.tables.reading import Table
 
 __all__ = ["ARROW", "Rows", "decoded", "parsed"]
 

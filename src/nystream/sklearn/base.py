@@ -11,20 +11,20 @@ import numpy as np
 from nystream.auto.learner import Auto
 from nystream.compose.encoded import Encoded
 from nystream.compose.thresholded import Thresholded
-from nystream.encoding.columns import NUMERIC
+from nystream.data.encoding.columns import NUMERIC
+from nystream.data.frames import columns_of as columns_of_numbers
+from nystream.data.inputs import Unconverted, as_row, rows_of, unconverted
+from nystream.data.kinds import looked
+from nystream.data.reading import Table, read
+from nystream.data.schema import Schema
+from nystream.data.sparse_rows import NARROW, is_sparse
+from nystream.data.targets import columns_of
+from nystream.data.values import is_absent
 from nystream.explain import Importance, Reasons
-from nystream.frames import columns_of as columns_of_numbers
-from nystream.inputs import Unconverted, as_row, rows_of, unconverted
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.loading import trained
-from nystream.schema import Schema
-from nystream.sparse_rows import NARROW, is_sparse
-from nystream.tables.kinds import looked
-from nystream.tables.reading import Table, read
-from nystream.tables.targets import columns_of
-from nystream.tables.values import is_absent
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin

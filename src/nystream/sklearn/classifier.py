@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream.compose.classifier import Classifier
+from nystream.data.targets import class_names
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.weighting import BALANCED, ClassWeight, checked_weight
+from nystream.runtime.types import Array
 from nystream.sklearn.base import ClassifierMixin, Online, check_classification_targets, fitted, is_automatic
-from nystream.tables.targets import class_names
-from nystream.types import Array
 
 __all__ = ["OnlineKernelClassifier"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from nystream.compose.novelty import RecentQuantile, adapts, checked_novelty, margin
 from nystream.learners.base import Learner
 from nystream.model import Model
+from nystream.runtime.types import Array
 from nystream.sklearn.base import Online, OutlierMixin, validate_data
-from nystream.types import Array
 
 __all__ = ["OnlineKernelNovelty"]
 

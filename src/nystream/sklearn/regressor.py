@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from nystream.learners.base import Learner
+from nystream.runtime.types import Array
 from nystream.sklearn.base import Online, RegressorMixin, fitted
-from nystream.types import Array
 
 __all__ = ["OnlineKernelRegressor"]
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from nystream.params import one_of, positive
+from nystream.runtime.params import one_of, positive
+from nystream.runtime.types import Array, Change, LabelKind
 from nystream.solvers.awv import AWV
 from nystream.solvers.base import Solver
-from nystream.types import Array, Change, LabelKind
 
 __all__ = ["AIOLI", "CURVATURES", "curvature", "predicted_log_odds"]
 

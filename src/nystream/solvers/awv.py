@@ -9,13 +9,13 @@ import numpy as np
 
 from nystream._core.linalg.ldl import LDL, aligned_zeros
 from nystream._core.one_row import RowMap
-from nystream.deferred import linalg
-from nystream.params import boolean, positive
+from nystream.runtime.deferred import linalg
+from nystream.runtime.incremental import Work
+from nystream.runtime.params import boolean, positive
+from nystream.runtime.types import Array, Change
 from nystream.solvers.base import Solver
 from nystream.solvers.factored import Factored, padded
 from nystream.solvers.meter import Meter
-from nystream.types import Array, Change
-from nystream.work import Work
 
 __all__ = ["AWV"]
 

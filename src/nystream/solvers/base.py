@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nystream._core.one_row import OneRow, RowMap
-from nystream.params import Params
-from nystream.types import Array, Change, LabelKind
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array, Change, LabelKind
 
 __all__ = ["Solver"]
 

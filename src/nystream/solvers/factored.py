@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from nystream._core.linalg.ldl import aligned_zeros
 from nystream._core.linalg.refactor import pack_columns, right_side
-from nystream.deferred import linalg
-from nystream.params import Params, affordable, positive
-from nystream.types import Array
-from nystream.work import Work, all_at_once, factoring, panel, touched
+from nystream.runtime.deferred import linalg
+from nystream.runtime.incremental import Work, all_at_once, factoring, panel, touched
+from nystream.runtime.params import Params, affordable, positive
+from nystream.runtime.types import Array
 
 __all__ = ["Factored"]
 

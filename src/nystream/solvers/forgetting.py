@@ -9,10 +9,10 @@ import numpy as np
 
 from nystream._core.linalg.refactor import fade
 from nystream._core.one_row import RowMap
-from nystream.params import at_least, positive
+from nystream.runtime.params import at_least, positive
+from nystream.runtime.types import Array
 from nystream.solvers.awv import AWV
 from nystream.solvers.base import Solver
-from nystream.types import Array
 
 __all__ = ["Forgetting"]
 

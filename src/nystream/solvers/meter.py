@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from nystream._core.linalg.ldl import record
-from nystream.params import Params, at_least, positive
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least, positive
+from nystream.runtime.types import Array
 
 __all__ = ["Meter"]
 

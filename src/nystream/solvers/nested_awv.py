@@ -7,10 +7,10 @@ from typing import Self
 
 import numpy as np
 
-from nystream.deferred import linalg
+from nystream.runtime.deferred import linalg
+from nystream.runtime.types import Array
 from nystream.solvers.awv import AWV
 from nystream.solvers.meter import SLACK
-from nystream.types import Array
 
 __all__ = ["NestedAWV"]
 

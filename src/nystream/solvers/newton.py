@@ -10,9 +10,9 @@ import numpy as np
 from nystream.losses import Loss, as_loss
 from nystream.losses.label_bound import LabelBound
 from nystream.losses.steps import checked_eta, newton_steps, warn_if_on_kink
-from nystream.params import positive
+from nystream.runtime.params import positive
+from nystream.runtime.types import Array, Change, LabelKind
 from nystream.solvers.base import Solver
-from nystream.types import Array, Change, LabelKind
 
 __all__ = ["NewtonSolver"]
 

@@ -10,9 +10,9 @@ from nystream._core.gram.turns import Turns
 from nystream._core.linear.ogd import Descent
 from nystream._core.one_row import RowMap
 from nystream.losses import Loss, as_loss
-from nystream.params import one_of, positive
+from nystream.runtime.params import one_of, positive
+from nystream.runtime.types import DTYPES, Array, Change, LabelKind
 from nystream.solvers.base import Solver
-from nystream.types import DTYPES, Array, Change, LabelKind
 
 __all__ = ["OGD"]
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from nystream._core.linear.ons import Newton
 from nystream._core.one_row import RowMap
-from nystream.deferred import linalg
+from nystream.runtime.deferred import linalg
+from nystream.runtime.types import Array
 from nystream.solvers.factored import Factored
 from nystream.solvers.newton import NewtonSolver
-from nystream.types import Array
 
 __all__ = ["ONS"]
 

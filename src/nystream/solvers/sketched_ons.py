@@ -9,9 +9,9 @@ import numpy as np
 from nystream._core.linear.sketched_ons import Sketch
 from nystream._core.one_row import RowMap
 from nystream.losses import Loss
-from nystream.params import at_least
+from nystream.runtime.params import at_least
+from nystream.runtime.types import Array
 from nystream.solvers.newton import NewtonSolver
-from nystream.types import Array
 
 __all__ = ["SketchedONS"]
 

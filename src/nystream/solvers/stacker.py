@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nystream._core.auto.stacking import ridge_rounds, ridge_systems, softmax_rounds, softmax_systems
-from nystream.params import Params, at_least, positive
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least, positive
+from nystream.runtime.types import Array
 
 __all__ = ["MEMBERS", "RidgeStacker", "SoftmaxStacker", "Stacker"]
 

@@ -12,17 +12,17 @@ from pyarrow import compute
 from pyspark.sql import functions as sql
 
 from nystream.auto.pooled import PooledAuto
+from nystream.data.schema import Schema
 from nystream.model import Model
-from nystream.params import at_least, one_of, positive
 from nystream.persist import to_bytes
-from nystream.schema import Schema
+from nystream.runtime.params import at_least, one_of, positive
+from nystream.runtime.types import Array
 from nystream.spark.columns import column, require, roles
 from nystream.spark.errors import clear_errors
 from nystream.spark.fitting import classes_of
 from nystream.spark.jobs import Fold, Place, matrix, refuse_nulls
 from nystream.spark.merging import collected
 from nystream.spark.patterns import task_of
-from nystream.types import Array
 
 __all__ = ["fit_auto"]
 
@@ -64,7 +64,7 @@ def fit_auto(
     features : list of str or None
         None: all columns but the target.
     task : "regression", "classification" or None
-        None: the target tells it, by the rule of `nystream.tables.task.choose_task`.
+        None: the target tells it, by the rule of `nystream.data.task.choose_task`.
     held, most_held : float, int
         The share of rows that is held back for choices, and rows at most.
     sample : int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nystream.params import at_least
+from nystream.runtime.params import at_least
 from nystream.spark.errors import SPARK_ERRORS, one_line
 
 __all__ = ["load_keys"]

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from nystream.learners.abilities import Unable
 from nystream.learners.base import Learner
 from nystream.model import Model
-from nystream.params import at_least
 from nystream.persist import to_bytes
+from nystream.runtime.params import at_least
 from nystream.spark.columns import column, roles
 from nystream.spark.dictionaries import sampler_of, with_common_dictionary
 from nystream.spark.errors import clear_errors

@@ -9,7 +9,7 @@ from typing import Any
 from pyarrow import fs
 
 from nystream import persist
-from nystream.params import Params
+from nystream.runtime.params import Params
 
 __all__ = ["ModelFolder", "has_started"]
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from nystream.persist import FORMAT, from_bytes, to_bytes
+from nystream.runtime.types import Array
 from nystream.spark.errors import PYTHON, Refusal, one_line
 from nystream.spark.roles import Roles
-from nystream.types import Array
 
 __all__ = ["STATES", "Build", "Fold", "Place", "blas_threads", "here", "partial_states", "reader"]
 

@@ -13,8 +13,8 @@ from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 
 from nystream.learners.base import Learner
 from nystream.model import Model
-from nystream.params import at_least, one_of
 from nystream.persist import from_bytes, to_bytes
+from nystream.runtime.params import at_least, one_of
 from nystream.spark.columns import column, names_of, require, roles
 from nystream.spark.errors import Refusal, one_line
 from nystream.spark.jobs import Build, here

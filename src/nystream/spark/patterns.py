@@ -8,13 +8,13 @@ from typing import Any
 from pyspark.sql.types import ArrayType, BooleanType, DataType, DoubleType, IntegralType, StringType
 
 from nystream.auto.learner import Auto
+from nystream.data.schema import Schema
+from nystream.data.task import LABELS, choose_task
 from nystream.learners.base import Learner
 from nystream.model import Model
-from nystream.schema import Schema
 from nystream.spark.columns import column
 from nystream.spark.errors import clear_errors
 from nystream.spark.roles import Roles
-from nystream.tables.task import LABELS, choose_task
 
 __all__ = ["named_model", "prediction_type", "task_of", "trained_model"]
 

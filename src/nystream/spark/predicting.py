@@ -10,11 +10,11 @@ import pandas as pd
 from pyspark.sql import functions as sql
 from pyspark.sql.types import ArrayType, DoubleType, MapType, StringType, StructField, StructType
 
-from nystream.inputs import as_levels
+from nystream.data.inputs import as_levels
 from nystream.learners.base import Learner
 from nystream.model import Model
-from nystream.params import positive
 from nystream.persist import from_bytes, to_bytes
+from nystream.runtime.params import positive
 from nystream.spark.columns import column, require
 from nystream.spark.errors import Refusal, one_line
 from nystream.spark.jobs import here

@@ -7,8 +7,8 @@ from typing import Any
 
 from nystream.learners.base import Learner
 from nystream.model import Model
-from nystream.params import at_least
 from nystream.persist import from_bytes
+from nystream.runtime.params import at_least
 from nystream.spark.columns import roles
 from nystream.spark.errors import Refusal, clear_errors, one_line
 from nystream.spark.fitting import check_mergeable, check_seeded, fitted

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.optimize import minimize
 
-from nystream.deferred import linalg
-from nystream.params import at_least, positive
+from nystream.runtime.deferred import linalg
+from nystream.runtime.params import at_least, positive
+from nystream.runtime.types import Array, Seed
 from nystream.streams.in_memory import ArrayStream
-from nystream.types import Array, Seed
 
 __all__ = ["Adversary", "greedy_adversary"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream.params import at_least, positive
+from nystream.runtime.params import at_least, positive
+from nystream.runtime.types import Array
 from nystream.streams.cutting import Block
 from nystream.streams.generated import Draw, Generated
-from nystream.types import Array
 
 __all__ = ["alternating"]
 

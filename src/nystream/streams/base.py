@@ -7,14 +7,14 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from nystream.params import at_least
+from nystream.runtime.params import at_least
+from nystream.runtime.seeds import fixed_seed
+from nystream.runtime.types import Array, Seed
 from nystream.scaling import FrozenScale
-from nystream.seeds import fixed_seed
 from nystream.streams.cutting import Block, after, first, recut
 from nystream.streams.labels import Labels
 from nystream.streams.scaling import rescaled, standardized
 from nystream.streams.shuffling import permuted, windowed
-from nystream.types import Array, Seed
 
 __all__ = ["Derived", "Stream", "Task"]
 

@@ -13,13 +13,13 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
+from nystream.runtime.types import Array
 from nystream.streams.base import Stream
 from nystream.streams.columns import Column, Target, choose
 from nystream.streams.cutting import Block
 from nystream.streams.in_memory import arrays
 from nystream.streams.labels import Labels
 from nystream.streams.text import unpacked
-from nystream.types import Array
 
 __all__ = ["NumpyStream", "numpy"]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from nystream.params import one_of
+from nystream.runtime.params import one_of
+from nystream.runtime.types import Array
 from nystream.streams.base import Stream
 from nystream.streams.columns import Column, Target, choose
 from nystream.streams.cutting import Block
 from nystream.streams.labels import Labels
-from nystream.types import Array
 
 __all__ = ["ParquetStream", "parquet"]
 

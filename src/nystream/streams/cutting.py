@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Block", "after", "first", "recut"]
 

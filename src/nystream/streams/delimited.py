@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from nystream.params import at_least
+from nystream.data.cells import is_number
+from nystream.runtime.params import at_least
 from nystream.streams.base import Stream
 from nystream.streams.columns import Column, Target, choose
 from nystream.streams.cutting import Block
@@ -14,7 +15,6 @@ from nystream.streams.dialect import dialect
 from nystream.streams.labels import Labels, is_missing
 from nystream.streams.table import Table
 from nystream.streams.text import Pipe, TextFile, text_at
-from nystream.tables.cells import is_number
 
 __all__ = ["DelimitedStream", "csv"]
 

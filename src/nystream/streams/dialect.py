@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from typing import NamedTuple
 
+from nystream.data.cells import MISFIT, is_missing, is_number, parse_time
+from nystream.data.reading import unique_names
 from nystream.streams.table import Fields, Split, SplitError
 from nystream.streams.text import Pipe, TextFile
-from nystream.tables.cells import MISFIT, is_missing, is_number, parse_time
-from nystream.tables.reading import unique_names
 
 __all__ = ["Dialect", "dialect"]
 

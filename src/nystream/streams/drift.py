@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream.params import at_least, one_of, positive
+from nystream.runtime.params import at_least, one_of, positive
+from nystream.runtime.types import Array, Seed
 from nystream.streams.cutting import Block
 from nystream.streams.generated import Draw, Generated
 from nystream.streams.synth import Bumps
-from nystream.types import Array, Seed
 
 __all__ = ["drifting_gaussians", "friedman", "switching"]
 

@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nystream.params import at_least
-from nystream.seeds import fixed_seed
+from nystream.runtime.params import at_least
+from nystream.runtime.seeds import fixed_seed
+from nystream.runtime.types import Array, Seed
 from nystream.streams.base import Stream, Task
 from nystream.streams.cutting import Block, first
-from nystream.types import Array, Seed
 
 __all__ = ["DRAWN", "Draw", "Generated", "Recipe"]
 

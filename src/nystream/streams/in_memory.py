@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from nystream.frames import columns_of, matrix_of, side_by_side
-from nystream.inputs import ROWS_TO_CONVERT, Unconverted, rows_at_once
+from nystream.data.frames import columns_of, matrix_of, side_by_side
+from nystream.data.inputs import ROWS_TO_CONVERT, Unconverted, rows_at_once
+from nystream.runtime.types import Array
 from nystream.streams.base import Stream, Task
 from nystream.streams.cutting import Block
 from nystream.streams.labels import Labels
-from nystream.types import Array
 
 __all__ = ["ArrayStream", "arrays", "as_stream"]
 

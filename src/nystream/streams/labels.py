@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["MISSING", "Labels", "is_missing"]
 

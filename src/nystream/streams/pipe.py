@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from nystream.params import one_of
+from nystream.data.cells import is_plain_number
+from nystream.runtime.params import one_of
 from nystream.streams.delimited import DelimitedStream
 from nystream.streams.svmlight import SvmlightStream
 from nystream.streams.text import Pipe
-from nystream.tables.cells import is_plain_number
 
 __all__ = ["line_format", "stdin"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from nystream.runtime.types import Array
 from nystream.streams.cutting import Block
-from nystream.types import Array
 
 __all__ = ["permuted", "windowed"]
 

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nystream._core.tables.pairs import entries_of_pairs, extremes_of_pairs
-from nystream.params import at_least
-from nystream.sparse_rows import MOST_COLUMNS, SparseRows
+from nystream.data.sparse_rows import MOST_COLUMNS, SparseRows
+from nystream.runtime.params import at_least
+from nystream.runtime.types import Array
 from nystream.streams.base import Stream
 from nystream.streams.cutting import Block
 from nystream.streams.labels import Labels
 from nystream.streams.lines import Lines
 from nystream.streams.text import Pipe, TextFile, text_at
-from nystream.types import Array
 
 __all__ = ["SvmlightStream", "libsvm"]
 

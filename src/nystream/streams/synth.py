@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream.params import at_least, positive
+from nystream.runtime.params import at_least, positive
+from nystream.runtime.types import Array, Seed
 from nystream.streams.cutting import Block
 from nystream.streams.generated import Draw, Generated
-from nystream.types import Array, Seed
 
 __all__ = ["Bumps", "bumps", "checkerboard", "sine"]
 

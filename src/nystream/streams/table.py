@@ -10,13 +10,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from nystream._core.tables.written import rows_of_numbers
-from nystream.params import one_of
+from nystream.data.cells import MISFIT, is_missing, parse_number
+from nystream.runtime.params import one_of
+from nystream.runtime.types import Array
 from nystream.streams.columns import Choice
 from nystream.streams.cutting import Block
 from nystream.streams.labels import Labels
 from nystream.streams.lines import Lines
-from nystream.tables.cells import MISFIT, is_missing, parse_number
-from nystream.types import Array
 
 __all__ = ["Fields", "Split", "SplitError", "Table"]
 

@@ -12,17 +12,17 @@ from contextlib import closing
 from typing import Any, TypeVar, overload
 
 from nystream._core.tables.written import rows_of_numbers
-from nystream.params import at_least
+from nystream.data.cells import MISSING, decimal_mark
+from nystream.data.kinds import LOOK
+from nystream.data.places import BadRow, Place
+from nystream.data.reading import Table, read
+from nystream.runtime.params import at_least
 from nystream.streams.dialect import Dialect, dialect
 from nystream.streams.json_array import items_of_array
 from nystream.streams.lines import Lines
 from nystream.streams.pipe import line_format
 from nystream.streams.table import SplitError
 from nystream.streams.text import COMPRESSED, Pipe, TextFile
-from nystream.tables.cells import MISSING, decimal_mark
-from nystream.tables.kinds import LOOK
-from nystream.tables.places import BadRow, Place
-from nystream.tables.reading import Table, read
 
 __all__ = ["ArrowTables", "JsonTables", "Tables", "TextTables", "open_tables"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from nystream.runtime.types import Seed
 from nystream.scaling import FrozenScale
 from nystream.streams.base import Stream
 from nystream.streams.in_memory import as_stream
-from nystream.types import Seed
 
 __all__ = ["rescale", "shuffle", "skip", "standardize", "take"]
 

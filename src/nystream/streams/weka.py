@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nystream.params import one_of
+from nystream.data.cells import is_plain_number
+from nystream.runtime.params import one_of
+from nystream.runtime.types import Array
 from nystream.streams.base import Stream
 from nystream.streams.columns import Choice, Column, Target, choose
 from nystream.streams.cutting import Block
 from nystream.streams.labels import Labels
 from nystream.streams.table import Fields, SplitError, Table
 from nystream.streams.text import Pipe, TextFile, text_at
-from nystream.tables.cells import is_plain_number
-from nystream.types import Array
 
 __all__ = ["ArffStream", "arff"]
 

@@ -14,8 +14,8 @@ from nystream._core.pixels import TILE, Sweep
 from nystream.kernels.base import Kernel
 from nystream.kernels.gaussian import Gaussian
 from nystream.kernels.laplacian import Laplacian
-from nystream.params import Params, at_least, one_of, positive
-from nystream.threads import side_by_side, threads
+from nystream.runtime.params import Params, at_least, one_of, positive
+from nystream.runtime.threads import side_by_side, threads
 
 __all__ = ["Pixels"]
 

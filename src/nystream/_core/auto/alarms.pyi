@@ -3,7 +3,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 Ranks: TypeAlias = tuple[
     bool, float, Array, Array, Array, Array, NDArray[np.int64], NDArray[np.int64], Array

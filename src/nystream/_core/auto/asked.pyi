@@ -1,7 +1,7 @@
 from typing import Any
 
 from nystream.auto.view import Parts
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 class Asked:
     expert: Any

@@ -1,4 +1,4 @@
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 def fading_shares(
     losses: Array, shares: Array, powers: Array, age: int, rate: float, given: Array | None = None

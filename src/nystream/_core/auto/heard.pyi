@@ -1,4 +1,4 @@
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 def gathered(
     F: Array,

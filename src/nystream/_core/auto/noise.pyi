@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 def learn(
     X: Array,

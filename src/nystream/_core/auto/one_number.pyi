@@ -1,6 +1,6 @@
 from typing import Any
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 def learn_one(
     generation: Any,

@@ -1,4 +1,4 @@
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 def all_inside(Y: Array, fences: Array, outside: Array) -> bool: ...
 def entered(

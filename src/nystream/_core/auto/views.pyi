@@ -1,5 +1,5 @@
 from nystream._core.kernel_rows import KernelRows
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 def seen(X: Array, mean: Array, scale: Array, clip: float | None, T: Array | None = None) -> Array: ...
 def with_constant(kernel: KernelRows, X: Array, points: Array) -> Array: ...

@@ -1,5 +1,5 @@
 from nystream._core.kernel_rows import KernelRows
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 def answered(
     kernel: KernelRows,

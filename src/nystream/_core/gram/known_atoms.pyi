@@ -4,7 +4,7 @@ from nystream._core.kernel_rows import KernelRows
 from nystream._core.linalg.cholesky import Triangle
 from nystream._core.linalg.nested import NestedFactor
 from nystream._core.one_row import RowMap
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 class KnownAtoms(RowMap):
     m: int

@@ -1,3 +1,3 @@
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 def solution(tiles: Array, q: Array, dim: int, outputs: int) -> Array: ...

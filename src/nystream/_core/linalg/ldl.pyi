@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream._core.one_row import OneRow, RowMap
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 ISA: str
 

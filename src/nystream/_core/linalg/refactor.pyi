@@ -1,7 +1,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 def factor_columns(A: Array, begin: int, end: int) -> int: ...
 def pivot_columns(A: Array, order: npt.NDArray[np.int32], begin: int, end: int, least: float) -> int: ...

@@ -1,7 +1,7 @@
 from typing import Any
 
 from nystream._core.one_row import OneRow
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 class Newton(OneRow):
     samples: int

@@ -5,7 +5,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream._core.tables.names import Names
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 KINDS: Mapping[str, int]
 

@@ -48,7 +48,7 @@ cdef struct Column:
 
 
 cdef class TableEncoder:
-    """Works on the encoder's own arrays, see `nystream.encoding.Encoder`.
+    """Works on the encoder's own arrays, see `nystream.data.encoding.Encoder`.
 
     kinds : (c,) of the columns; seeds : (c, 3) of their hashes; names : for each a `Names` or None
     moments : (numbers, 3) weight, mean, sum of squares around it

@@ -1,5 +1,5 @@
 from nystream._core.tables.sparse_rounds import SparseRounds
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 class Filter(SparseRounds):
     def __init__(

@@ -3,7 +3,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 KINDS: Mapping[str, int]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nystream._core.auto.alarms import see
-from nystream.params import Params, at_least, positive
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least, positive
+from nystream.runtime.types import Array
 
 __all__ = ["NO_ALERT", "RULES", "Found", "Heat", "RankAlarm"]
 

@@ -17,7 +17,7 @@ from nystream.auto.changes.verdict import LOOK_BACK
 from nystream.auto.generation import Generation
 from nystream.auto.recipe import Recipe
 from nystream.auto.rows import Learnt, Rows, part_of
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Beginning"]
 

@@ -20,8 +20,8 @@ from nystream.auto.changes.suspicion import Suspicion
 from nystream.auto.changes.verdict import CHECK, LOOK_BACK
 from nystream.auto.generation import Generation
 from nystream.auto.rows import Answer
-from nystream.params import Params, at_least
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 
 __all__ = ["Beside"]
 

@@ -12,7 +12,7 @@ from nystream.auto.changes.memory import Afforded
 from nystream.auto.changes.replay import Side
 from nystream.auto.generation import Generation
 from nystream.auto.rows import Learnt, Rows
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Block", "Course", "Last", "Surroundings"]
 

@@ -12,8 +12,8 @@ from nystream.auto.changes.past import Past
 from nystream.auto.generation import Generation
 from nystream.auto.renewal import CAUGHT_UP
 from nystream.auto.rows import Learnt, Rows
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["CatchingUp", "Known", "Told"]
 

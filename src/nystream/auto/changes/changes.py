@@ -31,7 +31,7 @@ from nystream.auto.changes.verdict import LOOK_BACK, SURE, advantage, of_use, ve
 from nystream.auto.changes.watch import hottest_in, watch_one
 from nystream.auto.generation import Generation
 from nystream.auto.rows import Learnt, part_of
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["CREDIT", "Changes"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from nystream._core.auto.alarms import far
 from nystream.auto.changes.alarm import RankAlarm
 from nystream.auto.rows import Rows
-from nystream.params import Params, at_least
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 
 __all__ = ["CENTRED", "QUIET", "InputAlarm", "Shift", "centred", "distances", "follow_time", "location", "moved"]
 

@@ -10,9 +10,9 @@ import numpy as np
 from nystream._core.auto.changes import fading_shares, mix_fading, standardised, together
 from nystream._core.auto.stacking import moving_rounds
 from nystream.auto.changes.novice import Novice
-from nystream.params import Params
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 from nystream.solvers.stacker import ROUNDING, RidgeStacker, SoftmaxStacker
-from nystream.types import Array
 
 __all__ = ["Correction", "Handover", "Heard"]
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from nystream._core.auto.changes import few_rounds, placed
 from nystream.auto.changes.inputs import FAR
-from nystream.params import Params, at_least
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 
 __all__ = ["Novice"]
 

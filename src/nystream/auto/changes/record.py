@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from nystream.params import Params
+from nystream.runtime.params import Params
 
 __all__ = ["CREDIT", "OUTCOMES", "Alarm", "Records", "describe_columns", "own_columns"]
 

@@ -14,8 +14,8 @@ from nystream.auto.experts import Expert
 from nystream.auto.generation import Generation
 from nystream.auto.rough import Change
 from nystream.auto.rows import Learnt, Rows, part_of
-from nystream.params import Params, at_least
-from nystream.types import Array
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
 
 __all__ = ["EVERY", "Regime", "Regimes", "thin"]
 

@@ -12,7 +12,7 @@ from nystream._core.auto.changes import spread_of_two
 from nystream.auto.changes.mixture import LEAST
 from nystream.auto.generation import Generation
 from nystream.auto.rows import Learnt, Rows, part_of
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = [
     *("LOG_LEAST", "Side", "end_of", "followed", "joined", "learnt", "losses_of", "rest_of", "said"),

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from nystream.auto.changes.alarm import Heat, RankAlarm
 from nystream.auto.changes.mixture import Handover
 from nystream.auto.changes.replay import Side
-from nystream.params import Params
-from nystream.types import Array
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
 
 __all__ = ["Hottest", "Suspicion", "hottest_of", "odds"]
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["CHECK", "LOOK_BACK", "advantage", "of_use", "verdict"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from nystream.dictionary.growing import Growing
 from nystream.learners.base import Learner
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["AtomLearner"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from nystream.inputs import as_block
+from nystream.data.inputs import as_block
 from nystream.learners.base import Learner
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Averaging"]
 

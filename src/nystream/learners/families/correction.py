@@ -13,7 +13,7 @@ from nystream.dictionary.plain import PlainExpansion
 from nystream.kernels.linear import Linear
 from nystream.learners.families.expansion import ExpansionLearner, Loop
 from nystream.losses import Loss, as_loss
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["CorrectionLearner", "UnboundedCorrections", "checked_loss"]
 

@@ -12,8 +12,8 @@ from nystream.dictionary.plain import PlainExpansion
 from nystream.kernels.base import Kernel
 from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.loss import LossLearner
-from nystream.params import one_of
-from nystream.types import DTYPES, Array
+from nystream.runtime.params import one_of
+from nystream.runtime.types import DTYPES, Array
 
 __all__ = ["ExpansionLearner", "Loop", "checked_dtype", "checked_kernel", "reference"]
 

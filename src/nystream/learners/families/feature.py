@@ -8,8 +8,8 @@ import numpy as np
 
 from nystream.features.base import FeatureMap, of_doubles
 from nystream.learners.base import Learner
+from nystream.runtime.types import Array, LabelKind
 from nystream.solvers.base import Solver
-from nystream.types import Array, LabelKind
 
 __all__ = ["FeatureLearner"]
 

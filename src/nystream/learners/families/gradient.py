@@ -10,8 +10,8 @@ from nystream.learners.families.averaging import Averaging
 from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss
+from nystream.runtime.types import Array
 from nystream.solvers.ogd import OGD
-from nystream.types import Array
 
 __all__ = ["GradientLearner"]
 

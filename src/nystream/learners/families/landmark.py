@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from nystream.data.inputs import as_block
 from nystream.dictionary.expansion import Expansion
 from nystream.features.adaptive_nystrom import AdaptiveNystrom
-from nystream.inputs import as_block
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.learners.families.gradient import GradientLearner
 from nystream.losses import Loss, as_loss
-from nystream.params import at_least, one_of
+from nystream.runtime.params import at_least, one_of
+from nystream.runtime.types import Array
 from nystream.solvers.ogd import OGD
-from nystream.types import Array
 
 __all__ = ["LandmarkLearner"]
 

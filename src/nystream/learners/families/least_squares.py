@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from nystream.data.inputs import as_block
 from nystream.dictionary.gram_factor import GramFactor
-from nystream.inputs import as_block
 from nystream.learners.base import Learner
 from nystream.learners.bounds import AGAINST, BoundTerms
 from nystream.losses import Loss, Squared
-from nystream.params import one_of, positive
+from nystream.runtime.params import one_of, positive
+from nystream.runtime.types import Array
 from nystream.solvers.meter import Meter
-from nystream.types import Array
 
 __all__ = ["LeastSquares"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from nystream.inputs import as_block
+from nystream.data.inputs import as_block
 from nystream.learners.base import Learner
 from nystream.learners.links import LINKS
 from nystream.losses import Loss
-from nystream.params import checked_ahead
-from nystream.types import Array, LabelKind
+from nystream.runtime.params import checked_ahead
+from nystream.runtime.types import Array, LabelKind
 
 __all__ = ["LossLearner"]
 

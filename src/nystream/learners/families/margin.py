@@ -12,7 +12,7 @@ from nystream.dictionary.rows import Rows
 from nystream.features.base import LARGEST, refuse_large
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
-from nystream.types import Array, LabelKind
+from nystream.runtime.types import Array, LabelKind
 
 __all__ = ["MarginLearner"]
 

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream._core.tables.sparse_rounds import SparseRounds
+from nystream.data.sparse_rows import SparseRows, as_sparse_rows, is_sparse
 from nystream.learners.base import Learner
 from nystream.losses import Loss, as_loss
-from nystream.params import affordable, at_least, one_of
-from nystream.sparse_rows import SparseRows, as_sparse_rows, is_sparse
-from nystream.types import Array, LabelKind
+from nystream.runtime.params import affordable, at_least, one_of
+from nystream.runtime.types import Array, LabelKind
 
 __all__ = ["SparseLearner"]
 

@@ -7,11 +7,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from nystream.encoding import Columns, as_columns, is_table, one_row
-from nystream.inputs import Unconverted, as_block, as_row
+from nystream.data.encoding import Columns, as_columns, is_table, one_row
+from nystream.data.inputs import Unconverted, as_block, as_row
+from nystream.data.sparse_rows import SparseRows, as_sparse_rows, is_sparse
 from nystream.learners.base import Learner
-from nystream.sparse_rows import SparseRows, as_sparse_rows, is_sparse
-from nystream.types import Array
+from nystream.runtime.types import Array
 
 __all__ = ["Opening", "TabularLearner"]
 

@@ -1,0 +1,206 @@
+"""The kind of a column, inferred from its first values."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nystream.data.cells import (
+    DAY_FIRST,
+    MISFIT,
+    MONTH_FIRST,
+    date_order,
+    decimal_mark,
+    is_missing,
+    is_plain_number,
+    parse_time,
+)
+from nystream.data.values import is_absent, moment, number
+
+__all__ = ["ID_NOTE", "KINDS", "LOOK", "Look", "looked"]
+
+KINDS = ("number", "boolean", "category", "time", "text", "ignored")
+LOOK = 1000
+"""Values of a column that are looked at."""
+WORDS, FEWER_WORDS = 5.0, 2.5
+"""Strings of so many words on average are text; of the fewer only if most of at least `ENOUGH` are different."""
+ENOUGH = 20
+MOSTLY = 0.9
+"""A column of which so many values are numbers is one of numbers; the same holds for times."""
+ENOUGH_IDS = 100
+"""Single tokens are ids if at least so many are all different; of fewer, a category of many levels may be so by chance.
+Of 10,000 equally frequent levels 100 values are all different 6 times of 10, 1,000 values never."""
+EPOCHS = ((6e8, 4.2e9), (6e11, 4.2e12), (6e14, 4.2e15))
+"""Seconds, milli- and microseconds since 1970 of the years 1989 to 2103."""
+TIME_NAMES = re.compile(
+    r"(^|[^a-z])(time|date|datetime|ts|when|epoch|unix|utc|created|updated|at)([^a-z]|$)|time$|date$|stamp"
+)
+"""Names of columns, in lower case, whose whole numbers may be times."""
+FEW_TIMES = 20
+"""Strings of which at least half must read as times before all others are looked at: most columns are none."""
+
+
+ID_NOTE = "an id: all values differ, so it is not learnt"
+"""What is said of a column of ids."""
+
+
+class Look(NamedTuple):
+    """What the first values of a column say.
+
+    `format` is the order of day and month of times, or the decimal mark of numbers where that is a comma; `note` says
+    in words how values are read, where that is not obvious, or why a column is ignored.
+    """
+
+    kind: str
+    example: str
+    missing: float
+    format: str | None = None
+    note: str = ""
+
+
+def looked(
+    values: Any, given: str | None = None, name: str = "", *, mark: str | None = None, day_first: bool = False
+) -> Look:
+    """Look at the first values of a column, whose kind may be `given` already.
+
+    True and false (also as strings) are booleans, what reads as a number is a number however few values there are (and
+    so is a column that nearly always does), what nearly always reads as a date is a time, strings of many words are
+    text. Single tokens that are all different are ids, which are ignored, and all others are categories. Numbers are
+    times if the `name` of the column says so and their size is that of seconds or milliseconds since 1970, or of
+    days such as 20230105.
+
+    `mark` is the decimal mark that the file shows, `day_first` the order of dates that leave it open.
+    """
+    first = list(islice(iter(values), LOOK))
+    there = [v for v in first if not is_absent(v) and not (isinstance(v, str) and is_missing(v))]
+    missing = 1 - len(there) / len(first) if first else 0.0
+    example = _short(there[0]) if there else ""
+    if given in (None, "number") and mark != "," and _are_plain(there) and not _are_epochs(there, name):
+        return Look("number", example, missing)
+    mark = decimal_mark(there) or mark or "."
+    kind = given or _kind(there, mark, day_first)
+    if kind == "number" and _are_epochs(there, name):
+        kind = "time"
+    if kind == "time":
+        order, note = _order(there, day_first)
+        return Look(kind, example, missing, order, note or _reading(there, kind, order or MONTH_FIRST))
+    if kind == "number":
+        return Look(kind, example, missing, mark if mark == "," else None, _reading(there, kind, mark))
+    if kind == "category" and given is None and _are_ids(there):
+        return Look("ignored", example, missing, note=ID_NOTE)
+    return Look(kind, example, missing)
+
+
+def _are_plain(there: list[Any]) -> bool:
+    """Whether all values are texts of numbers as programs write them."""
+    try:
+        numbers = [float(v) for v in there if "_" not in v]
+    except (TypeError, ValueError):
+        return False
+    return len(numbers) == len(there) and math.isfinite(sum(numbers)) and bool(numbers)
+
+
+def _kind(there: list[Any], mark: str, day_first: bool) -> str:
+    if not there:
+        return "number"  # nothing to go by: a column of missing numbers does no harm
+    if all(_is_truth(v) for v in there):
+        return "boolean"
+    if sum(number(v, mark) is not MISFIT for v in there) >= MOSTLY * len(there):
+        return "number"  # a column of numbers with a slip in it, which is named when it comes
+    if _are_times(there, day_first):
+        return "time"
+    if all(isinstance(v, (dict, list, tuple, set, np.ndarray)) for v in there):
+        return "nested"
+    words = [v.split() for v in there if isinstance(v, str)]
+    mean = sum(map(len, words)) / len(there)
+    distinct = len({str(v) for v in there}) / len(there)
+    several = mean >= FEWER_WORDS and len(there) >= ENOUGH and distinct > 0.5
+    many = mean >= WORDS and (distinct > 0.5 or len(there) < ENOUGH)
+    return "text" if many or several else "category"
+
+
+def _is_truth(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.strip().lower() in ("true", "false")
+    return isinstance(value, (bool, np.bool_))
+
+
+def _are_times(there: list[Any], day_first: bool) -> bool:
+    if not all(isinstance(v, (str, datetime.date, np.datetime64)) for v in there):
+        return False
+    order = _order(there, day_first)[0] or MONTH_FIRST
+    for some in (there[:FEW_TIMES], there):
+        share = sum(moment(v, order) is not MISFIT for v in some) / len(some)
+        if share < (0.5 if some is not there else MOSTLY):
+            return False
+    return share >= MOSTLY
+
+
+def _order(there: list[Any], day_first: bool) -> tuple[str | None, str]:
+    """The order of day and month in dates of numbers, and what is said of it; None where there are no such dates."""
+    shown, is_open = date_order(there)
+    if shown is None and not is_open:
+        return None, ""
+    order = shown or (DAY_FIRST if day_first else MONTH_FIRST)
+    text = next((v for v in there if date_order([v]) != (None, False)), "")
+    when = parse_time(text, order)
+    note = f"{_short(text)} is read as {_told(when)}" if when is not MISFIT else f"dates are read {order}"
+    if shown is None and not day_first:
+        note += " (month first is assumed: no date decides; --day-first reads them the other way)"
+    elif shown is None:
+        note += " (day first, as --day-first says)"
+    elif shown == MONTH_FIRST and day_first:
+        note += " (month first in spite of --day-first: some dates have no other reading)"
+    return order, note
+
+
+def _reading(there: list[Any], kind: str, form: str) -> str:
+    """How the first value that is not written plainly is read."""
+    for value in there:
+        if kind == "number":
+            if isinstance(value, str) and (form == "," or not is_plain_number(value)):
+                found = number(value, form)
+                if found is not MISFIT and _short(value) != f"{found:.10g}":
+                    return f"{_short(value)} is read as {found:.10g}"
+        elif not isinstance(value, (datetime.date, np.datetime64)):
+            found = moment(value, form)
+            if found is not MISFIT and not str(value).strip().startswith(_told(found)[:10]):
+                return f"{_short(value)} is read as {_told(found)}"
+    return ""
+
+
+def _told(when: datetime.datetime) -> str:
+    return when.isoformat(" ") if when.time() != datetime.time() else when.date().isoformat()
+
+
+def _are_epochs(there: list[Any], name: str) -> bool:
+    """Whether numbers are seconds or milliseconds since 1970, or days: size and name of the column say so."""
+    if not there or TIME_NAMES.search(name.lower()) is None:
+        return False
+    try:
+        numbers = np.array([float(v) for v in there])
+    except (TypeError, ValueError):
+        return False
+    if any(bool(((numbers >= low) & (numbers < high)).all()) for low, high in EPOCHS):
+        return True
+    whole = bool((numbers == np.floor(numbers)).all())
+    is_day = whole and bool(((numbers >= 19_000_101) & (numbers < 21_000_000)).all())
+    return is_day and all(moment(v).year > 1899 for v in numbers.tolist())
+
+
+def _are_ids(there: list[Any]) -> bool:
+    """Whether values are single tokens of which no two are alike."""
+    if len(there) < ENOUGH_IDS or not all(isinstance(v, str) for v in there):
+        return False
+    tokens = {v.strip() for v in there}
+    return len(tokens) == len(there) and not any(" " in v for v in tokens)
+
+
+def _short(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= 30 else text[:27] + "..."

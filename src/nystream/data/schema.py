@@ -1,0 +1,452 @@
+"""The description of a table: names and kinds of its columns, its target, its task and its classes."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from nystream._core.inputs import all_finite
+from nystream.data.cells import decimal_mark
+from nystream.data.frames import Pieces, columns_of, matrix_of, side_by_side
+from nystream.data.inputs import Unconverted, as_block, rows_at_once, unconverted
+from nystream.data.kinds import ID_NOTE, KINDS, LOOK, looked
+from nystream.data.plain import Plain, matrix_of_dicts
+from nystream.data.reading import Table, read
+from nystream.data.sparse_rows import NARROW, SparseRows, as_sparse_rows, is_sparse
+from nystream.data.targets import columns_of as target_columns
+from nystream.data.task import TASKS, choose_task
+from nystream.data.typed import Typed
+from nystream.data.values import converted
+from nystream.runtime.params import Params, at_least, one_of
+from nystream.runtime.types import Array
+
+__all__ = ["Schema"]
+
+NUMERIC = ("number", "boolean")
+"""Kinds that are numbers as they are."""
+
+
+class Schema(Params):
+    """Names, order and kinds of columns, and what is to be predicted from them. It describes, and never changes.
+
+    Parameters
+    ----------
+    columns : dict of name to kind, or list of names
+        Kinds: "number", "boolean", "category", "time", "text", "ignored". A list: all are numbers.
+    target : str, list of str, or None
+        The name of what is predicted; several are numbers predicted together.
+    task : "regression", "classification", "novelty" or None
+        None: the first labels tell it, by the rule of `nystream.data.task.choose_task`.
+    classes : list or None
+        Classes that are known beforehand, in their order; others may still appear.
+    width : int or None
+        Rows are sparse: so many columns, which have no names, and `columns` is empty.
+    formats : dict of name to str, or None
+        How the strings of a column are written, where they leave it open. Of times the order of day and month in dates
+        such as 01/02/2023: "day-first" or "month-first" (the default), or a format as in `datetime.strptime`. Of
+        numbers, the target's too, the decimal mark: "," or "." (the default).
+
+    Examples
+    --------
+    >>> from nystream import Schema
+    >>> rows = [{"temp": 21.5, "open": True, "when": "2024-05-01", "load": 3.2}, {"temp": None, "load": 3.9}]
+    >>> print(Schema.of(rows, target="load"))
+    temp  number   21.5        50% missing
+    open  boolean  True        50% missing
+    when  time     2024-05-01  50% missing
+    load  target, regression
+    """
+
+    looks_: dict[str, list[Any]]
+    """Of a schema told from a table: an example, the share missing and a note for each column."""
+
+    def __init__(
+        self,
+        columns: Mapping[str, str] | Iterable[str],
+        target: str | Sequence[str] | None = None,
+        task: str | None = None,
+        classes: Sequence[Any] | None = None,
+        *,
+        width: int | None = None,
+        formats: Mapping[str, str] | None = None,
+    ) -> None:
+        self.width = None if width is None else at_least("width", width, 1)
+        self.columns = _checked_columns(columns) if width is None else _no_columns(columns)
+        self.target = target if target is None or isinstance(target, str) else list(target)
+        self.task = None if task is None else one_of("task", task, TASKS)
+        self.classes = None if classes is None else list(classes)
+        self.formats = None if formats is None else dict(formats)
+        self._check_target()
+        self._used = [name for name, kind in self.columns.items() if kind != "ignored"]
+        self._numeric = all(self.columns[name] in NUMERIC for name in self._used)
+        self._known = frozenset((*self.columns, *self.targets))
+        self._plain = all(kind == "number" for kind in self.columns.values())
+
+    # -- what it says ----------------------------------------------------------------------------------------------
+    @property
+    def names(self) -> list[str]:
+        """The columns in use, in order."""
+        return list(self._used)
+
+    @property
+    def targets(self) -> list[str]:
+        """Names of the targets: none, one or several."""
+        return [] if self.target is None else [self.target] if isinstance(self.target, str) else list(self.target)
+
+    @property
+    def known(self) -> list[str]:
+        """All columns, those that are ignored too, and the targets."""
+        return [*self.columns, *(name for name in self.targets if name not in self.columns)]
+
+    @property
+    def ids(self) -> list[str]:
+        """Columns that are ignored because all their first values differ."""
+        looks = getattr(self, "looks_", {})
+        return [name for name, look in looks.items() if self.columns.get(name) == "ignored" and look[2] == ID_NOTE]
+
+    @property
+    def numeric(self) -> bool:
+        """Whether every column in use is a number or a boolean."""
+        return self._numeric
+
+    @property
+    def kinds(self) -> list[str] | None:
+        """Kinds of the columns in use; None for sparse rows."""
+        return None if self.width is not None else [self.columns[name] for name in self.names]
+
+    def __str__(self) -> str:
+        looks = getattr(self, "looks_", {})
+        rows = []
+        for name, kind in self.columns.items():
+            example, missing, note = looks.get(name, ("", 0.0, ""))
+            shown = "id" if note == ID_NOTE else kind
+            about = [f"{missing:.0%} missing"] if missing > 0 else []
+            rows.append((name, shown, example, ", ".join([*about, *([note] if note else [])])))
+        for name in self.targets:
+            task = f", {self.task}" if self.task else ""
+            classes = f" of {', '.join(map(str, self.classes[:20]))}" if self.classes else ""
+            rows.append((name, f"target{task}{classes}", "", ""))
+        described = [row for row in rows if not row[1].startswith("target")]
+        widths = [max((len(row[j]) for row in described), default=0) for j in range(4)]
+        widths[0] = max((len(row[0]) for row in rows), default=0)
+        wide = [] if self.width is None else [f"{self.width:,} columns of sparse rows"]
+        lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+        return "\n".join([*wide, *lines])
+
+    # -- made from a table -----------------------------------------------------------------------------------------
+    @classmethod
+    def of(
+        cls,
+        table: Any,
+        target: str | Sequence[str] | None = None,
+        kinds: Mapping[str, str] | None = None,
+        drop: str | Iterable[str] | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        task: str | None = None,
+        y: Any = None,
+        day_first: bool = False,
+    ) -> Schema:
+        """The schema of a table, told from its types and its first 1,000 rows.
+
+        Parameters
+        ----------
+        table : frame, Arrow table, dicts, structured array or matrix
+        target : name or names of the columns to predict; None: there is none
+        kinds : dict of name to kind
+            Columns whose kind is not to be guessed.
+        drop : names of columns to ignore
+        columns : names of the only columns to use, in this order; None: all
+        task : as in `Schema`; None: told from the target where it is in the table, or from `y`
+        y : labels of the rows, where the target is not among the columns
+        day_first : whether 01/02/2023 is the first of February, in columns where no date shows the order
+
+        A column of single tokens that are all different, such as an id, is ignored, and so the schema says.
+        """
+        if is_sparse(table):
+            return cls._of_sparse(table, (kinds, drop, columns), target, task, y)
+        found = read(table)
+        asked, dropped = dict(kinds or {}), [drop] if isinstance(drop, str) else list(drop or ())
+        targets = [] if target is None else [target] if isinstance(target, str) else list(target)
+        _check_names([*asked, *dropped, *(columns or ()), *(targets if y is None else ())], found)
+        both = [name for name in targets if name in (columns or ())]
+        if both:
+            raise ValueError(f"column {both[0]!r} is both a target and an input; leave it out of one of them")
+        formats: dict[str, str] = {}
+        chosen: dict[str, str] = {}
+        looks: dict[str, list[Any]] = {}
+        order = [*columns, *(name for name in found.columns if name not in columns)] if columns else found.columns
+        for name in order:
+            if name in targets:
+                mark = found.marks.get(name) or decimal_mark(islice(found.columns[name], LOOK))
+                if mark == ",":
+                    formats[name] = mark
+                continue
+            unused = name in dropped or (columns is not None and name not in columns)
+            given = "ignored" if unused else asked.get(name) or found.kinds.get(name)
+            title = "" if name in asked else name
+            look = looked(found.columns[name], given, title, mark=found.marks.get(name), day_first=day_first)
+            if look.kind == "nested":
+                raise ValueError(f"column {name!r} holds lists or dicts ({look.example}); drop it, or unfold it first")
+            chosen[name], looks[name] = look.kind, [look.example, look.missing, look.note]
+            if look.format is not None:
+                formats[name] = look.format
+        _keep_some(chosen, looks)
+        labels = target_columns(y, found.n) if y is not None else [found.labels(name) for name in targets]
+        if task is None and labels and found.n:
+            task = _task_of(labels)
+        schema = cls(chosen, target, task, formats=formats or None)
+        schema.looks_ = looks
+        return schema
+
+    @classmethod
+    def _of_sparse(cls, table: Any, chosen: tuple[Any, ...], target: Any, task: str | None, y: Any) -> Schema:
+        if any(chosen):
+            raise ValueError("columns of sparse rows have no names; choose among them before")
+        n, d = table.shape
+        if task is None and y is not None and n:
+            task = _task_of(target_columns(y, n))
+        if d <= NARROW:
+            return cls([str(j) for j in range(d)], target, task)
+        return cls({}, target, task, width=d)
+
+    def described(self, **changes: Any) -> Schema:
+        """The same schema with other parameters."""
+        twin = type(self)(**{**self.get_params(deep=False), **changes})
+        twin._restore(self._state())
+        return twin
+
+    # -- rows become typed columns -----------------------------------------------------------------------------------
+    def columns_of(
+        self, rows: Any, *, on_error: str = "raise", report: Callable[[list[str]], None] | None = None
+    ) -> tuple[dict[str, Any], int, int]:
+        """Typed columns by name, the number of rows, and how many values did not fit.
+
+        Numbers and booleans are float64 with nan for missing, times datetime64[us], categories and text arrays of str
+        and None. A column that is not there is missing values; one that nobody knows is given to `report` (a warning).
+        A value that does not fit is an error that names row, column and value, or missing with on_error="missing".
+        """
+        one_of("on_error", on_error, ("raise", "missing"))
+        table = self.matched(rows, report or _warn)
+        found: dict[str, Any] = {}
+        misfits = 0
+        for name in self.names:
+            kind = self.columns[name]
+            if name not in table.columns:
+                found[name] = _absent(kind, table.n)
+                continue
+            found[name], bad = converted(
+                table.columns[name],
+                kind,
+                name,
+                place=table.place,
+                tolerant=on_error == "missing",
+                format=self.format_of(name, table),
+            )
+            misfits += bad
+        return found, table.n, misfits
+
+    def format_of(self, name: str, table: Any = None) -> str | None:
+        """How the strings of a column or target of a table are written: as its file shows, or as this schema says."""
+        shown = table.marks.get(name) if isinstance(table, Table) else None
+        known = (self.formats or {}).get(name)
+        return known if self.columns.get(name) == "time" else shown or known
+
+    def matched(self, rows: Any, report: Callable[[list[str]], None]) -> Table:
+        """The table with the names of this schema; a matrix has its columns in the schema's order."""
+        table = read(rows)
+        if not table.named:
+            if not table.columns and table.n == 0:
+                return Table({}, 0)
+            return table.renamed(self._by_place(len(table.columns)))
+        unknown = [name for name in table.columns if name not in self._known]
+        if unknown:
+            report(unknown)
+        return table
+
+    def _by_place(self, d: int) -> list[str]:
+        """The names of d columns that have none, of a matrix or of a file without a header."""
+        every = self.known
+        if set(every) == {str(j) for j in range(len(every))}:  # names are places: the schema is of such a file itself
+            places = [str(j) for j in range(len(every))]
+            for order in (places, [name for name in places if name not in self.targets]):
+                if len(order) == d:
+                    return order
+        for order in (self.names, list(self.columns)):
+            if len(order) == d:
+                return order
+        hint = ""
+        if self.targets and d == len(every):
+            hint = f"; leave out the target {_listed(self.targets)}, or give names to the columns"
+        raise ValueError(
+            f"rows have {d} columns without names, the schema has {len(self.names)}: {_listed(self.names)}{hint}"
+        )
+
+    def matrix(self, rows: Any) -> Any:
+        """A block of numbers as it is (n, d), where no column needs a look of its own; else None.
+
+        Sparse rows where the schema is that of such.
+        """
+        if is_sparse(rows):
+            if self.width is not None:
+                return as_sparse_rows(rows, self.width, "rows")
+            rows = rows.toarray()
+            if rows.shape[1] != len(self._used):
+                raise ValueError(f"rows are sparse with {rows.shape[1]} columns, the schema has {len(self._used)}")
+        elif self.width is not None:
+            dense = isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.shape[1] == self.width
+            if not dense:
+                raise ValueError(f"rows of this model are sparse, with {self.width} columns; got {type(rows).__name__}")
+            return SparseRows.of_dense(as_block(rows, self.width, "rows"))
+        elif isinstance(rows, (list, dict)):
+            row = self.row(rows) if isinstance(rows, dict) else self.row(rows[0]) if len(rows) == 1 else None
+            return None if row is None else row[None]
+        if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "iuf":
+            return None
+        if not self._plain or rows.shape[1] != len(self._used):
+            return None
+        X = np.ascontiguousarray(rows, dtype=np.float64)
+        return X if all_finite(X) or not np.isinf(X).any() else None
+
+    def unconverted(self, rows: Any) -> Unconverted | None:
+        """The same for many rows that are other numbers than `matrix` gives back as they are: a matrix of another type
+        or order, or columns of numbers. They are converted when they are taken; None where `matrix` is to be asked."""
+        if not self._plain or self.width is not None:
+            return None
+        found = rows if isinstance(rows, Unconverted) else None
+        if isinstance(rows, np.ndarray) and rows.dtype.kind != "b":
+            found = unconverted(rows, missing=True, infinite=True)
+        elif isinstance(rows, Table):
+            found = self._beside(rows.columns, rows.n, rows.named)
+        elif found is None:
+            columns = columns_of(rows) if _are_many(*getattr(rows, "shape", ())) else None
+            found = None if columns is None else self._beside(columns, len(rows))
+        if found is None or found.shape[1] != len(self._used):
+            return None
+        return found if found.look() else None
+
+    def as_numbers(self, rows: Any) -> Any:
+        """`unconverted` rows; or the matrix of dicts, or the one whose columns a frame shows, where these are the
+        schema's; else the rows themselves."""
+        if isinstance(rows, list):
+            X = matrix_of_dicts(rows, self._used) if self._plain else None
+            return rows if X is None else X
+        alike = self._plain and [str(name) for name in getattr(rows, "columns", ())] == self._used
+        matrix = matrix_of(rows) if alike else None
+        shown = rows if matrix is None else matrix
+        found = self.unconverted(shown)
+        return shown if found is None else found
+
+    def _beside(self, columns: Mapping[str, Any], n: int, named: bool = True) -> Unconverted | None:
+        """Many rows of columns of numbers side by side, where all of them are there and no others."""
+        known: list[Any] = [columns.get(name) for name in self._used] if named else list(columns.values())
+        if not _are_many(n, len(known)) or (named and not columns.keys() <= self._known):
+            return None
+        if not all(isinstance(c, Pieces) or (isinstance(c, np.ndarray) and c.dtype.kind in "iuf") for c in known):
+            return None
+        return Unconverted((n, len(known)), side_by_side(known), sources=known)
+
+    def row(self, row: Any) -> Array | None:
+        """One dict as a row of numbers (d,), where all columns are numbers and nothing is doubtful; else None."""
+        if not isinstance(row, dict) or len(row) > len(self._known) or not self._numeric:
+            return None
+        try:
+            x = np.frombuffer(array("d", [row[name] for name in self._used]), dtype=np.float64)
+        except (KeyError, TypeError, OverflowError):
+            return None
+        known = len(x) and (len(row) == len(x) or row.keys() <= self._known)
+        return x if known and all_finite(x) else None
+
+    def encoder(self, tables: bool = False) -> Any:
+        """What turns typed columns into the numbers a learner takes; see `Plain` for its methods.
+
+        `tables`: the learner takes columns of all kinds as they are.
+        """
+        if self.numeric:
+            return Plain(self.names)
+        if tables:
+            return Typed({name: self.columns[name] for name in self.names})
+        other = next(name for name in self.names if self.columns[name] not in NUMERIC)
+        raise ValueError(
+            f"column {other!r} is of kind {self.columns[other]!r}, which this learner cannot take; drop it "
+            f"(drop=[{other!r}]), or wrap the learner in Encoded"
+        )
+
+    def _check_target(self) -> None:
+        for name in self.targets:
+            if not isinstance(name, str) or not name:
+                raise ValueError(f"target must be a name or names, got {self.target!r}")
+            if self.columns.get(name, "ignored") != "ignored":
+                raise ValueError(f"target {name!r} is among the columns too; what is predicted cannot be an input")
+        if self.target is not None and not self.targets:
+            raise ValueError("target is an empty list; use None where there is none")
+        if len(self.targets) > 1 and self.task not in (None, "regression"):
+            raise ValueError(f"several targets are regression, not {self.task}")
+
+
+def _task_of(labels: list[Any]) -> str | None:
+    """The task that the labels tell; None where there are none."""
+    choice = choose_task(labels)
+    return None if choice is None else choice.task
+
+
+def _checked_columns(columns: Any) -> dict[str, str]:
+    if isinstance(columns, (str, bytes)):
+        raise ValueError(f"columns must be a dict of name to kind, or a list of names; got {columns!r}")
+    found = dict(columns) if isinstance(columns, Mapping) else dict.fromkeys(columns, "number")
+    for name, kind in found.items():
+        if not isinstance(name, str):
+            raise ValueError(f"columns must have names of type str, got {name!r}")
+        one_of(f"kind of column {name!r}", kind, KINDS)
+    if all(kind == "ignored" for kind in found.values()):
+        raise ValueError("columns has none that is not ignored; at least one is needed")
+    return found
+
+
+def _no_columns(columns: Any) -> dict[str, str]:
+    if len(list(columns)):
+        raise ValueError("columns of sparse rows have no names: with width, columns must be empty")
+    return {}
+
+
+def _keep_some(chosen: dict[str, str], looks: dict[str, list[Any]]) -> None:
+    """Ids become categories where no other column is left."""
+    if any(kind != "ignored" for kind in chosen.values()):
+        return
+    for name, look in looks.items():
+        if look[2]:
+            chosen[name], look[2] = "category", ""
+
+
+def _check_names(asked: Iterable[str], table: Table) -> None:
+    for name in asked:
+        if name not in table.columns and (table.n or table.columns):
+            near = difflib.get_close_matches(str(name), table.columns, 1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ValueError(f"there is no column {name!r}; {hint}there are {_listed(list(table.columns))}")
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:30])
+    return shown if len(names) <= 30 else f"{shown}, ... ({len(names)} in all)"
+
+
+def _are_many(*shape: int) -> bool:
+    """Whether that is the shape of rows that are converted in several parts."""
+    return len(shape) == 2 and shape[0] > rows_at_once(shape[1])
+
+
+def _absent(kind: str, n: int) -> Any:
+    if kind == "time":
+        return np.full(n, np.datetime64("NaT"), dtype="datetime64[us]")
+    return np.full(n, np.nan) if kind in NUMERIC else np.full(n, None, dtype=object)
+
+
+def _warn(names: list[str]) -> None:
+    warnings.warn(f"columns that the schema does not know are left out: {_listed(names)}", UserWarning, stacklevel=4)

@@ -1,0 +1,120 @@
+"""The rule that tells the task from the labels. Everything that has to choose a task asks `choose_task`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nystream.data.cells import MISFIT, parse_number
+from nystream.data.values import is_absent
+
+__all__ = ["LABELS", "MOST_CLASSES", "TASKS", "TaskChoice", "choose_task"]
+
+TASKS = ("regression", "classification", "novelty")
+LABELS = 1000
+"""The first rows whose labels are looked at."""
+MOST_CLASSES = 20
+"""Whole numbers with more distinct values than this are quantities."""
+SHOWN = 3
+"""Labels that a reason shows."""
+
+
+class TaskChoice(NamedTuple):
+    """A task, and the reason for it: a clause that continues "because ..."."""
+
+    task: str
+    reason: str
+
+
+def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskChoice | None:
+    """Choose the task from the labels of the first 1,000 rows; None if none of them has a label.
+
+    Strings and booleans are classes, and floats are quantities. Strings are quantities if all of them are numbers and
+    one is written like 1,042.3 or 0.5. Whole numbers are classes only if there are at most 20 distinct ones and these
+    are 0..K-1 or 1..K with K > 1, and one of them occurs twice if K > 2; all others are quantities. Several targets are
+    quantities.
+
+    Parameters
+    ----------
+    targets : list of sequences
+        The labels of each target.
+    whole_floats : bool
+        Whether a float without a fraction counts as a whole number, for sources that have no integers.
+
+    Examples
+    --------
+    >>> choose_task([["up", "down", None]]).task, choose_task([[0, 1, 1, 0]]).task, choose_task([[3.5, 4.0]]).task
+    ('classification', 'classification', 'regression')
+    >>> choose_task([[10, 20, 30] * 5])
+    TaskChoice(task='regression', reason='the labels are whole numbers, but not 0 to 2 or 1 to 3 (10, 20, 30)')
+    """
+    if len(targets) > 1:
+        return TaskChoice("regression", f"there are {len(targets)} targets")
+    first = targets[0][:LABELS] if hasattr(targets[0], "__getitem__") else list(islice(iter(targets[0]), LABELS))
+    values = first.tolist() if isinstance(first, np.ndarray) else list(first)
+    labels = [value for value in values if not is_absent(value) and value not in ("", b"")]
+    if not labels:
+        return None
+    names = [value for value in labels if isinstance(value, (str, bytes))]
+    if names and _are_written_numbers(labels):
+        return TaskChoice("regression", f"the labels are numbers, written as text ({_shown(names)})")
+    if names:
+        return TaskChoice("classification", f"the labels are names ({_shown(names)})")
+    if any(isinstance(value, (bool, np.bool_)) for value in labels):
+        return TaskChoice("classification", "the labels are true or false")
+    if whole_floats:
+        labels = [int(v) if isinstance(v, float) and v.is_integer() else v for v in labels]
+    if not all(isinstance(value, (int, np.integer)) for value in labels):
+        fractions = [value for value in labels if _has_fraction(value)]
+        if fractions:
+            return TaskChoice("regression", f"the labels are numbers with fractions ({_shown(fractions)})")
+        return TaskChoice("regression", f"the labels are decimal numbers ({_shown(labels)})")
+    return _of_whole_numbers(labels)
+
+
+def _are_written_numbers(labels: list[Any]) -> bool:
+    """Whether all labels are texts of numbers, and one is more than digits: they are no codes of classes."""
+    if not all(isinstance(label, str) for label in labels):
+        return False
+    numbers = [parse_number(label) for label in labels]
+    if any(number is MISFIT or number != number for number in numbers):
+        return False
+    return not all(label.strip().lstrip("+-").isdigit() for label in labels)
+
+
+def _has_fraction(value: Any) -> bool:
+    try:
+        return not float(value).is_integer()
+    except (TypeError, OverflowError):
+        return False
+
+
+def _of_whole_numbers(labels: list[Any]) -> TaskChoice:
+    values = sorted({int(value) for value in labels})
+    k = len(values)
+    if k == 1:
+        return TaskChoice("regression", f"all labels are {values[0]}")
+    if k > MOST_CLASSES:
+        return TaskChoice("regression", f"the labels are more than {MOST_CLASSES} distinct whole numbers")
+    if values not in (list(range(k)), list(range(1, k + 1))):
+        wanted = f"0 to {k - 1} or 1 to {k}"
+        return TaskChoice("regression", f"the labels are whole numbers, but not {wanted} ({_shown(values)})")
+    if len(labels) == k > 2:
+        return TaskChoice("regression", f"the labels are whole numbers that all differ ({_shown(values)})")
+    return TaskChoice("classification", f"the labels are the whole numbers {values[0]} to {values[-1]}")
+
+
+def _shown(values: Sequence[Any]) -> str:
+    found = list(dict.fromkeys(_short(value) for value in values))
+    return ", ".join(found[:SHOWN]) + (", ..." if len(found) > SHOWN else "")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > 64:
+        return "a very large number"
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    text = " ".join(text.split())
+    return text if len(text) <= 20 else f"{text[:17]}..."

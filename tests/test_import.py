@@ -85,7 +85,7 @@ load_alone()
 import sys
 assert "scipy.linalg" not in sys.modules
 parts = [sys.modules[name] for name in PARTS]
-import nystream._core.linear.sketched_ons, nystream._core.linalg.refactor
+import nystream._core.linear, nystream._core.linalg
 assert "scipy.linalg" not in sys.modules
 import scipy.linalg, scipy.optimize, scipy.sparse.linalg, scipy.stats
 from scipy.linalg import cython_blas, cython_lapack

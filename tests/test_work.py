@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.kernels import KernelRows
 from nystream.features import Landmarks, LearnedMetric, LearnedScales
 from nystream.kernels import Gaussian
 from nystream.runtime import incremental as work

@@ -11,7 +11,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 import numpy as np
 from _results import note
 
-from nystream._core.kernel_rows import isa
+from nystream._core.kernels import isa
 from nystream.dictionary import Rows
 from nystream.kernels import Gaussian, Kernel, Laplacian, Matern, Polynomial
 

@@ -10,7 +10,7 @@ import numpy as np
 from _results import note
 from _timing import by_rows, seconds
 
-from nystream._core.linalg.ldl import ISA
+from nystream._core.linalg import ISA
 from nystream.features import Taylor
 from nystream.kernels import Gaussian
 from nystream.learners.pkawv import PKAWV

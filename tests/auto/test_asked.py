@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nystream._core.auto.asked import Asked, answers
+from nystream._core.auto.experts import Asked, answers
 from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Linear, Ridge, Window
 from nystream.auto.rough import Rough

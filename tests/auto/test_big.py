@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import from_bytes, to_bytes
-from nystream._core.linalg.back import solution
+from nystream._core.linalg import solution
 from nystream.auto.big import Big
 from nystream.auto.experts import Ridge
 from nystream.auto.view import View

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import solve_triangular
 
 from nystream import Gaussian, Kernel
-from nystream._core.linalg.cholesky import Triangle
+from nystream._core.linalg import Triangle
 from nystream.learners import KONS, KernelAWV, KernelRidge, SketchedKONS
 
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.expansions.eviction import Eviction
-from nystream._core.expansions.expansion import Terms
-from nystream._core.expansions.rounds import Rounds
+from nystream._core.expansions import Rounds
+from nystream._core.terms import Eviction, Terms
 from nystream.kernels import Gaussian, Kernel, Linear
 from nystream.losses import Hinge
 

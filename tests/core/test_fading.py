@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.auto.changes import (
+from nystream._core.auto.drift import (
     fading_shares,
     few_rounds,
     mix_fading,
     spread_of_two,
     standardised,
     together,
+    with_residuals,
 )
-from nystream._core.auto.stacking import moving_rounds
-from nystream._core.auto.tails import with_residuals
-from nystream._core.ring import put
+from nystream._core.auto.stack import moving_rounds
+from nystream._core.inputs import put
 from nystream.solvers.stacker import ROUNDING, RidgeStacker
 
 SHIFT, SCALE = np.array([1.0, -2.0]), np.array([2.0, 0.5])

@@ -36,7 +36,7 @@ import nystream._core
         assert line == expected + repr(wrong)
 
 
-WHICH = "from nystream._core.kernel_rows import isa; print(isa())"
+WHICH = "from nystream._core.kernels import isa; print(isa())"
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from instruction_sets import LEVELS, found_at
-from nystream._core.kernel_rows import KernelRows, exp
+from nystream._core.kernels import KernelRows, exp
 
 NUMBERS = {
     "linear": (),
@@ -168,7 +168,7 @@ def test_threads_share_a_kernel():
 ELSEWHERE = """
 import sys
 import numpy as np
-from nystream._core.kernel_rows import KernelRows, exp, isa
+from nystream._core.kernels import KernelRows, exp, isa
 rng = np.random.default_rng(7)
 found = {"isa": np.array(isa()), "exp": exp(np.linspace(-750, 705, 5001))}
 for form, numbers in NUMBERS.items():

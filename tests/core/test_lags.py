@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.auto.fixed_share import mix
-from nystream._core.auto.lags import lagged
+from nystream._core.auto.mixtures import mix_shared
+from nystream._core.auto.stack import lagged
 
 RATES = np.array([1.0, 0.1])
 
@@ -44,7 +44,7 @@ def test_mixed_by_weights_that_follow_the_recursion(size):
     Q, Y = 30 * rng.normal(size=(50, 2, 4)), rng.normal(size=(50, 2))  # losses as large as outliers make them
     weights, losses = np.full((2, 4), 0.25), np.zeros((2, 4))
     parts = [slice(i, i + size) for i in range(0, 50, size)]
-    got = np.concatenate([mix(Q[part].copy(), weights, losses, 40.0, 0.5, 0.01, Y[part]) for part in parts])
+    got = np.concatenate([mix_shared(Q[part].copy(), weights, losses, 40.0, 0.5, 0.01, Y[part]) for part in parts])
     v, total = np.full((2, 4), 0.25), np.zeros((2, 4))
     for t in range(50):
         q = np.clip(Q[t], -40.0, 40.0)
@@ -56,7 +56,9 @@ def test_mixed_by_weights_that_follow_the_recursion(size):
     assert_allclose(weights, v, atol=1e-14)
     assert_allclose(losses, total, rtol=1e-13)
     before = weights.copy()
-    assert_allclose(mix(Q[:1].copy(), weights, losses, 40.0, 0.5, 0.01)[0], (v * np.clip(Q[0], -40, 40)).sum(axis=1))
+    assert_allclose(
+        mix_shared(Q[:1].copy(), weights, losses, 40.0, 0.5, 0.01)[0], (v * np.clip(Q[0], -40, 40)).sum(axis=1)
+    )
     assert np.array_equal(weights, before)
 
 
@@ -64,4 +66,4 @@ def test_shapes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=r"shape \(2, 3\) is needed"):
         lagged(np.zeros((1, 3)), np.zeros((2, 2)), RATES)
     with pytest.raises(ValueError, match=r"shape \(2, 4\) is needed"):
-        mix(np.zeros((1, 2, 4)), np.zeros((2, 3)), np.zeros((2, 4)), 1.0, 0.5, 0.01)
+        mix_shared(np.zeros((1, 2, 4)), np.zeros((2, 3)), np.zeros((2, 4)), 1.0, 0.5, 0.01)

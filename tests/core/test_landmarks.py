@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.gram.landmarks import LandmarkMap, Sight
+from nystream._core.landmarks import LandmarkMap, Sight
 from nystream.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial
 
 

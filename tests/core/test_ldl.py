@@ -15,7 +15,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
-from nystream._core.linalg.ldl import ISA, LDL, aligned_zeros, record
+from nystream._core.linalg import ISA, LDL, aligned_zeros, record
 
 HEADERS = Path(__file__).resolve().parents[2] / "src" / "nystream" / "_core" / "simd"
 
@@ -174,7 +174,7 @@ ON_OTHER = """
 import sys
 import numpy as np
 from nystream import load
-from nystream._core.linalg.ldl import ISA
+from nystream._core.linalg import ISA
 model = load(sys.argv[1])
 with np.load(sys.argv[2]) as data:
     X, Y, w = data["X"], data["Y"], data["w"]

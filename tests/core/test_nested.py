@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import solve_triangular
 
-from nystream._core.linalg.nested import NestedFactor, lanes
+from nystream._core.linalg import NestedFactor, lanes
 
 SIZES = [0, 1, 7, 8, 9, 16, 33, 70, 300, 800]
 
@@ -129,7 +129,7 @@ def test_arrays_that_do_not_fit_are_refused():
 
 PROGRAM = """
 import numpy as np
-from nystream._core.linalg.nested import NestedFactor, lanes
+from nystream._core.linalg import NestedFactor, lanes
 rng = np.random.default_rng(0)
 R = np.tril(rng.normal(size=(90, 90))) / 10 + np.eye(90)
 factor, K = NestedFactor(R), rng.normal(size=(50, 90))

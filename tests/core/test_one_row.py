@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.coins import Coins
-from nystream._core.linear.ogd import Descent
+from nystream._core.inputs import Coins
+from nystream._core.linear import Descent
 from nystream.auto import Baseline
 from nystream.compose import Aggregate, Mixture
 from nystream.features import AdaptiveNystrom, Fourier, Taylor

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.linalg.refactor import add_gram, factor_columns, fade, pack_columns, pivot_columns, right_side
+from nystream._core.linalg import add_gram, factor_columns, fade, pack_columns, pivot_columns, right_side
 
 
 def arrays(dim, K):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nystream._core.running import scale_rows
+from nystream._core.inputs import scale_rows
 from nystream.scaling import RunningScale
 
 

@@ -5,9 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from instruction_sets import LEVELS, found_at
-from nystream._core.expansions.eviction import Eviction
-from nystream._core.expansions.expansion import Terms
-from nystream._core.kernel_rows import KernelRows, rounded
+from nystream._core.kernels import KernelRows, rounded
+from nystream._core.terms import Eviction, Terms
 from nystream.kernels import Gaussian, Kernel, Laplacian
 
 NUMBERS = {
@@ -133,7 +132,7 @@ def test_rounding_is_that_of_numpy_and_ends_at_the_largest_number():
 ELSEWHERE = """
 import sys
 import numpy as np
-from nystream._core.kernel_rows import KernelRows, isa
+from nystream._core.kernels import KernelRows, isa
 rng = np.random.default_rng(7)
 found = {"isa": np.array(isa())}
 for form, numbers in NUMBERS.items():

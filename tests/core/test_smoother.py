@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nystream._core.auto.smoother import smooth
+from nystream._core.auto.experts import smooth
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.auto.heard import gathered
-from nystream._core.auto.members import mix_classes, mix_targets
-from nystream._core.auto.stacking import ridge_systems, softmax_systems
-from nystream._core.auto.targets import all_inside, coded, entered
+from nystream._core.auto.mixtures import mix_classes, mix_targets
+from nystream._core.auto.stack import all_inside, coded, entered, gathered, ridge_systems, softmax_systems
 
 RATES = np.array([1.0, 0.1])
 NONE = np.empty(0, dtype=np.int64)

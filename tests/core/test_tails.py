@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nystream._core.auto.tails import cuts, medians, weighed
+from nystream._core.auto.drift import cuts, medians, weighed
 
 REACHES = np.array([1.5, 3.0, 6.0, 12.0])
 

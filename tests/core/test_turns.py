@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.gram.turns import Turns
+from nystream._core.landmarks import Turns
 from nystream.features import AdaptiveNystrom
 from nystream.kernels import Gaussian, Laplacian, Linear, Polynomial
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.auto.views import after_constant, seen, with_constant
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.auto.experts import after_constant, seen, with_constant
+from nystream._core.kernels import KernelRows
 
 
 def numbers(n, d):

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nystream._core.auto.views import with_constant
-from nystream._core.auto.waiting import answered
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.auto.experts import answered, with_constant
+from nystream._core.kernels import KernelRows
 
 PLACES, M, D, K = 8, 11, 3, 2
 

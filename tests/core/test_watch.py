@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.auto.alarms import losses_of, watch
-from nystream._core.auto.changes import placed
+from nystream._core.auto.drift import losses_of, placed, watch
 from nystream.auto.changes.alarm import NO_ALERT, RULES, Heat, RankAlarm
 from nystream.auto.changes.inputs import FAR, distances
 from nystream.auto.changes.replay import LOG_LEAST

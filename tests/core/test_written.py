@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nystream._core.tables.written import end_of_lines, rows_of_numbers
+from nystream._core.tables import end_of_lines, rows_of_numbers
 
 
 def columns_of_numbers(lines: list[str], width: int, mark: str, blanks: bool) -> np.ndarray | None:

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
 from nystream import persist
-from nystream._core.linalg.cholesky import Triangle, floored_cholesky
+from nystream._core.linalg import Triangle, floored_cholesky
 from nystream.dictionary import GramFactor
 from nystream.kernels import Gaussian, Linear, Polynomial
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import from_bytes, to_bytes
-from nystream._core.tables.hashing import words
+from nystream._core.tables import words
 from nystream.data.encoding import Columns, Encoder, hash_level
 from oracles_sparse import EncoderOracle
 

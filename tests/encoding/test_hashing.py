@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nystream._core.tables.hashing import mixed, murmur3, murmur3_number, murmur3_pair, words
+from nystream._core.tables import mixed, murmur3, murmur3_number, murmur3_pair, words
 from nystream.data.encoding import hash_level, hash_name, hash_pair
 from oracles_sparse import mixed as slow_mixed
 from oracles_sparse import murmur3 as slow_murmur3

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import from_bytes, to_bytes
-from nystream._core.absolute import absolute_sums
+from nystream._core.features import absolute_sums
 from nystream.features import LearnedScales
 from nystream.features.scales import _held_out, _Rows, _split
 from nystream.kernels import Laplacian

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from nystream._core.cosines import SLACK, cosine_sums, cosines
+from nystream._core.features import SLACK, cosine_sums, cosines
 from nystream.kernels import Gaussian, Laplacian, Matern, Polynomial
 from nystream.learners.doubly_sgd import DoublySGD
 from nystream.losses import MulticlassHinge, Softmax, as_loss

@@ -6,7 +6,7 @@ cimport numpy as cnp
 from libc.stdlib cimport free, malloc
 
 from nystream._core cimport scalar_losses as core
-from nystream._core.linalg.linear_kernel cimport clean
+from nystream._core.linear_kernel cimport clean
 
 cnp.import_array()
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.auto.asked import Asked, answers
-from nystream._core.auto.lags import lagged
+from nystream._core.auto.experts import Asked, answers
+from nystream._core.auto.stack import lagged
 from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Expert, Linear, Ridge, Window
 from nystream.auto.footprint import CANDIDATES, LAMS, METRIC_TARGETS, Footprint

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream._core.standard_rows import StandardRows
+from nystream._core.inputs import StandardRows
 from nystream.data.inputs import as_block, as_weights
 from nystream.dictionary.rows import Rows
 from nystream.features.base import FeatureMap

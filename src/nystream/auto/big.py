@@ -6,9 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nystream._core.auto.asked import Asked, AskedWaiting
-from nystream._core.auto.waiting import answered
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.auto.experts import Asked, AskedWaiting, answered
+from nystream._core.kernels import KernelRows
 from nystream.auto.experts import BLOCK, Ridge
 from nystream.runtime.types import Array
 from nystream.solvers.awv import AWV

@@ -8,11 +8,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream._core.auto.asked import Asked, AskedForgetting, AskedLinear, AskedRidge, AskedWindow
-from nystream._core.auto.views import after_constant, with_constant
-from nystream._core.kernel_rows import KernelRows
-from nystream._core.linalg.back import solution
-from nystream._core.linalg.refactor import add_gram
+from nystream._core.auto.experts import (
+    Asked,
+    AskedForgetting,
+    AskedLinear,
+    AskedRidge,
+    AskedWindow,
+    after_constant,
+    with_constant,
+)
+from nystream._core.kernels import KernelRows
+from nystream._core.linalg import add_gram, solution
 from nystream.auto.view import View, thinned
 from nystream.features.landmarks import Landmarks
 from nystream.kernels.gaussian import Gaussian

@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
-from nystream._core.auto.one_number import learn_one
-from nystream._core.auto.targets import coded
+from nystream._core.auto.stack import coded, learn_one
 from nystream.auto.bank import Bank
 from nystream.auto.late import shifted
 from nystream.auto.recipe import Recipe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.guard import guarded_classes, guarded_targets, part_of_class, parts_of_targets
+from nystream._core.auto.mixtures import guarded_classes, guarded_targets, part_of_class, parts_of_targets
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 

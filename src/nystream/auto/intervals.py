@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.auto.lags import lagged
+from nystream._core.auto.stack import lagged
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
 from nystream.scaling.ring import Ring

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.noise import learn, quantiles
+from nystream._core.auto.intervals import learn, quantiles
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.recalibration import recalibrated
+from nystream._core.auto.mixtures import recalibrated
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.auto.repeats import repeated
+from nystream._core.auto.mixtures import repeated
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.kernels import KernelRows
 from nystream.auto.bank import Bank
 from nystream.auto.experts import Ridge
 from nystream.auto.generation import Generation

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream._core.auto.asked import Asked, AskedChange
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.auto.experts import Asked, AskedChange
+from nystream._core.kernels import KernelRows
 from nystream.auto.big import Big
 from nystream.auto.experts import Expert
 from nystream.auto.view import SORTED, View

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.heard import gathered
-from nystream._core.auto.members import mix_classes, mix_targets
+from nystream._core.auto.mixtures import mix_classes, mix_targets
+from nystream._core.auto.stack import gathered
 from nystream.auto.late import after
 from nystream.auto.repeats import Repeats
 from nystream.runtime.params import Params

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nystream._core.auto.targets import coded
+from nystream._core.auto.stack import coded
 from nystream.auto.bank import Bank
 from nystream.auto.changes.regimes import EVERY, thin
 from nystream.auto.experts import Ridge

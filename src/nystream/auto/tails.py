@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.tails import cuts, medians, weighed, with_residuals
+from nystream._core.auto.drift import cuts, medians, weighed, with_residuals
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
 from nystream.scaling.ring import Ring

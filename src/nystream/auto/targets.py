@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.lags import lagged
-from nystream._core.auto.targets import all_inside, entered
+from nystream._core.auto.stack import all_inside, entered, lagged
 from nystream.auto.stack import Frame
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nystream._core.auto.views import seen
+from nystream._core.auto.experts import seen
 from nystream.features.metric import FULL, LearnedMetric
 from nystream.features.scales import LearnedScales
 from nystream.runtime.incremental import CALL, PIECE, Work, all_at_once

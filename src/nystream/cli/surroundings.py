@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from nystream._core.kernel_rows import isa
+from nystream._core.kernels import isa
 from nystream.runtime.threads import threads
 
 __all__ = ["surroundings"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nystream._core.auto.mixing import Aggregated, mix
+from nystream._core.auto.mixtures import Aggregated, mix_aggregated
 from nystream.compose.ensemble import Ensemble, check_learners
 from nystream.learners.base import Learner
 from nystream.runtime.deferred import special
@@ -115,7 +115,7 @@ class Aggregate(Ensemble):
         self.regrets_ = np.zeros((outputs, len(self.learners)))
 
     def _mixed(self, Q: Array, Y: Array | None = None) -> Array:
-        return mix(Q, self._log_prior, self.regrets_, *self._how, Y)
+        return mix_aggregated(Q, self._log_prior, self.regrets_, *self._how, Y)
 
     def _compiled(self, learners: list[Any], groups: list[list[int]], told: list[Any]) -> Aggregated:
         return Aggregated(learners, groups, told, self._log_prior, self.regrets_, *self._how)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.row_panel import RowPanel
+from nystream._core.kernels import RowPanel
 from nystream.compose.panel import Panel
 from nystream.learners.base import Learner
 from nystream.losses import Loss, Squared

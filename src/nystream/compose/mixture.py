@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.auto.fixed_share import Shared, mix
+from nystream._core.auto.mixtures import Shared, mix_shared
 from nystream.compose.ensemble import Ensemble, check_learners
 from nystream.learners.base import Learner
 from nystream.runtime.params import positive
@@ -115,7 +115,7 @@ class Mixture(Ensemble):
         self.shares_, self.losses_ = np.full((outputs, N), 1 / N), np.zeros((outputs, N))
 
     def _mixed(self, Q: Array, Y: Array | None = None) -> Array:
-        return mix(Q, self.shares_, self.losses_, self.bound, self._eta, self.share, Y)
+        return mix_shared(Q, self.shares_, self.losses_, self.bound, self._eta, self.share, Y)
 
     def _compiled(self, learners: list[Any], groups: list[list[int]], told: list[Any]) -> Shared:
         return Shared(learners, groups, told, self.shares_, self.losses_, self.bound, self._eta, self.share)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from nystream import persist
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.kernels import KernelRows
 from nystream.features.base import FeatureMap
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nystream._core.expansions.eviction import Eviction
+from nystream._core.terms import Eviction
 from nystream.dictionary.expansion import Expansion
 from nystream.kernels.gaussian import Gaussian
 from nystream.runtime.params import Params, at_least, one_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.gram.turns import NOT_FINITE
+from nystream._core.landmarks import NOT_FINITE
 from nystream.runtime.params import Params, at_least, one_of, positive
 from nystream.runtime.types import Array
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.expansions.expansion import Terms
+from nystream._core.terms import Terms
 from nystream.kernels.base import Kernel
 from nystream.runtime.params import Params, at_least, one_of
 from nystream.runtime.types import DTYPES, Array

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Generic, TypeVar
 
-from nystream._core.linalg.cholesky import Triangle
-from nystream._core.linalg.nested import NestedFactor
+from nystream._core.linalg import NestedFactor, Triangle
 from nystream.dictionary.rows import Rows
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array

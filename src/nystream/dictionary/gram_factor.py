@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from nystream._core.gram.whitened import WhitenedRow
 from nystream._core.inputs import all_finite
-from nystream._core.linalg.cholesky import Triangle, floored_cholesky
+from nystream._core.landmarks import WhitenedRow
+from nystream._core.linalg import Triangle, floored_cholesky
 from nystream.dictionary.factored import FactoredPoints
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nystream._core.expansions.inverse import Inverse
+from nystream._core.terms import Inverse
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 

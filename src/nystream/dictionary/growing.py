@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.gram.known_atoms import KnownAtoms
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.atoms import KnownAtoms
+from nystream._core.kernels import KernelRows
 from nystream.dictionary.nested import TOLERANCE, Nested
 from nystream.kernels.base import Kernel
 from nystream.runtime.params import Params, at_least, positive

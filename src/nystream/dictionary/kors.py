@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.gram.kors import toss
-from nystream._core.gram.whitened import WhitenedRow
+from nystream._core.atoms import toss
+from nystream._core.landmarks import WhitenedRow
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel

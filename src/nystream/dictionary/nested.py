@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nystream._core.linalg.nested import NestedFactor
+from nystream._core.linalg import NestedFactor
 from nystream.dictionary.factored import FactoredPoints
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel

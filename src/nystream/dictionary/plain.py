@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.kernel_rows import rounded
+from nystream._core.kernels import rounded
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.expansion import Expansion
 from nystream.kernels.base import Kernel

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from nystream._core.gram.known_atoms import KnownAtoms
-from nystream._core.gram.kors import toss
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.atoms import KnownAtoms, toss
+from nystream._core.kernels import KernelRows
 from nystream.dictionary.growing import BLOCK, LARGEST, NONE, Growing, Indices, Mask
 from nystream.dictionary.kors import KORS, RESOLVED, unseen
 from nystream.runtime.types import Array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nystream._core.expansions import span
+from nystream._core import terms
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
@@ -33,10 +33,10 @@ class Span(Params):
     """
 
     def __init__(self) -> None:
-        self._span = span.Span()
+        self._span = terms.Span()
 
     @property
-    def compiled(self) -> span.Span:
+    def compiled(self) -> terms.Span:
         """The compiled object, for compiled loops."""
         return self._span
 

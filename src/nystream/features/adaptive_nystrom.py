@@ -7,8 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from nystream._core.gram.landmarks import LandmarkMap, Sight
-from nystream._core.gram.turns import Turns
+from nystream._core.landmarks import LandmarkMap, Sight, Turns
 from nystream.data.inputs import as_block
 from nystream.dictionary.eigenpairs import SOLVERS as OF_PAIRS
 from nystream.dictionary.eigenpairs import Eigenpairs

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream._core.one_row import RowMap
+from nystream._core.inputs import RowMap
 from nystream.data.inputs import as_block
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array, Change

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.kernels import KernelRows
 from nystream.data.inputs import as_examples
 from nystream.features.base import FeatureMap
 from nystream.kernels.gaussian import Gaussian

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.absolute import absolute_sums
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.features import absolute_sums
+from nystream._core.kernels import KernelRows
 from nystream.data.inputs import as_examples
 from nystream.features.base import FeatureMap
 from nystream.runtime.deferred import lapack

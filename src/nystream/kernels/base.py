@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.kernels import KernelRows
 from nystream.runtime.params import Params, positive
 from nystream.runtime.types import Array
 

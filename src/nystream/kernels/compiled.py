@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.kernels import KernelRows
 from nystream.kernels.base import Kernel
 from nystream.runtime.types import Array
 

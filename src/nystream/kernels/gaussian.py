@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.kernels import KernelRows
 from nystream.kernels.compiled import CompiledKernel, rate
 from nystream.runtime.params import positive
 from nystream.runtime.types import Array

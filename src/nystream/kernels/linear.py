@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.kernels import KernelRows
 from nystream.kernels.compiled import CompiledKernel
 
 __all__ = ["Linear"]

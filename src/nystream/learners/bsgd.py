@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nystream._core.expansions.loop import Correction
-from nystream._core.expansions.pegasos import Pegasos
+from nystream._core.expansions import Correction, Pegasos
 from nystream.dictionary.budget import Budget, plain_removal
 from nystream.dictionary.plain import PlainExpansion, admit
 from nystream.kernels.base import Kernel

@@ -6,8 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from nystream._core.expansions.budget_pa import Neighbour, Projecting, Simple
-from nystream._core.expansions.loop import Correction
+from nystream._core.expansions import Correction, Neighbour, Projecting, Simple
 from nystream.dictionary.gram_inverse import GramInverse
 from nystream.dictionary.plain import RIDGE, PlainExpansion
 from nystream.kernels.base import Kernel

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
-from nystream._core.cosines import SLACK, DirectionRounds, cosine_sums, cosines
-from nystream._core.linalg.ldl import aligned_zeros
+from nystream._core.features import SLACK, DirectionRounds, cosine_sums, cosines
+from nystream._core.linalg import aligned_zeros
 from nystream.dictionary.rows import Rows
 from nystream.features.demands import sampler_of
 from nystream.kernels.base import Kernel

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.expansions.loop import Correction
-from nystream._core.expansions.pegasos import DualPegasos
+from nystream._core.expansions import Correction, DualPegasos
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.plain import PlainExpansion
 from nystream.features.fourier import Fourier

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.expansions.mistakes import Forgetting
+from nystream._core.expansions import Forgetting
 from nystream.dictionary.plain import PlainExpansion, oldest
 from nystream.kernels.base import Kernel, Normalized
 from nystream.kernels.gaussian import Gaussian

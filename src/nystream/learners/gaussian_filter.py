@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.tables.filter import Filter
-from nystream._core.tables.sparse_rounds import SparseRounds
+from nystream._core.sparse import Filter, SparseRounds
 from nystream.data.sparse_rows import SparseRows
 from nystream.learners.families.sparse import SparseLearner
 from nystream.runtime.params import positive

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.expansions.rounds import Rounds
+from nystream._core.expansions import Rounds
 from nystream.dictionary.budget import DROPS, Budget, plain_removal
 from nystream.dictionary.plain import PlainExpansion, admit
 from nystream.kernels.base import Kernel

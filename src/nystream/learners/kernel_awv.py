@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream._core.gram.ridge_row import RidgeRow
+from nystream._core.landmarks import RidgeRow
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel, checked_kernel

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.gram.kons import KernelNewton, NewtonRow
-from nystream._core.gram.whitened import WhitenedRow
-from nystream._core.linalg.cholesky import Triangle
+from nystream._core.atoms import KernelNewton, NewtonRow
+from nystream._core.landmarks import WhitenedRow
+from nystream._core.linalg import Triangle
 from nystream.dictionary.rows import Rows
 from nystream.features.base import LARGEST, refuse_large
 from nystream.kernels.base import Kernel

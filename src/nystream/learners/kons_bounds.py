@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.linalg.cholesky import Triangle
+from nystream._core.linalg import Triangle
 from nystream.data.inputs import as_labels
 from nystream.dictionary.rows import Rows
 from nystream.kernels.base import Kernel

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.gram.turns import Turns
+from nystream._core.landmarks import Turns
 from nystream.features.adaptive_nystrom import AdaptiveNystrom
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner

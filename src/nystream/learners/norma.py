@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nystream._core.expansions.rounds import Rounds
+from nystream._core.expansions import Rounds
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.plain import PlainExpansion, admit, expire
 from nystream.kernels.base import Kernel

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from nystream._core.expansions.loop import Correction
+from nystream._core.expansions import Correction
 from nystream.kernels.base import Kernel
 from nystream.learners.families.correction import UnboundedCorrections, checked_loss
 from nystream.learners.families.expansion import checked_dtype, checked_kernel

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.expansions.loop import Correction
-from nystream._core.expansions.mistakes import RandomMistakes
+from nystream._core.expansions import Correction, RandomMistakes
 from nystream.dictionary.plain import PlainExpansion
 from nystream.kernels.base import Kernel
 from nystream.learners.families.correction import (

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nystream._core.expansions.projectron import Projections
+from nystream._core.expansions import Projections
 from nystream.dictionary.plain import PlainExpansion
 from nystream.dictionary.span import Span
 from nystream.kernels.base import Kernel

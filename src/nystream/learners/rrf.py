@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nystream._core.features import FourierFeatures
-from nystream._core.linear.rrf import Rescaled
+from nystream._core.linear import Rescaled
 from nystream.features.demands import gaussian_of
 from nystream.features.fourier import even_dim
 from nystream.kernels.base import Kernel

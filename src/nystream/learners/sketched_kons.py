@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.coins import Coins
-from nystream._core.gram.kons import KernelNewton, NewtonRow
-from nystream._core.gram.whitened import WhitenedRow
+from nystream._core.atoms import KernelNewton, NewtonRow
+from nystream._core.inputs import Coins
+from nystream._core.landmarks import WhitenedRow
 from nystream.dictionary.kors import KORS
 from nystream.kernels.base import Kernel
 from nystream.learners.bounds import BoundTerms

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream._core.auto.smoother import NEIGHBOURS, smooth, smooth_one
-from nystream._core.linalg.ldl import aligned_zeros
+from nystream._core.auto.experts import NEIGHBOURS, smooth, smooth_one
+from nystream._core.linalg import aligned_zeros
 from nystream.learners.base import Learner
 from nystream.losses import Loss, Squared
 from nystream.runtime.params import at_least, one_of

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nystream._core.tables.adagrad import MOST_RATES, Descent
-from nystream._core.tables.sparse_rounds import SparseRounds
+from nystream._core.sparse import MOST_RATES, Descent, SparseRounds
 from nystream.data.sparse_rows import SparseRows
 from nystream.learners.families.sparse import SparseLearner
 from nystream.runtime.params import positive

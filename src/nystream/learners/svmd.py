@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nystream._core.expansions.svmd import MetaDescent
+from nystream._core.expansions import MetaDescent
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.plain import PlainExpansion, oldest
 from nystream.kernels.base import Kernel

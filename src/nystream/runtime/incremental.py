@@ -8,8 +8,8 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.kernel_rows import KernelRows
-from nystream._core.linalg.refactor import factor_columns, pivot_columns
+from nystream._core.kernels import KernelRows
+from nystream._core.linalg import factor_columns, pivot_columns
 from nystream.runtime.types import Array
 
 __all__ = [

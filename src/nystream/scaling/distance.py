@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nystream._core.kernel_rows import KernelRows
+from nystream._core.kernels import KernelRows
 from nystream.runtime.params import at_least
 from nystream.runtime.types import Array
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.ring import put
+from nystream._core.inputs import put
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
 

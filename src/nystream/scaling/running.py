@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.inputs import all_finite
-from nystream._core.running import scale_rows
+from nystream._core.inputs import all_finite, scale_rows
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 

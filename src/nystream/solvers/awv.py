@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream._core.linalg.ldl import LDL, aligned_zeros
-from nystream._core.one_row import RowMap
+from nystream._core.inputs import RowMap
+from nystream._core.linalg import LDL, aligned_zeros
 from nystream.runtime.deferred import linalg
 from nystream.runtime.incremental import Work
 from nystream.runtime.params import boolean, positive

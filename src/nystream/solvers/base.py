@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream._core.one_row import OneRow, RowMap
+from nystream._core.inputs import OneRow, RowMap
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array, Change, LabelKind
 

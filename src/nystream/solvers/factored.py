@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.linalg.ldl import aligned_zeros
-from nystream._core.linalg.refactor import pack_columns, right_side
+from nystream._core.linalg import aligned_zeros, pack_columns, right_side
 from nystream.runtime.deferred import linalg
 from nystream.runtime.incremental import Work, all_at_once, factoring, panel, touched
 from nystream.runtime.params import Params, affordable, positive

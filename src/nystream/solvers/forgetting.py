@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream._core.linalg.refactor import fade
-from nystream._core.one_row import RowMap
+from nystream._core.inputs import RowMap
+from nystream._core.linalg import fade
 from nystream.runtime.params import at_least, positive
 from nystream.runtime.types import Array
 from nystream.solvers.awv import AWV

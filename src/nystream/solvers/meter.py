@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nystream._core.linalg.ldl import record
+from nystream._core.linalg import record
 from nystream.runtime.params import Params, at_least, positive
 from nystream.runtime.types import Array
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream._core.gram.turns import Turns
-from nystream._core.linear.ogd import Descent
-from nystream._core.one_row import RowMap
+from nystream._core.inputs import RowMap
+from nystream._core.landmarks import Turns
+from nystream._core.linear import Descent
 from nystream.losses import Loss, as_loss
 from nystream.runtime.params import one_of, positive
 from nystream.runtime.types import DTYPES, Array, Change, LabelKind

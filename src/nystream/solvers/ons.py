@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.linear.ons import Newton
-from nystream._core.one_row import RowMap
+from nystream._core.inputs import RowMap
+from nystream._core.linear import Newton
 from nystream.runtime.deferred import linalg
 from nystream.runtime.types import Array
 from nystream.solvers.factored import Factored

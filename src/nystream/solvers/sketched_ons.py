@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.linear.sketched_ons import Sketch
-from nystream._core.one_row import RowMap
+from nystream._core.inputs import RowMap
+from nystream._core.linear import Sketch
 from nystream.losses import Loss
 from nystream.runtime.params import at_least
 from nystream.runtime.types import Array

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.stacking import ridge_rounds, ridge_systems, softmax_rounds, softmax_systems
+from nystream._core.auto.stack import ridge_rounds, ridge_systems, softmax_rounds, softmax_systems
 from nystream.runtime.params import Params, at_least, positive
 from nystream.runtime.types import Array
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, TypeVar
 
-from nystream._core.tables.written import end_of_lines
+from nystream._core.tables import end_of_lines
 
 __all__ = ["Lines"]
 

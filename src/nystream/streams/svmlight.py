@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nystream._core.tables.pairs import entries_of_pairs, extremes_of_pairs
+from nystream._core.tables import entries_of_pairs, extremes_of_pairs
 from nystream.data.sparse_rows import MOST_COLUMNS, SparseRows
 from nystream.runtime.params import at_least
 from nystream.runtime.types import Array

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nystream._core.tables.written import rows_of_numbers
+from nystream._core.tables import rows_of_numbers
 from nystream.data.cells import MISFIT, is_missing, parse_number
 from nystream.runtime.params import one_of
 from nystream.runtime.types import Array

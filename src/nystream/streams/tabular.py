@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, TypeVar, overload
 
-from nystream._core.tables.written import rows_of_numbers
+from nystream._core.tables import rows_of_numbers
 from nystream.data.cells import MISSING, decimal_mark
 from nystream.data.kinds import LOOK
 from nystream.data.places import BadRow, Place

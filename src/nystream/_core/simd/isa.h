@@ -64,11 +64,18 @@ static inline int isa_level(void) {
     const int level = isa_level();                                                   \
     return level == ISA_AVX512 ? avx512 : level == ISA_AVX2 ? avx2 : base;           \
   }
+/* The same for kernels without a copy for AVX-512. */
+#define ISA_PICK_AVX2(name, OPS)                                    \
+  static inline name##_ops name##_pick(void) {                      \
+    const name##_ops base = OPS(base), avx2 = OPS(avx2);            \
+    return isa_level() >= ISA_AVX2 ? avx2 : base;                   \
+  }
 #else
 #define ISA_PICK(name, OPS)                    \
   static inline name##_ops name##_pick(void) { \
     const name##_ops base = OPS(base);         \
     return base;                               \
   }
+#define ISA_PICK_AVX2 ISA_PICK
 #endif
 #endif

@@ -37,12 +37,5 @@ ISA_BEGIN_AVX2
 ISA_END
 #endif
 
-static inline keep_ops keep_pick(void) {
-  const keep_ops base = KEEP_OPS(base);
-#if ISA_X86
-  const keep_ops avx2 = KEEP_OPS(avx2);
-  if (isa_level() >= ISA_AVX2) return avx2;
-#endif
-  return base;
-}
+ISA_PICK_AVX2(keep, KEEP_OPS)
 #endif

@@ -42,12 +42,5 @@ ISA_END
 #endif
 #undef SINGLE
 
-static inline linear_ops linear_pick(void) {
-  const linear_ops base = LINEAR_OPS(base);
-#if ISA_X86
-  const linear_ops avx2 = LINEAR_OPS(avx2);
-  if (isa_level() >= ISA_AVX2) return avx2;
-#endif
-  return base;
-}
+ISA_PICK_AVX2(linear, LINEAR_OPS)
 #endif

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.alarms import see
+from nystream._core.auto.drift import see
 from nystream.runtime.params import Params, at_least, positive
 from nystream.runtime.types import Array
 

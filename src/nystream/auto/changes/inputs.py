@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nystream._core.auto.alarms import far
+from nystream._core.auto.drift import far
 from nystream.auto.changes.alarm import RankAlarm
 from nystream.auto.rows import Rows
 from nystream.runtime.params import Params, at_least

@@ -7,8 +7,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from nystream._core.auto.changes import fading_shares, mix_fading, standardised, together
-from nystream._core.auto.stacking import moving_rounds
+from nystream._core.auto.drift import fading_shares, mix_fading, standardised, together
+from nystream._core.auto.stack import moving_rounds
 from nystream.auto.changes.novice import Novice
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nystream._core.auto.changes import few_rounds, placed
+from nystream._core.auto.drift import few_rounds, placed
 from nystream.auto.changes.inputs import FAR
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array

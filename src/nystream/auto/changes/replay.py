@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nystream._core.auto import alarms as compiled
-from nystream._core.auto.changes import spread_of_two
+from nystream._core.auto import drift as compiled
+from nystream._core.auto.drift import spread_of_two
 from nystream.auto.changes.mixture import LEAST
 from nystream.auto.generation import Generation
 from nystream.auto.rows import Learnt, Rows, part_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nystream._core.auto.alarms import watch
+from nystream._core.auto.drift import watch
 from nystream.auto.changes.alarm import NO_ALERT, RULES
 from nystream.auto.changes.beside import Beside
 from nystream.auto.changes.block import Block

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.tables.encode import KINDS as CODES
-from nystream._core.tables.encode import TableEncoder
+from nystream._core.tables import KINDS as CODES
+from nystream._core.tables import TableEncoder
 from nystream.data.encoding.columns import KINDS, Columns
 from nystream.data.encoding.hashing import hash_name
 from nystream.data.encoding.names import FrequentNames

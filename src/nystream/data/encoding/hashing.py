@@ -7,7 +7,7 @@ their four bytes, the lowest first. Every machine gives the same number for the 
 
 from __future__ import annotations
 
-from nystream._core.tables.hashing import murmur3, murmur3_pair
+from nystream._core.tables import murmur3, murmur3_pair
 
 __all__ = ["hash_level", "hash_name", "hash_pair"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.tables.names import Names
+from nystream._core.tables import Names
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
 

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nystream._core.expansions.loop import Correction
-from nystream._core.expansions.mistakes import Mistakes
-from nystream._core.linear.linear_rounds import LinearRounds
+from nystream._core.expansions import Correction, Mistakes
+from nystream._core.linear import LinearRounds
 from nystream.dictionary.plain import PlainExpansion
 from nystream.kernels.linear import Linear
 from nystream.learners.families.expansion import ExpansionLearner, Loop

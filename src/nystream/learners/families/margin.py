@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream._core.gram.margins import MarginRow, margin_rounds
+from nystream._core.landmarks import MarginRow, margin_rounds
 from nystream.dictionary.gram_factor import GramFactor
 from nystream.dictionary.rows import Rows
 from nystream.features.base import LARGEST, refuse_large

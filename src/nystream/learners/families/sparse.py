@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nystream._core.tables.sparse_rounds import SparseRounds
+from nystream._core.sparse import SparseRounds
 from nystream.data.sparse_rows import SparseRows, as_sparse_rows, is_sparse
 from nystream.learners.base import Learner
 from nystream.losses import Loss, as_loss

@@ -1,3 +1,0 @@
-from nystream.runtime.types import Array
-
-def repeated(labels: Array | None, counts: Array, last: int, times: int) -> tuple[Array, int, int]: ...

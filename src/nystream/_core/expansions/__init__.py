@@ -1,1 +1,0 @@
-"""Rounds of learners that keep points and coefficients."""

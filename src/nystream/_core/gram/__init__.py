@@ -1,1 +1,0 @@
-"""Rounds of learners on the Gram matrix of their points."""

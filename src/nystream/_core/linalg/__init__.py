@@ -1,1 +1,0 @@
-"""Factors of symmetric matrices: passes, updates, solutions."""

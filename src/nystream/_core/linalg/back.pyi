@@ -1,3 +1,0 @@
-from nystream.runtime.types import Array
-
-def solution(tiles: Array, q: Array, dim: int, outputs: int) -> Array: ...

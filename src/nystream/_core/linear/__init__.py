@@ -1,1 +1,0 @@
-"""Rounds of linear learners in feature space."""

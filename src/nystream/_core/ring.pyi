@@ -1,3 +1,0 @@
-from nystream.runtime.types import Array
-
-def put(store: Array, place: int, row: Array) -> None: ...

@@ -1,1 +1,0 @@
-"""Tables: hashing, encoding of typed columns, linear models of sparse rows."""

@@ -1,1 +1,0 @@
-cdef int number_at(const char** at, const char* end, double* value) except -1 nogil

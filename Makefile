@@ -71,6 +71,8 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/cython-lint src/nystream/_core
+	$(BIN)/python tools/check_core.py
+	$(BIN)/python -m mypy.stubtest nystream._core --concise --ignore-missing-stub --ignore-disjoint-bases --allowlist .ci/stubs
 
 check: lint test
 

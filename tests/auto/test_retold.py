@@ -111,7 +111,7 @@ def test_late_labels_are_cut_around_what_the_other_rows_say_through_an_expert(we
     rows, least = model._last(150), np.array([0.1])
     told, expert = rows.Y[:, 0].copy(), model.bank_.experts_["ag"]
     U = model.bank_.views_["ag"](X)
-    K, of_mean_one = expert._kernel.block(U, U), np.ones(150) if w is None else w / w.mean()
+    K, of_mean_one = expert.kernel_rows.block(U, U), np.ones(150) if w is None else w / w.mean()
     ways, shift = [], np.median(told)
     for lam in (0.01, 0.1, 1.0):
         t = told

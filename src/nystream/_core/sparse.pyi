@@ -23,7 +23,7 @@ class SparseRounds:
         columns: npt.NDArray[np.uint32],
         values: Array,
         Y: Array,
-        weights: Array | None,
+        weights: Array | None = None,
     ) -> tuple[Array, Array]: ...
 
 MOST_RATES: int

@@ -27,26 +27,26 @@ class WordTokens: ...
 
 KINDS: Mapping[str, int]
 
-Places = npt.NDArray[np.int64]
-Levels = npt.NDArray[np.uint16]
-Rows = tuple[Array, Levels, Places, Places, Places, npt.NDArray[np.uint32], Array]
+_Places = npt.NDArray[np.int64]
+_Levels = npt.NDArray[np.uint16]
+_Rows = tuple[Array, _Levels, _Places, _Places, _Places, npt.NDArray[np.uint32], Array]
 
 class TableEncoder:
     def __init__(
         self,
-        kinds: Places,
+        kinds: _Places,
         seeds: npt.NDArray[np.uint32],
         names: list[Names | None],
         moments: Array,
         levels: Array,
         totals: Array,
-        places: Places,
-        means: Places,
+        places: _Places,
+        means: _Places,
         classes: bool,
         most_pairs: int,
         fill: bool,
     ) -> None: ...
-    def encode(self, columns: list[npt.NDArray[Any]], n: int) -> Rows: ...
-    def run(self, columns: list[npt.NDArray[Any]], n: int, Y: Array, weights: Array | None) -> Rows: ...
-    def observe(self, columns: list[npt.NDArray[Any]], n: int, weights: Array | None) -> None: ...
-    def learn(self, levels: Levels, Y: Array, weights: Array | None) -> None: ...
+    def encode(self, columns: list[npt.NDArray[Any]], n: int) -> _Rows: ...
+    def run(self, columns: list[npt.NDArray[Any]], n: int, Y: Array, weights: Array | None = None) -> _Rows: ...
+    def observe(self, columns: list[npt.NDArray[Any]], n: int, weights: Array | None = None) -> None: ...
+    def learn(self, levels: _Levels, Y: Array, weights: Array | None = None) -> None: ...

@@ -75,7 +75,7 @@ class Big(Ridge):
         P, row = np.empty(Y.shape), 0
         while row < len(U):  # up to the next time that rows are learnt
             waiting = (self.points_, self.weights_, self.rows_, self.filled_)
-            taken = answered(self._kernel, U, Y, w, row, *waiting, P)
+            taken = answered(self.kernel_rows, U, Y, w, row, *waiting, P)
             row, self.filled_ = row + taken, self.filled_ + taken
             if self.filled_ == len(self.rows_):
                 self.learn()

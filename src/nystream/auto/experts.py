@@ -102,7 +102,7 @@ class _Landmarks(Expert):
     factor: float = 1.0
     points_: Array
     width_: float
-    _kernel: KernelRows
+    kernel_rows: KernelRows
 
     def placing(self, view: View, X: Array, rng: np.random.Generator) -> Work[None]:
         """Choose landmarks and width."""
@@ -114,7 +114,7 @@ class _Landmarks(Expert):
         yield CALL + seen(len(chosen), X.shape[1])
         yield from landmarks.starting(X.shape[1])
         self.points_ = np.ascontiguousarray(landmarks.points_)
-        self._kernel = Gaussian(self.width_).compiled
+        self.kernel_rows = Gaussian(self.width_).compiled
 
     @staticmethod
     def width_nbytes(m: int) -> float:
@@ -122,18 +122,18 @@ class _Landmarks(Expert):
         return 8.0 * 4 * min(WIDTH, 4 / 3 * m) ** 2
 
     def _features(self, U: Array) -> Array:
-        return with_constant(self._kernel, U, self.points_)
+        return with_constant(self.kernel_rows, U, self.points_)
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         if "width_" in state:
-            self._kernel = Gaussian(self.width_).compiled
+            self.kernel_rows = Gaussian(self.width_).compiled
 
     def _penalising(self, A: Array, lam: float) -> Work[None]:
         """Add lam times the penalty matrix to A, in place: K_mm, and 1 for the constant."""
         m, rows = len(self.points_), self._rows
         for i in range(0, m, rows):
-            A[i : min(i + rows, m), :m] += lam * self._kernel.block(self.points_[i : i + rows], self.points_)
+            A[i : min(i + rows, m), :m] += lam * self.kernel_rows.block(self.points_[i : i + rows], self.points_)
             yield CALL + pairs(rows, m, self.points_.shape[1])
         A.flat[: -1 : len(A) + 1] += lam * JITTER
         A[m, m] += lam

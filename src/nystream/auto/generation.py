@@ -8,14 +8,14 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
-from nystream._core.auto.stack import coded, learn_one
+from nystream._core.auto.stack import coded
 from nystream.auto.bank import Bank
 from nystream.auto.late import shifted
 from nystream.auto.recipe import Recipe
 from nystream.auto.renewal import Missed, Renewal
 from nystream.auto.rows import Answer, Learnt, Rows, plain_part_of
-from nystream.auto.stack import ONE_NUMBER, Frame, Stack
-from nystream.auto.targets import AROUND, Targets
+from nystream.auto.stack import Frame, Stack
+from nystream.auto.targets import Targets
 from nystream.runtime.incremental import all_at_once
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
@@ -105,11 +105,6 @@ class Generation(Params):
     def learn(self, rows: Rows, answers: Array | None) -> Learnt:
         """`predict` of rows whose labels were admitted, each before its label is learnt."""
         X, Y, w = rows
-        if len(X) == 1 and w is None and answers is None and self.targets_ is not None and self.late_ is None:
-            found = learn_one(self, X, Y, AROUND, *ONE_NUMBER)  # the common round
-            if found is not None:
-                self.count_ += 1
-                return Learnt(*found)
         T, frame = (coded(Y, self.outputs_), CODES) if self.targets_ is None else self.targets_.entered(Y)
         known = None if self.late_ is None else self._known(Y, self.late_)
         outputs = self.bank_.run(X, T, w, frame[:2], known)

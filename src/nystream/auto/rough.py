@@ -73,7 +73,7 @@ class Rough(Big):
         yield CALL + SORTED * points.size
 
     def _bind(self) -> None:
-        self._kernel = _LAPLACIAN
+        self.kernel_rows = _LAPLACIAN
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)

@@ -35,9 +35,6 @@ REACH, EARLY = 1.5, 200
 """Deviations of a target from its prediction that move the mixtures at most, in so many first rows of a stream. They
 do not tell yet whether a label far off is noise; who happened to be nearest to it would take all weight."""
 
-ONE_NUMBER = (PACES, ETA_SQUARED, SHARE, RECENT, REACH)
-"""For `nystream._core.auto.one_number.learn_one`, which does what `Stack.run` does."""
-
 
 class Frame(NamedTuple):
     """What outputs are taken to lie within, and the units of the labels."""

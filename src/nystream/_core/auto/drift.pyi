@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 
 from nystream.runtime.types import Array
 
-Ranks: TypeAlias = tuple[
+_Ranks: TypeAlias = tuple[
     bool, float, Array, Array, Array, Array, NDArray[np.int64], NDArray[np.int64], Array
 ]  # alike, bar, kept, order, ranks, logs, began, marks, sums
-Rules: TypeAlias = tuple[Array, int, float, float, int, float]  # bets, ups, fall, low bar, least, floor
+_Rules: TypeAlias = tuple[Array, int, float, float, int, float]  # bets, ups, fall, low bar, least, floor
 
 def see(
     losses: Array,
@@ -17,8 +17,8 @@ def see(
     falls_from: int,
     alert_from: int,
     alert_to: int,
-    alarm: Ranks,
-    given: Rules,
+    alarm: _Ranks,
+    given: _Rules,
     heat: Array,
     left: NDArray[np.int64],
 ) -> tuple[int, int]: ...
@@ -36,8 +36,8 @@ def watch(
     X: Array,
     where: Array,
     most: float,
-    alarms: tuple[Ranks, Ranks, Ranks],
-    given: Rules,
+    alarms: tuple[_Ranks, _Ranks, _Ranks],
+    given: _Rules,
     falls_from: int,
     alert_from: int,
     alert_to: int,

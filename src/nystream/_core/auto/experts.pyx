@@ -393,7 +393,7 @@ cdef class Asked:
 
     cdef double* kernel_values(self, cnp.ndarray U) except NULL:
         """Of the expert's points, and 1."""
-        cdef KernelRows kernel = self.expert._kernel
+        cdef KernelRows kernel = self.expert.kernel_rows
         cdef cnp.ndarray points = array(self.expert.points_)
         cdef Py_ssize_t m = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(U, 1)
         cdef const double* u = clean(U, 1, d)
@@ -410,7 +410,7 @@ cdef class Asked:
 
 
 cdef class AskedRidge(Asked):
-    """Least squares on kernel values that learns every row: `_kernel`, `points_` and one of `solvers_`."""
+    """Least squares on kernel values that learns every row: `kernel_rows`, `points_` and one of `solvers_`."""
 
     cdef int answer(self, cnp.ndarray U, cnp.ndarray Y, cnp.ndarray w, double* p) except -1:
         cdef list solvers = self.expert.solvers_
@@ -426,7 +426,7 @@ cdef class AskedWaiting(Asked):
     cdef int answer(self, cnp.ndarray U, cnp.ndarray Y, cnp.ndarray w, double* p) except -1:
         if not self.expert.solvers_:
             return Asked.answer(self, U, Y, w, p)
-        cdef KernelRows kernel = self.expert._kernel
+        cdef KernelRows kernel = self.expert.kernel_rows
         cdef cnp.ndarray points = array(self.expert.points_), weights = array(self.expert.weights_)
         cdef cnp.ndarray rows = array(self.expert.rows_)
         cdef Py_ssize_t m = cnp.PyArray_DIM(points, 0), d = cnp.PyArray_DIM(U, 1), K = cnp.PyArray_DIM(Y, 1)

@@ -1,4 +1,4 @@
-# The stack of `Auto`: label lags, inputs, targets, stackers, and the whole round of one number.
+# The stack of `Auto`: label lags, inputs, targets and stackers.
 cimport numpy as cnp
 
 

@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -77,14 +75,3 @@ def softmax_systems(
     start: float,
     twice: float,
 ) -> tuple[Array, Array]: ...
-def learn_one(
-    generation: Any,
-    X: Array,
-    Y: Array,
-    around: float,
-    paces: Array,
-    eta: float,
-    share: float,
-    rate: float,
-    reach: float,
-) -> tuple[Array, Array, Array, Array] | None: ...

@@ -13,10 +13,11 @@ import typer
 
 from nystream.cli.progress import bar_of
 from nystream.cli.rows import NEVER_SPARSE, Rows, open_rows
-from nystream.cli.source import as_written, numeric_labels, typed_labels
+from nystream.cli.source import numeric_labels, typed_labels
 from nystream.client import Client
 from nystream.data.reading import Table
 from nystream.data.targets import first_label
+from nystream.data.values import numbers_as_written
 
 __all__ = ["push"]
 
@@ -70,7 +71,7 @@ def _tables(stream: Rows, block: int) -> Iterator[tuple[Any, Any]]:
             numeric, labelled = numeric_labels(part.labels), first_label(part.labels) is not None
         labels = typed_labels(part, stream.targets, numeric)
         if numeric and isinstance(part.labels, list):
-            written = [as_written(value) for value in part.labels]
+            written = numbers_as_written(part.labels)
             labels = written if all(isinstance(value, int) for value in written) else labels
         if isinstance(part.rows, Table):
             kept = {name: values for name, values in part.rows.columns.items() if name not in stream.targets}

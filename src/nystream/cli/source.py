@@ -12,7 +12,6 @@ import numpy as np
 from nystream._core.inputs import all_finite
 from nystream.cli.cleaning import Cleaner, check_columns
 from nystream.cli.rows import Block, Rows
-from nystream.data.cells import MISFIT
 from nystream.data.encoding import Columns, Encoder
 from nystream.data.kinds import looked
 from nystream.data.places import BadCell
@@ -21,19 +20,17 @@ from nystream.data.schema import Schema
 from nystream.data.sparse_rows import SparseRows
 from nystream.data.targets import class_names, columns_of, first_label, numbered
 from nystream.data.task import MOST_CLASSES, TASKS, TaskChoice, choose_task
-from nystream.data.values import converted, number
+from nystream.data.values import converted, numbers_as_written
 from nystream.learners.translator import Translator
 from nystream.model import Model
 from nystream.runtime.types import Array
 from nystream.scaling.distance import median_distance
 from nystream.streams.ahead import ahead
 
-__all__ = ["Source", "as_written", "numeric_labels", "opened", "typed_labels"]
+__all__ = ["Source", "numeric_labels", "opened", "typed_labels"]
 
 PEEK = 1024
 """Rows looked at before learning starts, in however large blocks they come."""
-DIGITS = 19
-"""Digits of a whole number in text from which on it is read as a float."""
 WIDE = 400
 """Rows between which distances are measured for a kernel width."""
 
@@ -322,7 +319,7 @@ def _chosen_task(rows: Rows, whole: Block, numeric: bool) -> tuple[str, str]:
     parts = list(whole.labels.columns.values()) if several else columns_of(whole.labels, len(whole.rows))
     if numeric and not rows.numeric:
         mark = whole.rows.marks.get(rows.targets[0]) if isinstance(whole.rows, Table) and rows.targets else None
-        parts = [[as_written(value, mark) for value in part] for part in parts]
+        parts = [numbers_as_written(part, mark) for part in parts]
     if rows.numeric and len(parts) == 1 and set(np.unique(parts[0]).tolist()) == {-1.0, 1.0}:
         return TaskChoice("classification", "the labels are -1 and 1, as files of numbers alone write two classes")
     choice = choose_task(parts, whole_floats=rows.numeric)
@@ -332,17 +329,6 @@ def _chosen_task(rows: Rows, whole: Block, numeric: bool) -> tuple[str, str]:
             f"with --task ({', '.join(TASKS)})"
         )
     return choice
-
-
-def as_written(value: Any, mark: str | None = None) -> Any:
-    """A number in text as an int where it is written as one; None where it is no number."""
-    if isinstance(value, str):
-        text = value.strip()
-        if text.removeprefix("-").removeprefix("+").isdigit() and len(text) < DIGITS:
-            return int(text)
-        found = number(text) if mark is None else number(text, mark)
-        return None if found is MISFIT else found
-    return value
 
 
 def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nystream.data.batch import Batch
 from nystream.data.places import Place
 from nystream.data.reading import Table
 from nystream.data.targets import class_names, columns_of, numbered, numbers_of
@@ -43,7 +44,7 @@ class Tabled:
         targets = schema.targets if schema is not None else []
         if Y is None:
             return np.full((len(X), max(1, len(targets))), np.nan)
-        parts, at = columns_of(Y, len(X)), X.place if isinstance(X, Table) else Place
+        parts, at = columns_of(Y, len(X)), X.place if isinstance(X, (Table, Batch)) else Place
         if self.labels == "class":
             places = {name: k for k, name in enumerate(self._classes)}
             numbers, _, self._classes = numbered(class_names(parts[0]), self._classes, places, at)

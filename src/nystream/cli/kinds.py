@@ -21,11 +21,11 @@ def kinds_table(source: ParsedSource) -> list[str]:
     schema, rows = source.schema, source.raw[0][0]
     if source.rows.numeric or schema.width is not None or not isinstance(rows, Table):
         return []
-    looks = getattr(schema, "looks_", {})
+    looks, ids = getattr(schema, "looks_", {}), set(schema.ids)
     cells = [("column", "kind", "first value", "")]
     for name, kind in list(schema.columns.items())[:MOST]:
         example, missing, note = looks.get(name, ("", 0.0, ""))
-        shown = "id" if name in schema.ids else kind
+        shown = "id" if name in ids else kind
         cells.append((name, shown, example, _about(missing, note)))
     hidden = Counter(list(schema.columns.values())[MOST:])
     if hidden:

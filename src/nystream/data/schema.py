@@ -244,9 +244,9 @@ class Schema(Params):
         report_missing : callable
             Called with a table before its columns are converted, where not all rows are plainly numbers.
         """
-        one_of("on_error", on_error, ("raise", "missing"))
         if isinstance(rows, Batch):
             return self._checked_batch(rows)
+        one_of("on_error", on_error, ("raise", "missing"))
         X = None if isinstance(rows, Table) else self._numbers(rows)
         if X is not None:
             return Batch.of_numbers(X, self._kinds)
@@ -472,7 +472,8 @@ def _checked_columns(columns: Any) -> dict[str, str]:
     for name, kind in found.items():
         if not isinstance(name, str):
             raise ValueError(f"columns must have names of type str, got {name!r}")
-        one_of(f"kind of column {name!r}", kind, KINDS)
+        if kind not in KINDS:
+            one_of(f"kind of column {name!r}", kind, KINDS)
     if all(kind == "ignored" for kind in found.values()):
         raise ValueError("columns has none that is not ignored; at least one is needed")
     return found

@@ -16,16 +16,15 @@ from nystream.data.places import Place
 from nystream.data.reading import Table, read
 from nystream.data.schema import Schema
 from nystream.data.targets import class_names, columns_of
+from nystream.model import learning
 from nystream.model.labels import labels_of
 from nystream.model.score import add_scores
+from nystream.model.waiting import WAITS
 
 if TYPE_CHECKING:
     from nystream.model.model import Model
 
-__all__ = ["WAITS", "add_columns_of", "declare_classes", "merge", "prepare", "rename", "unlearn", "widen"]
-
-WAITS = ("waiting_", "n_remembered_", "n_forgotten_")
-"""The state of rows that wait for their labels: their ids belong to the model that gave them."""
+__all__ = ["add_columns_of", "declare_classes", "merge", "prepare", "rename", "unlearn", "widen"]
 
 
 def declare_classes(model: Model, classes: Any) -> None:
@@ -45,7 +44,7 @@ def prepare(model: Model, rows: Any, weights: Any) -> None:
     if model.schema is None or model.schema.task is None or model.learner_ is not None:
         raise ValueError("only a model with a schema that says its task is prepared, before its first row")
     model._open(model.schema)
-    model._begin(None)
+    learning.begin(model, None)
     X = model._inputs(rows)
     learner = model.inner
     if isinstance(learner, Classifier):

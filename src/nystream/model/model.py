@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -12,34 +11,31 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream import persist
-from nystream._core.inputs import is_clean_row
 from nystream.auto.changes import Listener, Listeners
 from nystream.auto.learner import Auto
 from nystream.data.batch import Batch
-from nystream.data.inputs import ROWS_TO_CONVERT, Unconverted, as_weights
+from nystream.data.inputs import ROWS_TO_CONVERT, Unconverted
 from nystream.data.items import blocks_of_items, is_iterator
 from nystream.data.places import Place
 from nystream.data.reading import Table, read
 from nystream.data.schema import Schema
 from nystream.data.sparse_rows import SparseRows, is_sparse
-from nystream.data.targets import Places, columns_of, first_label
-from nystream.data.task import TASKS, choose_task
+from nystream.data.targets import Places
+from nystream.data.task import TASKS
 from nystream.explain import Importance, Reasons
 from nystream.explain.importance import REPEATS
 from nystream.explain.shapley import EVALUATIONS
 from nystream.learners.abilities import ABILITIES
 from nystream.learners.base import Learner
-from nystream.model import changing, waiting
+from nystream.model import changing, kinds, learning, waiting
 from nystream.model.description import facts_of
 from nystream.model.explaining import Explainer
-from nystream.model.first_rows import ROWS as FIRST
 from nystream.model.first_rows import FirstRows
-from nystream.model.labels import Labels, Scores, answers, labels_in, labels_of, nothing
-from nystream.model.recent import KEPT, Recent, capacity_for
-from nystream.model.rounds import learnt, predicted
-from nystream.model.score import Score, add_class, add_row, add_rows
-from nystream.model.tasks import algorithm, check_class, check_sparse, for_task
-from nystream.model.weighting import ClassWeight, checked_weight, weighted
+from nystream.model.labels import Scores, answers, nothing
+from nystream.model.recent import KEPT, Recent
+from nystream.model.score import Score
+from nystream.model.tasks import algorithm, check_sparse, for_task
+from nystream.model.weighting import ClassWeight, checked_weight
 from nystream.runtime.cards import card
 from nystream.runtime.params import Params, at_least, checked_ahead, one_of
 from nystream.runtime.types import Array
@@ -313,7 +309,7 @@ class Model(Params):
 
     def step(self, row: Any, y: Any = None, weight: float = 1.0) -> Any:
         """`run` on one row: a number, (K,) of several targets, or the name of a class."""
-        quick = self._quick_step(row, y, weight)
+        quick = learning.step_quickly(self, row, y, weight)
         if quick is not None:
             if self._listeners:
                 self._announce()
@@ -366,7 +362,7 @@ class Model(Params):
         """`run` with outputs and labels as numbers: what metrics compare."""
         fresh = None if self.learner_ is not None and self.first_ is None else dict(self.__dict__)
         try:
-            scores = self._run(rows, y, weights)
+            scores = learning.run(self, rows, y, weights)
         except BaseException:
             if fresh is not None:  # back to what there was before the first row, or before kinds changed
                 self.__dict__.clear()
@@ -381,7 +377,7 @@ class Model(Params):
         return self._scores(self._inputs(rows), checked_ahead(ahead))
 
     def _scores(self, X: Any, ahead: int | None) -> Array:
-        P = predicted(self.inner, X, ahead)
+        P = learning.predict_scores(self.inner, X, ahead)
         return P[:, : max(1, len(self.classes_))] if self.task == "classification" else P
 
     # -- rows become a batch -----------------------------------------------------------------------------------------
@@ -431,74 +427,6 @@ class Model(Params):
         )
         self._check_missing(batch)
         return batch.inputs
-
-    def _run(self, rows: Any, y: Any, weights: Any) -> Scores:
-        batch, table, y = self._read(rows, y)
-        schema, n = self.schema_, len(batch)
-        assert schema is not None
-        parts, w = None if y is None else columns_of(y, n), as_weights(weights, n)
-        was_decided = self.task is not None
-        self._begin(parts)
-        if self.learner_ is None:  # still no label that says what is to be learnt
-            self.n_unlabelled_ += n
-            self._keep_first(table, parts, w)
-            return Scores(np.full((n, 1), np.nan), np.full((n, 1), np.nan))
-        labels, learnt_weights, counts = self._labels(batch, parts, w)
-        self._check_missing(batch, batch.place)
-        self.learner_.name_classes(labels.classes)
-        if not self.learner_.d_ and n:
-            self._reserve_for(batch.inputs)
-        P = learnt(self.learner_, batch.inputs, labels, learnt_weights)
-        if n:
-            self._keep_rows(batch, labels, learnt_weights)
-        self._keep_first(table, parts, w)
-        self.classes_, self.counts_ = labels.classes, counts
-        there = labels.there
-        self.n_unlabelled_ += int(n - there.sum())
-        self.n_misfits_ += batch.bad_cells
-        if labels.known is not None:
-            P[np.arange(P.shape[1]) >= labels.known[:, None]] = -np.inf
-            P[labels.known == 0] = np.nan
-        elif not was_decided:
-            P[: int(there.argmax())] = np.nan  # before the first label nobody knew that numbers were asked for
-        scores = Scores(P, labels.Y)
-        self.score_ = add_rows(self.score_, scores, self.task)
-        return scores
-
-    def _read(self, rows: Any, y: Any) -> tuple[Batch, Any, Any]:
-        """Parse rows to learn, and find their labels; the first rows may still change the kinds of columns.
-
-        Returns the batch, the rows as they came (for the first rows, which are kept so), and the labels.
-        """
-        if self.schema_ is None and self.schema is not None:
-            self._open(self.schema)
-        if isinstance(rows, Batch) or (self.schema_ is not None and self.first_ is None and _is_apart(y)):
-            return self.parse(rows), rows, y  # nothing but inputs is in these rows
-        table = rows if _is_plain(rows) else read(rows)
-        if isinstance(y, str):
-            y = self._labels_in(table, y)
-        elif y is None:
-            y = labels_in(table, self.schema_)
-        if self.schema_ is None:
-            self._open(self._first_schema(table, None))
-        self._review_kinds(table)
-        return self.parse(table), table, y
-
-    def _labels(
-        self, batch: Batch, parts: list[Any] | None, weights: Array | None
-    ) -> tuple[Labels, Array | None, list[int]]:
-        """The labels of a batch as numbers, the weights of its rows, and the rows of each class so far."""
-        learner, schema = self.learner_, self.schema_
-        assert learner is not None
-        assert schema is not None
-        at = None if self.mixed else batch.place  # where labels of another kind are refused
-        labels = labels_of(parts, len(batch), schema, self._outputs, self.classes_, self._class_numbers(), at)
-        w, counts = weighted(labels.Y, labels.classes, weights, self.class_weight, self.counts_)
-        if w is not None and not learner.weighted:
-            raise ValueError(f"{algorithm(learner)} does not take weights; the least-squares learners do")
-        if learner.classes is not None and len(labels.classes) > learner.classes:
-            raise ValueError(f"there are {len(labels.classes)} classes, but {learner!r} is for {learner.classes}")
-        return labels, w, counts
 
     # -- abilities of rows -------------------------------------------------------------------------------------------
     def probabilities(self, rows: Any, ahead: int | None = None) -> Array:
@@ -747,19 +675,6 @@ class Model(Params):
         return self
 
     # -- the parts of a round ----------------------------------------------------------------------------------------
-    def _labels_in(self, table: Any, target: str) -> Any:
-        """Labels from the column that y names."""
-        if not isinstance(table, Table) or target not in table.columns:
-            raise ValueError(f"y={target!r} is no column of the rows; for one row with this label use step")
-        schema = self.schema_ or self.schema
-        if schema is None:
-            self._open(self._first_schema(table, target))
-        elif schema.targets != [target]:
-            raise ValueError(
-                f"y={target!r} is another target than that of the model, {schema.target!r}; begin a new one"
-            )
-        return table.labels(target)
-
     def _open(self, schema: Schema) -> None:
         pattern = self._pattern
         check_sparse(pattern, schema.width)
@@ -771,100 +686,8 @@ class Model(Params):
         if isinstance(columns, Schema):
             self.first_, schema = FirstRows(), columns
         else:
-            schema = self._first_schema(read(columns), None)
+            schema = kinds.first_schema(self, read(columns), None)
         self._open(schema.described(task=task))
-
-    # -- kinds that the first rows tell --------------------------------------------------------------------------------
-    def _first_schema(self, table: Any, target: str | None) -> Schema:
-        """The schema that the first row tells, where only cells tell kinds; else what the types of the rows tell."""
-        if not isinstance(table, Table) or not table.named or not table.n:
-            return Schema.of(table, target=target).described(task=None)
-        open_kinds = [name for name in table.columns if name not in table.kinds and name != target]
-        if not open_kinds or "first_" in self.__dict__:
-            return Schema.of(table, target=target).described(task=None)
-        self.first_ = FirstRows()
-        self.first_.fixed_ = {name: kind for name, kind in table.kinds.items() if name != target}
-        return Schema.of(table[:1], target=target).described(task=None)
-
-    def _review_kinds(self, table: Any) -> None:
-        """Change the kinds of columns, and add columns, as the next rows tell while kinds are not final."""
-        if self.first_ is None or self.schema_ is None or not isinstance(table, Table) or not table.named:
-            return
-        schema, replayed = self.first_.review(table, self.schema_)
-        if replayed:
-            self.first_ = copy.copy(self.first_)  # a row that is refused afterwards leaves no trace
-            self.first_.replayed_ += replayed
-        if schema.columns != self.schema_.columns or schema.formats != self.schema_.formats:
-            self._relearn(schema)
-        else:
-            self.schema_ = schema
-
-    def _relearn(self, schema: Schema) -> None:
-        """Become the model that would have had these columns from the start."""
-        assert self.first_ is not None
-        twin = Model(**self.get_params(deep=False))
-        twin._open(schema)
-        if len(self.first_):
-            twin._restore({"n_unlabelled_": 0, "n_misfits_": 0})
-            twin.run_scores(*self.first_.replay())
-        kept = (
-            "notes_",
-            "first_",
-            "_reported",
-            "_listeners",
-            "score_",
-            *changing.WAITS,
-        )  # errors are those of predictions that were made
-        self.__dict__.update({**twin.__dict__, **{name: getattr(self, name) for name in kept}})
-
-    def _keep_first(self, table: Any, parts: list[Any] | None, weights: Array | None) -> None:
-        """Keep learnt rows while kinds are not final."""
-        if self.first_ is None or self.schema_ is None:
-            return
-        if isinstance(table, Batch):
-            table = Table(table.columns, len(table))
-        elif not isinstance(table, Table):  # a matrix of numbers
-            X = table[:FIRST]
-            X = X.numbers() if isinstance(X, Unconverted) else np.asarray(X)
-            table = Table(dict(zip(self.schema_.names, X.T, strict=True)), len(X))
-        elif not table.named:
-            table = Table(dict(zip(self.schema_.names, table.columns.values(), strict=True)), table.n)
-        else:
-            known = [name for name in table.columns if name in self.schema_.columns]
-            table = Table({name: table.columns[name] for name in known}, table.n)
-        self.first_.extend(table, parts, weights)
-        if self.first_.is_full:
-            self._close_kinds()
-
-    def _keep_first_one(self, row: Any, y: Any, weight: float) -> None:
-        """`_keep_first` for one row of numbers."""
-        if self.first_ is not None and self.schema_ is not None:
-            names = self.schema_.names
-            row = (
-                {name: row[name] for name in names}
-                if type(row) is dict
-                else dict(zip(names, row.tolist(), strict=True))
-            )
-            self.first_.add(row, [y], weight)
-            if self.first_.is_full:
-                self._close_kinds()
-
-    def _begin(self, parts: list[Any] | None) -> None:
-        """Make the learner once the task is known: declared, the learner's own, or told by the first label."""
-        if self.learner_ is not None:
-            return
-        assert self.schema_ is not None
-        task, label = self.task, first_label(parts[0]) if parts else None
-        if task is None:
-            choice = choose_task(parts) if parts else None
-            if choice is None:
-                return
-            task = choice.task
-        elif task == "classification" and self.schema_.task is None and self._given_task is None:
-            check_class(self._pattern, label)
-        learner = self._fresh(task)
-        self.schema_ = self.schema_.described(task=task)
-        self.learner_ = learner
 
     @property
     def _outputs(self) -> int:
@@ -878,36 +701,6 @@ class Model(Params):
         if len(self._numbers) != len(self.classes_):
             self._numbers = {name: k for k, name in enumerate(self.classes_)}
         return self._numbers
-
-    def _quick_step(self, row: Any, y: Any, weight: float) -> tuple[Any] | None:
-        """The common round: a dict of numbers, with a label that fits."""
-        learner, schema = self.learner_, self.schema_
-        if learner is None or schema is None or not learner.d_ or self.class_weight is not None:
-            return None
-        if self.first_ is not None and self.first_.looks_next:
-            return None
-        x = schema.row(row) if type(row) is dict else None
-        if x is None and schema.numeric and is_clean_row(row, learner.d_):
-            x = row
-        if x is None:
-            return None
-        if schema.task == "regression":
-            if type(y) is not float or y - y != 0:
-                return None
-            answer = learner.step(x, y, weight)
-            self._keep_one(x, y, weight)
-            self.score_ = add_row(self.score_, answer, y)
-            self._keep_first_one(row, y, weight)
-            return (answer,)
-        k = self._class_numbers().get(y) if schema.task == "classification" and type(y) in (str, int, bool) else None
-        if k is None:
-            return None
-        scores = learner.step(x, k, weight)
-        self._keep_one(x, k, weight)
-        best = int(scores[: len(self.classes_)].argmax())
-        self.score_ = add_class(self.score_, best, k)
-        self._keep_first_one(row, y, weight)
-        return (self.classes_[best],)
 
     def _report_unknown(self, names: list[str]) -> None:
         new = [name for name in names if name not in self._reported]
@@ -947,31 +740,6 @@ class Model(Params):
                 f"{at(row)}: column {list(batch.kinds)[j]!r} is missing, and {algorithm(self.inner)} takes "
                 "no missing values; fill it or leave the row out, or use a learner that takes them, as Auto does"
             )
-
-    # -- rows that are kept for explanations -------------------------------------------------------------------------
-    def _keep_rows(self, batch: Batch, labels: Labels, weights: Array | None) -> None:
-        """Keep the rows of a batch that were learnt."""
-        there = labels.there if weights is None else labels.there & (weights > 0)
-        if self.keep == 0 or not there.any() or isinstance(batch.numbers, SparseRows):  # these have no names
-            return
-        if self.recent_ is None:
-            capacity = capacity_for(batch.kinds, labels.Y.shape[1], self.keep)
-            self._is_too_wide = not capacity
-            if not capacity:
-                return
-            self.recent_ = Recent(batch.kinds, labels.Y.shape[1], capacity)
-        if there.all():
-            self.recent_.extend(batch, labels.Y)
-        else:
-            self.recent_.extend(batch[np.flatnonzero(there)], labels.Y[there])
-
-    def _keep_one(self, x: Array, y: float, weight: float) -> None:
-        """`_keep_rows` for one row of numbers."""
-        if self.recent_ is not None and weight > 0:
-            self.recent_.step(x, y)
-        elif self.recent_ is None and self.keep and not self._is_too_wide and self.schema_ is not None:
-            batch = self.schema_.parse(x[None])
-            self._keep_rows(batch, Labels(np.array([[float(y)]]), self.classes_), np.array([weight]))
 
     # -- the learner inside ------------------------------------------------------------------------------------------
     @property
@@ -1026,15 +794,3 @@ class Model(Params):
 
 def _listed(names: list[str]) -> str:
     return (", ".join(map(repr, names[:20])) or "none") + (", ..." if len(names) > 20 else "")
-
-
-def _is_apart(y: Any) -> bool:
-    """Whether labels come beside the rows, and not as one of their columns."""
-    return y is not None and not isinstance(y, str)
-
-
-def _is_plain(rows: Any) -> bool:
-    """Whether rows have no names and no kinds to infer: numbers in a matrix, or sparse rows."""
-    if isinstance(rows, np.ndarray):
-        return rows.dtype.kind in "biuf"
-    return is_sparse(rows) or isinstance(rows, Unconverted)

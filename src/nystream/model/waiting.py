@@ -12,10 +12,13 @@ import numpy as np
 if TYPE_CHECKING:
     from nystream.model.model import Model
 
-__all__ = ["WAITING", "label", "remember"]
+__all__ = ["WAITING", "WAITS", "label", "remember"]
 
 WAITING = 10_000
 """Rows that wait for their labels at most, where nothing else is said: about ten megabytes of narrow rows."""
+
+WAITS = ("waiting_", "n_remembered_", "n_forgotten_")
+"""The state of rows that wait for their labels: their ids belong to the model that gave them."""
 
 
 def remember(model: Model, row: Any) -> int:

@@ -27,7 +27,8 @@ from scipy.sparse import csr_array
 
 from mixed.reading import FOLDER, read
 from nystream import Auto, SparseLinear
-from nystream.data.encoding import Columns, hash_level
+from nystream.data.batch import Batch
+from nystream.data.encoding import hash_level
 
 WIDTH = 2**32
 """Hashed columns."""
@@ -116,7 +117,7 @@ def sparse(stream: Stream, **settings: Any) -> Callable[[], np.ndarray]:
 def automatic(stream: Stream) -> Callable[[], np.ndarray]:
     def run() -> np.ndarray:
         kinds = dict.fromkeys(stream.columns, stream.kind)
-        learner, rows = Auto(task="classification"), Columns(stream.columns, kinds)
+        learner, rows = Auto(task="classification"), Batch(stream.columns, kinds)
         learner.reserve_for(rows, stream.classes)
         P = learner.run(rows, stream.y)
         return P[:, 1] - P[:, 0] if stream.classes == 2 else P

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from nystream import Auto, Classifier, Encoded, GaussianFilter, SparseLinear, Standardized
 from nystream.auto.recipe import Recipe
-from nystream.data.encoding import Columns
+from nystream.data.batch import Batch
 from nystream.data.sparse_rows import SparseRows, as_sparse_rows
 from nystream.features import WithConstant
 from nystream.learners import PKRR
@@ -30,7 +30,7 @@ N = 60
 class Stream:
     """Rows that are sliced as they are, labels and, or None, weights."""
 
-    rows: Columns | SparseRows
+    rows: Batch | SparseRows
     Y: np.ndarray
     w: np.ndarray | None = None
 
@@ -48,7 +48,7 @@ class Stream:
         return learner.run(self.rows, self.Y, self.w)
 
 
-def columns(n: int = N, seed: int = 0) -> tuple[Columns, np.ndarray]:
+def columns(n: int = N, seed: int = 0) -> tuple[Batch, np.ndarray]:
     rng = np.random.default_rng(seed)
     shop = np.array([f"shop {i}" for i in range(9)] + [None], dtype=object)[rng.integers(10, size=n)]
     size = np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n))
@@ -58,7 +58,7 @@ def columns(n: int = N, seed: int = 0) -> tuple[Columns, np.ndarray]:
     content = {"size": size, "shop": shop, "when": when, "note": words + " thing", "open": rng.random(n) < 0.5}
     effect = np.array([0.0 if s is None else float(s[5:]) for s in shop])
     f = effect + np.nan_to_num(size) + 3 * (words == "red") + 0.1 * rng.normal(size=n)
-    return Columns({**content, "town": town}, KINDS), f
+    return Batch({**content, "town": town}, KINDS), f
 
 
 def sparse(n: int = N, seed: int = 0) -> tuple[SparseRows, np.ndarray]:

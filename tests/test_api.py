@@ -391,7 +391,7 @@ def test_exit_codes_are_0_for_good_2_for_the_user_and_1_for_us(tmp_path, capsys)
     capsys.readouterr()
     assert call(["run", str(tmp_path / "a.csv"), "-i", str(tmp_path / "a.csv")]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
-    broken = "from nystream.cli import app, run; run.opened = None; app.call(['run', 'sine', '--rows', '5'])"
+    broken = "from nystream.cli import app, run; run.open_source = None; app.call(['run', 'sine', '--rows', '5'])"
     done = subprocess.run([sys.executable, "-c", broken], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "Traceback" in done.stderr

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import Auto, from_bytes
-from nystream.data.encoding import Columns
+from nystream.data.batch import Batch
 from nystream.evaluate import prequential
 from nystream.learners.base import Learner
 from table_streams import CASES, KINDS, SMALL, Case, Stream, columns, late, translators
@@ -226,10 +226,10 @@ def test_columns_that_come_late_are_learnt_and_were_missing_before():
     model.widen_columns({"team": "category", "age": "number"})
     assert model.d_ == 8
     wide = {**KINDS, "team": "category", "age": "number"}
-    known = Columns(dict(zip(KINDS, X.arrays, strict=True)) | _times(X), wide)
+    known = Batch(dict(zip(KINDS, X.arrays, strict=True)) | _times(X), wide)
     assert_allclose(model.predict(known[:10]), narrow, rtol=1e-12, atol=1e-12)
     content = dict(zip(KINDS, X.arrays, strict=True)) | _times(X) | {"team": team}
-    rows = Columns(content, wide)
+    rows = Batch(content, wide)
     resumed = from_bytes(model.to_bytes())
     p = model.run(rows[100:], y[100:])
     assert_array_equal(resumed.run(rows[100:], y[100:]), p)
@@ -238,6 +238,6 @@ def test_columns_that_come_late_are_learnt_and_were_missing_before():
         model.widen_columns({"team": "category"})
 
 
-def _times(X: Columns) -> dict[str, np.ndarray]:
+def _times(X: Batch) -> dict[str, np.ndarray]:
     """The time column as people write it."""
     return {"when": X.arrays[list(KINDS).index("when")].view("datetime64[us]")}

@@ -26,7 +26,6 @@ BASES = {
         *("SparseLearner", "TabularLearner", "UnboundedCorrections"),
     ],
     "losses": ["Loss", "MarginLoss", "ScalarLoss", "VectorLoss"],
-    "model": ["Changing", "Explaining", "Forwarded"],
     "scaling": ["FrozenScale"],
     "solvers": ["NewtonSolver", "Solver", "Stacker"],
 }

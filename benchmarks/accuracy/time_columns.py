@@ -35,7 +35,7 @@ from sklearn.linear_model import Ridge
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from mixed.reading import FOLDER, MixedTable, read
 from nystream import Auto
-from nystream.data.encoding import Columns
+from nystream.data.batch import Batch
 from nystream.learners.translator import Translator
 
 DATA = FOLDER.parent
@@ -132,20 +132,20 @@ class Before:
 # -- errors ----------------------------------------------------------------------------------------------------------
 def next_row(table: MixedTable) -> float:
     auto = _started(table, Auto())
-    return _error(table, auto.run(Columns(table.columns, table.kinds), table.y), table.y.std())
+    return _error(table, auto.run(Batch(table.columns, table.kinds), table.y), table.y.std())
 
 
 def later_rows(learnt: MixedTable, later: MixedTable) -> float:
     auto = _started(learnt, Auto(lags=False, changes=False))
-    auto.run(Columns(learnt.columns, learnt.kinds), learnt.y)
-    return _error(later, auto.predict(Columns(later.columns, later.kinds)), learnt.y.std())
+    auto.run(Batch(learnt.columns, learnt.kinds), learnt.y)
+    return _error(later, auto.predict(Batch(later.columns, later.kinds)), learnt.y.std())
 
 
 def later_rows_by_ridge(learnt: MixedTable, later: MixedTable) -> float:
     translator = Translator(learnt.classes > 0)
     translator.start(learnt.kinds, max(1, learnt.classes))
-    X = translator.run(Columns(learnt.columns, learnt.kinds), learnt.y[:, None]).dense
-    Z = translator.predict(Columns(later.columns, later.kinds)).dense
+    X = translator.run(Batch(learnt.columns, learnt.kinds), learnt.y[:, None]).dense
+    Z = translator.predict(Batch(later.columns, later.kinds)).dense
     own = [j for j, owner in enumerate(translator.owners) if owner]
     X, Z = X[:, own], Z[:, own]
     cut, rng = int(0.8 * len(X)), np.random.default_rng(0)
@@ -173,7 +173,7 @@ def _started(table: MixedTable, auto: Auto) -> Auto:
     if not table.classes:
         return auto
     auto = auto.for_classes()
-    auto.reserve_for(Columns(table.columns, table.kinds), table.classes)
+    auto.reserve_for(Batch(table.columns, table.kinds), table.classes)
     return auto
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from mixed.reading import MixedTable
 from nystream import Auto, Encoded
-from nystream.data.encoding import Columns
+from nystream.data.batch import Batch
 from nystream.learners import Learner
 from nystream.learners.translator import Translator
 
@@ -18,7 +18,7 @@ KEEP, RIDGE, FAR = 0.999, 30.0, 5.0
 
 def scores(table: MixedTable, learner: Learner, X: object = None) -> np.ndarray:
     """(n, K) predictions, or logarithms of probabilities."""
-    rows = Columns(table.columns, table.kinds) if X is None else X
+    rows = Batch(table.columns, table.kinds) if X is None else X
     if table.classes:
         learner = learner.for_classes()
         learner.reserve_for(rows, table.classes) if X is None else learner.reserve(X.shape[1], table.classes)

@@ -12,7 +12,8 @@ from _timing import seconds
 from scipy.sparse import csr_array
 
 from nystream import GaussianFilter, SparseLinear
-from nystream.data.encoding import Columns, Encoder
+from nystream.data.batch import Batch
+from nystream.data.encoding import Encoder
 
 ROWS = 4000
 WANTED = 20.0
@@ -45,7 +46,7 @@ def encoding() -> None:
     print(f"{'columns':>40} {'dense':>6} {'tokens':>7} {'us a row':>9}   wanted: at most {WANTED:g} for 15 columns")
     for parts in ((15, 0, 0, 0), (7, 7, 1, 0), (0, 15, 0, 0), (7, 6, 1, 1)):
         kinds, content = table(*parts)
-        columns, y = Columns(content, kinds), np.random.default_rng(1).normal(size=ROWS)
+        columns, y = Batch(content, kinds), np.random.default_rng(1).normal(size=ROWS)
 
         def work(kinds=kinds, columns=columns, y=y):
             encoder = Encoder()

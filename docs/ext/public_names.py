@@ -25,6 +25,7 @@ MODULES = {
     "nystream.features": "Feature maps, which are transformers of scikit-learn too.",
     "nystream.losses": 'Losses, by name (`loss="huber"`) or as objects.',
     "nystream.scaling": "Scalings of inputs.",
+    "nystream.data.batch": "Rows after parsing.",
     "nystream.data.encoding": "Tables as numbers and tokens.",
     "nystream.streams": "Streams of examples: files, generators, adversaries.",
     "nystream.datasets": "Public datasets by name.",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nystream import Auto, to_bytes
-from nystream.data.encoding import Columns
+from nystream.data.batch import Batch
 
 
 def table(n=400, seed=0):
@@ -24,7 +24,7 @@ def test_the_levels_and_words_that_matter_are_named(classes):
     columns, y = table()
     kinds = {"shop": "category", "note": "text", "size": "number"}
     model = Auto(task="classification" if classes else "regression")
-    model.run(Columns(columns, kinds), (y > 1).astype(float) if classes else y)
+    model.run(Batch(columns, kinds), (y > 1).astype(float) if classes else y)
     before = to_bytes(model)
     effects = model.translator_.level_effects()
     assert to_bytes(model) == before

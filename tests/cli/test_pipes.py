@@ -50,7 +50,7 @@ def test_it_is_not_read_ahead(filled, tmp_path):
     assert open_rows(str(tmp_path / "file")).ahead
     rows = open_rows(str(filled))
     assert not rows.ahead
-    assert sum(len(block.rows) for block in rows.blocks(100)) == 3000
+    assert sum(len(block) for block, _ in rows.blocks(100)) == 3000
 
 
 def test_stopping_does_not_wait_for_more_rows(pipe, tmp_path):

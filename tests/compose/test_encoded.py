@@ -26,7 +26,8 @@ from nystream import (
     from_bytes,
 )
 from nystream.auto.recipe import Recipe
-from nystream.data.encoding import Columns, Encoder
+from nystream.data.batch import Batch
+from nystream.data.encoding import Encoder
 
 KINDS = {"size": "number", "shop": "category", "when": "time", "note": "text", "open": "boolean"}
 SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)
@@ -161,7 +162,7 @@ def test_frames_dicts_matrices_and_typed_columns_are_rows():
     expected = Encoded(LINEAR.clone(), KINDS).run(content, y)
     frame = pd.DataFrame(content)
     assert_array_equal(Encoded(LINEAR.clone(), KINDS).run(frame, y), expected)
-    assert_array_equal(Encoded(LINEAR.clone(), KINDS).run(Columns(content, KINDS), y), expected)
+    assert_array_equal(Encoded(LINEAR.clone(), KINDS).run(Batch(content, KINDS), y), expected)
     numbers = {"a": content["size"], "b": np.arange(150.0)}
     matrix = np.column_stack(list(numbers.values()))
     assert_array_equal(Encoded(LINEAR.clone()).run(matrix, y), Encoded(LINEAR.clone()).run(numbers, y))
@@ -279,7 +280,7 @@ def test_bad_settings_are_refused():
         Encoded(FOGD(Gaussian(1.0), loss="novelty", seed=0), experts=True)
     model = Encoded(LINEAR.clone(), KINDS)
     with pytest.raises(ValueError, match=r"columns are .* were declared"):
-        model.run(Columns({"size": [1.0]}, {"size": "number"}), [1.0])
+        model.run(Batch({"size": [1.0]}, {"size": "number"}), [1.0])
     assert model.n_seen == 0
 
 

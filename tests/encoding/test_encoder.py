@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import from_bytes, to_bytes
 from nystream._core.tables import words
-from nystream.data.encoding import Columns, Encoder, hash_level
+from nystream.data.batch import Batch
+from nystream.data.encoding import Encoder, hash_level
 from oracles_sparse import EncoderOracle
 
 KINDS = {
@@ -373,8 +374,8 @@ def test_bad_parameters_and_kinds_are_refused():
 
 def test_rows_may_be_none_and_columns_missing():
     encoder = made()
-    empty = encoder.encode(Columns({}, KINDS, n=0))
+    empty = encoder.encode(Batch({}, KINDS, n=0))
     assert empty.dense.shape == (0, encoder.width)
-    missing = encoder.encode(Columns({}, KINDS, n=2))
+    missing = encoder.encode(Batch({}, KINDS, n=2))
     assert np.isnan(missing.dense[:, :1]).all()
     assert len(row_tokens(missing.tokens, 0)) > 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from nystream.auto.changes import Alarm, Listener, Listeners
 from nystream.auto.changes.record import CREDIT
 from nystream.auto.clock import in_time
-from nystream.auto.explain import ByColumn, explanation
+from nystream.auto.explain import ByColumn, explanation, metric_shares, recent_share
 from nystream.auto.generation import Generation
 from nystream.auto.guard import Guard
 from nystream.auto.noise import Noise
@@ -22,7 +22,7 @@ from nystream.auto.steady import Steady
 from nystream.auto.surprise import Surprise, last_surprise
 from nystream.auto.tables import seconds_to_translate, translator_for
 from nystream.auto.tails import Tails
-from nystream.data.encoding.columns import NUMERIC
+from nystream.data.batch import NUMERIC
 from nystream.data.inputs import as_levels
 from nystream.data.sparse_rows import NARROW
 from nystream.learners.families.tabular import Opening
@@ -309,6 +309,29 @@ class Auto(ByColumn, Rounds):
             raise TypeError("surprise is of numbers, and this one has task='classification'")
         with self._turns.reading():
             return last_surprise(self.intervals_ if self.d_ else None)
+
+    @property
+    def follows_order(self) -> bool:
+        return True
+
+    def column_shares(self, columns: Sequence[str]) -> dict[str, float] | None:
+        """Shares of the columns in the learnt metrics; of a table, those of all inputs that its encoding makes."""
+        shares = metric_shares(self)
+        if shares is None:
+            return None
+        found: dict[str, float] = {}
+        owners = columns if self.translator_ is None else self.translator_.owners
+        for owner, share in zip(owners, shares.tolist(), strict=True):
+            found[owner] = found.get(owner, 0.0) + share
+        return found
+
+    def held_rows(self) -> tuple[Array, Array] | None:
+        """The rows and labels that refits use."""
+        return self._kept()[:2] if self.d_ else None
+
+    def recent_share(self) -> float | None:
+        """The share of the next prediction that comes from parts that know the last 100 rows at most."""
+        return recent_share(self) if self.d_ else None
 
     def settle(self) -> None:
         """Finish a rebuild or refresh that is under way: for rows that were all there is, after which none follows.

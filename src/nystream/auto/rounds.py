@@ -18,7 +18,7 @@ from nystream.auto.quantities import bytes_of
 from nystream.auto.retold import tell_anew
 from nystream.auto.rows import Rows
 from nystream.auto.targets import within
-from nystream.data.encoding import Columns
+from nystream.data.batch import Batch
 from nystream.data.inputs import stretches
 from nystream.runtime.types import Array
 
@@ -348,4 +348,4 @@ def _ones(n: int) -> Array:
 
 def _matrix(rows: Any) -> Array:
     """Rows of numbers, perhaps in columns with names."""
-    return rows.matrix() if isinstance(rows, Columns) else rows
+    return rows.matrix() if isinstance(rows, Batch) else rows

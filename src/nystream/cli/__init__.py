@@ -1,1 +1,1 @@
-
+"""The command line: `nystream run`, `predict`, `race`, `explain`, `serve`, `push`, `list` and others."""

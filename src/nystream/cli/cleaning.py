@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from nystream.cli.rows import Block
+from nystream.cli.rows import Pair, pick
 from nystream.data.places import BadCell, BadRow, Place
 from nystream.data.reading import Table
 from nystream.data.schema import Schema
 from nystream.data.sparse_rows import SparseRows
 from nystream.runtime.params import one_of
+from nystream.runtime.types import Array
 
 __all__ = ["POLICIES", "Cleaner", "check_columns", "checked_policy", "naming_the_option"]
 
@@ -29,7 +30,7 @@ def checked_policy(word: str) -> str:
 
 
 class Cleaner:
-    """Converts the cells of blocks to the kinds of their columns.
+    """Parses blocks into batches, and decides what becomes of cells that do not fit the kinds of their columns.
 
     A cell that does not fit is handled by the policy: with "stop" the rows before it are given and then `BadCell` is
     raised, with "missing" the cell counts as missing, with "skip" its row is left out. Rows that could not be cut into
@@ -71,46 +72,47 @@ class Cleaner:
         self.bad_rows = 0
         self.first = ""
 
-    def clean(self, block: Block) -> Iterator[Block]:
-        """The block with typed columns; nothing where no row is left."""
-        table = self._table(block.rows)
-        labels = self._label_table(block, table)
-        bad: list[int] = []
-        cells = 0
-        rows: Any = block.rows
-        if table is not None:
-            columns, _, cells = self._schema.columns_of(table, on_error="missing", report=self._report)
-            rows = Table(columns, table.n, places=table.places)
-            bad += self._misfits(self._schema, table) if cells else []
-        Y = block.labels
-        if labels is not None:
-            parts, _, misfits = self._labels.columns_of(labels, on_error="missing", report=_ignore)
-            Y = parts[self._targets[0]] if len(parts) == 1 else np.column_stack(list(parts.values()))
-            fractions = np.flatnonzero(np.isfinite(Y) & (np.floor(Y) != Y)) if self._whole else np.zeros(0, dtype=int)
-            if len(fractions):
-                Y = Y.copy()
-                Y[fractions] = np.nan
-            bad += [*(self._misfits(self._labels, labels) if misfits else []), *fractions.tolist()]
-            cells += misfits + len(fractions)
+    def clean(self, rows: Any, labels: Any) -> Iterator[Pair]:
+        """Parse a block of rows, and convert its labels; nothing comes where no row is left."""
+        table = self._table(rows)
+        batch = self._schema.parse(rows if table is None else table, on_error="missing", report=self._report)
+        bad = self._bad_rows(self._schema, table) if batch.bad_cells and table is not None else []
+        cells = batch.bad_cells
+        label_table = self._label_table(labels, table)
+        if label_table is not None:
+            labels, label_cells, bad_labels = self._numbers(label_table)
+            cells, bad = cells + label_cells, bad + bad_labels
         if not bad:
-            self._seen += len(rows)
-            yield Block(rows, Y)
+            self._seen += len(batch)
+            yield batch, labels
             return
         bad = sorted(set(bad))
         if self._policy == "stop":
             if bad[0]:
-                yield Block(rows[: bad[0]], None if Y is None else Y[: bad[0]])
-            raise self._error(bad[0], table, labels)
-        self.first = self.first or self._error(bad[0], table, labels).problem
-        self._seen += len(rows)
+                yield batch[: bad[0]], None if labels is None else labels[: bad[0]]
+            raise self._error(bad[0], table, label_table)
+        self.first = self.first or self._error(bad[0], table, label_table).problem
+        self._seen += len(batch)
         if self._policy == "missing":
             self.bad_cells += cells
-            yield Block(rows, Y)
+            yield batch, labels
             return
         self.bad_rows += len(bad)
-        left = np.setdiff1d(np.arange(len(rows)), bad)
+        left = np.setdiff1d(np.arange(len(batch)), bad)
         if len(left):
-            yield Block(_chosen(rows, left), _chosen(Y, left))
+            yield batch[left], pick(labels, left)
+
+    def _numbers(self, table: Table) -> tuple[Array, int, list[int]]:
+        """Return labels as numbers, how many of them do not fit, and the rows of these; they count as missing."""
+        batch = self._labels.parse(table, on_error="missing", report=_ignore)
+        Y = batch.matrix()
+        Y = Y[:, 0] if Y.shape[1] == 1 else Y
+        bad = self._bad_rows(self._labels, table) if batch.bad_cells else []
+        fractions = np.flatnonzero(np.isfinite(Y) & (np.floor(Y) != Y)) if self._whole else np.zeros(0, dtype=int)
+        if len(fractions):
+            Y = Y.copy()
+            Y[fractions] = np.nan
+        return Y, batch.bad_cells + len(fractions), [*bad, *fractions.tolist()]
 
     def summary(self, unreadable: Sequence[str] = ()) -> list[str]:
         """Lines that say how many cells and rows were not learnt as they are; `unreadable` are rows of the reader."""
@@ -137,9 +139,8 @@ class Cleaner:
             return None
         return Table({name: rows[:, j] for j, name in enumerate(self._schema.names)}, len(rows))
 
-    def _label_table(self, block: Block, table: Table | None) -> Table | None:
-        """Labels that are numbers, as a table; None where there are none."""
-        labels = block.labels
+    def _label_table(self, labels: Any, table: Table | None) -> Table | None:
+        """Return labels that are numbers as a table; None where there are none."""
         if labels is None or not self._numeric:
             return None
         places, marks = (table.places, table.marks) if table is not None else (None, {})
@@ -152,7 +153,7 @@ class Cleaner:
             return None
         return Table({self._targets[0]: labels}, len(labels), places=places, marks=marks)
 
-    def _misfits(self, schema: Schema, table: Table) -> list[int]:
+    def _bad_rows(self, schema: Schema, table: Table) -> list[int]:
         """Rows with a cell that does not fit, found by halves."""
         found, parts = [], [(0, table.n)]
         while parts:
@@ -228,14 +229,6 @@ def _unknown(names: Sequence[str]) -> str:
 def _listed(names: Sequence[str]) -> str:
     more = f", ... ({len(names)} in all)" if len(names) > SHOWN else ""
     return (", ".join(names[:SHOWN]) or "none") + more
-
-
-def _chosen(values: Any, index: Any) -> Any:
-    if values is None:
-        return None
-    if isinstance(values, Table):
-        return values.ordered(index)
-    return values[index] if isinstance(values, (np.ndarray, SparseRows)) else [values[i] for i in index]
 
 
 def _ignore(names: list[str]) -> None:

@@ -13,7 +13,7 @@ import typer
 from nystream.cli import options as opt
 from nystream.cli.cleaning import check_columns
 from nystream.cli.resuming import read
-from nystream.cli.rows import Rows, open_rows
+from nystream.cli.rows import RowSource, open_rows
 from nystream.data.reading import Table
 from nystream.evaluate.result import check_form
 from nystream.explain import Importance, Reasons
@@ -105,21 +105,21 @@ def _tell(importance: Importance, words: str | None, as_json: bool) -> None:
     print(json.dumps({"explanation": words, **figures} if words else figures))
 
 
-def _measured(model: Model, found: Rows) -> Importance:
+def _measured(model: Model, found: RowSource) -> Importance:
     """Importance on rows with labels that come from elsewhere."""
-    for piece in found.blocks(MEASURED):
-        return model.importance(piece.rows, piece.labels)
+    for rows, labels in found.blocks(MEASURED):
+        return model.importance(rows, labels)
     raise ValueError(f"{found.name} has no rows")
 
 
-def _reasons(model: Model, found: Rows, of: Any, as_json: bool) -> None:
+def _reasons(model: Model, found: RowSource, of: Any, as_json: bool) -> None:
     first = 0
-    for piece in found.blocks(64):
-        if first == 0 and isinstance(piece.rows, Table) and piece.rows.named and model.schema_ is not None:
-            check_columns(model.schema_, list(piece.rows.columns), found.name)
-        for i, reasons in enumerate(model.explain_rows(piece.rows, of)):
+    for rows, _ in found.blocks(64):
+        if first == 0 and isinstance(rows, Table) and rows.named and model.schema_ is not None:
+            check_columns(model.schema_, list(rows.columns), found.name)
+        for i, reasons in enumerate(model.explain_rows(rows, of)):
             print(_line(reasons, first + i) if as_json else f"row {first + i}: {reasons}")
-        first += len(piece.rows)
+        first += len(rows)
 
 
 def _line(reasons: Reasons, row: int) -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
-from nystream.cli.source import Source
-from nystream.data.kinds import KINDS, looked
+from nystream.cli.source import ParsedSource
+from nystream.data.kinds import KINDS
 from nystream.data.reading import Table
-from nystream.data.targets import columns_of
 from nystream.data.values import converted
 
 __all__ = ["check_kinds", "kinds_table"]
@@ -18,16 +16,16 @@ MOST = 30
 """Columns that are shown one by one."""
 
 
-def kinds_table(source: Source) -> list[str]:
+def kinds_table(source: ParsedSource) -> list[str]:
     """Lines that say how every column is read, and how to change that; none for rows that have no kinds."""
-    schema, rows = source.schema, source.raw[0].rows
+    schema, rows = source.schema, source.raw[0][0]
     if source.rows.numeric or schema.width is not None or not isinstance(rows, Table):
         return []
-    looks = getattr(schema, "looks_", {})
+    looks, ids = getattr(schema, "looks_", {}), set(schema.ids)
     cells = [("column", "kind", "first value", "")]
     for name, kind in list(schema.columns.items())[:MOST]:
         example, missing, note = looks.get(name, ("", 0.0, ""))
-        shown = "id" if name in schema.ids else kind
+        shown = "id" if name in ids else kind
         cells.append((name, shown, example, _about(missing, note)))
     hidden = Counter(list(schema.columns.values())[MOST:])
     if hidden:
@@ -43,11 +41,11 @@ def kinds_table(source: Source) -> list[str]:
     return [*lines, f"to read a column in another way: --kind NAME={'|'.join(KINDS)}"]
 
 
-def check_kinds(source: Source, kinds: Mapping[str, str]) -> None:
+def check_kinds(source: ParsedSource, kinds: Mapping[str, str]) -> None:
     """Refuse the first rows if cells of a column are not of the kind that was asked for; a BadCell names the first."""
     schema = source.schema
     asked = [name for name in kinds if schema.columns.get(name, "ignored") != "ignored"]
-    tables = [block.rows for block in source.raw]
+    tables = [rows for rows, _ in source.raw]
     if not asked or not isinstance(tables[0], Table):
         return
     whole = Table.joined(tables)
@@ -56,17 +54,12 @@ def check_kinds(source: Source, kinds: Mapping[str, str]) -> None:
         converted(whole.columns[name], schema.columns[name], name, place=whole.place, format=format)
 
 
-def _targets(source: Source) -> list[tuple[str, str, str, str]]:
-    block = source.raw[0]
-    targets, table = source.rows.targets, block.rows
+def _targets(source: ParsedSource) -> list[tuple[str, str, str, str]]:
+    """Return a line for each target: its name, "target", an example, and notes."""
     found = []
-    for name in targets:
-        values: Any = table.columns.get(name)
-        if values is None:
-            values = columns_of(block.labels, len(table))[0]
-        kind = "number" if source.task == "regression" else "category"
-        look = looked(values, kind, mark=source.schema.format_of(name, table))
-        found.append((name, "target", look.example, _about(look.missing, f"{source.task}; {look.note}".rstrip("; "))))
+    for name, look in zip(source.rows.targets, source.target_looks, strict=False):
+        note = look.note if source.task == "regression" else ""
+        found.append((name, "target", look.example, _about(look.missing, f"{source.task}; {note}".rstrip("; "))))
     return found
 
 

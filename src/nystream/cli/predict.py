@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,8 @@ from nystream.cli.answers import FORMATS, writer
 from nystream.cli.cleaning import Cleaner, check_columns, checked_policy, naming_the_option
 from nystream.cli.progress import bar_of
 from nystream.cli.resuming import read
-from nystream.cli.rows import NEVER_SPARSE, Block, Rows, open_rows, width_of
+from nystream.cli.rows import NEVER_SPARSE, RowSource, open_rows, width_of
+from nystream.data.batch import Batch
 from nystream.data.reading import Table
 from nystream.data.schema import Schema
 from nystream.model import Model
@@ -58,14 +60,8 @@ def predict(
     """Predict rows with a saved model, learning nothing. A target among the columns is not used."""
     policy = checked_policy(on_error)
     model = read(initial)
-    levels = _levels(quantile or [])
-    if ahead not in (None, 1):
-        raise ValueError(f"--ahead must be 1 (the next row) or left out (some later row), got {ahead}")
-    _check(model, probabilities, interval, levels)
-    if reasons is not None and not model.can("explain_row"):
-        raise ValueError(
-            "--reasons: the model has kept none of the rows it has learnt, so a row has no others beside it"
-        )
+    wanted = _Wanted(probabilities, interval, _levels(quantile or []), reasons, ahead)
+    wanted.check(model)
     chosen = form or _by_ending(out)
     wide = width_of(model)
     dense = NEVER_SPARSE if wide is None else wide - 1
@@ -80,61 +76,91 @@ def predict(
         lines = writer(chosen, file)
         bar = bar_of(source, found.total, limit=rows, quiet=out == "-" and sys.stdout.isatty())
         try:
-            for part in bar.watch(_cleaned(cleaner, found, block, kept, schema), lambda part: len(part.rows)):
-                columns = {} if part.labels is None else dict(part.labels.columns)
-                columns |= _answers(model, part.rows, probabilities, interval, levels, reasons, set(kept), ahead)
-                lines.write(columns, len(part.rows))
+            for batch, beside in bar.watch(_parsed(cleaner, found, block, kept, schema), lambda pair: len(pair[0])):
+                columns = {} if beside is None else dict(beside.columns)
+                lines.write(columns | wanted.answers(model, batch, set(kept)), len(batch))
         finally:
             lines.finish()
     for line in cleaner.summary(found.unreadable):
         print(line, file=sys.stderr)
 
 
-def _cleaned(cleaner: Cleaner, found: Rows, size: int, kept: list[str], schema: Schema) -> Iterator[Block]:
-    """Rows with typed columns; the columns to keep, as they came, are where labels would be."""
+def _parsed(
+    cleaner: Cleaner, found: RowSource, size: int, kept: list[str], schema: Schema
+) -> Iterator[tuple[Batch, Table | None]]:
+    """Read batches; each comes with the columns to keep, as they came."""
     is_first = True
-    for piece in found.blocks(size):
-        own = _named(piece.rows, found.columns)
-        if is_first and isinstance(piece.rows, Table) and own.named:
+    for rows, _ in found.blocks(size):
+        own = _named(rows, found.columns)
+        if is_first and isinstance(rows, Table) and own.named:
             check_columns(schema, list(own.columns), found.name)
         is_first = False
         beside = Table({name: own.columns[name] for name in kept}, own.n) if kept else None
-        yield from cleaner.clean(Block(piece.rows, beside))
+        yield from cleaner.clean(rows, beside)
 
 
-def _answers(
-    model: Model,
-    rows: Any,
-    probabilities: bool,
-    interval: float | None,
-    levels: list[float],
-    reasons: int | None,
-    taken: set[str],
-    ahead: int | None,
-) -> dict[str, Any]:
-    """Columns of what was predicted; a name that a kept column has gets an ending."""
-    schema = model.schema_ or model.schema
-    names = schema.targets if schema is not None else []
-    answers = model.predict(rows, ahead)
-    found: dict[str, Any] = {"prediction": answers}
-    if answers.ndim == 2:
-        names = names if len(names) == answers.shape[1] else [str(k) for k in range(answers.shape[1])]
-        found = {f"prediction_{name}": column for name, column in zip(names, answers.T, strict=True)}
-    titles = list(found)
-    if probabilities:
-        P = model.probabilities(rows, ahead)
-        found |= {f"probability_{name}": P[:, k] for k, name in enumerate(model.classes)}
-    if interval is not None:
-        low, high = (ends.reshape(len(ends), -1) for ends in model.predict_interval(rows, interval, ahead))
-        for k, title in enumerate(titles):
-            found |= {f"{title}_low": low[:, k], f"{title}_high": high[:, k]}
-    if levels:
-        Q = model.predict_quantile(rows, levels, ahead).reshape(len(answers), -1, len(levels))
-        for k, title in enumerate(titles):
-            found |= {f"{title}_q{q:g}": Q[:, k, i] for i, q in enumerate(levels)}
-    if reasons is not None:
-        found["reasons"] = [dict(list(parts.items())[:reasons]) for parts in model.explain_rows(rows)]
-    return {f"{name}_now" if name in taken else name: values for name, values in found.items()}
+@dataclass(frozen=True)
+class _Wanted:
+    """What is asked of the model for each row, besides the prediction: one field for each option."""
+
+    probabilities: bool
+    interval: float | None
+    levels: list[float]
+    reasons: int | None
+    ahead: int | None
+
+    def check(self, model: Model) -> None:
+        """Refuse, before anything is read, what this model cannot tell."""
+        if self.ahead not in (None, 1):
+            raise ValueError(f"--ahead must be 1 (the next row) or left out (some later row), got {self.ahead}")
+        if model.learner_ is None:
+            raise ValueError("the model has learnt nothing yet")
+        if self.probabilities and model.task != "classification":
+            raise ValueError("--probabilities are of classes, and the model predicts numbers; --interval is for those")
+        if self.interval is not None:
+            positive("--interval", self.interval, below=1.0)
+        for option, is_wanted in {"--interval": self.interval is not None, "--quantile": bool(self.levels)}.items():
+            if is_wanted and model.task == "classification":
+                raise ValueError(
+                    f"{option} is for numbers, and the model predicts classes; --probabilities is for those"
+                )
+        first = np.zeros((1, model.inner.d_))
+        if self.probabilities and not model.inner.can("probabilities"):
+            model.inner.probabilities(first)  # its error says why not, and which learners can
+        if self.interval is not None and not model.inner.can("predict_interval"):
+            model.inner.predict_interval(first, self.interval)
+        if self.levels and not model.inner.can("predict_quantile"):
+            model.inner.predict_quantile(first, self.levels)
+        if self.reasons is not None and not model.can("explain_row"):
+            raise ValueError(
+                "--reasons: the model has kept none of the rows it has learnt, so a row has no others beside it"
+            )
+
+    def answers(self, model: Model, batch: Batch, taken: set[str]) -> dict[str, Any]:
+        """Return columns of what was predicted; a name that a kept column has gets an ending."""
+        schema = model.schema_ or model.schema
+        names = schema.targets if schema is not None else []
+        answers = model.predict(batch, self.ahead)
+        found: dict[str, Any] = {"prediction": answers}
+        if answers.ndim == 2:
+            names = names if len(names) == answers.shape[1] else [str(k) for k in range(answers.shape[1])]
+            found = {f"prediction_{name}": column for name, column in zip(names, answers.T, strict=True)}
+        titles = list(found)
+        if self.probabilities:
+            P = model.probabilities(batch, self.ahead)
+            found |= {f"probability_{name}": P[:, k] for k, name in enumerate(model.classes)}
+        if self.interval is not None:
+            ends = model.predict_interval(batch, self.interval, self.ahead)
+            low, high = (end.reshape(len(end), -1) for end in ends)
+            for k, title in enumerate(titles):
+                found |= {f"{title}_low": low[:, k], f"{title}_high": high[:, k]}
+        if self.levels:
+            Q = model.predict_quantile(batch, self.levels, self.ahead).reshape(len(answers), -1, len(self.levels))
+            for k, title in enumerate(titles):
+                found |= {f"{title}_q{q:g}": Q[:, k, i] for i, q in enumerate(self.levels)}
+        if self.reasons is not None:
+            found["reasons"] = [dict(list(parts.items())[: self.reasons]) for parts in model.explain_rows(batch)]
+        return {f"{name}_now" if name in taken else name: values for name, values in found.items()}
 
 
 def _levels(words: list[str]) -> list[float]:
@@ -146,26 +172,6 @@ def _levels(words: list[str]) -> list[float]:
     if not all(0.0 < q < 1.0 for q in found):
         raise ValueError(f"--quantile must be numbers between 0 and 1, as in 0.1,0.5,0.9; got {','.join(words)}")
     return list(dict.fromkeys(found))
-
-
-def _check(model: Model, probabilities: bool, interval: float | None, levels: list[float]) -> None:
-    """Refuse, before anything is read, what this model cannot say."""
-    if model.learner_ is None:
-        raise ValueError("the model has learnt nothing yet")
-    if probabilities and model.task != "classification":
-        raise ValueError("--probabilities are of classes, and the model predicts numbers; --interval is for those")
-    if interval is not None:
-        positive("--interval", interval, below=1.0)
-    for option, wanted in {"--interval": interval is not None, "--quantile": bool(levels)}.items():
-        if wanted and model.task == "classification":
-            raise ValueError(f"{option} is for numbers, and the model predicts classes; --probabilities is for those")
-    first = np.zeros((1, model.inner.d_))
-    if probabilities and not model.inner.can("probabilities"):
-        model.inner.probabilities(first)  # says why not, and who can
-    if interval is not None and not model.inner.can("predict_interval"):
-        model.inner.predict_interval(first, interval)
-    if levels and not model.inner.can("predict_quantile"):
-        model.inner.predict_quantile(first, levels)
 
 
 def _kept(words: list[str], columns: list[str], source: str) -> list[str]:

@@ -12,11 +12,12 @@ from urllib.parse import unquote, urlsplit
 import typer
 
 from nystream.cli.progress import bar_of
-from nystream.cli.rows import NEVER_SPARSE, Rows, open_rows
-from nystream.cli.source import as_written, numeric_labels, typed_labels
+from nystream.cli.rows import NEVER_SPARSE, RowSource, open_rows
+from nystream.cli.source import numeric_labels, typed_labels
 from nystream.client import Client
 from nystream.data.reading import Table
 from nystream.data.targets import first_label
+from nystream.data.values import numbers_as_written
 
 __all__ = ["push"]
 
@@ -62,22 +63,22 @@ def push(
         print(f"{sent:,} rows in {seconds:.2f} s; {name} has learnt {row:,} rows", file=sys.stderr)
 
 
-def _tables(stream: Rows, block: int) -> Iterator[tuple[Any, Any]]:
+def _tables(stream: RowSource, block: int) -> Iterator[tuple[Any, Any]]:
     """Columns and labels of each block: values as the file has them, labels as numbers where the first ones are."""
     numeric, labelled = True, False
-    for part in stream.blocks(block):
+    for rows, found in stream.blocks(block):
         if not labelled:
-            numeric, labelled = numeric_labels(part.labels), first_label(part.labels) is not None
-        labels = typed_labels(part, stream.targets, numeric)
-        if numeric and isinstance(part.labels, list):
-            written = [as_written(value) for value in part.labels]
+            numeric, labelled = numeric_labels(found), first_label(found) is not None
+        labels = typed_labels(rows, found, stream.targets, numeric)
+        if numeric and isinstance(found, list):
+            written = numbers_as_written(found)
             labels = written if all(isinstance(value, int) for value in written) else labels
-        if isinstance(part.rows, Table):
-            kept = {name: values for name, values in part.rows.columns.items() if name not in stream.targets}
-            yield Table(kept, len(part.rows), kinds=part.rows.kinds), labels
+        if isinstance(rows, Table):
+            kept = {name: values for name, values in rows.columns.items() if name not in stream.targets}
+            yield Table(kept, len(rows), kinds=rows.kinds), labels
         else:
-            names = stream.columns or [str(j) for j in range(part.rows.shape[1])]
-            yield dict(zip(names, part.rows.T, strict=True)), labels
+            names = stream.columns or [str(j) for j in range(rows.shape[1])]
+            yield dict(zip(names, rows.T, strict=True)), labels
 
 
 def _split(url: str) -> tuple[str, str]:

@@ -21,12 +21,11 @@ from nystream.cli import pages
 from nystream.cli.cleaning import checked_policy, naming_the_option
 from nystream.cli.demo import demo_races
 from nystream.cli.main import INTERRUPTED
-from nystream.cli.rows import DATASET, FromStream, dense_up_to, open_rows
-from nystream.cli.source import Source, opened
+from nystream.cli.rows import DATASET, StreamSource, dense_up_to, open_rows
+from nystream.cli.source import ParsedSource, open_source
 from nystream.cli.stopping import raise_kept
+from nystream.data.batch import Batch
 from nystream.data.places import BadCell, BadRow
-from nystream.data.reading import Table as Columns
-from nystream.data.sparse_rows import SparseRows
 from nystream.evaluate import Comparison, compare
 from nystream.model import Model
 from nystream.model.building import build
@@ -83,7 +82,7 @@ def race(
     if demo:
         for name, stream, rivals in demo_races():
             page = None if report is None else report.with_stem(f"{report.stem}-{name}")
-            _race(console, name, opened(FromStream(stream)), rivals, None, dim, seed, every, out, page, at_once)
+            _race(console, name, open_source(StreamSource(stream)), rivals, None, dim, seed, every, out, page, at_once)
         return
     if source is None:
         raise ValueError("name a file, - for standard input, a generator such as friedman, or --demo")
@@ -96,14 +95,14 @@ def race(
     chosen: dict[str, Any] = {"kinds": opt.kinds_of(kind), "drop": drop or (), "columns": only, "day_first": day_first}
     name = Path(source).name.removeprefix(DATASET) or "race"
     with naming_the_option():
-        rows_of = opened(found, task=task, policy=policy, **chosen)
+        rows_of = open_source(found, task=task, policy=policy, **chosen)
         _race(console, name, rows_of, learners.split(","), sigma, dim, seed, every, out, report, at_once)
 
 
 def _race(
     console: Console,
     name: str,
-    data: Source,
+    data: ParsedSource,
     rivals: list[str],
     sigma: float | None,
     dim: int,
@@ -126,7 +125,7 @@ def _race(
     without = [name for name, learner in learners.items() if not learner.missing]
     metric = "accuracy" if data.task == "classification" else "mse"
     _check_scale(data)
-    stream = _Converted(data, without)
+    stream = _RaceRows(data, without)
     rows = f"{data.total:,} rows" if data.total else "rows as they come"
     console.print(f"\n[bold]{escape(name)}[/]: {data.task}, {rows}, {data.d} columns, kernel width {width:.3g}")
     if data.reason is not None:
@@ -166,24 +165,24 @@ def _chart(comparison: Comparison, stem: Path, metric: str, title: str) -> str:
     return f"chart: {stem}.png (and .svg)"
 
 
-def _check_scale(data: Source) -> None:
+def _check_scale(data: ParsedSource) -> None:
     """Refuse targets whose squared errors would not be finite."""
     if data.task != "regression":
         return
-    Y = np.concatenate([np.asarray(block.labels, dtype=np.float64) for block in data.first])
+    Y = np.concatenate([np.asarray(labels, dtype=np.float64) for _, labels in data.first])
     with np.errstate(over="ignore", invalid="ignore"):
         deviation = np.nanstd(Y, axis=0) if len(Y) and not np.isnan(Y).all() else np.zeros(1)
     if not bool(np.isfinite(deviation).all()):
         raise ValueError(f"the targets of {data.name} are too large for their deviation; divide them first")
 
 
-class _Converted:
-    """The rows as numbers, converted once for all; missing values refused where somebody does not take them.
+class _RaceRows:
+    """Gives the rows to all learners; missing values are refused where one of the learners does not take them.
 
     A bad cell ends the race and is kept in `failure`: the table of the rows before it is still written.
     """
 
-    def __init__(self, data: Source, without: list[str]) -> None:
+    def __init__(self, data: ParsedSource, without: list[str]) -> None:
         self._data, self._without = data, without
         self.failure: ValueError | None = None
 
@@ -195,28 +194,17 @@ class _Converted:
 
     def _blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
         start = 0
-        for rows, labels in self._data.blocks(size):
-            X = self._numbers(rows)
-            self._check(X, rows, start)
-            start += len(rows)
-            yield X, labels
+        for batch, labels in self._data.blocks(size):
+            self._check(batch, start)
+            start += len(batch)
+            yield batch.inputs, labels
 
-    def _numbers(self, rows: Any) -> Any:
-        schema = self._data.schema
-        if (
-            not schema.numeric
-            or isinstance(rows, SparseRows)
-            or (isinstance(rows, np.ndarray) and schema.matrix(rows) is not None)
-        ):
-            return rows
-        columns, n, _ = schema.columns_of(rows)
-        return schema.encoder().encode(columns, n)
-
-    def _check(self, X: Any, rows: Any, start: int) -> None:
+    def _check(self, batch: Batch, start: int) -> None:
+        X = batch.numbers
         if not self._without or not isinstance(X, np.ndarray) or not np.isnan(X).any():
             return
         row, j = np.argwhere(np.isnan(X))[0].tolist()
-        place = rows.place(row) if isinstance(rows, Columns) else f"{self._data.name}, row {start + row + 1}"
+        place = f"{self._data.name}, row {start + row + 1}" if batch.places is None else batch.place(row)
         raise ValueError(
             f"{place}: column {self._data.schema.names[j]!r} is missing; not taken by {', '.join(self._without)}: fill "
             "or remove such rows, or race without"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from nystream.data.batch import Batch
 from nystream.data.reading import Table
 from nystream.data.schema import Schema
 from nystream.data.sparse_rows import MOST_COLUMNS, NARROW, SparseRows
@@ -24,12 +25,14 @@ from nystream.streams.text import Pipe, pipe_at
 __all__ = [
     "DATASET",
     "NEVER_SPARSE",
-    "Block",
-    "FromStream",
-    "FromTables",
-    "Rows",
+    "Pair",
+    "RowSource",
+    "StreamSource",
+    "TableSource",
     "dense_up_to",
+    "join",
     "open_rows",
+    "pick",
     "width_of",
 ]
 
@@ -42,15 +45,12 @@ LESS_NARROW = 10_000
 """Columns up to which sparse rows are made dense for learners that take nothing else."""
 
 
-class Block(NamedTuple):
-    """Rows and their labels: one sequence, a table of several targets, or None."""
-
-    rows: Any
-    labels: Any
+Pair: TypeAlias = tuple[Any, Any]
+"""Rows and their labels. Labels are one sequence, a table of several targets, or None."""
 
 
-class Rows:
-    """A source of blocks.
+class RowSource:
+    """Reads rows and labels block by block.
 
     Attributes
     ----------
@@ -91,11 +91,11 @@ class Rows:
         """What was wrong with the rows that were left out."""
         return []
 
-    def blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, size: int) -> Iterator[Pair]:
         raise NotImplementedError
 
 
-class FromTables(Rows):
+class TableSource(RowSource):
     """The rows of a file of columns; the target is the last one unless another is named, or None is wanted.
 
     Columns of a file without a header are known by their places "0", "1", ..., or, where a `schema` has other names, by
@@ -132,10 +132,10 @@ class FromTables(Rows):
     def unreadable(self) -> list[str]:
         return self._tables.unreadable
 
-    def blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, size: int) -> Iterator[Pair]:
         for table in self._tables.blocks(size):
             known = table if self._names is self._tables.columns else table.renamed(self._names)
-            yield Block(known, self._labels(known))
+            yield known, self._labels(known)
 
     def _labels(self, table: Table) -> Any:
         if not self.targets:
@@ -159,7 +159,7 @@ def _names_by_place(tables: Tables, targets: Sequence[int], schema: Schema) -> l
     return [own[j] if j in own else next(columns) for j in range(d)]
 
 
-class FromStream(Rows):
+class StreamSource(RowSource):
     """The rows of a stream of numbers: blocks are matrices, labels numbers or the names that the stream has."""
 
     def __init__(self, stream: Stream) -> None:
@@ -172,14 +172,14 @@ class FromStream(Rows):
         self.columns = list(stream.columns or ())
         self.targets = []
 
-    def blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, size: int) -> Iterator[Pair]:
         for X, Y in self._stream.blocks(size):
             names = self._stream.labels
             labels = Y if names is None else [None if y != y else names[int(y)] for y in Y.tolist()]
-            yield Block(X, labels)
+            yield X, labels
 
 
-class FromSparse(Rows):
+class SparseSource(RowSource):
     """The rows of a wide LIBSVM file, which are never made dense."""
 
     def __init__(self, stream: SvmlightStream) -> None:
@@ -188,15 +188,14 @@ class FromSparse(Rows):
         self.numeric = True
         self.columns, self.targets = [], []
 
-    def blocks(self, size: int) -> Iterator[Block]:
-        for X, y in self._stream.sparse_blocks(size):
-            yield Block(X, y)
+    def blocks(self, size: int) -> Iterator[Pair]:
+        yield from self._stream.sparse_blocks(size)
 
 
-class _Around(Rows):
+class _Around(RowSource):
     """Rows that come from others."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: RowSource) -> None:
         self.__dict__.update(rows.__dict__)
         self._rows = rows
 
@@ -211,7 +210,7 @@ class _Around(Rows):
 class _Taken(_Around):
     """The first rows of others."""
 
-    def __init__(self, rows: Rows, n: int) -> None:
+    def __init__(self, rows: RowSource, n: int) -> None:
         super().__init__(rows)
         self._n = n
         self.endless = False
@@ -220,10 +219,10 @@ class _Taken(_Around):
     def expect(self, numbers: Iterable[str]) -> None:
         self._rows.expect(numbers)
 
-    def blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, size: int) -> Iterator[Pair]:
         left = self._n
         for rows, labels in self._rows.blocks(min(size, left)):
-            yield Block(rows[:left], None if labels is None else labels[:left])
+            yield rows[:left], None if labels is None else labels[:left]
             left -= len(rows)
             if left <= 0:
                 return
@@ -232,19 +231,19 @@ class _Taken(_Around):
 class _Shuffled(_Around):
     """All rows of others in a random order; they are held in memory."""
 
-    def __init__(self, rows: Rows, seed: int) -> None:
+    def __init__(self, rows: RowSource, seed: int) -> None:
         super().__init__(rows)
         self._seed = seed
 
-    def blocks(self, size: int) -> Iterator[Block]:
+    def blocks(self, size: int) -> Iterator[Pair]:
         if self.endless:
             raise ValueError(f"{self.name} is endless and cannot be shuffled")
         parts = list(self._rows.blocks(1024))
-        rows, labels = _joined([part.rows for part in parts]), _joined([part.labels for part in parts])
+        rows, labels = join([rows for rows, _ in parts]), join([labels for _, labels in parts])
         order = np.random.default_rng(self._seed).permutation(len(rows))
         for i in range(0, len(order), size):
             index = order[i : i + size]
-            yield Block(_picked(rows, index), _picked(labels, index))
+            yield pick(rows, index), pick(labels, index)
 
 
 def dense_up_to(learners: Sequence[str | None]) -> int:
@@ -271,7 +270,7 @@ def open_rows(
     dense: int = NARROW,
     header: bool | None = None,
     model: Model | None = None,
-) -> Rows:
+) -> RowSource:
     """A file, standard input ("-"), a named pipe, a dataset or a generator.
 
     `wanted` says whether there is a target to learn, `dense` up to how many columns rows of LIBSVM files become dense,
@@ -296,18 +295,18 @@ def _opened(
     dense: int,
     header: bool | None,
     model: Model | None,
-) -> Rows:
+) -> RowSource:
     if spec.startswith(DATASET):
         if target:
             raise ValueError(f"{spec} knows its target; leave out --target")
         name, _, part = spec.removeprefix(DATASET).partition(":")
-        return FromStream(datasets.stream(name, part or "all", data=data))
+        return StreamSource(datasets.stream(name, part or "all", data=data))
     pipe = Pipe() if spec == "-" else pipe_at(spec)
     schema = None if model is None else model.schema_ or model.schema
     known = None if schema is None else [name for name in schema.known if not name.isdecimal()]
     tables = open_tables(pipe if pipe is not None else spec, "auto" if header is None else header, known)
     if tables is not None:
-        return FromTables(tables, target, wanted=wanted, schema=schema)
+        return TableSource(tables, target, wanted=wanted, schema=schema)
     options: dict[str, Any] = {} if width is None else {"d": width}
     if pipe is not None:
         return _from(SvmlightStream(pipe, **options), dense)
@@ -321,31 +320,33 @@ def _opened(
     return found
 
 
-def _from(stream: Stream, dense: int) -> Rows:
+def _from(stream: Stream, dense: int) -> RowSource:
     if isinstance(stream, SvmlightStream) and stream.d > dense:
-        return FromSparse(stream)
-    return FromStream(stream)
+        return SparseSource(stream)
+    return StreamSource(stream)
 
 
 def _generated(spec: str) -> bool:
     return not os.path.exists(spec) or spec.lower().endswith((".libsvm", ".svmlight", ".svm"))
 
 
-def _joined(parts: list[Any]) -> Any:
-    if parts[0] is None:
+def join(parts: list[Any]) -> Any:
+    """Return one block of several: of tables, batches, sparse rows, arrays or lists; None where there are none."""
+    if not parts or parts[0] is None:
         return None
     if isinstance(parts[0], Table):
         return Table.joined(parts)
     if isinstance(parts[0], SparseRows):
         return SparseRows.joined(parts)
-    if isinstance(parts[0], list):
-        return [value for part in parts for value in part]
-    return np.concatenate(parts)
+    if isinstance(parts[0], Batch):
+        return Batch.join(parts)
+    return [value for part in parts for value in part] if isinstance(parts[0], list) else np.concatenate(parts)
 
 
-def _picked(values: Any, index: Any) -> Any:
+def pick(values: Any, index: Any) -> Any:
+    """Return the rows, or the labels, with these numbers; None where there are none."""
     if isinstance(values, Table):
         return values.ordered(index)
-    if values is None or isinstance(values, (np.ndarray, SparseRows)):
+    if values is None or isinstance(values, (np.ndarray, SparseRows, Batch)):
         return values if values is None else values[index]
     return [values[i] for i in index]

@@ -19,8 +19,8 @@ from nystream.cli.kinds import check_kinds, kinds_table
 from nystream.cli.main import silence_stdout
 from nystream.cli.progress import Bar, bar_of
 from nystream.cli.resuming import read
-from nystream.cli.rows import NEVER_SPARSE, dense_up_to, open_rows, width_of
-from nystream.cli.source import Source, opened
+from nystream.cli.rows import NEVER_SPARSE, RowSource, dense_up_to, open_rows, width_of
+from nystream.cli.source import ParsedSource, open_source
 from nystream.cli.stopping import Stoppable
 from nystream.evaluate import Result, prequential
 from nystream.evaluate.metrics import ImportanceShares, Regret, RegretBound, Weights
@@ -35,11 +35,12 @@ __all__ = ["run"]
 SHARES = {"of_mean": "relative to always predicting the mean", "of_last": "relative to repeating the last value"}
 """Simple forecasts that squared errors are compared with."""
 MOST_ALARMS = 5
-"""Drift alarms that are told, the last ones."""
+"""Drift alarms that are printed, the last ones: they fit on a screen with the rest."""
 FEW, MANY = 256, 2048
-"""Rows handed to the learner at once, of which the result does not depend: from a pipe, and from a file."""
+"""Rows handed to the learner at once, from a pipe and from a file. The result does not depend on it: a pipe may be
+slow, and larger blocks of a file are learnt faster."""
 MOST_PARTS = 4
-"""Parts of a learner that are named when it has finished."""
+"""Parts of a learner that are named when it has finished, so that they fit on one line."""
 
 
 def run(
@@ -77,53 +78,31 @@ def run(
     if resume is not None and (drop or kind or task):
         raise ValueError("--initial goes on with the columns and the task of the saved model: leave out --drop, --kind "
                          "and --task")  # fmt: skip
-    _check_targets(save, result)
-    pages.check(report)
+    _check_outputs(save, result, report)
     model = read(resume) if resume else None
     only, width = opt.columns_of(columns)
-    wanted = target or (_own_target(model) if model is not None else None)
-    wide = width_of(model)  # as many columns as the saved model has, and sparse again
-    dense = dense_up_to([learner]) if model is None else NEVER_SPARSE if wide is None else wide - 1
     novelty = task == "novelty" or (model is not None and model.task == "novelty")
-    asked: dict[str, Any] = {"target": wanted, "wanted": bool(wanted) or not novelty, "header": header, "model": model}
-    found = open_rows(source, width=wide or width, rows=rows, shuffle=shuffle, data=data, dense=dense, **asked)
+    found = _open_rows(source, target, learner, model, width, novelty, header, rows, shuffle, data)
     look = model is None and learner is not None and sigma is None  # a kernel width has to be found
     kinds = opt.kinds_of(kind)
     only = only if width is None or not found.numeric else None
-    options: dict[str, Any] = {"kinds": kinds, "drop": drop or (), "columns": only, "day_first": day_first}
+    chosen: dict[str, Any] = {"kinds": kinds, "drop": drop or (), "columns": only, "day_first": day_first}
     block = block or (MANY if found.ahead else FEW)
     with naming_the_option():
-        examples = opened(found, task=task, model=model, block=block, look=look, policy=policy, **options)
+        examples = open_source(found, task=task, model=model, block=block, look=look, policy=policy, **chosen)
     if model is None:
-        for line in kinds_table(examples):
-            _say(line, quiet)
-        if policy == "stop":
-            with naming_the_option():
-                check_kinds(examples, kinds)
+        _say_kinds(examples, kinds, policy, quiet)
         sigma = sigma if sigma is not None else examples.width(standardized=standardize) if look else 1.0
         scales: dict[str, Any] = {"sigma": sigma, "seed": seed, "standardize": standardize}
-        plain = novelty and learner is None  # then the model brings its own learner
-        chosen, kinds_now = opt.settings_of(settings), examples.schema.kinds
-        pattern = None if plain else build(learner, examples.task, chosen, kinds=kinds_now, **scales)
-        model = Model(pattern, examples.schema)
+        model = _new_model(examples, learner, settings, novelty, scales)
     bar = bar_of(source, examples.total, limit=rows, quiet=quiet or (predictions == "-" and sys.stdout.isatty()))
-    more, before = report is not None, model.n_seen
+    _check_meters(model, metrics or [])
+    before = model.n_seen
     with Stoppable(examples) as stream, naming_the_option():
         finished = None
         try:
-            finished = _learn(
-                model,
-                examples,
-                stream,
-                metrics,
-                predictions,
-                bar,
-                test=test,
-                delay=delay,
-                block=block,
-                quiet=quiet,
-                more=more,
-            )
+            run = _Pass(model, examples, stream, metrics or [], bar, quiet, more=report is not None)
+            finished = run.learn(predictions, test=test, delay=delay, block=block)
         except (ValueError, OSError) as error:  # a learner refuses before it changes, so the model is whole
             stream.failure = stream.failure or error
         if save is not None:
@@ -131,15 +110,68 @@ def run(
         if finished is not None and result is not None:
             finished.save(result)
         if finished is not None and report is not None:
-            about = {"source": examples.name, "task": examples.task, "columns": f"{examples.d:,}", "seed": str(seed)}
-            about |= pages.explained({finished.name: model})
-            worth = pages.importance(finished.name, model)
-            noticed = [alarm.row for alarm in _alarms(model)]
-            pages.write(finished, report, f"{finished.name}: {examples.name}", about, worth, noticed)
+            _write_report(report, finished, model, examples, seed)
             _say(f"wrote {report}", quiet)
         stream.raise_failure()
     if stream.exit_code:
         raise typer.Exit(stream.exit_code)
+
+
+def _open_rows(
+    source: str,
+    target: list[str] | None,
+    learner: str | None,
+    model: Model | None,
+    width: int | None,
+    novelty: bool,
+    header: bool | None,
+    rows: int | None,
+    shuffle: int | None,
+    data: Path | None,
+) -> RowSource:
+    """Open the source for a new model, or for a saved one, whose target and sparse columns it then has."""
+    wanted = target or (_own_target(model) if model is not None else None)
+    wide = width_of(model)
+    dense = dense_up_to([learner]) if model is None else NEVER_SPARSE if wide is None else wide - 1
+    return open_rows(
+        source,
+        target=wanted,
+        wanted=bool(wanted) or not novelty,
+        width=wide or width,
+        rows=rows,
+        shuffle=shuffle,
+        data=data,
+        dense=dense,
+        header=header,
+        model=model,
+    )
+
+
+def _say_kinds(examples: ParsedSource, kinds: dict[str, str], policy: str, quiet: bool) -> None:
+    """Print how the columns are read; with the policy "stop", refuse cells that are not of a kind asked for."""
+    for line in kinds_table(examples):
+        _say(line, quiet)
+    if policy == "stop":
+        with naming_the_option():
+            check_kinds(examples, kinds)
+
+
+def _new_model(
+    examples: ParsedSource, learner: str | None, settings: list[str] | None, novelty: bool, scales: dict[str, Any]
+) -> Model:
+    """Make the model for the schema of the source; for novelty without a learner it brings its own."""
+    if novelty and learner is None:
+        return Model(None, examples.schema)
+    chosen = opt.settings_of(settings)
+    return Model(build(learner, examples.task, chosen, kinds=examples.schema.kinds, **scales), examples.schema)
+
+
+def _write_report(path: Path, finished: Result, model: Model, examples: ParsedSource, seed: int) -> None:
+    about = {"source": examples.name, "task": examples.task, "columns": f"{examples.d:,}", "seed": str(seed)}
+    about |= pages.explained({finished.name: model})
+    alarms = [alarm.row for alarm in _alarms(model)]
+    importance = pages.importance(finished.name, model)
+    pages.write(finished, path, f"{finished.name}: {examples.name}", about, importance, alarms)
 
 
 def _save(model: Model, path: Path, stream: Stoppable, before: int, quiet: bool) -> None:
@@ -170,76 +202,100 @@ def _check_meters(model: Model, metrics: list[str]) -> None:
             raise ValueError(f"-m {name} is not for this learner, {learner._kind}: {why}{scaled}")
 
 
-def _learn(
-    model: Model,
-    data: Source,
-    stream: Stoppable,
-    metrics: list[str] | None,
-    predictions: str | None,
-    bar: Bar,
-    *,
-    test: bool,
-    delay: int,
-    block: int,
-    quiet: bool,
-    more: bool,
-) -> Result | None:
-    """The pass itself, with `more` readings for a report. None: nobody reads what is written, or nothing was learnt."""
-    usual = _usual_metric(data)
-    shown = [name for name in metrics or [] if name not in (Weights.name, ImportanceShares.name)] or [usual]
-    names = list(dict.fromkeys([*shown, *(metrics or [])]))
-    shares = SHARES if data.task == "regression" else {}
-    _check_meters(model, metrics or [])
-    _say(f"{data.name}: {data.task}, {model.inner!r}", quiet)
-    if data.reason is not None:
-        _say(f"task: {data.task}, because {data.reason}; --task says otherwise", quiet)
-    began = time.perf_counter()
-    report = _Report(shown, began, bar, quiet, between=more)
-    with _writing(predictions) as file:
+class _Pass:
+    """One pass of a model over its source, and what is printed before, during and after it.
+
+    Parameters
+    ----------
+    metrics : names of the metrics asked for; none: the usual one of the task
+    more : bool
+        Whether there are readings between powers of two, for a report.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        data: ParsedSource,
+        stream: Stoppable,
+        metrics: list[str],
+        bar: Bar,
+        quiet: bool,
+        *,
+        more: bool,
+    ) -> None:
+        self._model, self._data, self._stream, self._bar = model, data, stream, bar
+        self._quiet, self._more = quiet, more
+        own = (Weights.name, ImportanceShares.name)  # these are several columns, too many for a line
+        self._shown = [name for name in metrics if name not in own] or [_usual_metric(data)]
+        self._names = list(dict.fromkeys([*self._shown, *metrics]))
+        self._shares = SHARES if data.task == "regression" else {}
+
+    def learn(self, predictions: str | None, *, test: bool, delay: int, block: int) -> Result | None:
+        """Learn the rows, or only predict them (`test`), and print the result.
+
+        Returns None where nobody reads what is written, or nothing was learnt.
+        """
+        self._say_start()
+        began = time.perf_counter()
+        progress = _Progress(self._shown, began, self._bar, self._quiet, between=self._more)
+        with _writing(predictions) as file:
+            write = None if file is None else _writer(self._model, file, self._stream)
+            finished = self._evaluate(progress, write, test, delay, block)
+        if finished is not None:
+            finished.meta["interrupted"] = finished.interrupted or self._stream.is_cut
+            self._say_result(finished, time.perf_counter() - began)
+        return finished
+
+    def _evaluate(
+        self, progress: _Progress, write: Callable[[Array], None] | None, test: bool, delay: int, block: int
+    ) -> Result | None:
+        names = pages.metrics(self._names) if self._more else [*self._names, "size"]
         try:
-            finished = prequential(
-                stream,
-                model,
-                list(dict.fromkeys([*(pages.metrics(names) if more else [*names, "size"]), *shares])),
-                every="logarithmic" if more else "doubling",
+            return prequential(
+                self._stream,
+                self._model,
+                list(dict.fromkeys([*names, *self._shares])),
+                every="logarithmic" if self._more else "doubling",
                 block=block,
                 delay=delay,
-                progress=report,
-                name=algorithm(model.inner),
+                progress=progress,
+                name=algorithm(self._model.inner),
                 learn=not test,
-                watch=_watched(bar, None if file is None else _writer(model, file, stream)),
+                watch=_watched(self._bar, write),
             )
         except BrokenPipeError:
-            stream.close()  # nobody reads the progress
+            self._stream.close()  # nobody reads the progress
             return None
         except ValueError:
-            if stream.is_cut:  # before the first row
+            if self._stream.is_cut:  # before the first row
                 return None
             raise
         finally:
-            bar.clear()
-    seconds = time.perf_counter() - began
-    finished.meta["interrupted"] = finished.interrupted or stream.is_cut
-    stopped = " (stopped)" if stream.is_cut else ""
-    summary = ", ".join(f"{m} {_figure(finished.final[m])}" for m in shown)
-    of = [
-        f"{what}: {100 * finished.final[m]:.3g}%"
-        for m, what in shares.items()
-        if finished.final[m] == finished.final[m]
-    ]
-    rows = f"{finished.rows} row{'s' if finished.rows != 1 else ''}"
-    _say(f"{rows} in {seconds:.2f} s{stopped}: {summary}; {model.nbytes:,} bytes", quiet=False)
-    if of:
-        _say(f"Squared error {'; '.join(of)}.", quiet)
-    _say_counts(model, quiet)
-    for line in data.cleaner.summary(data.rows.unreadable):
-        _say(line, quiet=False)
-    _say_alarms(model, quiet)
-    _say_parts(model, quiet)
-    return finished
+            self._bar.clear()
+
+    def _say_start(self) -> None:
+        data = self._data
+        _say(f"{data.name}: {data.task}, {self._model.inner!r}", self._quiet)
+        if data.reason is not None:
+            _say(f"task: {data.task}, because {data.reason}; --task says otherwise", self._quiet)
+
+    def _say_result(self, finished: Result, seconds: float) -> None:
+        stopped = " (stopped)" if self._stream.is_cut else ""
+        summary = ", ".join(f"{m} {_figure(finished.final[m])}" for m in self._shown)
+        rows = f"{finished.rows} row{'s' if finished.rows != 1 else ''}"
+        _say(f"{rows} in {seconds:.2f} s{stopped}: {summary}; {self._model.nbytes:,} bytes", quiet=False)
+        known = {m: what for m, what in self._shares.items() if finished.final[m] == finished.final[m]}
+        if known:
+            shares = "; ".join(f"{what}: {100 * finished.final[m]:.3g}%" for m, what in known.items())
+            _say(f"Squared error {shares}.", self._quiet)
+        _say_counts(self._model, self._quiet)
+        for line in self._data.cleaner.summary(self._data.rows.unreadable):
+            _say(line, quiet=False)
+        _say_alarms(self._model, self._quiet)
+        _say_parts(self._model, self._quiet)
 
 
-class _Report:
+class _Progress:
     """A line at rows 1, 2, 4, 8, ...: metrics so far, the model's size, the speed. Readings `between` are not told."""
 
     def __init__(self, names: list[str], began: float, bar: Bar, quiet: bool, between: bool) -> None:
@@ -272,10 +328,10 @@ def _watched(bar: Bar, write: Callable[[Array], None] | None) -> Callable[[Array
     return watch
 
 
-def _usual_metric(data: Source) -> str:
+def _usual_metric(data: ParsedSource) -> str:
     """The metric that is shown where none was asked for. Novelty without labels has scores alone."""
     if data.task == "novelty":
-        return "auc" if data.first[0].labels is not None else "size"
+        return "auc" if data.has_labels else "size"
     return "accuracy" if data.task == "classification" else "mse"
 
 
@@ -353,13 +409,14 @@ def _check_together(
         raise ValueError("--initial goes on with the saved model: leave out --learner and --set")
 
 
-def _check_targets(save: Path | None, result: Path | None) -> None:
-    """Refuse what could not be written now, not when the stream is over."""
+def _check_outputs(save: Path | None, result: Path | None, report: Path | None) -> None:
+    """Refuse files that could not be written now, not when the stream is over."""
     if save is not None:
         persist.check_target(save)
     if result is not None:
         check_form(result)
         persist.check_target(result)
+    pages.check(report)
 
 
 def _writing(predictions: str | None) -> Any:

@@ -1,56 +1,56 @@
-"""What a source holds: its first rows tell kinds of columns, the task and a kernel width, before anything is learnt."""
+"""Rows of a source as batches: its first rows tell the kinds of columns, the task and a kernel width."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from nystream._core.inputs import all_finite
 from nystream.cli.cleaning import Cleaner, check_columns
-from nystream.cli.rows import Block, Rows
-from nystream.data.cells import MISFIT
-from nystream.data.encoding import Columns, Encoder
-from nystream.data.kinds import looked
+from nystream.cli.rows import Pair, RowSource, join
+from nystream.data.batch import Batch
+from nystream.data.encoding import Encoder
+from nystream.data.kinds import Look, looked
 from nystream.data.places import BadCell
 from nystream.data.reading import Table
 from nystream.data.schema import Schema
 from nystream.data.sparse_rows import SparseRows
 from nystream.data.targets import class_names, columns_of, first_label, numbered
 from nystream.data.task import MOST_CLASSES, TASKS, TaskChoice, choose_task
-from nystream.data.values import converted, number
+from nystream.data.values import converted, numbers_as_written
 from nystream.learners.translator import Translator
 from nystream.model import Model
 from nystream.runtime.types import Array
 from nystream.scaling.distance import median_distance
 from nystream.streams.ahead import ahead
 
-__all__ = ["Source", "as_written", "numeric_labels", "opened", "typed_labels"]
+__all__ = ["ParsedSource", "numeric_labels", "open_source", "typed_labels"]
 
 PEEK = 1024
-"""Rows looked at before learning starts, in however large blocks they come."""
-DIGITS = 19
-"""Digits of a whole number in text from which on it is read as a float."""
-WIDE = 400
-"""Rows between which distances are measured for a kernel width."""
+"""Rows that are looked at before learning starts: a few more than `Schema.of` looks at."""
+WIDTH_ROWS = 400
+"""Rows between which distances are measured for a kernel width: their median hardly moves with more."""
 
 
 @dataclass
-class Source:
-    """Rows with their schema. `blocks` gives all of them once, labels as a model takes them."""
+class ParsedSource:
+    """Rows of a source with their schema. `blocks` gives all of them once, labels as a model takes them."""
 
-    rows: Rows
+    rows: RowSource
     schema: Schema
-    first: list[Block]
-    rest: Iterator[Block]
+    first: list[Pair]
+    """The first batches with their labels."""
+    rest: Iterator[Pair]
     cleaner: Cleaner
-    raw: list[Block]
-    """The first blocks as they came."""
+    raw: list[Pair]
+    """The first blocks as they came, with their labels."""
     reason: str | None = None
     """Why the task was chosen; None: nobody had to choose."""
+    target_looks: list[Look] = field(default_factory=list)
+    """What the first labels look like, one for each target."""
 
     @property
     def name(self) -> str:
@@ -62,60 +62,57 @@ class Source:
 
     @property
     def total(self) -> int | None:
-        """Rows, where the source knows."""
+        """The number of rows, where the source knows it."""
         return self.rows.total
 
     @property
     def d(self) -> int:
-        """Columns in use."""
+        """The number of columns in use."""
         return self.schema.width or len(self.schema.names)
 
-    def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
-        """One pass, in blocks of at most `size` rows. A source is read once."""
+    @property
+    def has_labels(self) -> bool:
+        """Whether rows come with labels; novelty detection does without."""
+        return self.first[0][1] is not None
+
+    def blocks(self, size: int) -> Iterator[tuple[Batch, Any]]:
+        """Read all rows once, in batches of at most `size` rows with their labels."""
         rest = ahead(self.rest) if self.rows.ahead else self.rest
-        for block in chain(self.first, rest):
-            for i in range(0, len(block.rows), size):
-                labels = None if block.labels is None else block.labels[i : i + size]
-                yield block.rows[i : i + size], labels
+        for batch, labels in chain(self.first, rest):
+            for i in range(0, len(batch), size):
+                yield batch[i : i + size], None if labels is None else labels[i : i + size]
 
     def numbers(self) -> Array:
-        """The first rows as a learner of numbers gets them: see `Encoded` for others."""
-        rows = _joined([block.rows for block in self.first])[:PEEK]
-        if isinstance(rows, SparseRows):
-            return self._translated(rows, None)
-        columns, n, _ = self.schema.columns_of(rows, on_error="missing", report=lambda names: None)
-        if self.schema.numeric:
-            X: Array = self.schema.encoder().encode(columns, n)
-            return X
-        kinds = {name: self.schema.columns[name] for name in self.schema.names}
-        return self._translated(Columns(columns, kinds, n), kinds)
-
-    def _translated(self, rows: Any, kinds: dict[str, str] | None) -> Array:
-        n, classes = len(rows), self.task == "classification"
-        labels = _joined([block.labels for block in self.first])[:n]
-        if classes:
+        """Return the first rows as a learner of numbers gets them: see `Encoded` for other columns."""
+        batch = join([batch for batch, _ in self.first])[:PEEK]
+        if batch.numbers is not None and not isinstance(batch.numbers, SparseRows):
+            return np.asarray(batch.numbers)
+        is_sparse = batch.numbers is not None
+        n, is_classes = len(batch), self.task == "classification"
+        labels = join([labels for _, labels in self.first])[:n]
+        if is_classes:
             Y, _, names = numbered(class_names(columns_of(labels, n)[0]), [], {}, None)
         else:
             Y, names = np.asarray(labels, dtype=np.float64).reshape(n, -1), []
         there = np.flatnonzero(~np.isnan(Y).any(axis=1))
-        translator = Translator(
-            classes, experts=kinds is None or "text" in kinds.values(), encoder=Encoder(fill=True), max_bytes=2**20
-        )
-        translator.start(kinds, max(2, len(names)) if classes else Y.shape[1])
-        return translator.run(rows[there], np.ascontiguousarray(Y[there])).dense
+        has_experts = is_sparse or "text" in batch.kinds.values()
+        translator = Translator(is_classes, experts=has_experts, encoder=Encoder(fill=True), max_bytes=2**20)
+        outputs = max(2, len(names)) if is_classes else Y.shape[1]
+        translator.start(None if is_sparse else batch.kinds, outputs)
+        return translator.run(batch.inputs[there], np.ascontiguousarray(Y[there])).dense
 
     def width(self, standardized: bool = False) -> float:
-        """A kernel width on the scale of the first rows, or of what they are once standardised."""
+        """Return a kernel width on the scale of the first rows, or of these rows once standardised."""
         X = self.numbers()
         X = X[~np.isnan(X).any(axis=1)]
         if standardized and len(X):
             spread = X.std(axis=0)
             X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        return median_distance(X[:WIDE])
+        return median_distance(X[:WIDTH_ROWS])
 
 
-def opened(
-    rows: Rows,
+def open_source(
+    rows: RowSource,
     *,
     task: str | None = None,
     model: Model | None = None,
@@ -126,65 +123,81 @@ def opened(
     columns: Sequence[str] | None = None,
     day_first: bool = False,
     policy: str = "stop",
-) -> Source:
+) -> ParsedSource:
     """Look at the first rows, at one block only where neither `look` nor an unknown task asks for more.
 
-    The schema is that of the `model`, if there is one, and is told from the rows otherwise. Cells that do not fit their
+    The schema is that of the `model`, if there is one; otherwise the first rows tell it. Cells that do not fit their
     columns are handled by the `policy` (see `Cleaner`).
     """
     if task not in (None, *TASKS):
         raise ValueError(f"--task is {', '.join(TASKS[:-1])} or {TASKS[-1]}, not {task!r}")
     if policy != "stop":
         rows.skip_unreadable()
-    pieces = rows.blocks(block)
-    known = model is not None or (rows.numeric and bool(task or rows.task))
-    first, pieces = _first(pieces, 1 if known and not look else PEEK)
-    if not first:
+    is_known = model is not None or (rows.numeric and bool(task or rows.task))
+    raw, rest = _first(rows.blocks(block), 1 if is_known and not look else PEEK)
+    if not raw:
         raise ValueError(f"{rows.name} has no rows")
-    labels = _joined([b.labels for b in first])
-    whole = Block(_joined([b.rows for b in first])[:PEEK], None if labels is None else labels[:PEEK])
+    labels = join([labels for _, labels in raw])
+    head = join([rows for rows, _ in raw])[:PEEK], None if labels is None else labels[:PEEK]
+    looks = _target_looks(*head, rows.targets)
     if model is not None:
-        schema, numeric = _of_model(model, rows, whole)
+        schema, numeric = _of_model(model, rows, *head, looks)
         classes, reason = model.classes, None
     else:
-        numeric = _are_numbers(whole.labels, rows.targets, kinds or {})
-        labels = typed_labels(whole, rows.targets, numeric, tolerant=True)
-        said = task or rows.task
-        task, reason = (said, None) if said is not None else _chosen_task(rows, whole, numeric)
-        if task != "novelty":
-            _check_labels(rows.name, task, labels, numeric)
-        schema = _schema_of(rows, whole, task, kinds, drop, columns, day_first)
-        classes = class_names(columns_of(labels, len(whole.rows))[0]) if task == "classification" else []
+        schema, numeric, classes, reason = _inferred(rows, head, looks, task, kinds or {}, drop, columns, day_first)
     rows.expect(_plain_numbers(schema, rows.targets if numeric else ()))
-    whole_classes = schema.task == "classification" and all(isinstance(name, int | None) for name in classes)
-    cleaner = Cleaner(schema, rows.targets, numeric=numeric, whole=whole_classes, policy=policy, name=rows.name)
-    ready, pieces = _cleaned(cleaner, first, pieces)
-    clean = (part for block in pieces for part in cleaner.clean(block))
-    rest: Iterator[Block] = (Block(_plain(part.rows, schema), part.labels) for part in clean)
+    is_whole = schema.task == "classification" and all(isinstance(name, int | None) for name in classes)
+    cleaner = Cleaner(schema, rows.targets, numeric=numeric, whole=is_whole, policy=policy, name=rows.name)
+    first, rest = _clean_first(cleaner, raw, rest)
+    parsed: Iterator[Pair] = (pair for block in rest for pair in cleaner.clean(*block))
     if schema.task == "novelty" and rows.targets:
         if not numeric:
             raise ValueError(
                 f"the target of novelty detection is 1 for a novel row and 0 for others; {rows.name} has names"
             )
-        ready, rest = [_signed(block) for block in ready], map(_signed, rest)
-    return Source(rows, schema, ready, rest, cleaner, first, reason)
+        first, parsed = [_signed(pair) for pair in first], map(_signed, parsed)
+    return ParsedSource(rows, schema, first, parsed, cleaner, raw, reason, looks)
 
 
-def _signed(block: Block) -> Block:
+def _inferred(
+    rows: RowSource,
+    head: Pair,
+    looks: list[Look],
+    task: str | None,
+    kinds: Mapping[str, str],
+    drop: Sequence[str],
+    columns: Sequence[str] | None,
+    day_first: bool,
+) -> tuple[Schema, bool, list[Any], str | None]:
+    """Infer from the first rows: the schema, whether labels are numbers, the classes, and the reason for the task."""
+    numeric = _are_numbers(rows.targets, looks, kinds)
+    labels = typed_labels(*head, rows.targets, numeric, tolerant=True)
+    task, reason = task or rows.task, None
+    if task is None:
+        task, reason = _chosen_task(rows, *head, numeric)
+    if task != "novelty":
+        _check_labels(rows.name, task, labels, numeric)
+    schema = _schema_of(rows, head[0], task, kinds, drop, columns, day_first)
+    classes = class_names(columns_of(labels, len(head[0]))[0]) if task == "classification" else []
+    return schema, numeric, classes, reason
+
+
+def _signed(pair: Pair) -> Pair:
     """Labels of novelty as metrics take them: known rows, which have high scores, are +1 and novel ones -1."""
-    if block.labels is None:
-        return block
-    Y = np.asarray(block.labels, dtype=np.float64)
-    return Block(block.rows, np.where(np.isnan(Y), np.nan, np.where(Y > 0, -1.0, 1.0)))
+    batch, labels = pair
+    if labels is None:
+        return pair
+    Y = np.asarray(labels, dtype=np.float64)
+    return batch, np.where(np.isnan(Y), np.nan, np.where(Y > 0, -1.0, 1.0))
 
 
-def _cleaned(cleaner: Cleaner, first: list[Block], rest: Iterator[Block]) -> tuple[list[Block], Iterator[Block]]:
-    """The first blocks with typed columns, and the blocks after them. Rows before a bad cell come before its error."""
-    ready: list[Block] = []
-    for block in first:
+def _clean_first(cleaner: Cleaner, raw: list[Pair], rest: Iterator[Pair]) -> tuple[list[Pair], Iterator[Pair]]:
+    """Parse the first blocks, and return them with the blocks after them. An error comes after the rows before it."""
+    ready: list[Pair] = []
+    for block in raw:
         try:
-            for part in cleaner.clean(block):  # one by one: what comes before an error is kept
-                ready.append(part)  # noqa: PERF402
+            for pair in cleaner.clean(*block):  # one by one: what comes before an error is kept
+                ready.append(pair)  # noqa: PERF402
         except BadCell as error:
             if not ready:
                 raise
@@ -192,32 +205,47 @@ def _cleaned(cleaner: Cleaner, first: list[Block], rest: Iterator[Block]) -> tup
     return ready, rest
 
 
-def _are_numbers(labels: Any, targets: Sequence[str], kinds: Mapping[str, str]) -> bool:
+def _target_looks(rows: Any, labels: Any, targets: Sequence[str]) -> list[Look]:
+    """Look at the labels of each target once; without names they are numbers."""
+    if labels is None:
+        return []
+    parts = list(labels.columns.values()) if isinstance(labels, Table) else columns_of(labels, len(labels))
+    marks = rows.marks if isinstance(rows, Table) else {}
+    names = [*targets, *[""] * (len(parts) - len(targets))]
+    return [looked(part, mark=marks.get(name)) for name, part in zip(names, parts, strict=False)]
+
+
+def numeric_labels(labels: Any) -> bool:
+    """Whether labels are numbers, perhaps written as text."""
+    return all(look.kind == "number" for look in _target_looks(None, labels, ()))
+
+
+def _are_numbers(targets: Sequence[str], looks: Sequence[Look], kinds: Mapping[str, str]) -> bool:
     """Whether labels are numbers: as the kinds of the targets say, or as the labels look."""
     given = {kinds[name] for name in targets if name in kinds}
     if given - {"number", "category", "boolean"}:
         raise ValueError(f"a target is a number, a category or a boolean, not of kind {min(given - {'number'})}")
-    return given == {"number"} if given else numeric_labels(labels)
+    return given == {"number"} if given else all(look.kind == "number" for look in looks)
 
 
 def _plain_numbers(schema: Schema, targets: Sequence[str]) -> list[str]:
     """Columns that may come as arrays of numbers: those whose decimal mark is a point."""
     kinds = schema.columns if schema.width is None else {}
+    formats = schema.formats or {}
     numbers = [*(name for name, kind in kinds.items() if kind == "number"), *targets]
-    return [name for name in numbers if schema.format_of(name) != ","]
+    return [name for name in numbers if formats.get(name) != ","]
 
 
 def _schema_of(
-    rows: Rows,
-    whole: Block,
+    rows: RowSource,
+    table: Any,
     task: str,
-    kinds: Mapping[str, str] | None,
+    kinds: Mapping[str, str],
     drop: Sequence[str],
     columns: Sequence[str] | None,
     day_first: bool,
 ) -> Schema:
-    """The schema that the first rows tell."""
-    table = whole.rows
+    """Infer the schema from the first rows."""
     targets: Any = rows.targets[0] if len(rows.targets) == 1 else rows.targets or None
     if isinstance(table, SparseRows):
         if kinds or drop or columns:
@@ -238,8 +266,8 @@ def _listed(words: Sequence[str], table: Table) -> list[str]:
     return [name for word in words for name in ([word] if word in table.columns else word.split(","))]
 
 
-def _of_model(model: Model, rows: Rows, whole: Block) -> tuple[Schema, bool]:
-    """The schema that the model has; whether labels are numbers to it."""
+def _of_model(model: Model, rows: RowSource, table: Any, labels: Any, looks: Sequence[Look]) -> tuple[Schema, bool]:
+    """Return the schema that the model has, and whether labels are numbers to it."""
     schema = model.schema_ or model.schema
     if schema is None or schema.task is None:
         raise ValueError("the model has learnt nothing yet; begin a new one")
@@ -249,12 +277,13 @@ def _of_model(model: Model, rows: Rows, whole: Block) -> tuple[Schema, bool]:
             f"the model predicts {', '.join(map(repr, own))}, not {', '.join(map(repr, asked))}; name its own target, "
             "or begin a new model (leave out --initial)"
         )
-    if isinstance(whole.rows, Table) and whole.rows.named:
-        check_columns(schema, list(whole.rows.columns), rows.name)
+    if isinstance(table, Table) and table.named:
+        check_columns(schema, list(table.columns), rows.name)
     numeric = schema.task != "classification" or not all(isinstance(name, str) for name in model.classes)
-    if whole.labels is not None and numeric != numeric_labels(whole.labels) and _some(whole.labels):
+    are_numbers = all(look.kind == "number" for look in looks)
+    if labels is not None and numeric != are_numbers and _has_labels(labels):
         if schema.task == "regression":
-            _check_labels(rows.name, "regression", whole.labels, numeric=False)
+            _check_labels(rows.name, "regression", labels, numeric=False)
         kinds = ("names", "numbers") if numeric else ("numbers", "names")
         raise ValueError(
             f"the targets of {rows.name} are {kinds[0]}, the classes of the model are {kinds[1]} "
@@ -263,86 +292,54 @@ def _of_model(model: Model, rows: Rows, whole: Block) -> tuple[Schema, bool]:
     return schema, numeric
 
 
-def _some(labels: Any) -> bool:
+def _has_labels(labels: Any) -> bool:
     """Whether there is a label at all."""
     return any(first_label(part) is not None for part in columns_of(labels, len(labels)))
 
 
-def numeric_labels(labels: Any) -> bool:
-    """Whether labels are numbers, perhaps written as text."""
-    if labels is None:
-        return True
-    parts = list(labels.columns.values()) if isinstance(labels, Table) else columns_of(labels, len(labels))
-    return all(looked(part).kind == "number" for part in parts)
-
-
-def _plain(rows: Any, schema: Schema) -> Any:
-    """A table of arrays as the matrix that a model of numbers wants, if it could say nothing about any value of it."""
-    if not isinstance(rows, Table) or not schema.numeric or not set(rows.columns) <= {*schema.columns, *schema.targets}:
-        return rows
-    columns = [rows.columns.get(name) for name in schema.names]
-    if not all(isinstance(values, np.ndarray) and values.dtype == np.float64 for values in columns):
-        return rows
-    X = np.empty((rows.n, len(columns)))
-    for j, values in enumerate(columns):
-        X[:, j] = values
-    return X if all_finite(X) and schema.matrix(X) is not None else rows
-
-
 def typed_labels(
-    block: Block,
+    rows: Any,
+    labels: Any,
     targets: Sequence[str],
     numeric: bool,
     formats: Mapping[str, str] | None = None,
     tolerant: bool = False,
 ) -> Any:
-    """Labels as numbers, where they are that; else as they are. `tolerant`: one that does not fit is missing.
+    """Return labels as numbers, where they are that; else as they are. `tolerant`: one that does not fit is missing.
 
-    `formats` are those of a schema.
+    `rows` tell where the labels are and how they are written, `formats` are those of a schema.
     """
-    if block.labels is None or not numeric or isinstance(block.labels, np.ndarray):
-        return block.labels
-    place = block.rows.place if isinstance(block.rows, Table) else None
-    marks = {**(formats or {}), **(block.rows.marks if isinstance(block.rows, Table) else {})}
-    if isinstance(block.labels, Table):
+    if labels is None or not numeric or isinstance(labels, np.ndarray):
+        return labels
+    place = rows.place if isinstance(rows, Table) else None
+    marks = {**(formats or {}), **(rows.marks if isinstance(rows, Table) else {})}
+    if isinstance(labels, Table):
         parts = [
             converted(part, "number", name, place=place, tolerant=tolerant, format=marks.get(name))[0]
-            for name, part in block.labels.columns.items()
+            for name, part in labels.columns.items()
         ]
         return np.column_stack(parts)
     name = targets[0] if targets else "y"
-    return converted(block.labels, "number", name, place=place, tolerant=tolerant, format=marks.get(name))[0]
+    return converted(labels, "number", name, place=place, tolerant=tolerant, format=marks.get(name))[0]
 
 
-def _chosen_task(rows: Rows, whole: Block, numeric: bool) -> tuple[str, str]:
-    """The task that the first labels tell, and the reason."""
-    if whole.labels is None:
+def _chosen_task(rows: RowSource, table: Any, labels: Any, numeric: bool) -> tuple[str, str]:
+    """Choose the task from the first labels; return it with the reason."""
+    if labels is None:
         raise ValueError(f"{rows.name} has no target")
-    several = isinstance(whole.labels, Table)
-    parts = list(whole.labels.columns.values()) if several else columns_of(whole.labels, len(whole.rows))
+    parts = list(labels.columns.values()) if isinstance(labels, Table) else columns_of(labels, len(table))
     if numeric and not rows.numeric:
-        mark = whole.rows.marks.get(rows.targets[0]) if isinstance(whole.rows, Table) and rows.targets else None
-        parts = [[as_written(value, mark) for value in part] for part in parts]
+        mark = table.marks.get(rows.targets[0]) if isinstance(table, Table) and rows.targets else None
+        parts = [numbers_as_written(part, mark) for part in parts]
     if rows.numeric and len(parts) == 1 and set(np.unique(parts[0]).tolist()) == {-1.0, 1.0}:
         return TaskChoice("classification", "the labels are -1 and 1, as files of numbers alone write two classes")
     choice = choose_task(parts, whole_floats=rows.numeric)
     if choice is None:
         raise ValueError(
-            f"none of the first {len(whole.rows):,} rows of {rows.name} has a label, which would tell the task: say it "
+            f"none of the first {len(table):,} rows of {rows.name} has a label, which would tell the task: say it "
             f"with --task ({', '.join(TASKS)})"
         )
     return choice
-
-
-def as_written(value: Any, mark: str | None = None) -> Any:
-    """A number in text as an int where it is written as one; None where it is no number."""
-    if isinstance(value, str):
-        text = value.strip()
-        if text.removeprefix("-").removeprefix("+").isdigit() and len(text) < DIGITS:
-            return int(text)
-        found = number(text) if mark is None else number(text, mark)
-        return None if found is MISFIT else found
-    return value
 
 
 def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:
@@ -369,39 +366,29 @@ def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:
             )
 
 
-def _first(pieces: Iterator[Block], rows: int) -> tuple[list[Block], Iterator[Block]]:
-    """The first blocks, until there are so many rows, and the blocks after them.
+def _first(blocks: Iterator[Pair], rows: int) -> tuple[list[Pair], Iterator[Pair]]:
+    """Read the first blocks, until there are so many rows; return them and the blocks after them.
 
-    What the source raises after some rows is raised after them here too, so that they are not lost.
+    An error of the source after some rows is raised after them here too, so that they are not lost.
     """
-    found: list[Block] = []
-    while sum(len(b.rows) for b in found) < rows:
+    found: list[Pair] = []
+    while sum(len(some) for some, _ in found) < rows:
         try:
-            piece = next(pieces, None)
+            block = next(blocks, None)
         except (ValueError, OSError) as error:
             if not found:
                 raise
             return found, _raised(error)
-        if piece is None:
+        if block is None:
             break
-        found.append(piece)
-    return found, pieces
+        found.append(block)
+    return found, blocks
 
 
-def _raised(error: Exception) -> Iterator[Block]:
-    """No blocks, and then the error."""
+def _raised(error: Exception) -> Iterator[Pair]:
+    """Give no blocks, and then raise the error."""
     yield from ()
     try:
         raise error
     finally:
         del error  # else this frame and the error hold each other
-
-
-def _joined(parts: list[Any]) -> Any:
-    if not parts or parts[0] is None:
-        return None
-    if isinstance(parts[0], Table):
-        return Table.joined(parts)
-    if isinstance(parts[0], SparseRows):
-        return SparseRows.joined(parts)
-    return [v for part in parts for v in part] if isinstance(parts[0], list) else np.concatenate(parts)

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any, Self
 
-from nystream.cli.source import Source
+from nystream.cli.source import ParsedSource
 
 __all__ = ["Stoppable", "raise_kept"]
 
@@ -40,7 +40,7 @@ class Stoppable:
     it, signals mean what they did before.
     """
 
-    def __init__(self, data: Source) -> None:
+    def __init__(self, data: ParsedSource) -> None:
         self._data = data
         self._waiting = False
         self._closed = False

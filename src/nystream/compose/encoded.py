@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from nystream.compose.classifier import Classifier
 from nystream.compose.wrapper import Wrapper
-from nystream.data.encoding import Columns, Encoder
+from nystream.data.batch import Batch
+from nystream.data.encoding import Encoder
 from nystream.data.inputs import rows_at_once
 from nystream.data.sparse_rows import SparseRows
 from nystream.learners.base import Learner
@@ -208,13 +209,27 @@ class Encoded(TabularLearner, Wrapper):
         return self.translator_.owners
 
     @property
+    def follows_order(self) -> bool:
+        return self.learner.follows_order
+
+    def settle(self) -> None:
+        if self.d_:
+            self.learner_.settle()
+
+    def column_shares(self, columns: Sequence[str]) -> dict[str, float] | None:
+        return self.learner_.column_shares(self.owners) if self.d_ else None
+
+    def recent_share(self) -> float | None:
+        return self.learner_.recent_share() if self.d_ else None
+
+    @property
     def _own_bytes(self) -> int:
         return self.translator_.nbytes
 
 
 def _rows(X: Any) -> Any:
     """Rows for a translator; a matrix as numbers that are called by their places."""
-    if isinstance(X, (Columns, SparseRows)):
+    if isinstance(X, (Batch, SparseRows)):
         return X
     names = [str(j) for j in range(X.shape[1])]
-    return Columns(dict(zip(names, X.T, strict=True)), dict.fromkeys(names, "number"))
+    return Batch(dict(zip(names, X.T, strict=True)), dict.fromkeys(names, "number"))

@@ -336,6 +336,14 @@ class Thresholded(Wrapper):
     def _unconverted(self, X: Any) -> Unconverted | None:
         return (self.learner_ if self.d_ else self._blank)._unconverted(X)
 
+    @property
+    def follows_order(self) -> bool:
+        return self.learner.follows_order
+
+    def settle(self) -> None:
+        if self.d_:
+            self.learner_.settle()
+
     def widen_columns(self, kinds: Mapping[str, str]) -> None:
         if not self.takes_tables or not self.d_:
             super().widen_columns(kinds)

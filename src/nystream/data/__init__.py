@@ -1,1 +1,1 @@
-"""Rows on their way in: tables, kinds of columns, schemas, frames, encoding, and readers of values."""
+"""Rows on their way in: tables, kinds of columns, schemas, batches, and their encoding as numbers."""

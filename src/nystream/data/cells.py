@@ -21,6 +21,7 @@ __all__ = [
     "is_missing",
     "is_number",
     "is_plain_number",
+    "is_value",
     "parse_digits",
     "parse_epoch",
     "parse_number",
@@ -71,6 +72,11 @@ ENOUGH_VOTES = 100
 def is_plain_number(text: str) -> bool:
     """Whether a text is a finite number as programs write it."""
     return _plain(text) is not MISFIT
+
+
+def is_value(text: str) -> bool:
+    """Whether a text is a number, a date or a time, and so no name of a column."""
+    return is_number(text) or (not is_missing(text) and parse_time(text) is not MISFIT)
 
 
 def is_number(text: str) -> bool:

@@ -96,7 +96,9 @@ class Unconverted:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: slice) -> Unconverted:
+    def __getitem__(self, rows: Picked) -> Unconverted:
+        if not isinstance(rows, slice):
+            return self.picked(rows)
         start, stop, _ = rows.indices(len(self))
         known = self._index
         some = slice(known.start + start, known.start + stop) if isinstance(known, slice) else known[start:stop]

@@ -13,14 +13,14 @@ import numpy as np
 from nystream.data.cells import (
     DAY_FIRST,
     MISFIT,
+    MISSING,
     MONTH_FIRST,
     date_order,
     decimal_mark,
-    is_missing,
     is_plain_number,
     parse_time,
 )
-from nystream.data.values import is_absent, moment, number
+from nystream.data.values import drop_absent, moment, number
 
 __all__ = ["ID_NOTE", "KINDS", "LOOK", "Look", "looked"]
 
@@ -77,7 +77,7 @@ def looked(
     `mark` is the decimal mark that the file shows, `day_first` the order of dates that leave it open.
     """
     first = list(islice(iter(values), LOOK))
-    there = [v for v in first if not is_absent(v) and not (isinstance(v, str) and is_missing(v))]
+    there = [v for v in drop_absent(first) if not (isinstance(v, str) and v.strip().lower() in MISSING)]
     missing = 1 - len(there) / len(first) if first else 0.0
     example = _short(there[0]) if there else ""
     if given in (None, "number") and mark != "," and _are_plain(there) and not _are_epochs(there, name):

@@ -6,30 +6,28 @@ import difflib
 import warnings
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from nystream._core.inputs import all_finite
+from nystream.data.batch import NUMERIC, Batch
 from nystream.data.cells import decimal_mark
 from nystream.data.frames import Pieces, columns_of, matrix_of, side_by_side
 from nystream.data.inputs import Unconverted, as_block, rows_at_once, unconverted
 from nystream.data.kinds import ID_NOTE, KINDS, LOOK, looked
-from nystream.data.plain import Plain, matrix_of_dicts
+from nystream.data.places import Place
 from nystream.data.reading import Table, read
 from nystream.data.sparse_rows import NARROW, SparseRows, as_sparse_rows, is_sparse
 from nystream.data.targets import columns_of as target_columns
 from nystream.data.task import TASKS, choose_task
-from nystream.data.typed import Typed
 from nystream.data.values import converted
 from nystream.runtime.params import Params, at_least, one_of
 from nystream.runtime.types import Array
 
 __all__ = ["Schema"]
-
-NUMERIC = ("number", "boolean")
-"""Kinds that are numbers as they are."""
 
 
 class Schema(Params):
@@ -84,7 +82,8 @@ class Schema(Params):
         self.formats = None if formats is None else dict(formats)
         self._check_target()
         self._used = [name for name, kind in self.columns.items() if kind != "ignored"]
-        self._numeric = all(self.columns[name] in NUMERIC for name in self._used)
+        self._kinds = {name: self.columns[name] for name in self._used}
+        self._numeric = all(kind in NUMERIC for kind in self._kinds.values())
         self._known = frozenset((*self.columns, *self.targets))
         self._plain = all(kind == "number" for kind in self.columns.values())
 
@@ -222,21 +221,84 @@ class Schema(Params):
         twin._restore(self._state())
         return twin
 
-    # -- rows become typed columns -----------------------------------------------------------------------------------
-    def columns_of(
-        self, rows: Any, *, on_error: str = "raise", report: Callable[[list[str]], None] | None = None
-    ) -> tuple[dict[str, Any], int, int]:
-        """Typed columns by name, the number of rows, and how many values did not fit.
+    # -- rows become a batch -----------------------------------------------------------------------------------------
+    def parse(
+        self,
+        rows: Any,
+        *,
+        on_error: str = "raise",
+        report: Callable[[list[str]], None] | None = None,
+        report_missing: Callable[[Table], None] | None = None,
+    ) -> Batch:
+        """Return rows of any origin as a batch with the columns of this schema.
 
-        Numbers and booleans are float64 with nan for missing, times datetime64[us], categories and text arrays of str
-        and None. A column that is not there is missing values; one that nobody knows is given to `report` (a warning).
-        A value that does not fit is an error that names row, column and value, or missing with on_error="missing".
+        Parameters
+        ----------
+        rows : frame, Arrow table, dicts, one dict, structured array, matrix, sparse matrix, or batch
+            A batch is returned as it is.
+        on_error : "raise" or "missing"
+            A value that does not fit its column is an error that names row, column and value; or it counts as missing,
+            and the batch has the number of such values in `bad_cells`.
+        report : callable
+            Called with the names of the columns that the schema does not know. Without it they are named in a warning.
+        report_missing : callable
+            Called with a table before its columns are converted, where not all rows are plainly numbers.
         """
+        if isinstance(rows, Batch):
+            return self._checked_batch(rows)
         one_of("on_error", on_error, ("raise", "missing"))
-        table = self.matched(rows, report or _warn)
+        X = None if isinstance(rows, Table) else self._numbers(rows)
+        if X is not None:
+            return Batch.of_numbers(X, self._kinds)
+        table = read(rows)
+        if report_missing is not None:
+            report_missing(table)
+        X = self.unconverted(table)
+        if X is not None:
+            return Batch.of_numbers(X, self._kinds, places=table.places)
+        table = self.matched(table, report or _warn)
+        columns, bad_cells = self._typed(table, on_error)
+        return self.batch(columns, table.n, places=table.places, bad_cells=bad_cells)
+
+    def batch(
+        self,
+        columns: Mapping[str, Any],
+        n: int | None = None,
+        *,
+        places: Sequence[Place] | None = None,
+        bad_cells: int = 0,
+    ) -> Batch:
+        """Return the batch of typed columns that are all there, as `columns_of` gives them."""
+        if not self._numeric:
+            return Batch(columns, self._kinds, n, places=places, bad_cells=bad_cells)
+        X = np.empty((len(columns[self._used[0]]) if n is None else n, len(self._used)))
+        for j, name in enumerate(self._used):
+            X[:, j] = columns[name]
+        return Batch.of_numbers(X, self._kinds, places=places, bad_cells=bad_cells)
+
+    def _checked_batch(self, batch: Batch) -> Batch:
+        """Refuse a batch of other columns: it was parsed for another schema."""
+        if self.width is not None:
+            is_own = batch.shape[1] == self.width
+        else:
+            is_own = batch.kinds is self._kinds or batch.kinds == self._kinds
+        if not is_own:
+            raise ValueError(
+                f"the rows were parsed for the columns {_listed(list(batch.kinds))}, the schema has "
+                f"{_listed(self.names)}; parse them again"
+            )
+        return batch
+
+    def _numbers(self, rows: Any) -> Any:
+        """Return rows that are plainly numbers as a matrix, as sparse rows, or still to be converted; else None."""
+        X = self.as_numbers(rows)
+        return X if isinstance(X, Unconverted) else self.matrix(X)
+
+    def _typed(self, table: Table, on_error: str) -> tuple[dict[str, Any], int]:
+        """Return the typed columns of a table by name, and how many values did not fit."""
         found: dict[str, Any] = {}
-        misfits = 0
-        for name in self.names:
+        bad_cells = 0
+        for name in self._used:
             kind = self.columns[name]
             if name not in table.columns:
                 found[name] = _absent(kind, table.n)
@@ -249,8 +311,20 @@ class Schema(Params):
                 tolerant=on_error == "missing",
                 format=self.format_of(name, table),
             )
-            misfits += bad
-        return found, table.n, misfits
+            bad_cells += bad
+        return found, bad_cells
+
+    def columns_of(
+        self, rows: Any, *, on_error: str = "raise", report: Callable[[list[str]], None] | None = None
+    ) -> tuple[dict[str, Any], int, int]:
+        """Return typed columns by name, the number of rows, and how many values did not fit.
+
+        Numbers and booleans are float64 with nan for missing, times datetime64[us], categories and text arrays of str
+        and None. A column that is not there is missing values. Parameters as in `parse`.
+        """
+        table = self.matched(rows, report or _warn)
+        columns, bad_cells = self._typed(table, one_of("on_error", on_error, ("raise", "missing")))
+        return columns, table.n, bad_cells
 
     def format_of(self, name: str, table: Any = None) -> str | None:
         """How the strings of a column or target of a table are written: as its file shows, or as this schema says."""
@@ -335,7 +409,7 @@ class Schema(Params):
         """`unconverted` rows; or the matrix of dicts, or the one whose columns a frame shows, where these are the
         schema's; else the rows themselves."""
         if isinstance(rows, list):
-            X = matrix_of_dicts(rows, self._used) if self._plain else None
+            X = _matrix_of_dicts(rows, self._used) if self._plain else None
             return rows if X is None else X
         alike = self._plain and [str(name) for name in getattr(rows, "columns", ())] == self._used
         matrix = matrix_of(rows) if alike else None
@@ -363,15 +437,10 @@ class Schema(Params):
         known = len(x) and (len(row) == len(x) or row.keys() <= self._known)
         return x if known and all_finite(x) else None
 
-    def encoder(self, tables: bool = False) -> Any:
-        """What turns typed columns into the numbers a learner takes; see `Plain` for its methods.
-
-        `tables`: the learner takes columns of all kinds as they are.
-        """
-        if self.numeric:
-            return Plain(self.names)
-        if tables:
-            return Typed({name: self.columns[name] for name in self.names})
+    def check_learner(self, takes_tables: bool) -> None:
+        """Refuse a learner of numbers, which does not take tables, if a column is of another kind."""
+        if self.numeric or takes_tables:
+            return
         other = next(name for name in self.names if self.columns[name] not in NUMERIC)
         raise ValueError(
             f"column {other!r} is of kind {self.columns[other]!r}, which this learner cannot take; drop it "
@@ -403,7 +472,8 @@ def _checked_columns(columns: Any) -> dict[str, str]:
     for name, kind in found.items():
         if not isinstance(name, str):
             raise ValueError(f"columns must have names of type str, got {name!r}")
-        one_of(f"kind of column {name!r}", kind, KINDS)
+        if kind not in KINDS:
+            one_of(f"kind of column {name!r}", kind, KINDS)
     if all(kind == "ignored" for kind in found.values()):
         raise ValueError("columns has none that is not ignored; at least one is needed")
     return found
@@ -450,3 +520,15 @@ def _absent(kind: str, n: int) -> Any:
 
 def _warn(names: list[str]) -> None:
     warnings.warn(f"columns that the schema does not know are left out: {_listed(names)}", UserWarning, stacklevel=4)
+
+
+def _matrix_of_dicts(rows: Sequence[Any], names: list[str]) -> Array | None:
+    """Several dicts of numbers with just these columns, of which none is infinite, as a matrix (n, d); else None."""
+    if len(names) < 2 or len(rows) < 2 or set(map(type, rows)) != {dict} or set(map(len, rows)) != {len(names)}:
+        return None
+    try:
+        numbers = array("d", chain.from_iterable(map(itemgetter(*names), rows)))
+    except (KeyError, TypeError, OverflowError):
+        return None
+    X = np.frombuffer(numbers, dtype=np.float64).reshape(len(rows), -1)
+    return X if all_finite(X) or not np.isinf(X).any() else None

@@ -50,7 +50,7 @@ def columns_of(y: Any, n: int) -> list[Any]:
 
 def _values(y: Any) -> Any:
     """An array or a list of labels; of lists of several targets each, a matrix."""
-    if is_masked(y):
+    if type(y) is not np.ndarray and is_masked(y):
         return np.ma.filled(y.astype(object), None)
     if isinstance(y, np.ndarray):
         if y.ndim == 1 or y.ndim == 2:

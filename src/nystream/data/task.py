@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nystream.data.cells import MISFIT, parse_number
-from nystream.data.values import is_absent
+from nystream.data.values import drop_absent
 
 __all__ = ["LABELS", "MOST_CLASSES", "TASKS", "TaskChoice", "choose_task"]
 
@@ -55,7 +55,7 @@ def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskCh
         return TaskChoice("regression", f"there are {len(targets)} targets")
     first = targets[0][:LABELS] if hasattr(targets[0], "__getitem__") else list(islice(iter(targets[0]), LABELS))
     values = first.tolist() if isinstance(first, np.ndarray) else list(first)
-    labels = [value for value in values if not is_absent(value) and value not in ("", b"")]
+    labels = [value for value in drop_absent(values) if value not in ("", b"")]
     if not labels:
         return None
     names = [value for value in labels if isinstance(value, (str, bytes))]

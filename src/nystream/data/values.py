@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -26,12 +26,14 @@ from nystream.data.cells import (
 from nystream.data.places import BadCell, Place
 from nystream.runtime.types import Array
 
-__all__ = ["boolean", "converted", "is_absent", "moment", "number", "word"]
+__all__ = ["boolean", "converted", "drop_absent", "is_absent", "moment", "number", "numbers_as_written", "word"]
 
 TRUE = frozenset({"true", "t", "yes", "y", "on", "1"})
 FALSE = frozenset({"false", "f", "no", "n", "off", "0"})
 MOST_NAMED = 3
-"""Cells that do not fit of which a message tells."""
+"""Cells that a message shows, of those that do not fit a column: enough to see a pattern."""
+LONG_INTEGER = 19
+"""A whole number with this many digits may not fit 64 bits; it is read as a float."""
 
 Times: TypeAlias = npt.NDArray[np.datetime64]
 
@@ -46,6 +48,35 @@ def is_absent(value: Any) -> bool:
         return bool(value != value)
     except (TypeError, ValueError):
         return type(value).__name__ == "NAType"
+
+
+def drop_absent(values: Iterable[Any]) -> list[Any]:
+    """Return the values that are not None, nan, NaT or NA, in their order."""
+    return [value for value in values if not is_absent(value)]
+
+
+def numbers_as_written(values: Iterable[Any], mark: str | None = None) -> list[Any]:
+    """Read texts of numbers: an int where a text is a whole number, else a float; None where it is not a number.
+
+    Values that are not strings stay as they are. `mark` is the decimal mark, as in `parse_number`.
+    """
+    return [_number_as_written(value, mark) if isinstance(value, str) else value for value in values]
+
+
+def _number_as_written(text: str, mark: str | None) -> int | float | None:
+    text = text.strip()
+    if text.removeprefix("-").removeprefix("+").isdigit() and len(text) < LONG_INTEGER:
+        return int(text)
+    if mark != "," and "_" not in text:
+        try:
+            found = float(text)
+        except ValueError:
+            pass
+        else:
+            if math.isfinite(found):
+                return found
+    found = parse_number(text, mark or ".")
+    return None if found is MISFIT else found
 
 
 def converted(

@@ -1,4 +1,4 @@
-"""The evaluation loop, its results, and comparisons."""
+"""The evaluation loop, its results, comparisons, and metrics."""
 
 from nystream.evaluate import bounds
 from nystream.evaluate.compare import compare

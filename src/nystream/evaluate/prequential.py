@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from nystream.data.batch import Batch
 from nystream.data.items import is_iterator
 from nystream.data.places import BadCell
 from nystream.data.reading import Table
@@ -220,7 +221,7 @@ def _blocks(stream: Any, trials: Sequence[Trial], size: int) -> Iterator[tuple[A
         stream = as_stream(stream)
     blocks: Iterator[tuple[Any, Any]] = stream.blocks(size)
     for X, Y in blocks:
-        if isinstance(X, (Table, SparseRows)):
+        if isinstance(X, (Table, Batch, SparseRows)):
             yield X, Y
             continue
         X, Y = np.asarray(X), None if Y is None else np.asarray(Y)

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from nystream.data.batch import Batch
 from nystream.data.places import Place
 from nystream.data.reading import Table
 from nystream.data.targets import class_names, columns_of, numbered, numbers_of
 from nystream.model import Model
+from nystream.model.labels import Scores
 from nystream.runtime.types import Array, LabelKind
 
 __all__ = ["Tabled"]
@@ -25,10 +27,16 @@ class Tabled:
                 'Model(task="classification")'
             )
         self.model = model
+        kinds: dict[str | None, LabelKind] = {"classification": "class", "novelty": "none"}
+        self.labels: LabelKind = kinds.get(model.task, "real")
         self._classes = model.classes
 
     def run(self, X: Any, Y: Any = None) -> Array:
-        return self.model.run_scores(X, Y).P
+        return self.run_scores(X, Y).P
+
+    def run_scores(self, X: Any, Y: Any = None) -> Scores:
+        """Predictions, and labels as numbers, of rows that are learnt."""
+        return self.model.run_scores(X, Y)
 
     def predict(self, X: Any, ahead: int | None = None) -> Array:
         known = self.model.learner_ is not None and (self.model.task != "classification" or self.model.classes)
@@ -43,7 +51,7 @@ class Tabled:
         targets = schema.targets if schema is not None else []
         if Y is None:
             return np.full((len(X), max(1, len(targets))), np.nan)
-        parts, at = columns_of(Y, len(X)), X.place if isinstance(X, Table) else Place
+        parts, at = columns_of(Y, len(X)), X.place if isinstance(X, (Table, Batch)) else Place
         if self.labels == "class":
             places = {name: k for k, name in enumerate(self._classes)}
             numbers, _, self._classes = numbered(class_names(parts[0]), self._classes, places, at)
@@ -55,11 +63,6 @@ class Tabled:
             return np.full((n, 2), np.nan)
         schema = self.model.schema_ or self.model.schema
         return np.zeros((n, max(1, len(schema.targets)) if schema is not None else 1))
-
-    @property
-    def labels(self) -> LabelKind:
-        kinds: dict[str | None, LabelKind] = {"classification": "class", "novelty": "none"}
-        return kinds.get(self.model.task, "real")
 
     @property
     def link(self) -> str | None:

@@ -99,13 +99,19 @@ class Trial:
             _expect(learner, delay)
         self._inner: Any = Tabled(learner) if isinstance(learner, Model) else learner
         _check(name, self._inner, metrics)
-        wanted = any(isinstance(m, Metric) and m.takes == "probability" for m in metrics)
+        self._takes = {metric: metric.takes for metric in metrics if isinstance(metric, Metric)}
+        self._titles = {metric: metric.column for metric in self._takes}
+        wanted = "probability" in self._takes.values()
         self._odds = LINKS.get(self._inner.link or "") if wanted else None
         self._ask: Callable[[Array], Array] | None = None
         if wanted and self._odds is None:
             self._ask = self._inner.probabilities
-        of_quantiles = [m for m in metrics if isinstance(m, Metric) and m.takes == "quantile"]
+        of_quantiles = [metric for metric, takes in self._takes.items() if takes == "quantile"]
         self._levels = sorted({level for metric in of_quantiles for level in metric.levels})
+        self._is_together = self._ask is None and not self._levels and not (delay and learn)
+        """Whether a block of rows goes to the learner at once."""
+        self._gives_labels = isinstance(self._inner, Tabled) and learn and self._inner.labels != "none"
+        """Whether the learner returns labels as numbers with its predictions; scores of novelty come without."""
 
     def seconds_of_the_processor(self) -> None:
         """From now on: that other processes work too does not count."""
@@ -113,10 +119,18 @@ class Trial:
 
     def feed(self, X: Any, Y: Any) -> None:
         """Rows in order: predicted before their labels are used, then learnt (at once, or `delay` rows later)."""
-        labels = self._inner.numbers(X, Y) if isinstance(self._inner, Tabled) else Y
-        blind = self._blind_rows(labels, len(X))
-        together = self._ask is None and not self._levels and not (self.delay and self.learn)
-        P, Q, D = (self._at_once(X, Y), None, None) if together else self._one_by_one(X, Y)
+        n, has_learnt = len(X), bool(self._inner.n_seen)
+        Q: Array | None = None
+        D: Array | None = None
+        if self._is_together and self._gives_labels:
+            P, labels = self._timed(self._inner.run_scores, X, Y)
+        else:
+            labels = self._inner.numbers(X, Y) if isinstance(self._inner, Tabled) else Y
+            if self._is_together:
+                P = self._at_once(X, Y)
+            else:
+                P, Q, D = self._one_by_one(X, Y)
+        blind = self._blind_rows(labels, n, has_learnt)
         if self._odds is not None:
             Q = self._odds(P[:, None] if P.ndim == 1 else P)
             Q[np.isnan(Q).any(axis=1)] = 1.0 / Q.shape[1]  # nothing was known there: all alike
@@ -130,14 +144,14 @@ class Trial:
             Q, D = (None if A is None else A[blind:] for A in (Q, D))
         if len(P):
             self._score(labels, P, Q, D)
-        self.n += len(X)
+        self.n += n
 
-    def _blind_rows(self, Y: Any, n: int) -> int:
+    def _blind_rows(self, Y: Any, n: int, has_learnt: bool) -> int:
         """How many rows of a block are predicted before anything is learnt: up to and with the first that has a label.
 
         With a delay these are the rows until that label arrives. Without learning, and without labels, all rows count.
         """
-        if not self.learn or self._inner.labels == "none" or Y is None or self._inner.n_seen:
+        if not self.learn or self._inner.labels == "none" or Y is None or has_learnt:
             return 0
         if self._first_label is None:
             Y = np.asarray(Y, dtype=np.float64).reshape(n, -1)
@@ -164,11 +178,11 @@ class Trial:
                 return
             if self._inner.labels == "none":  # scores are one number a row
                 Y, P = Y[:, 0], P[:, 0]
-        for metric in self.metrics:
-            if isinstance(metric, Metric) and metric.takes == "quantile" and D is not None:
+        for metric, takes in self._takes.items():
+            if takes == "quantile" and D is not None:
                 metric.update(Y, D[..., np.searchsorted(self._levels, metric.levels)])
-            elif isinstance(metric, Metric):
-                metric.update(Y, P if metric.takes == "prediction" else Q)
+            else:
+                metric.update(Y, P if takes == "prediction" else Q)
 
     def _at_once(self, X: Any, Y: Any) -> Array:
         P: Array = (
@@ -186,7 +200,10 @@ class Trial:
         progress = Progress(self.n, self.seconds, self.learner)
         values: dict[str, float] = {}
         for metric in self.metrics:
-            values |= {metric.column: metric.value} if isinstance(metric, Metric) else metric.readings(progress)
+            if isinstance(metric, Metric):
+                values[self._titles[metric]] = metric.value
+            else:
+                values |= metric.readings(progress)
         if not self.is_read:
             self.readings.append({"n": float(self.n), **values})
             self._read_at = self.n

@@ -6,7 +6,7 @@ import re
 from typing import Any, Self
 
 from nystream.learners.bounds import AGAINST
-from nystream.persist.tags import TAGS, class_of
+from nystream.registry import LEARNERS
 from nystream.runtime.params import one_of
 from nystream.runtime.types import Array
 
@@ -34,10 +34,8 @@ ABILITIES = (
     "alarms",
 )
 """The names of all abilities."""
-LAYERS = ("learner", "auto", "compose")
-"""Where learners are, by the first word of their tags."""
-PARTS = ("auto/pooled", "auto/baseline")
-"""Tags of learners that other learners are made of, and that nobody chooses."""
+GIVEN_BY = {"probabilities": "Classifier"}
+"""Wrappers that give an ability to learners without it; a refusal names them too."""
 MOST_NAMED = 6
 """Learners that a refusal names."""
 REASONS = {"merge": "its state depends on the order of the examples"}
@@ -230,6 +228,6 @@ class Abilities:
 
 
 def _able(ability: str) -> list[str]:
-    """Names of the public learners that have the ability: those that override its method."""
-    kinds = [class_of(tag) for tag in TAGS if tag.partition("/")[0] in LAYERS and tag not in PARTS]
-    return sorted(kind.__name__ for kind in kinds if issubclass(kind, Abilities) and kind._declares(ability))
+    """Return the names of the learners of the registry that have the ability: those that override its method."""
+    able = {record.class_name for record in LEARNERS.values() if record.cls._declares(ability)}
+    return sorted(able | ({GIVEN_BY[ability]} if ability in GIVEN_BY else set()))

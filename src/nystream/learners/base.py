@@ -216,7 +216,7 @@ class Learner(Abilities, Params):
 
     @property
     def takes_tables(self) -> bool:
-        """Whether rows may be typed columns of a table, `nystream.data.encoding.Columns`."""
+        """Whether rows may be typed columns of a table, `nystream.data.batch.Batch`."""
         return False
 
     @property
@@ -263,6 +263,36 @@ class Learner(Abilities, Params):
 
     def name_classes(self, names: Sequence[Any]) -> None:
         """Say what the classes 0, 1, ... are called, as far as they have appeared; few learners need to know."""
+
+    @property
+    def follows_order(self) -> bool:
+        """Whether the learner follows a stream, so that rows without an order are shuffled before it learns them."""
+        return False
+
+    def settle(self) -> None:
+        """Finish incremental tasks now, because no row follows; most learners have none."""
+
+    def column_shares(self, columns: Sequence[str]) -> dict[str, float] | None:
+        """Shares of the inputs, summed by the columns they come from, in learnt distances; None where there are none.
+
+        `columns` names the column of each input.
+        """
+        return None
+
+    def held_rows(self) -> tuple[Array, Array] | None:
+        """The last rows (n, d) and labels (n, K) that the learner holds for its own use; None: it holds none."""
+        return None
+
+    def recent_share(self) -> float | None:
+        """The share of the next prediction that comes from parts that know only the last rows; None: not known."""
+        return None
+
+    def name_columns(self, kinds: Mapping[str, str]) -> None:
+        """Name columns that were learnt without names, so that columns of other kinds may follow."""
+        raise ValueError(
+            "all columns of this model are numbers, and so must new ones be: begin a new model, or use Auto, which "
+            "takes new columns of every kind"
+        )
 
     def _start(self, d: int, outputs: int) -> None:
         raise NotImplementedError

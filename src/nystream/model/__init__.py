@@ -1,4 +1,4 @@
-"""A learner together with the table it learns from: what people save, serve and resume."""
+"""A learner together with its schema: the one entry for rows of any origin; models are saved, served and resumed."""
 
 from nystream.model.model import Model
 

@@ -11,6 +11,7 @@ from nystream.auto.learner import Auto
 from nystream.compose.encoded import Encoded
 from nystream.compose.standardized import Standardized
 from nystream.compose.targets import StandardizedTarget
+from nystream.data.batch import NUMERIC
 from nystream.features import Fourier
 from nystream.kernels import Gaussian
 from nystream.learners.aioli import AIOLI
@@ -33,7 +34,6 @@ STARTS: dict[str, dict[str, Any]] = {
     "doubly-sgd": {"step": 20.0, "t0": 50},  # else it has hardly moved after a thousand rows
 }
 """Settings by name where a learner's own defaults are not those for a stream that nobody knows."""
-NUMERIC = {"number", "boolean"}
 TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 
 
@@ -83,7 +83,7 @@ def build(
         learner = Standardized(learner)
     if kinds is None:
         return learner if learner.takes_sparse else Encoded(learner, experts=True)
-    if set(kinds) <= NUMERIC or learner.takes_tables:
+    if set(kinds) <= set(NUMERIC) or learner.takes_tables:
         return learner
     return Encoded(learner, experts="text" in kinds)
 

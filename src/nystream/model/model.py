@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
-import copy
+import os
 import warnings
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from nystream._core.inputs import is_clean_row
-from nystream.auto.changes import Listeners
+from nystream import persist
+from nystream.auto.changes import Listener, Listeners
 from nystream.auto.learner import Auto
-from nystream.data.inputs import ROWS_TO_CONVERT, Unconverted, as_weights
+from nystream.data.batch import Batch
+from nystream.data.inputs import ROWS_TO_CONVERT, Unconverted
 from nystream.data.items import blocks_of_items, is_iterator
 from nystream.data.places import Place
-from nystream.data.plain import Plain
 from nystream.data.reading import Table, read
 from nystream.data.schema import Schema
 from nystream.data.sparse_rows import SparseRows, is_sparse
-from nystream.data.targets import Places, columns_of, first_label
-from nystream.data.task import TASKS, choose_task
+from nystream.data.targets import Places
+from nystream.data.task import TASKS
+from nystream.explain import Importance, Reasons
+from nystream.explain.importance import REPEATS
+from nystream.explain.shapley import EVALUATIONS
+from nystream.learners.abilities import ABILITIES
 from nystream.learners.base import Learner
-from nystream.model.changing import WAITS, Changing
-from nystream.model.first_rows import ROWS as FIRST
+from nystream.model import changing, kinds, learning, waiting
+from nystream.model.description import facts_of
+from nystream.model.explaining import Explainer
 from nystream.model.first_rows import FirstRows
-from nystream.model.labels import Scores, answers, labels_in, labels_of, nothing
-from nystream.model.recent import KEPT
-from nystream.model.rounds import learnt, predicted
-from nystream.model.score import Score, add_class, add_row, add_rows, described
-from nystream.model.tasks import algorithm, check_class, check_sparse, for_task
-from nystream.model.waiting import WAITING, plain_answer, plain_row, rows_of
-from nystream.model.weighting import ClassWeight, checked_weight, weighted
+from nystream.model.labels import Scores, answers, nothing
+from nystream.model.recent import KEPT, Recent
+from nystream.model.score import Score
+from nystream.model.tasks import algorithm, check_sparse, for_task
+from nystream.model.weighting import ClassWeight, checked_weight
 from nystream.runtime.cards import card
-from nystream.runtime.params import at_least, checked_ahead, one_of
+from nystream.runtime.params import Params, at_least, checked_ahead, one_of
 from nystream.runtime.types import Array
 
 __all__ = ["Model"]
 
-NAMED = 12
-"""Columns, targets and classes that a description names."""
+FORWARDED = frozenset(ABILITIES) - {"add_outputs"}
+"""Abilities that a model has if its learner has them; outputs are added by its classes."""
+FROM_ROWS = frozenset({"importance", "explain_row", "explain"})
+"""Abilities that a model has whatever its learner: they need only predictions and the rows that are kept."""
 
 
-class Model(Changing):
+class Model(Params):
     """A learner with the names and kinds of its columns, its target, its task and its classes.
 
     Rows are a pandas or polars frame, an Arrow table or record batch, a list of dicts, one dict, a structured array, a
@@ -98,7 +105,6 @@ class Model(Changing):
     """The trained learner; None before the first label."""
     schema_: Schema | None = None
     """The schema, told from the first rows if none was given; its task is None until a label told it."""
-    encoder_: Any = None
     classes_: list[Any]
     counts_: list[int]
     """Rows of each class, where class weights need them."""
@@ -112,6 +118,12 @@ class Model(Changing):
     """How good the predictions of `run` and `step` were; see `nystream.model.score`."""
     n_remembered_: int = 0
     n_forgotten_: int = 0
+    first_: FirstRows | None = None
+    """The first rows, while the kinds of columns are not final; None where a schema was given."""
+    recent_: Recent | None = None
+    """The last rows that were learnt; None where none are kept."""
+    _is_too_wide: bool = False
+    """Whether rows are so wide that none are kept."""
 
     def __init__(
         self,
@@ -123,7 +135,7 @@ class Model(Changing):
         class_weight: ClassWeight = None,
         mixed: bool = False,
         keep: int = KEPT,
-        waiting: int = WAITING,
+        waiting: int = waiting.WAITING,
     ) -> None:
         if learner is not None and not isinstance(learner, Learner):
             raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
@@ -197,7 +209,7 @@ class Model(Changing):
         """The constructor call; of a trained model what it is and how good it was so far."""
         if self.learner_ is None or self.schema_ is None:
             return super().__repr__()
-        facts = dict(self._facts())
+        facts = dict(facts_of(self))
         parts = [
             facts["rows learnt"] + " rows",
             facts["columns"].partition(":")[0],
@@ -208,31 +220,41 @@ class Model(Changing):
 
     def _repr_html_(self) -> str:
         """A card for notebooks."""
-        return card("Model", repr(self.learner_ or self._pattern), self._facts())
+        return card("Model", repr(self.learner_ or self._pattern), facts_of(self))
 
-    def _facts(self) -> list[tuple[str, str]]:
-        """What people want to know first, by name."""
-        schema = self.schema_ or self.schema
-        if schema is None or self.learner_ is None:
-            return [("rows learnt", "none yet")]
-        found = [("rows learnt", f"{self.n_seen:,}")]
-        if schema.width is not None:
-            found.append(("columns", f"{schema.width:,} sparse columns"))
-        else:
-            names = schema.names
-            kinds = ", ".join(f"{name} ({schema.columns[name]})" for name in names[:NAMED])
-            more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-            found.append(("columns", f"{len(names):,} column{'s' if len(names) > 1 else ''}: {kinds}{more}"))
-        of = "" if not schema.targets else f" of {', '.join(map(repr, schema.targets[:NAMED]))}"
-        found.append(("task", f"{self.task}{of}"))
-        if self.task == "classification":
-            listed = ", ".join(map(str, self.classes_[:NAMED])) + (", ..." if len(self.classes_) > NAMED else "")
-            found.append(("classes", f"{len(self.classes_):,}: {listed}"))
-        if self.score_ is not None:
-            found.append(("error", described(self.score_)))
-        if self.waiting_:
-            found.append(("waiting for labels", f"{len(self.waiting_):,}"))
-        return [*found, ("memory", f"{self.nbytes / 1e6:.3g} MB")]
+    @property
+    def n_seen(self) -> int:
+        """Rows learnt."""
+        return 0 if self.learner_ is None else self.learner_.n_seen
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Rows that `run` and `step` predicted and did not learn, because they had no label."""
+        return self.n_unlabelled_
+
+    @property
+    def n_misfits(self) -> int:
+        """Values of learnt rows that did not fit their columns and count as missing (on_error="missing")."""
+        return self.n_misfits_
+
+    @property
+    def size(self) -> int:
+        """Stored points or features of the learner."""
+        return 0 if self.learner_ is None else self.learner_.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that the model holds."""
+        kept = 0 if self.recent_ is None else self.recent_.nbytes
+        return 0 if self.learner_ is None else self.learner_.nbytes + kept
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""
+        persist.save(self, path)
+
+    def to_bytes(self) -> bytes:
+        """The model in the format of `save`; `nystream.from_bytes` reads it."""
+        return persist.to_bytes(self)
 
     # -- predicting and learning -------------------------------------------------------------------------------------
     def predict(self, rows: Any, ahead: int | None = None) -> Any:
@@ -249,8 +271,10 @@ class Model(Changing):
         ahead = checked_ahead(ahead)
         if self.learner_ is None:
             schema = self.schema_ or self.schema
-            sparse = is_sparse(rows)
-            n = rows.shape[0] if sparse else read(rows).n if schema is None else self._columns(rows, schema)[1]
+            if schema is None:
+                n = rows.shape[0] if is_sparse(rows) else read(rows).n
+            else:
+                n = len(self._parse(rows, schema))
             return nothing(n, schema, self.task)
         X = self._inputs(rows, named=True)
         return answers(self._scores(X, ahead), self.task, self.classes_)
@@ -285,7 +309,7 @@ class Model(Changing):
 
     def step(self, row: Any, y: Any = None, weight: float = 1.0) -> Any:
         """`run` on one row: a number, (K,) of several targets, or the name of a class."""
-        quick = self._quick_step(row, y, weight)
+        quick = learning.step_quickly(self, row, y, weight)
         if quick is not None:
             if self._listeners:
                 self._announce()
@@ -313,19 +337,7 @@ class Model(Changing):
         >>> model.n_seen, list(model.remembered) == [first]
         (4, True)
         """
-        if not self.waiting:
-            raise ValueError("this model was made with waiting=0: no row waits for its label")
-        kept = plain_row(row)
-        answer = plain_answer(self.predict(rows_of(kept))[0])
-        waiting = {} if self.waiting_ is None else self.waiting_
-        while len(waiting) >= self.waiting:
-            del waiting[next(iter(waiting))]
-            self.n_forgotten_ += 1
-            self._report_forgotten()
-        id = self.n_remembered_
-        waiting[id] = [kept, answer]
-        self.waiting_, self.n_remembered_ = waiting, id + 1
-        return id
+        return waiting.remember(self, row)
 
     def label(self, id: int, y: Any, weight: float = 1.0) -> Any:
         """Learn a remembered row with its label, and return what was predicted when it was remembered.
@@ -334,13 +346,7 @@ class Model(Changing):
         read. A label that will never come is None: the row waits no more and is not learnt. ValueError where no row
         with this id waits.
         """
-        waiting = {} if self.waiting_ is None else self.waiting_
-        if isinstance(id, bool) or not isinstance(id, (int, np.integer)) or id not in waiting:
-            raise ValueError(f"no row with id {id!r} waits for a label: {self._why_not_waiting(id)}")
-        row, answer = waiting[id]
-        self.run(rows_of(row), [y], None if weight == 1.0 else [weight])
-        del waiting[id]
-        return np.array(answer) if isinstance(answer, list) else answer
+        return waiting.label(self, id, y, weight)
 
     @property
     def remembered(self) -> dict[int, Any]:
@@ -352,33 +358,11 @@ class Model(Changing):
         """Rows that were remembered and had to give way to later ones before their label came."""
         return self.n_forgotten_
 
-    def _why_not_waiting(self, id: Any) -> str:
-        if isinstance(id, bool) or not isinstance(id, (int, np.integer)):
-            return "ids are whole numbers, as `remember` returns them"
-        if not 0 <= id < self.n_remembered_:
-            return "this model never gave that id"
-        if not self.n_forgotten_:
-            return "it has been labelled already"
-        return (
-            f"it has been labelled already, or it was one of {self.n_forgotten_:,} that were forgotten because more "
-            f"than {self.waiting:,} rows waited; Model(waiting=...) sets that limit"
-        )
-
-    def _report_forgotten(self) -> None:
-        if None not in self._reported:
-            self._reported.add(None)
-            warnings.warn(
-                f"{self.waiting:,} rows wait for their labels, as many as may: from now on each new one makes the "
-                "model forget the oldest. n_forgotten counts them; Model(waiting=...) sets the limit",
-                UserWarning,
-                stacklevel=3,
-            )
-
     def run_scores(self, rows: Any, y: Any = None, weights: Any = None) -> Scores:
         """`run` with outputs and labels as numbers: what metrics compare."""
         fresh = None if self.learner_ is not None and self.first_ is None else dict(self.__dict__)
         try:
-            scores = self._run(rows, y, weights)
+            scores = learning.run(self, rows, y, weights)
         except BaseException:
             if fresh is not None:  # back to what there was before the first row, or before kinds changed
                 self.__dict__.clear()
@@ -393,8 +377,32 @@ class Model(Changing):
         return self._scores(self._inputs(rows), checked_ahead(ahead))
 
     def _scores(self, X: Any, ahead: int | None) -> Array:
-        P = predicted(self.inner, X, ahead)
+        P = learning.predict_scores(self.inner, X, ahead)
         return P[:, : max(1, len(self.classes_))] if self.task == "classification" else P
+
+    # -- rows become a batch -----------------------------------------------------------------------------------------
+    def parse(self, rows: Any) -> Batch:
+        """Return rows of any origin as a batch with the columns of this model. Changes nothing.
+
+        This is the one entry for rows: `predict`, `run` and all others take a batch too, and do not parse it again.
+        A value that does not fit its column is an error, or missing with `on_error="missing"`.
+
+        Examples
+        --------
+        >>> from nystream import Model
+        >>> model = Model()
+        >>> _ = model.run([{"temp": 21.5, "room": "hall"}, {"temp": 3.0, "room": "yard"}], [1.0, 0.5])
+        >>> batch = model.parse([{"room": "hall", "temp": "20"}])
+        >>> batch.kinds, batch.columns["temp"].tolist()
+        ({'temp': 'number', 'room': 'category'}, [20.0])
+        """
+        if self.schema_ is None and self.schema is None:
+            raise ValueError("the model has no schema and has seen no rows, so the kinds of columns are not known")
+        return self._parse(rows, self.schema_ or self.schema)
+
+    def _parse(self, rows: Any, schema: Schema | None) -> Batch:
+        assert schema is not None
+        return schema.parse(rows, on_error=self.on_error, report=self._report_unknown)
 
     def inputs(self, rows: Any) -> Array:
         """The numbers (n, d) that the learner gets for rows now. Changes nothing."""
@@ -405,102 +413,272 @@ class Model(Changing):
         """The learner's inputs for rows; `named`: columns that no row has are reported."""
         if self.schema_ is None or self.learner_ is None:
             raise ValueError("the model has learnt nothing yet; run it on rows with labels first")
-        X = self._matrix(rows, self.schema_)
-        if X is None:
-            table = read(rows)
-            if named:
-                self._report_missing(table, quiet=isinstance(rows, dict))
-            X = self.schema_.unconverted(table)
-        if X is None:
-            is_open = self.first_ is not None and self._pattern.missing  # kinds may still change
-            on_error = "missing" if is_open else self.on_error
-            columns, n, _ = self.schema_.columns_of(table, on_error=on_error, report=self._report)
-            X = self.encoder_.encode(columns, n)
-        self._check_missing(X)
-        return X
+        is_open = self.first_ is not None and self._pattern.missing  # kinds may still change
+        is_one = isinstance(rows, dict)
 
-    @staticmethod
-    def _matrix(rows: Any, schema: Schema) -> Any:
-        """Rows that need no look at their columns, clean or still to be converted; else None."""
-        X = schema.as_numbers(rows)
-        return X if isinstance(X, Unconverted) else schema.matrix(X)
+        def report_missing(table: Table) -> None:
+            self._report_missing(table, quiet=is_one)
 
-    def _run(self, rows: Any, y: Any, weights: Any) -> Scores:
-        schema, apart = self.schema_ or self.schema, y is not None and not isinstance(y, str)
-        quick = schema is not None and apart and self.first_ is None  # first rows are kept as they came
-        rows = schema.as_numbers(rows) if quick and schema is not None else rows
-        plain = is_sparse(rows) or isinstance(rows, Unconverted)
-        plain = plain or (isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf")
-        if self.schema_ is not None and quick:
-            plain = plain or self.schema_.matrix(rows) is not None  # a dict without doubt, whose label is apart
-        table = rows if plain else read(rows)
-        if isinstance(y, str):
-            y = self._named(table, y)
-        elif y is None:
-            y = labels_in(table, self.schema_ or self.schema)
-        if self.schema_ is None:
-            self._open(self.schema or self._first_schema(table, None))
-        assert self.schema_ is not None
-        self._review_kinds(table)
-        X = self._matrix(table, self.schema_)
-        columns, n, misfits = ({}, len(X), 0) if X is not None else self._columns(table, self.schema_)
-        parts, w = None if y is None else columns_of(y, n), as_weights(weights, n)
-        decided = self.task is not None
-        self._begin(parts)
-        if self.learner_ is None:  # still no label that says what is to be learnt
-            self.n_unlabelled_ += n
-            self._keep_first(table, parts, w)
-            return Scores(np.full((n, 1), np.nan), np.full((n, 1), np.nan))
-        at = table.place if isinstance(table, Table) else Place
-        known = None if self.mixed else at  # where labels of another kind are refused
-        labels = labels_of(parts, n, self.schema_, self._outputs, self.classes_, self._places(), known)
-        given = w
-        w, counts = weighted(labels.Y, labels.classes, given, self.class_weight, self.counts_)
-        if w is not None and not self.learner_.weighted:
-            raise ValueError(f"{algorithm(self.learner_)} does not take weights; the least-squares learners do")
-        X = X if X is not None else self.encoder_.run(columns, n, labels.Y, w)
-        self._check_missing(X, at)
-        there = labels.there
-        if self.learner_.classes is not None and len(labels.classes) > self.learner_.classes:
-            raise ValueError(
-                f"there are {len(labels.classes)} classes, but {self.learner_!r} is for {self.learner_.classes}"
-            )
-        self.learner_.name_classes(labels.classes)
-        if not self.learner_.d_ and n:
-            self._reserve_for(X)
-        P = learnt(self.learner_, X, labels, w)
-        self._remember(columns or X, labels, w) if n else None
-        self._keep_first(table, parts, given)
-        self.classes_, self.counts_ = labels.classes, counts
-        self.n_unlabelled_ += int(n - there.sum())
-        self.n_misfits_ += misfits
-        if labels.known is not None:
-            P[np.arange(P.shape[1]) >= labels.known[:, None]] = -np.inf
-            P[labels.known == 0] = np.nan
-        elif not decided:
-            P[: int(there.argmax())] = np.nan  # before the first label nobody knew that numbers were asked for
-        scores = Scores(P, labels.Y)
-        self.score_ = add_rows(self.score_, scores, self.task)
-        return scores
+        batch = self.schema_.parse(
+            rows,
+            on_error="missing" if is_open else self.on_error,
+            report=self._report_unknown,
+            report_missing=report_missing if named else None,
+        )
+        self._check_missing(batch)
+        return batch.inputs
+
+    # -- abilities of rows -------------------------------------------------------------------------------------------
+    def probabilities(self, rows: Any, ahead: int | None = None) -> Array:
+        """(n, K) probabilities of the classes in the order of `classes`, rows summing to 1. `ahead` as in `predict`."""
+        return self._probabilities(self.inputs(rows), checked_ahead(ahead))
+
+    def _probabilities(self, X: Array, ahead: int | None = None) -> Array:
+        P = self.inner.probabilities(X, ahead)
+        k = len(self.classes)  # the learner may have room for more, or declared ones may not have reached it
+        if P.shape[1] == k:
+            return P
+        P = P[:, :k] if P.shape[1] >= k else np.hstack([P, np.zeros((len(P), k - P.shape[1]))])
+        total = P.sum(axis=1, keepdims=True)
+        return np.where(total > 0, P / np.where(total > 0, total, 1.0), 1 / max(k, 1))
+
+    def predict_interval(self, rows: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
+        """Ends, shaped as predictions, of intervals that cover this share of the labels to come.
+
+        `ahead` as in `predict`: None for some later row, 1 for the next one.
+        """
+        return self.inner.predict_interval(self.inputs(rows), coverage, checked_ahead(ahead))
+
+    def predict_quantile(self, rows: Any, q: Any, ahead: int | None = None) -> Array:
+        """What a share q of the labels of such rows are below, shaped as predictions; of several q one more axis.
+
+        `ahead` as in `predict`.
+        """
+        return self.inner.predict_quantile(self.inputs(rows), q, checked_ahead(ahead))
+
+    def std(self, rows: Any) -> Array:
+        """Predictive standard deviations, shaped as predictions."""
+        return self.inner.std(self.inputs(rows))
+
+    def leverage(self, rows: Any) -> Array:
+        """(n,) large where nothing like the row was seen."""
+        return self.inner.leverage(self.inputs(rows))
+
+    def averaged(self, rows: Any) -> Array:
+        """Outputs of the mean of all hypotheses so far: (n,), or (n, K) for several."""
+        return self.inner.averaged(self.inputs(rows))
+
+    # -- abilities of what was learnt --------------------------------------------------------------------------------
+    def regret(self) -> float:
+        """Cumulative loss minus that of the best in hindsight."""
+        return self.inner.regret()
+
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
+        """What the regret cannot exceed; see `nystream.learners.abilities.Abilities.regret_bound`."""
+        return self.inner.regret_bound(norm2, changes=changes, against=against)
+
+    def log_det(self) -> float:
+        """log det(A / lam) of the matrix that the learner keeps."""
+        return self.inner.log_det()
+
+    def effective_dimension(self) -> float:
+        """How many directions the data really has at this ridge."""
+        return self.inner.effective_dimension()
+
+    def online_dimension(self) -> float:
+        """Sum over rounds of s/(1 + s), s the leverage of the row when it arrived."""
+        return self.inner.online_dimension()
+
+    def weights(self) -> dict[str, float]:
+        """Shares of the parts, experts say, in the next prediction, by name; they sum to 1."""
+        return self.inner.weights()
+
+    def alarms(self, *, warnings: bool = False) -> list[Any]:
+        """Drift alarms, in order: row, estimated change point, cause, columns and outcome; `str` tells them in words.
+
+        With `warnings` the list has shifts of the inputs too that the loss did not confirm (`level` is "warning").
+        """
+        records = self.inner.alarms(warnings=warnings)
+        if self.schema_ is None or not self.schema_.numeric or self.schema_.width is not None:
+            return records
+        names = self.schema_.names  # the learner knows numbers by their places
+
+        def named(columns: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(names[int(place)] if place.isdigit() else place for place in columns)
+
+        return [alarm._replace(columns=named(alarm.columns)) for alarm in records]
+
+    def on_alarm(self, callback: Listener, *, warnings: bool = False) -> Listener:
+        """Call `callback(alarm)` at every drift alarm from now on, and at warnings too if `warnings`.
+
+        `alarm` is a record as in `alarms()`. The callback is called when the `step` or `run` that raised the alarm has
+        learnt its rows; if it raises, the exception comes out of that call, and the model has learnt the rows. It
+        is not saved with the model. Returns the callback, so that this can be a decorator.
+        """
+        self.inner._require("alarms")
+        self._listeners.add(callback, warnings=warnings, row=self.n_seen)
+        return callback
+
+    def _announce(self) -> None:
+        if self.learner_ is not None:
+            self._listeners.announce(self.alarms(warnings=True), self.n_seen)
+
+    # -- asking ------------------------------------------------------------------------------------------------------
+    @property
+    def link(self) -> str | None:
+        """What makes probabilities of scores, where these are log odds: see `nystream.learners.links`."""
+        return self.inner.link
+
+    def can(self, ability: str) -> bool:
+        """Whether the model, for this task and with its parameters, has the ability of that name."""
+        own = self.inner.can(ability) and ability in FORWARDED
+        return own or (ability in FROM_ROWS and self._keeps_rows)
+
+    @property
+    def abilities(self) -> frozenset[str]:
+        """The names of all abilities that this model has."""
+        return (self.inner.abilities & FORWARDED) | (FROM_ROWS if self._keeps_rows else frozenset())
+
+    @property
+    def _keeps_rows(self) -> bool:
+        """Whether there are rows to explain with, or will be."""
+        return (self.recent_ is not None and len(self.recent_) > 0) or (self.keep > 0 and self.n_seen == 0)
+
+    # -- explanations --------------------------------------------------------------------------------------------------
+    def importance(
+        self,
+        rows: Any = None,
+        y: Any = None,
+        *,
+        repeats: int = REPEATS,
+        coverage: float = 0.9,
+        seed: int = 0,
+    ) -> Importance:
+        """Shares of the columns, by name, in what the predictions depend on; they sum to 1. Pure, and bounded in time.
+
+        By how much the error grows when a column's values go to other rows: `importance().columns` has these figures,
+        with intervals and, of `Auto`, what its learnt metrics say. The error is the squared error (several targets:
+        over their variances), of classes that of the probabilities, or the error rate where there are none; without
+        labels (novelty) it is the change of the score. Of columns that say the same each is worth little, since the
+        other is still there.
+
+        Parameters
+        ----------
+        rows, y : rows with labels, as for `run`
+            None: the last rows that were learnt. A model knows these a little too well, so that a column of mere noise
+            may come out above 0, by a few hundredths of the error; rows it has not learnt are free of that.
+        repeats, coverage, seed
+            See `nystream.explain.permutation_importance`.
+        """
+        return Explainer(self).importance(rows, y, repeats, coverage, seed)
+
+    def explain_row(
+        self, row: Any, of: Any = None, *, background: Any = None, evaluations: int = EVALUATIONS, seed: int = 0
+    ) -> Reasons:
+        """What each column adds to the prediction for one row, by name, beside the mean prediction. Pure.
+
+        The parts sum to the prediction minus the mean prediction over the background; see
+        `nystream.explain.contributions`.
+
+        Parameters
+        ----------
+        row : a dict, a row of numbers, or a table of one row
+        of : a class, or a target of several
+            None: the predicted class, the first target.
+        background : rows to compare with; None: the last rows that were learnt
+        evaluations, seed
+            Predictions to spend, about, and the seed of the orders in which columns are tried.
+        """
+        rows = row[None] if isinstance(row, np.ndarray) and row.ndim == 1 and not row.dtype.names else row
+        rows = [rows] if isinstance(rows, Mapping) else rows
+        found = self.explain_rows(rows, of, background=background, evaluations=evaluations, seed=seed)
+        if len(found) != 1:
+            raise ValueError(f"explain_row takes one row, got {len(found)}; explain_rows takes several")
+        return found[0]
+
+    def explain_rows(
+        self, rows: Any, of: Any = None, *, background: Any = None, evaluations: int = EVALUATIONS, seed: int = 0
+    ) -> list[Reasons]:
+        """`explain_row` for every row of a table."""
+        return Explainer(self).explain_rows(rows, of, background, evaluations, seed)
+
+    def partial_dependence(
+        self, column: str, of: Any = None, *, points: int = 40
+    ) -> tuple[npt.NDArray[Any], Array, Array]:
+        """Values of a column, the mean prediction over the last rows with that value in all of them, and each row's.
+
+        Of numbers and times, evenly spaced quantiles; of categories and text the most frequent ones, None being a
+        missing one. The third are the predictions (rows, values) that the second (values,) is the mean of. Of classes
+        it is the probability of the class `of`, by default the last; of several targets, the first.
+        """
+        return Explainer(self).partial_dependence(column, of, points)
+
+    def explain(self) -> str:
+        """What the predictions depend on, in a sentence; then what the learner itself can say, a few lines of text."""
+        return Explainer(self).explain()
+
+    def learnt_shares(self) -> dict[str, float] | None:
+        """Shares of the columns, by name, in the distances that `Auto` has learnt; None where there are none (yet).
+
+        Read off, not measured: cheap enough for a reading along the stream. Pure.
+        """
+        names = [] if self.schema_ is None else self.schema_.names
+        shares = self.inner.column_shares(names)
+        if shares is None:
+            return None
+        found = {name: shares.get(name, 0.0) for name in names}
+        total = sum(found.values())
+        return {name: share / total for name, share in found.items()} if total > 0 else None
+
+    # -- changes other than learning rows ------------------------------------------------------------------------------
+    def declare(self, classes: Any) -> None:
+        """There are these classes too, whether seen or not, in this order after those so far."""
+        changing.declare_classes(self, classes)
+
+    def prepare(self, rows: Any, weights: Any = None) -> None:
+        """Let the learner see all rows of a batch before it learns them, where it makes use of that.
+
+        For a model with a declared task, and with all its classes, before its first row.
+        """
+        changing.prepare(self, rows, weights)
+
+    def widen(self, names: Sequence[str] | Mapping[str, str]) -> None:
+        """Columns that appear late, by name, or with their kinds where they are not numbers.
+
+        They were 0 in every row so far, or missing, as the learner has it. `Auto` takes new columns of every kind.
+        """
+        changing.widen(self, names)
+
+    def admit(self, rows: Any) -> None:
+        """Add the columns that rows have and the model does not know, with the kinds that their values tell.
+
+        Rows that do not fit are refused before anything changes. While the first rows still tell the kinds of columns,
+        `run` and `step` add columns themselves, and this does nothing.
+        """
+        changing.add_columns_of(self, rows)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Other names for columns, in their places."""
+        changing.rename(self, names)
+
+    def merge(self, other: Model) -> Self:
+        """Become the model of both streams: equal columns, kinds and task, and classes in one order.
+
+        Rows of the other model that wait for their labels stay with it.
+        """
+        changing.merge(self, other)
+        return self
+
+    def unlearn(self, rows: Any, y: Any, weights: Any = None) -> Self:
+        """Forget rows that were learnt, exactly."""
+        changing.unlearn(self, rows, y, weights)
+        return self
 
     # -- the parts of a round ----------------------------------------------------------------------------------------
-    def _named(self, table: Any, target: str) -> Any:
-        """Labels from the column that y names."""
-        if not isinstance(table, Table) or target not in table.columns:
-            raise ValueError(f"y={target!r} is no column of the rows; for one row with this label use step")
-        schema = self.schema_ or self.schema
-        if schema is None:
-            self._open(self._first_schema(table, target))
-        elif schema.targets != [target]:
-            raise ValueError(
-                f"y={target!r} is another target than that of the model, {schema.target!r}; begin a new one"
-            )
-        return table.labels(target)
-
     def _open(self, schema: Schema) -> None:
         pattern = self._pattern
         check_sparse(pattern, schema.width)
-        self.encoder_ = schema.encoder(pattern.takes_tables)
+        schema.check_learner(pattern.takes_tables)
         self.schema_, self.classes_, self.counts_, self.notes_ = schema, list(schema.classes or []), [], {}
 
     def open_for(self, task: str, columns: Any) -> None:
@@ -508,96 +686,8 @@ class Model(Changing):
         if isinstance(columns, Schema):
             self.first_, schema = FirstRows(), columns
         else:
-            schema = self._first_schema(read(columns), None)
+            schema = kinds.first_schema(self, read(columns), None)
         self._open(schema.described(task=task))
-
-    # -- kinds that the first rows tell --------------------------------------------------------------------------------
-    def _first_schema(self, table: Any, target: str | None) -> Schema:
-        """The schema that the first row tells, where only cells tell kinds; else what the types of the rows tell."""
-        if not isinstance(table, Table) or not table.named or not table.n:
-            return Schema.of(table, target=target).described(task=None)
-        open_kinds = [name for name in table.columns if name not in table.kinds and name != target]
-        if not open_kinds or "first_" in self.__dict__:
-            return Schema.of(table, target=target).described(task=None)
-        self.first_ = FirstRows()
-        self.first_.fixed_ = {name: kind for name, kind in table.kinds.items() if name != target}
-        return Schema.of(table[:1], target=target).described(task=None)
-
-    def _review_kinds(self, table: Any) -> None:
-        """Change the kinds of columns, and add columns, as the next rows tell while kinds are not final."""
-        if self.first_ is None or self.schema_ is None or not isinstance(table, Table) or not table.named:
-            return
-        schema, replayed = self.first_.review(table, self.schema_)
-        if replayed:
-            self.first_ = copy.copy(self.first_)  # a row that is refused afterwards leaves no trace
-            self.first_.replayed_ += replayed
-        if schema.columns != self.schema_.columns or schema.formats != self.schema_.formats:
-            self._relearn(schema)
-        else:
-            self.schema_ = schema
-
-    def _relearn(self, schema: Schema) -> None:
-        """Become the model that would have had these columns from the start."""
-        assert self.first_ is not None
-        twin = Model(**self.get_params(deep=False))
-        twin._open(schema)
-        if len(self.first_):
-            twin._restore({"n_unlabelled_": 0, "n_misfits_": 0})
-            twin.run_scores(*self.first_.replay())
-        kept = (
-            "notes_",
-            "first_",
-            "_reported",
-            "_listeners",
-            "score_",
-            *WAITS,
-        )  # errors are those of predictions that were made
-        self.__dict__.update({**twin.__dict__, **{name: getattr(self, name) for name in kept}})
-
-    def _keep_first(self, table: Any, parts: list[Any] | None, weights: Array | None) -> None:
-        """Keep learnt rows while kinds are not final."""
-        if self.first_ is None or self.schema_ is None:
-            return
-        if not isinstance(table, Table):  # a matrix of numbers
-            X = table[:FIRST]
-            X = X.numbers() if isinstance(X, Unconverted) else np.asarray(X)
-            table = Table(dict(zip(self.schema_.names, X.T, strict=True)), len(X))
-        elif not table.named:
-            table = Table(dict(zip(self.schema_.names, table.columns.values(), strict=True)), table.n)
-        else:
-            known = [name for name in table.columns if name in self.schema_.columns]
-            table = Table({name: table.columns[name] for name in known}, table.n)
-        self.first_.extend(table, parts, weights)
-        self._close_kinds(self.first_.is_full)
-
-    def _keep_first_one(self, row: Any, y: Any, weight: float) -> None:
-        """`_keep_first` for one row of numbers."""
-        if self.first_ is not None and self.schema_ is not None:
-            names = self.schema_.names
-            row = (
-                {name: row[name] for name in names}
-                if type(row) is dict
-                else dict(zip(names, row.tolist(), strict=True))
-            )
-            self.first_.add(row, [y], weight)
-            self._close_kinds(self.first_.is_full)
-
-    def _begin(self, parts: list[Any] | None) -> None:
-        """Make the learner once the task is known: declared, the learner's own, or told by the first label."""
-        if self.learner_ is not None:
-            return
-        assert self.schema_ is not None
-        task, label = self.task, first_label(parts[0]) if parts else None
-        if task is None:
-            choice = choose_task(parts) if parts else None
-            if choice is None:
-                return
-            task = choice.task
-        elif task == "classification" and self.schema_.task is None and self._given_task is None:
-            check_class(self._pattern, label)
-        learner = self._fresh(task)
-        self.schema_ = self.schema_.described(task=task)
-        self.learner_ = learner
 
     @property
     def _outputs(self) -> int:
@@ -607,46 +697,12 @@ class Model(Changing):
         started = self.learner_ is not None and self.learner_.d_
         return self.inner.outputs_ if started else max(1, len(self.schema_.targets))
 
-    def _places(self) -> dict[Any, int]:
+    def _class_numbers(self) -> dict[Any, int]:
         if len(self._numbers) != len(self.classes_):
             self._numbers = {name: k for k, name in enumerate(self.classes_)}
         return self._numbers
 
-    def _quick_step(self, row: Any, y: Any, weight: float) -> tuple[Any] | None:
-        """The common round: a dict of numbers, with a label that fits."""
-        learner, schema = self.learner_, self.schema_
-        if learner is None or schema is None or not learner.d_ or self.class_weight is not None:
-            return None
-        if self.first_ is not None and self.first_.looks_next:
-            return None
-        if type(row) is dict:
-            x = schema.row(row)
-        else:
-            x = row if is_clean_row(row, learner.d_) and type(self.encoder_) is Plain else None
-        if x is None:
-            return None
-        if schema.task == "regression":
-            if type(y) is not float or y - y != 0:
-                return None
-            answer = learner.step(x, y, weight)
-            self._keep_one(x, y, weight)
-            self.score_ = add_row(self.score_, answer, y)
-            self._keep_first_one(row, y, weight)
-            return (answer,)
-        k = self._places().get(y) if schema.task == "classification" and type(y) in (str, int, bool) else None
-        if k is None:
-            return None
-        scores = learner.step(x, k, weight)
-        self._keep_one(x, k, weight)
-        best = int(scores[: len(self.classes_)].argmax())
-        self.score_ = add_class(self.score_, best, k)
-        self._keep_first_one(row, y, weight)
-        return (self.classes_[best],)
-
-    def _columns(self, rows: Any, schema: Schema) -> tuple[dict[str, Any], int, int]:
-        return schema.columns_of(rows, on_error=self.on_error, report=self._report)
-
-    def _report(self, names: list[str]) -> None:
+    def _report_unknown(self, names: list[str]) -> None:
         new = [name for name in names if name not in self._reported]
         if new:
             self._reported.update(new)
@@ -672,17 +728,20 @@ class Model(Changing):
                 f"rows lack columns of the model, which count as missing: {_listed(new)}", UserWarning, stacklevel=4
             )
 
-    def _check_missing(self, X: Any, at: Places = Place) -> None:
-        if self.inner.missing or isinstance(X, SparseRows) or (isinstance(X, Unconverted) and X.finite):
+    def _check_missing(self, batch: Batch, at: Places = Place) -> None:
+        """Refuse missing values where the learner does not take them."""
+        X = batch.inputs
+        if self.inner.missing or isinstance(X, (Batch, SparseRows)) or (isinstance(X, Unconverted) and X.finite):
             return
         X = np.asarray(X)
         if np.isnan(X.min(initial=0.0)):
             row, j = np.argwhere(np.isnan(X))[0].tolist()
             raise ValueError(
-                f"{at(row)}: column {self.encoder_.columns[j]!r} is missing, and {algorithm(self.inner)} takes "
+                f"{at(row)}: column {list(batch.kinds)[j]!r} is missing, and {algorithm(self.inner)} takes "
                 "no missing values; fill it or leave the row out, or use a learner that takes them, as Auto does"
             )
 
+    # -- the learner inside ------------------------------------------------------------------------------------------
     @property
     def inner(self) -> Learner:
         """The learner inside: the trained one, or before the first label what will be trained."""
@@ -695,6 +754,19 @@ class Model(Changing):
         """Columns that the learner gets, as far as that is known."""
         schema = self.schema_ or self.schema
         return 1 if schema is None else len(schema.names)
+
+    def _close_kinds(self) -> None:
+        """Make the kinds of all columns final."""
+        self.__dict__.pop("first_", None)
+
+    def _reserve_for(self, X: Any) -> None:
+        """Make room for the classes that are known, before the first rows are learnt."""
+        if self.classes_:
+            self.inner.reserve_for(X, self._room)
+
+    @property
+    def _room(self) -> int:
+        return self.inner.classes or max(2, len(self.classes_))
 
     def _restore(self, state: dict[str, Any]) -> None:
         waiting = state.get("waiting_") or {}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nystream.data.inputs import Unconverted
+from nystream.data.batch import Batch
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
 from nystream.scaling.ring import Ring
@@ -60,18 +60,23 @@ class Recent(Params):
     def __len__(self) -> int:
         return len(self.numbers_)
 
-    def extend(self, columns: Mapping[str, Any] | Array | Unconverted, Y: Array) -> None:
-        """Add learnt rows, in order: typed columns by name, or a matrix of numbers, and labels (n, outputs)."""
+    def extend(self, rows: Batch | Mapping[str, Any] | Array, Y: Array) -> None:
+        """Add learnt rows, in order: a batch, typed columns, or a matrix of numbers; and labels (n, outputs)."""
+        if isinstance(rows, Batch):
+            return self._extend(rows.columns if rows.numbers is None else rows.numbers, Y)
+        return self._extend(rows, Y)
+
+    def _extend(self, rows: Any, Y: Array) -> None:
         skipped = max(0, len(Y) - self.capacity)
         self.numbers_.seen_ += skipped
         block = np.empty((len(Y) - skipped, self.numbers_.d))
-        if not isinstance(columns, Mapping):
-            block[:, : len(self._numbers)] = np.asarray(columns[skipped:])
+        if not isinstance(rows, Mapping):
+            block[:, : len(self._numbers)] = np.asarray(rows[skipped:])
         else:
             for j, name in enumerate(self._numbers):
-                block[:, j] = _as_numbers(columns[name][skipped:])
+                block[:, j] = _as_numbers(rows[name][skipped:])
             for kept, name in zip(self.words_, self._words, strict=True):
-                self._extend_words(kept, columns[name][skipped:])
+                self._extend_words(kept, rows[name][skipped:])
         block[:, len(self._numbers) :] = Y[skipped:]
         self.numbers_.extend(block)
 

@@ -17,8 +17,6 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "model/first-rows": "nystream.model.first_rows:FirstRows",
     "model/recent": "nystream.model.recent:Recent",
     "schema/schema": "nystream.data.schema:Schema",
-    "tables/typed": "nystream.data.typed:Typed",
-    "tables/plain": "nystream.data.plain:Plain",
     "auto/bank": "nystream.auto.bank:Bank",
     "auto/big": "nystream.auto.big:Big",
     "auto/catching-up": "nystream.auto.changes.catching_up:CatchingUp",

@@ -1,4 +1,4 @@
-"""Plots of results and of models; needs matplotlib, which comes with the extra `plot`."""
+"""Charts of results and of models; needs matplotlib (`pip install 'nystream[plot]'`)."""
 
 from nystream.plot.curves import curves
 from nystream.plot.explaining import importance_chart, partial_dependence

@@ -1,4 +1,4 @@
-"""river estimators: dictionaries of named features in, one row at a time or a frame at a time, for any learner."""
+"""Estimators for river around any learner: named features, one row or one frame at a time."""
 
 from nystream.river.classifier import KernelClassifier
 from nystream.river.novelty import KernelNovelty

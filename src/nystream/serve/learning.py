@@ -65,7 +65,7 @@ def check(config: dict[str, Any], columns: int) -> None:
         declared = _declared(config)
         learner = _learner(config, config.get("task"))
         if declared is not None and declared.task is not None:
-            declared.encoder(Model(learner, declared).inner.takes_tables)
+            declared.check_learner(Model(learner, declared).inner.takes_tables)
     except (ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
         raise Refusal(422, one_line(error)) from None
 

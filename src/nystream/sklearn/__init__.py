@@ -1,4 +1,4 @@
-"""scikit-learn estimators: the facade carries the task and the checks, the learner carries the algorithm."""
+"""Estimators for scikit-learn around any learner."""
 
 from nystream.sklearn.classifier import OnlineKernelClassifier
 from nystream.sklearn.novelty import OnlineKernelNovelty

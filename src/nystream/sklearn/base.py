@@ -9,9 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream.auto.learner import Auto
-from nystream.compose.encoded import Encoded
-from nystream.compose.thresholded import Thresholded
-from nystream.data.encoding.columns import NUMERIC
+from nystream.data.batch import NUMERIC
 from nystream.data.frames import columns_of as columns_of_numbers
 from nystream.data.inputs import Unconverted, as_row, rows_of, unconverted
 from nystream.data.kinds import looked
@@ -54,7 +52,7 @@ __all__ = [
 _LABELS: dict[str, Any] = {"dtype": None, "ensure_2d": False}
 """How scikit-learn checks labels that belong to a table."""
 SEED = 0
-"""Of the order of rows that are given all at once."""
+"""The seed of the shuffle in `fitted`, so that equal calls of `fit` give equal models."""
 
 
 class Online(BaseEstimator):  # type: ignore[misc]
@@ -256,7 +254,7 @@ def fitted(model: Model, X: Any, y: Any, weights: Array | None) -> Model:
     would take up some rows later counts when the pass is over.
     """
     model.prepare(X, weights)
-    if not isinstance(_innermost(model), Auto):
+    if not model.inner.follows_order:
         model.run_scores(X, y, weights)
         return model
     order = np.random.default_rng(SEED).permutation(_count(X))
@@ -264,25 +262,8 @@ def fitted(model: Model, X: Any, y: Any, weights: Array | None) -> Model:
         whole = X
         X = Unconverted(X.shape, lambda rows: np.ascontiguousarray(whole[rows], dtype=np.float64))
     model.run_scores(_picked(X, order), y[order], None if weights is None else weights[order])
-    learner = _innermost(model)
-    assert isinstance(learner, Auto)
-    learner.settle()
+    model.inner.settle()
     return model
-
-
-def _innermost(model: Model) -> Learner:
-    """What learns the rows: the learner inside encodings and thresholds."""
-    inner = model.inner
-    while isinstance(inner, (Encoded, Thresholded)):
-        inner = inner.learner_ if inner.d_ else inner.learner
-    return inner
-
-
-def is_automatic(learner: Learner | None) -> bool:
-    """Whether rows are learnt by `Auto`, the default."""
-    while isinstance(learner, (Encoded, Thresholded)):
-        learner = learner.learner
-    return learner is None or isinstance(learner, Auto)
 
 
 def _other_than_numbers(X: Any) -> Table | None:

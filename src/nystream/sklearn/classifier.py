@@ -12,7 +12,7 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.weighting import BALANCED, ClassWeight, checked_weight
 from nystream.runtime.types import Array
-from nystream.sklearn.base import ClassifierMixin, Online, check_classification_targets, fitted, is_automatic
+from nystream.sklearn.base import ClassifierMixin, Online, check_classification_targets, fitted
 
 __all__ = ["OnlineKernelClassifier"]
 
@@ -80,7 +80,7 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         weight = self.class_weight
         if weight == BALANCED:  # all rows are there: every class has the weight that it would have in the end
             weight = dict(zip(labels.tolist(), _balanced(labels, y, weights), strict=True))
-        elif weight is not None and is_automatic(self.learner):
+        elif weight is not None and (self.learner is None or self.learner.follows_order):
             weight = _relative(checked_weight(weight), y, weights)
         model = self._fresh(X, classes=class_names(labels), class_weight=weight)
         self.model_ = fitted(model, X, y, weights)

@@ -1,4 +1,4 @@
-"""Streams of examples: files, pipes, arrays, generators, adversaries, and what can be chained onto them."""
+"""Streams of rows and labels: files, pipes, arrays, generators, adversaries, and their transformations."""
 
 import importlib as _importlib
 from typing import TYPE_CHECKING

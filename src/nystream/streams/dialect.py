@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv as csv_module
+import itertools
 from collections.abc import Collection, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from nystream.data.cells import MISFIT, is_missing, is_number, parse_time
+from nystream.data.cells import is_missing, is_value
 from nystream.data.reading import unique_names
 from nystream.streams.table import Fields, Split, SplitError
 from nystream.streams.text import Pipe, TextFile
@@ -33,8 +34,23 @@ class Dialect(NamedTuple):
 
     @property
     def split(self) -> Split:
-        """Lines to fields."""
+        """The function that splits lines into fields."""
         return partial(_split, delimiter=self.delimiter)
+
+    def split_chunk(self, chunk: list[str], more: Iterator[str]) -> tuple[list[Fields], SplitError | None]:
+        """Split the lines of a chunk; a quoted field at its end may take lines from `more`.
+
+        Returns the rows up to the first that cannot be split, and the error of that one or None.
+        """
+        rows: list[Fields] = []
+        try:
+            for row in _split(itertools.chain(chunk, more), self.delimiter):
+                rows.append(row)
+                if row.line >= len(chunk):
+                    break
+        except SplitError as error:
+            return rows, error
+        return rows, None
 
 
 def dialect(
@@ -69,12 +85,12 @@ def _is_header(rows: list[list[str]], known: Collection[str] | None) -> bool:
     first = [field.strip() for field in rows[0]]
     if known is not None and any(field in known for field in first):
         return True
-    values = [_is_value(field) for field in first]
+    values = [is_value(field) for field in first]
     if not any(values):
         return True
     if len(rows) < 2 or len(set(first)) < len(first) or len(rows[1]) != len(first):
         return False
-    numbers = [field for field, is_value in zip(first, values, strict=True) if is_value]
+    numbers = [field for field, has_value in zip(first, values, strict=True) if has_value]
     if not all(field.isdecimal() for field in numbers):
         return False
     whole = list(map(int, numbers))
@@ -82,11 +98,7 @@ def _is_header(rows: list[list[str]], known: Collection[str] | None) -> bool:
     if not counting and not all(1900 <= year <= 2100 for year in whole):
         return False
     pairs = zip(first, values, rows[1], strict=True)
-    return any(not value and not is_missing(field) and _is_value(below) for field, value, below in pairs)
-
-
-def _is_value(field: str) -> bool:
-    return is_number(field) or (not is_missing(field) and parse_time(field) is not MISFIT)
+    return any(not value and not is_missing(field) and is_value(below) for field, value, below in pairs)
 
 
 def _head(source: TextFile | Pipe) -> list[str]:

@@ -52,6 +52,30 @@ class Lines(Iterator[str]):
             return self._waiting.popleft()
         return line
 
+    def take(self, count: int) -> tuple[list[str], Exception | None]:
+        """Return the next `count` lines, fewer at the end, and the error that came after them or None."""
+        found: list[str] = []
+        try:
+            while len(found) < count:
+                found.append(self.__next__())
+        except StopIteration:
+            pass
+        except (ValueError, OSError) as error:
+            return found, error
+        return found, None
+
+    def head(self, count: int) -> list[str]:
+        """Return the next lines, up to and including `count` that are not blank."""
+        found: list[str] = []
+        while count > 0:
+            try:
+                line = self.__next__()
+            except StopIteration:
+                break
+            found.append(line)
+            count -= bool(line.strip())
+        return found
+
     def parsed(self, count: int, parse: Callable[[memoryview, int], T | None]) -> tuple[T, int] | None:
         """What `parse` makes of the bytes of the next `count` lines, fewer at the end, and how many these were.
 

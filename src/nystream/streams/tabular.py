@@ -21,7 +21,6 @@ from nystream.streams.dialect import Dialect, dialect
 from nystream.streams.json_array import items_of_array
 from nystream.streams.lines import Lines
 from nystream.streams.pipe import line_format
-from nystream.streams.table import SplitError
 from nystream.streams.text import COMPRESSED, Pipe, TextFile
 
 __all__ = ["ArrowTables", "JsonTables", "Tables", "TextTables", "open_tables"]
@@ -115,11 +114,9 @@ class TextTables(Tables):
                 line += table.n
                 yield table
                 continue
-            chunk, failure = _taken(lines, size - len(rows))
+            chunk, failure = lines.take(size - len(rows))
             try:
-                for number, fields in self._rows(chunk, lines, line) if chunk else ():
-                    rows.append(fields)
-                    places.append(number)
+                line = self._add_rows(chunk, lines, line, rows, places) if chunk else line
             except (ValueError, OSError) as error:
                 failure = error
             if failure is not None:
@@ -132,7 +129,6 @@ class TextTables(Tables):
                     failure = None  # else this frame and the error hold each other
             if not chunk:
                 break
-            line = self._line
             if len(rows) == size:
                 yield self._table(rows, places)
                 rows, places = [], []
@@ -154,23 +150,24 @@ class TextTables(Tables):
         places = _Places(self.name, range(line + 1, line + 1 + n))
         return Table(dict(zip(self.columns, values.T, strict=True)), n, self.named, {}, places)
 
-    def _rows(self, chunk: list[str], more: Iterator[str], line: int) -> Iterator[tuple[int, list[str]]]:
-        """(line number, fields) of each row; a quoted field may run on beyond the chunk. `_line` is the last one."""
+    def _add_rows(
+        self, chunk: list[str], more: Iterator[str], line: int, rows: list[list[str]], places: list[int]
+    ) -> int:
+        """Add the fields of the lines after line number `line`, and the number of each row's last line.
+
+        Returns the number of the last line that was read: a quoted field may run on beyond the chunk.
+        """
         used = 0
-        try:
-            for used, fields in self._dialect.split(itertools.chain(chunk, more)):
-                if fields:
-                    if len(fields) != len(self.columns):
-                        self._refuse(
-                            f"{self.name}:{line + used}: has {len(fields)} fields, expected {len(self.columns)}"
-                        )
-                    else:
-                        yield line + used, fields
-                if used >= len(chunk):
-                    break
-        except SplitError as error:
+        found, error = self._dialect.split_chunk(chunk, more)
+        for used, fields in found:
+            if fields and len(fields) != len(self.columns):
+                self._refuse(f"{self.name}:{line + used}: has {len(fields)} fields, expected {len(self.columns)}")
+            elif fields:
+                rows.append(fields)
+                places.append(line + used)
+        if error is not None:
             raise ValueError(f"{self.name}:{line + used + 1}: {error}") from None
-        self._line = line + used
+        return line + used
 
     def _table(self, rows: list[list[str]], numbers: list[int]) -> Table:
         columns = {}
@@ -200,12 +197,9 @@ class TextTables(Tables):
     def _split_columns(self, lines: list[str]) -> dict[str, list[str]]:
         """The fields of some lines by column, up to the first line that cannot be read."""
         found: dict[str, list[str]] = {name: [] for name in self.columns}
-        try:
-            for _, fields in self._dialect.split(iter(lines)):
-                for name, field in zip(self.columns, fields, strict=False):
-                    found[name].append(field)
-        except SplitError:
-            pass  # it is told of when its turn comes
+        for _, fields in self._dialect.split_chunk(lines, iter(()))[0]:
+            for name, field in zip(self.columns, fields, strict=False):
+                found[name].append(field)
         return found
 
 

@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import IO, Any, cast
 
 from nystream.streams.lines import Lines
@@ -203,7 +203,7 @@ class TextFile:
 
     def head(self, count: int = 2) -> list[str]:
         """The first lines, up to and including `count` that are not blank."""
-        return _head(self.lines(), count)
+        return self.lines().head(count)
 
 
 class Pipe:
@@ -231,7 +231,7 @@ class Pipe:
         """The first lines, up to and including `count` that are not blank; `lines` gives them again."""
         count -= sum(bool(line.strip()) for line in self._head)
         if count > 0:
-            self._head += _head(self._opened(), count)
+            self._head += self._opened().head(count)
         return list(self._head)
 
     def _opened(self) -> Lines:
@@ -267,13 +267,3 @@ def _lines_of(path: str | os.PathLike[str], name: str) -> Lines:
     except BaseException:
         raw.close()
         raise
-
-
-def _head(lines: Iterator[str], count: int) -> list[str]:
-    head: list[str] = []
-    for line in lines:
-        head.append(line)
-        count -= bool(line.strip())
-        if count == 0:
-            break
-    return head

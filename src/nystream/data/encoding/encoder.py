@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from nystream._core.tables import KINDS as CODES
 from nystream._core.tables import TableEncoder
-from nystream.data.encoding.columns import KINDS, Columns
+from nystream.data.batch import BATCH_KINDS, Batch
 from nystream.data.encoding.hashing import hash_name
 from nystream.data.encoding.names import FrequentNames
 from nystream.data.sparse_rows import SparseRows
@@ -163,17 +163,17 @@ class Encoder(Params):
         return arrays + sum(names.nbytes for names in self.names_ if names is not None)
 
     # -- rows --------------------------------------------------------------------------------------------------------
-    def columns(self, content: Mapping[str, Any] | Columns, n: int | None = None) -> Columns:
+    def columns(self, content: Mapping[str, Any] | Batch, n: int | None = None) -> Batch:
         """Typed columns of a block, checked; those that are there already pass as they are."""
-        return content if isinstance(content, Columns) else Columns(content, self.kinds_, n)
+        return content if isinstance(content, Batch) else Batch(content, self.kinds_, n)
 
-    def encode(self, content: Mapping[str, Any] | Columns) -> Encoding:
+    def encode(self, content: Mapping[str, Any] | Batch) -> Encoding:
         """What the rows are now, with all that was learnt so far. Pure."""
         columns = self.columns(content)
         with self._alone:
             return _encoding(*self._compiled.encode(columns.arrays, columns.n))
 
-    def run(self, content: Mapping[str, Any] | Columns, Y: Any, weights: Array | None = None) -> Encoding:
+    def run(self, content: Mapping[str, Any] | Batch, Y: Any, weights: Array | None = None) -> Encoding:
         """Encode, observe and learn one row after the other; Y (n,) or (n, K), for classes their numbers.
 
         The same as `encode`, `observe` and `learn` called row by row.
@@ -182,7 +182,7 @@ class Encoder(Params):
         with self._alone:
             return _encoding(*self._compiled.run(columns.arrays, columns.n, self._labels(Y), weights))
 
-    def observe(self, content: Mapping[str, Any] | Columns, weights: Array | None = None) -> None:
+    def observe(self, content: Mapping[str, Any] | Batch, weights: Array | None = None) -> None:
         """Rows have been seen: scales of numbers and names of levels move; labels are not needed."""
         columns = self.columns(content)
         self._compiled.observe(columns.arrays, columns.n, weights)
@@ -211,7 +211,7 @@ class Encoder(Params):
                 raise ValueError(f"names of columns must be text, got {name!r}")
             if name in self.kinds_:
                 raise ValueError(f"there is a column {name!r} already")
-            one_of(f"the kind of column {name!r}", kind, KINDS)
+            one_of(f"the kind of column {name!r}", kind, BATCH_KINDS)
         before = self.width
         numbers = sum(kind in ("number", "boolean") for kind in kinds.values())
         slots = sum(2 * (kind == "time") + (kind == "category") for kind in kinds.values())

@@ -124,5 +124,5 @@ def running_sum(totals: Array, rows: Array) -> Array:
 
 
 def _ones_or(weights: Any, n: int) -> Array:
-    w = as_weights(weights, n)
+    w = None if weights is None else as_weights(weights, n)
     return np.ones(n) if w is None else w

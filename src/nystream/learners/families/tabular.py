@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from nystream.data.encoding import Columns, as_columns, is_table, one_row
+from nystream.data.batch import Batch, as_batch, is_table, one_row
 from nystream.data.inputs import Unconverted, as_block, as_row
 from nystream.data.sparse_rows import SparseRows, as_sparse_rows, is_sparse
 from nystream.learners.base import Learner
@@ -20,7 +20,7 @@ Opening: TypeAlias = dict[str, str] | Literal["sparse"] | None
 
 
 class TabularLearner(Learner):
-    """Rows are a matrix, a mapping of names to arrays (a dict, a frame), typed `Columns`, or any matrix of
+    """Rows are a matrix, a mapping of names to arrays (a dict, a frame), a `Batch`, or any matrix of
     `scipy.sparse`; one row is a dict of names to values, numbers (d,), or sparse (1, d).
 
     What the first rows were decides what later ones have to be; columns of a table are found by name.
@@ -56,7 +56,7 @@ class TabularLearner(Learner):
         elif is_sparse(x):
             if x.shape[0] != 1:
                 raise ValueError(f"x must be one row, got shape {x.shape}; for many rows use run")
-        elif not isinstance(x, Columns):
+        elif not isinstance(x, Batch):
             if self.opening is None:
                 return super().step(x, y, weight)
             x = as_row(x, self.d_ or None, missing=True)[None]
@@ -75,10 +75,10 @@ class TabularLearner(Learner):
             if self.d_ and not isinstance(opening, dict):
                 what = "sparse rows" if opening == "sparse" else f"rows of {self.d_} numbers without names"
                 raise ValueError(f"X has named columns, but the learner was started with {what}")
-            return as_columns(X, opening if isinstance(opening, dict) else None)
+            return as_batch(X, opening if isinstance(opening, dict) else None)
         if isinstance(opening, dict):
             X = as_block(X, len(opening), missing=True)
-            return Columns(dict(zip(opening, X.T, strict=True)), opening)
+            return Batch(dict(zip(opening, X.T, strict=True)), opening)
         if opening == "sparse":
             return SparseRows.of_dense(as_block(X, self.d_))
         return as_block(X, self.d_ or None, missing=self.missing)
@@ -96,4 +96,4 @@ class TabularLearner(Learner):
 
 def opening_of(X: Any) -> Opening:
     """What rows are."""
-    return X.kinds if isinstance(X, Columns) else "sparse" if isinstance(X, SparseRows) else None
+    return X.kinds if isinstance(X, Batch) else "sparse" if isinstance(X, SparseRows) else None

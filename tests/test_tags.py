@@ -18,7 +18,7 @@ BASES = {
     "compose": ["Calibration", "ClassLearner", "Ensemble", "Wrapper"],
     "dictionary": ["FactoredPoints", "Growing"],
     "evaluate": ["Mean", "Meter", "Metric", "OfIntervals", "OfQuantiles", "Shares", "_Confusion", "_Share"],
-    "features": ["FeatureMap"],
+    "features": ["FeatureMap", "NestedFeatures"],
     "kernels": ["CompiledKernel", "Kernel", "Pair"],
     "learners": [
         *("AtomLearner", "Averaging", "CorrectionLearner", "ExpansionLearner", "FeatureLearner", "GradientLearner"),

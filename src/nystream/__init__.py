@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "client": "AsyncClient Client",
-    "compose": "Classifier Encoded Standardized Thresholded",
+    "compose": "Classifier Conformal Encoded Standardized Thresholded",
     "data.schema": "Schema",
     "evaluate": "Comparison Result compare prequential",
     "features": "KORS AdaptiveNystrom Chain Fastfood Fourier Landmarks LearnedMetric Nystrom Taylor WithConstant",

@@ -18,6 +18,7 @@ BASES = {
     "compose": ["Calibration", "ClassLearner", "Ensemble", "Wrapper"],
     "dictionary": ["FactoredPoints", "Growing"],
     "evaluate": ["Mean", "Meter", "Metric", "OfIntervals", "OfQuantiles", "Shares", "_Confusion", "_Share"],
+    "bandits": ["Bandit"],
     "features": ["FeatureMap", "NestedFeatures"],
     "kernels": ["CompiledKernel", "Kernel", "Pair"],
     "learners": [

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from laws import Variant
-from nystream import FOGD, KONS, PKAWV, PKRR, SILK, Aggregate, KernelRidge, Taylor, Thresholded
+from nystream import FOGD, KONS, PKAWV, PKRR, SILK, Aggregate, Conformal, KernelRidge, Taylor, Thresholded
 from nystream.runtime.threads import threads
 from variants.parts import FEATURES, G
 
@@ -350,6 +350,17 @@ class SubtractsInfinities(KernelRidge):
         return float(self.meter_.loss.sum() - self.meter_.best.sum())
 
 
+class NeverWidens(Conformal):
+    def _radius(self, shares):
+        return np.minimum(super()._radius(shares), 0.1)
+
+
+class CountsFewerMisses(Conformal):
+    def _learn(self, Y, P):
+        super()._learn(Y, P)
+        self.missed_ *= 0.5
+
+
 PLAIN = {"features": FEATURES, "lam": 0.1}
 CLASSES = {"kernel": G, "dim": 40, "loss": "softmax", "seed": 0}
 
@@ -392,6 +403,9 @@ BROKEN: dict[str, list[Variant]] = {
     "widened_it_is_as_if_the_columns_had_been_there": [
         Variant(WidensWithOnes(G, lam=0.1)),
         Variant(RefusesColumnsHalfway(G, lam=0.1)),
+    ],
+    "long_run_coverage_is_within_its_bound": [
+        Variant(kind(PKRR(FEATURES, lam=0.1), window=50)) for kind in (NeverWidens, CountsFewerMisses)
     ],
     "weight_zero_leaves_no_trace": [plain(CountsWeightZero), Variant(AgesByWeightZero(G, dim=40, seed=0))],
     "weights_are_taken_or_refused": [plain(IgnoresWeights), Variant(TakesWeightsItIgnores(G, budget=20))],

@@ -153,7 +153,7 @@ def test_widen_takes_columns_of_every_kind_and_leaves_predictions(first, kind):
     model.run(rows[:100], u[:100])
     before = model.predict(rows[:20])
     model.widen({"late": kind})
-    assert_allclose(model.predict(rows[:20]), before, rtol=1e-9, atol=1e-9)
+    assert_array_equal(model.predict(rows[:20]), before)
     cells = {
         "number": [0.0, 1.0],
         "boolean": [True, False],

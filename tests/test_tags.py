@@ -18,7 +18,8 @@ BASES = {
     "compose": ["Calibration", "ClassLearner", "Ensemble", "Wrapper"],
     "dictionary": ["FactoredPoints", "Growing"],
     "evaluate": ["Mean", "Meter", "Metric", "OfIntervals", "OfQuantiles", "Shares", "_Confusion", "_Share"],
-    "features": ["FeatureMap"],
+    "bandits": ["Bandit"],
+    "features": ["FeatureMap", "NestedFeatures"],
     "kernels": ["CompiledKernel", "Kernel", "Pair"],
     "learners": [
         *("AtomLearner", "Averaging", "CorrectionLearner", "ExpansionLearner", "FeatureLearner", "GradientLearner"),

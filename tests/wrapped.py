@@ -6,11 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from nystream import Classifier, Encoded, Standardized, Thresholded
+from nystream import Classifier, Conformal, Encoded, Standardized, Thresholded
 from nystream.compose.probabilities import Brier
 from nystream.compose.targets import StandardizedTarget
 from nystream.compose.thresholded import best_threshold
 from nystream.scaling import RunningScale
+from oracles_conformal import dtaci_levels, radius
 
 WINDOW, REFRESH = 30, 10
 ASK = {
@@ -118,6 +119,34 @@ class Numbers:
     def can(self, ability):
         lost = ("merge", "unlearn", "add_outputs", "importance", "explain_row")
         return ability not in lost and self.inside.can(ability)
+
+
+class Surrounded:
+    """`Conformal`: the learner itself, and intervals by the definition of its levels."""
+
+    def __init__(self, inside):
+        self.inside, self.pattern = inside, Conformal(inside.pattern, 0.7, window=WINDOW)
+        self.predict = inside.predict
+
+    def run(self, X, Y):
+        P = self.inside.run(X, Y)
+        self.past, self.level = dtaci_levels(np.abs(Y - P).tolist(), 0.7, WINDOW)[-1]
+        return P
+
+    def can(self, ability):
+        if ability in ("predict_interval", "predict_quantile"):
+            return True
+        return ability not in ("merge", "unlearn", "add_outputs") and self.inside.can(ability)
+
+    def ask(self, ability, Q):
+        if ability == "predict_interval":  # of coverage 0.8, see ASK
+            return self.predict(Q) - self._width(0.8), self.predict(Q) + self._width(0.8)
+        if ability == "predict_quantile":  # 0.3: the lower end of coverage 0.4
+            return self.predict(Q) - self._width(0.4)
+        return self.inside.ask(ability, Q)
+
+    def _width(self, coverage):
+        return max(radius(self.past, self.level * (1 - coverage) / 0.3), 0.0)
 
 
 class Shifted:
@@ -234,8 +263,10 @@ WRAPPERS = {
     "classifier": (Classes,),
     "standardized target": (Rescaled,),
     "encoded": (Numbers,),
+    "conformal": (Surrounded,),
     "standardized standardized": (Scaled, Scaled),
     "standardized target standardized": (Rescaled, Scaled),
+    "conformal standardized": (Scaled, Surrounded),
     "encoded standardized": (Scaled, Numbers),
     "encoded classifier": (Classes, Numbers),
     "standardized thresholded": (Shifted, Scaled),

@@ -10,6 +10,7 @@ from typing import Any as _Any
 
 if TYPE_CHECKING:
     from nystream import auto as auto
+    from nystream import bandits as bandits
     from nystream import compose as compose
     from nystream import data as data
     from nystream import datasets as datasets
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from nystream import streams as streams
     from nystream import video as video
     from nystream.auto import *  # noqa: F403
+    from nystream.bandits import BKB as BKB
+    from nystream.bandits import KernelUCB as KernelUCB
     from nystream.client import AsyncClient as AsyncClient
     from nystream.client import Client as Client
     from nystream.compose import *  # noqa: F403
@@ -71,8 +74,9 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "bandits": "BKB KernelUCB",
     "client": "AsyncClient Client",
-    "compose": "Classifier Encoded Standardized Thresholded",
+    "compose": "Classifier Conformal Encoded Standardized Thresholded",
     "data.schema": "Schema",
     "evaluate": "Comparison Result compare prequential",
     "features": "KORS AdaptiveNystrom Chain Fastfood Fourier Landmarks LearnedMetric Nystrom Taylor WithConstant",
@@ -87,7 +91,19 @@ _HOMES = {
 }
 """Module -> public names that are not records of the registry."""
 _MODULES = {
-    *("auto", "compose", "data", "datasets", "dictionary", "evaluate", "features", "forecast", "kernels", "learners"),
+    *(
+        "auto",
+        "bandits",
+        "compose",
+        "data",
+        "datasets",
+        "dictionary",
+        "evaluate",
+        "features",
+        "forecast",
+        "kernels",
+        "learners",
+    ),
     *("losses", "model", "persist", "plot", "registry", "runtime", "scaling", "solvers", "streams", "video"),
 }
 """Modules that need no import of their own: `nystream.kernels` works. `plot` needs matplotlib, an extra."""

@@ -69,7 +69,7 @@ def test_copies_and_files_map_alike():
 def test_what_cannot_be_chained_is_refused():
     with pytest.raises(ValueError, match="second must be a feature map"):
         Chain(METRIC, KERNEL)
-    with pytest.raises(ValueError, match="do not move"):
+    with pytest.raises(ValueError, match="does not move"):
         Chain(METRIC, Nystrom(KERNEL, 5)).start(3)
     with pytest.raises(ValueError, match="was fitted on 3"):
         Chain(METRIC, RAW).start(4)

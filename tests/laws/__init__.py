@@ -7,6 +7,7 @@ where it is broken. Which laws a variant is held to follows from what its learne
 from laws.cases import Rows, Variant, by_steps
 from laws.registry import LAWS, Law
 
-from laws import bounds, inputs, outputs, rounds, state, threads  # isort: skip  # each adds its laws to LAWS
+from laws import bounds, inputs, intervals, outputs, rounds, state, threads  # isort: skip  # each adds its laws to LAWS
 
-__all__ = ["LAWS", "Law", "Rows", "Variant", "bounds", "by_steps", "inputs", "outputs", "rounds", "state", "threads"]
+__all__ = ["LAWS", "Law", "Rows", "Variant", "by_steps"]
+__all__ += ["bounds", "inputs", "intervals", "outputs", "rounds", "state", "threads"]

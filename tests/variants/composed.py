@@ -10,6 +10,7 @@ from nystream import (
     SILK,
     Aggregate,
     Classifier,
+    Conformal,
     Encoded,
     Fourier,
     KernelAWV,
@@ -69,6 +70,12 @@ VARIANTS = {
         "unweighted": Standardized(ONS(FEATURES, clip=2.0)),
         "classifier": Standardized(Classifier(PKRR(FEATURES, lam=0.1))),
         "thresholded": Standardized(Thresholded(FOGD(G, dim=40, seed=0), window=20, refresh=30)),
+    },
+    "conformal": {
+        "many rates": Conformal(PKRR(FEATURES, lam=0.1), window=50),
+        "one rate": Conformal(KernelRidge(G, lam=0.1), 0.7, method="aci", window=30, rate=0.1),
+        "map that moves": Conformal(NystromPKRR(G, lam=0.1, mu=0.5, seed=0), 0.8, window=40),
+        "automatic": Conformal(SMALL_AUTO, window=40),
     },
     "thresholded": {
         "silk": Thresholded(SILK(G, budget=20), criterion="f1", window=30, refresh=7),

@@ -16,7 +16,11 @@ from nystream import (
 from variants.parts import FEATURES, G
 
 VARIANTS = {
-    "aioli": {"linear, sharp": AIOLI(curvature="sharp"), "kors": AIOLI(KORS(G, 0.5, seed=0), lam=0.1)},
+    "aioli": {
+        "linear, sharp": AIOLI(curvature="sharp"),
+        "kors": AIOLI(KORS(G, 0.5, seed=0), lam=0.1),
+        "collecting": AIOLI(Nystrom(G, 80), lam=0.1),
+    },
     "ons": {
         "linear, logistic": ONS(loss="logistic", clip=2.0),
         "hinge": ONS(FEATURES, loss="hinge", clip=1.5),

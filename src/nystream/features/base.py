@@ -13,7 +13,7 @@ from nystream.data.inputs import as_block
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array, Change
 
-__all__ = ["FeatureMap", "Identity", "of_doubles", "refuse_large"]
+__all__ = ["FeatureMap", "Identity", "checked_map", "fixed_map", "of_doubles", "refuse_large"]
 
 LARGEST = 1e200
 """Of a squared norm of features: products of larger ones overflow."""
@@ -74,6 +74,13 @@ class FeatureMap(Params):
 
     def observe(self, x: Array) -> Change | None:
         """See x before its label: move the map if it is one that moves."""
+        return None
+
+    def growth(self, X: Array, Z: Array) -> Array | None:
+        """The square of the coordinate that `observe` would append for each row if it came next, (n,). Changes nothing.
+
+        Z (n, dim) are the features of X now; 0 stands for a row that would append nothing. None: no row would.
+        """
         return None
 
     @property
@@ -199,6 +206,28 @@ class Identity(FeatureMap):
 
     def _map(self, X: Array, out: Array) -> None:
         out[:] = X
+
+
+def checked_map(features: Any, name: str = "features") -> FeatureMap:
+    """Return the map itself, or raise a ValueError that names the argument."""
+    if not isinstance(features, FeatureMap):
+        raise ValueError(f"{name} must be a feature map, e.g. Fourier(Gaussian(1.0), 200); got {features!r}")
+    return features
+
+
+def fixed_map(features: FeatureMap, d: int, who: str) -> FeatureMap:
+    """Return a copy of a map, started on d columns; a ValueError where it would still take points from the stream."""
+    twin = features._as_parameter()
+    if not twin.d_:
+        twin.start(d)
+    elif twin.d_ != d:
+        raise ValueError(f"rows have {d} columns here, but {twin!r} was fitted on {twin.d_}")
+    if not twin.dim or not twin.settled:
+        raise ValueError(
+            f"{who} needs a map that does not move, but {twin!r} still takes points from the stream; fit it on a "
+            "warm-up sample first or give it the landmarks"
+        )
+    return twin
 
 
 def of_doubles(features: FeatureMap, who: str) -> FeatureMap:

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from nystream.features.base import FeatureMap, of_doubles
+from nystream.features.base import FeatureMap, checked_map, fixed_map, of_doubles
 from nystream.runtime.types import Array
 
 __all__ = ["Chain"]
@@ -44,15 +44,13 @@ class Chain(FeatureMap):
 
     def __init__(self, first: FeatureMap, second: FeatureMap) -> None:
         for name, part in (("first", first), ("second", second)):
-            if not isinstance(part, FeatureMap):
-                raise ValueError(f"{name} must be a feature map, e.g. Fourier(Gaussian(1.0), 100); got {part!r}")
-            of_doubles(part, "Chain")
+            of_doubles(checked_map(part, name), "Chain")
         self.first = first
         self.second = second
 
     def start(self, d: int) -> None:
-        first = _started(self.first, d)
-        second = _started(self.second, first.dim)
+        first = fixed_map(self.first, d, "Chain")
+        second = fixed_map(self.second, first.dim, "Chain")
         self.first_, self.second_, self.d_ = first, second, d
 
     @property
@@ -112,17 +110,3 @@ class Chain(FeatureMap):
         Z = np.empty((len(X), self.first_.dim))
         self.first_._map(X, Z)
         return Z
-
-
-def _started(features: FeatureMap, d: int) -> FeatureMap:
-    twin = features._as_parameter()
-    if not twin.d_:
-        twin.start(d)
-    elif twin.d_ != d:
-        raise ValueError(f"rows have {d} columns here, but {twin!r} was fitted on {twin.d_}")
-    if not twin.dim or not twin.settled:
-        raise ValueError(
-            f"a chain needs maps that do not move, but {twin!r} still takes points from the stream; fit it on a "
-            "warm-up sample first or give it the landmarks"
-        )
-    return twin

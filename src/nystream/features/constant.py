@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from nystream.features.base import FeatureMap, Identity, of_doubles
+from nystream.features.base import FeatureMap, Identity, checked_map, fixed_map, of_doubles
 from nystream.runtime.types import Array
 
 __all__ = ["WithConstant"]
@@ -37,24 +37,13 @@ class WithConstant(FeatureMap):
     features_: FeatureMap
 
     def __init__(self, features: FeatureMap | None = None) -> None:
-        if features is not None and not isinstance(features, FeatureMap):
-            raise ValueError(f"features must be a feature map, e.g. Fourier(Gaussian(1.0), 100); got {features!r}")
         if features is not None:
-            of_doubles(features, "WithConstant")
+            of_doubles(checked_map(features), "WithConstant")
         self.features = features
 
     def start(self, d: int) -> None:
-        twin = Identity() if self.features is None else self.features._as_parameter()
-        if not twin.d_:
-            twin.start(d)
-        elif twin.d_ != d:
-            raise ValueError(f"X has {d} columns, but the features were fitted on {twin.d_}")
-        if not twin.dim or not twin.settled:
-            raise ValueError(
-                f"WithConstant needs a map that does not move, but {twin!r} still takes points from the stream; fit "
-                "it on a warm-up sample first or give it the landmarks"
-            )
-        self.features_, self.d_ = twin, d
+        inner = Identity() if self.features is None else self.features
+        self.features_, self.d_ = fixed_map(inner, d, "WithConstant"), d
 
     @property
     def dim(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from nystream.data.inputs import as_block
 from nystream.dictionary.kors import KORS as Dictionary
 from nystream.dictionary.nested import Nested
-from nystream.features.base import FeatureMap
+from nystream.features.nested import NestedFeatures
 from nystream.kernels.base import Kernel
 from nystream.runtime.params import positive
 from nystream.runtime.seeds import checked_seed, generator
@@ -18,7 +18,7 @@ from nystream.runtime.types import Array, Change, Seed
 __all__ = ["KORS"]
 
 
-class KORS(FeatureMap):
+class KORS(NestedFeatures):
     """Coordinates in the span of atoms that were kept with probability min(beta tau, 1), tau their online leverage::
 
         tau_t = (1 + eps) s/(1 + s),     s = phi_t' (sum over kept atoms phi phi'/p + mu I)^-1 phi_t
@@ -66,8 +66,6 @@ class KORS(FeatureMap):
     """
 
     sampler_: Dictionary
-    nested_: Nested
-    missed_: float = 0.0
     rng_: np.random.Generator
     u_: float
 
@@ -104,47 +102,16 @@ class KORS(FeatureMap):
         self.d_ = d
 
     @property
-    def dim(self) -> int:
-        """Atoms that span the features."""
-        return self.nested_.n if self.d_ else 0
-
-    @property
     def settled(self) -> bool:
         """Whether `max_atoms` is reached, so that the map will never move again."""
         return bool(self.d_) and self.sampler_.full
 
     @property
-    def points(self) -> Array:
-        """The atoms that span the features, (dim, d)."""
-        return self.nested_.points
-
-    @property
     def nbytes(self) -> int:
         return self.sampler_.nbytes + self.nested_.nbytes if self.d_ else 0
 
-    def _map(self, X: Array, out: Array) -> None:
-        self.nested_.coordinates(X, out)
-
-    def row(self, x: Array) -> Array:
-        return self.nested_.row(x)
-
-    def residual(self, X: Any) -> Array:
-        """k(x, x) - |z(x)|^2 of every row: what the features miss of it, (n,)."""
-        return self.nested_.residual(as_block(X, self.d_))
-
-    @property
-    def missed(self) -> float | None:
-        return self.missed_
-
-    def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:
-        X = np.atleast_2d(X)
-        residual = self.nested_.residual(X, None if Z is None else Z.reshape(len(X), -1))
-        if weights is not None:
-            residual = weights * residual
-        self.missed_ = float(np.cumsum(np.append(self.missed_, residual))[-1])  # row after row, as in single steps
-
-    def unnote_all(self) -> None:
-        self.missed_ = 0.0
+    def _wants(self, X: Array) -> Any:
+        return self.u_ < self.sampler_.scores(X).p
 
     def observe(self, x: Array) -> Change | None:
         """Toss the coin of this row; the map moves if x is kept and outside the span of the atoms."""
@@ -152,7 +119,7 @@ class KORS(FeatureMap):
             return None
         _, _, kept = self.sampler_.step(x, self.u_)
         self.u_ = self.rng_.random()
-        return Change(np.eye(self.dim, self.dim - 1)) if kept and self.nested_.append(x) else None
+        return self._append(x) if kept else None
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Observe more rows, in blocks; the first call fixes the number of columns."""

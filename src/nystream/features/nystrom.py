@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nystream.data.inputs import as_block
 from nystream.dictionary.nested import Nested
-from nystream.features.base import FeatureMap, refuse_large
+from nystream.features.base import refuse_large
+from nystream.features.nested import NestedFeatures
 from nystream.kernels.base import Kernel
 from nystream.runtime.params import at_least
 from nystream.runtime.types import Array, Change
@@ -16,7 +17,7 @@ from nystream.runtime.types import Array, Change
 __all__ = ["Nystrom"]
 
 
-class Nystrom(FeatureMap):
+class Nystrom(NestedFeatures):
     """z(x) with z(x).z(x') = <P phi(x), P phi(x')>, P the projection on the span of landmarks a_1..a_m::
 
         R R' = K_mm        z(x) = R^-1 (k(a_1, x), ..., k(a_m, x))
@@ -56,9 +57,6 @@ class Nystrom(FeatureMap):
 
     bounded: ClassVar[bool] = False  # a polynomial kernel is not, nor may one of your own be
 
-    nested_: Nested
-    missed_: float = 0.0
-
     def __init__(self, kernel: Kernel, landmarks: Any) -> None:
         self.kernel = kernel
         self.landmarks = landmarks
@@ -85,20 +83,9 @@ class Nystrom(FeatureMap):
         self.d_ = d
 
     @property
-    def dim(self) -> int:
-        """Landmarks in use."""
-        return self.nested_.n if self.d_ else 0
-
-    @property
     def settled(self) -> bool:
         """Whether the map will never move again."""
         return self.dim == self.landmarks if isinstance(self.landmarks, (int, np.integer)) else True
-
-    @property
-    def points(self) -> Array:
-        """The landmarks in use, (dim, d)."""
-        self._check_started()
-        return self.nested_.points
 
     @property
     def nbytes(self) -> int:
@@ -107,43 +94,12 @@ class Nystrom(FeatureMap):
     def check(self, X: Array) -> None:
         refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs, or mend the kernel")
 
-    def _map(self, X: Array, out: Array) -> None:
-        self.nested_.coordinates(X, out)
-
-    def row(self, x: Array) -> Array:
-        return self.nested_.row(x)
-
-    def residual(self, X: Any) -> Array:
-        """k(x, x) - |z(x)|^2 of every row: what the features miss of it, (n,)."""
-        self._check_started()
-        return self.nested_.residual(as_block(X, self.d_))
-
-    @property
-    def missed(self) -> float | None:
-        return self.missed_
-
-    def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:
-        X = np.atleast_2d(X)
-        residual = self.nested_.residual(X, None if Z is None else Z.reshape(len(X), -1))
-        if weights is not None:
-            residual = weights * residual
-        self.missed_ = float(np.cumsum(np.append(self.missed_, residual))[-1])  # row after row, as in single steps
-
-    def unnote(self, X: Array, weights: Array | None = None) -> None:
-        residual = self.nested_.residual(X)
-        self.missed_ = max(0.0, self.missed_ - float(residual.sum() if weights is None else weights @ residual))
-
-    def unnote_all(self) -> None:
-        self.missed_ = 0.0
-
-    def pool(self, other: Self) -> None:
-        self.missed_ += other.missed_
+    def _wants(self, X: Array) -> Any:
+        return True
 
     def observe(self, x: Array) -> Change | None:
         """Take x as a landmark while some are wanted and x is independent of them."""
-        if self.settled or not self.nested_.append(x):
-            return None
-        return Change(np.eye(self.dim, self.dim - 1))
+        return None if self.settled else self._append(x)
 
     def widen(self, d: int) -> None:
         self.nested_.widen(d)

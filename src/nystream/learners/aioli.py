@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import cast
 
-from nystream.features.base import FeatureMap, Identity
+import numpy as np
+
+from nystream.features.base import FeatureMap, Identity, checked_map
 from nystream.learners.bounds import AGAINST, BoundTerms, convex_price, missed_by
-from nystream.learners.families.feature import FeatureLearner
+from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Logistic
 from nystream.runtime.params import one_of
+from nystream.runtime.types import Array
 from nystream.solvers.aioli import AIOLI as Improper
 
 __all__ = ["AIOLI"]
@@ -73,9 +76,7 @@ class AIOLI(LossLearner, FeatureLearner):
         lam: float = 1.0,
         curvature: str = "published",
     ) -> None:
-        if features is not None and not isinstance(features, FeatureMap):
-            raise ValueError(f"features must be a feature map, e.g. Fourier(Gaussian(1.0), 200); got {features!r}")
-        self.features = features
+        self.features = None if features is None else checked_map(features)
         self.clip = clip
         self.lam = lam
         self.curvature = curvature
@@ -110,6 +111,21 @@ class AIOLI(LossLearner, FeatureLearner):
     def log_det(self) -> float:
         """log det(A / (2 lam))."""
         return self._solver.log_det() if self.d_ else 0.0
+
+    def _predict(self, X: Array) -> Array:
+        return self._log_odds(X, next_row=True)
+
+    def _predict_later(self, X: Array) -> Array:
+        return self._log_odds(X, next_row=False)
+
+    def _log_odds(self, X: Array, *, next_row: bool) -> Array:
+        """Predictions (n, 1). The next row may add a coordinate to the map, which raises its own leverage v."""
+        P = np.empty((len(X), 1))
+        for i in range(0, len(X), BLOCK):
+            x = X[i : i + BLOCK]
+            Z = self.features_.transform(x)
+            P[i : i + BLOCK] = self._solver.predict(Z, self.features_.growth(x, Z) if next_row else None)
+        return P
 
     def _parts(self) -> tuple[FeatureMap, Improper]:
         features = Identity() if self.features is None else self.features._as_parameter()

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from nystream.data.inputs import as_block
-from nystream.features.base import FeatureMap
+from nystream.features.base import FeatureMap, checked_map
 from nystream.features.constant import WithConstant
 from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.losses import Loss, Squared
@@ -72,10 +72,8 @@ class Forgetting(FeatureLearner):
         refresh: int | None = None,
         clip: float | None = None,
     ) -> None:
-        if features is not None and not isinstance(features, FeatureMap):
-            raise ValueError(f"features must be a feature map, e.g. Fourier(Gaussian(1.0), 100); got {features!r}")
         solver = ForgettingSolver(lam, decay=decay, refresh=refresh, clip=clip)  # which refuses bad values
-        self.features = features
+        self.features = None if features is None else checked_map(features)
         self.lam, self.decay, self.refresh, self.clip = solver.lam, solver.decay, solver.refresh, solver.clip
 
     @property

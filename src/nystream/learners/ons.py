@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from nystream.features.base import FeatureMap, Identity
+from nystream.features.base import FeatureMap, Identity, checked_map
 from nystream.learners.bounds import AGAINST, BoundTerms, convex_price, missed_by
 from nystream.learners.families.feature import FeatureLearner
 from nystream.learners.families.loss import LossLearner
@@ -71,9 +71,7 @@ class ONS(LossLearner, FeatureLearner):
         lam: float = 1.0,
         eta: str | float = "auto",
     ) -> None:
-        if features is not None and not isinstance(features, FeatureMap):
-            raise ValueError(f"features must be a feature map, e.g. Fourier(Gaussian(1.0), 200); got {features!r}")
-        self.features = features
+        self.features = None if features is None else checked_map(features)
         self.loss = loss
         self.clip = clip
         self.lam = lam

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from nystream.data.inputs import as_block, as_labels, as_weights
-from nystream.features.base import FeatureMap
+from nystream.features.base import FeatureMap, checked_map
 from nystream.features.taylor import Taylor
 from nystream.learners.bounds import BoundTerms, fixed_price, missed_by
 from nystream.learners.families.averaging import Averaging
@@ -81,9 +81,7 @@ class PKAWV(LeastSquares, FeatureLearner, Averaging):
     def __init__(
         self, features: FeatureMap, *, lam: float = 1.0, clip: float | None = None, average: bool = False
     ) -> None:
-        if not isinstance(features, FeatureMap):
-            raise ValueError(f"features must be a feature map, e.g. Taylor(Gaussian(1.0), degree=4); got {features!r}")
-        self.features = features
+        self.features = checked_map(features)
         self.lam = positive("lam", lam)
         self.clip = None if clip is None else positive("clip", clip)
         self.average = boolean("average", average)

@@ -121,10 +121,13 @@ class AIOLI(Solver):
         self.metric_ = AWV(2 * self.lam, vovk=False)
         self.metric_.start(max(dim, 1), 1)  # a map that still collects may have no feature yet
 
-    def predict(self, Z: Array) -> Array:
+    def predict(self, Z: Array, growth: Array | None = None) -> Array:
+        """Log-odds (n, 1). growth (n,): squares of coordinates that the rows would append to the map, 0 in A and b."""
         if not self.dim_:
             return np.zeros((len(Z), 1))
         m, v = self.metric_.engine.query(Z)
+        if growth is not None:
+            v = v + growth / (2 * self.lam)
         return predicted_log_odds(m[:, 0], v)[:, None]
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:

@@ -1,0 +1,189 @@
+"""Prediction intervals for any learner of numbers, whose share of missed labels is held in the long run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nystream.compose.levels import FixedStep, ManySteps
+from nystream.compose.wrapper import Wrapper
+from nystream.learners.base import Learner
+from nystream.runtime.params import at_least, checked_ahead, one_of, positive
+from nystream.runtime.types import Array
+from nystream.scaling.ring import Ring
+
+__all__ = ["METHODS", "Conformal"]
+
+METHODS = ("dtaci", "aci")
+OWN = ("predict_interval", "predict_quantile")
+"""Abilities that do not come from the inner learner."""
+
+
+class Conformal(Wrapper):
+    """Adds prediction intervals to a learner of numbers: the share of labels inside is `coverage` in the long run.
+
+    The score of a row is |y - p|, p the learner's prediction before the label. The next interval is p +- the k-th
+    smallest of the last `window` scores, k = ceil((n + 1)(1 - a)) for n of them; a, the level, is adapted after every
+    label, so that the intervals widen after misses and shrink while nothing is missed::
+
+        aci      a <- a + rate ((1 - coverage) - [y missed])
+        dtaci    eight such rules with rates from 0.001 to 0.128, combined by how well they did lately
+
+    Guarantee, for every stream, drifting or adversarial, and every learner: after n rows the share of misses is at
+    most 1 - coverage + `coverage_bound()`, which goes to 0. Where intervals must be infinite for this, they are: at the
+    start, and after labels far beyond all scores of the window. It is about intervals for the next row (ahead=1) whose
+    label is learnt before the next one is asked for. With several targets it holds for each.
+
+    Predictions are those of the inner learner. Cost of a row beyond the learner's: O(window).
+
+    Parameters
+    ----------
+    learner : Learner
+        The pattern, of real targets; it is cloned, never trained itself.
+    coverage : float, default 0.9
+        The share of labels that are to be inside.
+    method : {"dtaci", "aci"}
+        How the level is adapted, see above.
+    window : int, default 500
+        Scores that are kept, and the horizon of "dtaci". After a change, old scores stay for so many rows.
+    rate : float, default 0.01
+        Of "aci": larger follows faster, and is infinite more often. "dtaci" needs none.
+
+    Deviations from the papers: see `nystream.compose.levels`. An interval that should be empty is [p, p] here.
+
+    References
+    ----------
+    Gibbs, Candes. Adaptive conformal inference under distribution shift. NeurIPS 2021, arXiv:2106.00170.
+    Gibbs, Candes. Conformal inference for online prediction with arbitrary distribution shifts. JMLR 25, 2024,
+    arXiv:2208.08401.
+
+    Examples
+    --------
+    >>> import nystream
+    >>> X, y = nystream.streams.sine(2000, seed=0)
+    >>> model = nystream.Conformal(nystream.KRLS(nystream.Gaussian(0.5)), coverage=0.8)
+    >>> p = model.run(X, y)
+    >>> low, high = model.predict_interval(X[:3], coverage=0.8)
+    >>> bool((low < high).all()), round(model.measured_coverage(), 2)
+    (True, 0.8)
+    """
+
+    scores_: Ring
+    rule_: FixedStep | ManySteps
+    missed_: Array
+    """(K,) labels outside their intervals."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        coverage: float = 0.9,
+        *,
+        method: str = "dtaci",
+        window: int = 500,
+        rate: float = 0.01,
+    ) -> None:
+        if not isinstance(learner, Learner):
+            raise ValueError(f"learner must be a learner, e.g. PKRR(Fourier(Gaussian(1.0), 100)); got {learner!r}")
+        if learner.labels != "real":
+            raise ValueError(f"{learner!r} learns no numbers; intervals are around predicted numbers")
+        self.learner = learner
+        self.coverage = positive("coverage", coverage, below=1.0)
+        self.method = one_of("method", method, METHODS)
+        self.window = at_least("window", window, 1)
+        self.rate = positive("rate", rate)
+
+    # -- what it adds ------------------------------------------------------------------------------------------------
+    def predict_interval(self, X: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
+        """Ends (n,), or (n, K) for K targets, of intervals around the predictions.
+
+        The guarantee is for the coverage that the model was made for. Another one, c, takes the level
+        a (1 - c)/(1 - coverage) of the same scores.
+        """
+        P, radius = self._around(X, np.array([positive("coverage", coverage, below=1.0)]), ahead)
+        return self._outward(P - radius[0]), self._outward(P + radius[0])
+
+    def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
+        """The ends of intervals as quantiles: q below and above 1/2 are the ends of that of coverage |2 q - 1|."""
+        levels = np.atleast_1d(np.asarray(q, dtype=float))
+        if not (np.isfinite(levels).all() and (levels > 0).all() and (levels < 1).all()):
+            raise ValueError(f"q must be in (0, 1), got {q!r}")
+        P, radius = self._around(X, np.abs(2 * levels - 1), ahead)
+        signs = np.sign(levels - 0.5)
+        found = [self._outward(P if not sign else P + sign * r) for sign, r in zip(signs, radius, strict=True)]
+        return found[0] if np.ndim(q) == 0 else np.stack(found, axis=-1)
+
+    def _around(self, X: Any, coverages: Array, ahead: int | None) -> tuple[Array, Array]:
+        """Predictions (n, K), and half-widths (C, K) of intervals of C coverages."""
+        P = self.predict_clean(self._accepted(X), checked_ahead(ahead))
+        shares = (1 - coverages) / (1 - self.coverage)
+        return P, self._radius(shares) if self.d_ else np.full((len(coverages), P.shape[1]), np.inf)
+
+    def measured_coverage(self) -> Any:
+        """The share of labels inside their intervals so far: a number, or (K,) for K targets; nan before the first."""
+        if not self.n_seen_:
+            return float("nan")
+        share = 1 - self.missed_ / self.n_seen_
+        return float(share[0]) if len(share) == 1 else share
+
+    def coverage_bound(self) -> float:
+        """What `measured_coverage()` cannot be below `coverage` by, for any labels."""
+        return self.rule_.bound(self.n_seen_) if self.n_seen_ else 1.0
+
+    # -- abilities ---------------------------------------------------------------------------------------------------
+    @classmethod
+    def _declares(cls, ability: str) -> bool:
+        return ability in OWN
+
+    def why_not(self, ability: str) -> str | None:
+        if ability in OWN:
+            return None
+        if ability in ("merge", "unlearn", "add_outputs") and self.learner.can(ability):
+            return "the intervals are adapted label by label, in the order of the stream"
+        return super().why_not(ability)
+
+    # -- rounds ------------------------------------------------------------------------------------------------------
+    def _start(self, d: int, outputs: int) -> None:
+        super()._start(d, outputs)
+        miss = 1 - self.coverage
+        self.rule_ = FixedStep(miss, self.rate) if self.method == "aci" else ManySteps(miss, self.window)
+        self.rule_.start(outputs)
+        self.scores_ = Ring(self.window, outputs)
+        self.missed_ = np.zeros(outputs)
+
+    def _grow(self, outputs: int) -> None:
+        raise TypeError("intervals are around numbers, of which there are as many as in the first row")
+
+    def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
+        P = self.learner_.run_clean(X, Y, weights)
+        self._learn(Y, P)
+        return P
+
+    def _step(self, x: Array, y: Array, weight: float) -> Array:
+        p = self.learner_.step_clean(x, y, weight)
+        self._learn(y[None], p[None])
+        return p
+
+    def _learn(self, Y: Array, P: Array) -> None:
+        """Adapt the levels to labels (n, K) and the predictions before them, row after row."""
+        with np.errstate(over="ignore"):
+            scores = np.abs(Y - P)
+        for score in scores:
+            past = self.scores_.store_[: len(self.scores_)]
+            rank = 1 - (past < score).sum(axis=0) / (len(past) + 1)
+            level = self.rule_.level
+            self.missed_ += (level >= rank) & ((level < 1) | (score > 0))  # an empty interval is shown as [p, p]
+            self.rule_.learn(rank)
+            self.scores_.extend(score[None])
+
+    def _radius(self, shares: Array) -> Array:
+        """(C, K) half-widths of the next intervals, at these multiples (C,) of the level."""
+        past = np.sort(self.scores_.store_[: len(self.scores_)], axis=0)
+        known = np.vstack([np.zeros((1, past.shape[1])), past, np.full((1, past.shape[1]), np.inf)])
+        ranks = 1 - np.arange(len(past) + 1) / (len(past) + 1)  # as in `_learn`, to the last bit
+        places = (shares[:, None, None] * self.rule_.level[:, None] < ranks).sum(axis=2)
+        return np.asarray(known[places, np.arange(past.shape[1])])
+
+    @property
+    def _own_bytes(self) -> int:
+        return self.scores_.nbytes + self.rule_.nbytes + self.missed_.nbytes

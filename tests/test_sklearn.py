@@ -150,7 +150,7 @@ def test_several_targets_are_learnt_as_one_by_one():
         alone = OnlineKernelRegressor(nystream.Baseline()).fit(X, Y[:, k])
         assert_allclose(model.predict(X)[:, k], alone.predict(X), **EXACT)
     default = OnlineKernelRegressor().fit(X, Y)  # its metric is learnt from all targets
-    assert default.score(X, Y) > 0.88
+    assert default.score(X, Y) > 0.90
     with pytest.raises(ValueError, match="one output"):
         OnlineKernelRegressor(nystream.ONS(fourier(), clip=2.0)).fit(X, Y)
 

@@ -238,5 +238,5 @@ def test_snapshots_are_taken_where_blocks_are_cut():
     assert all(b > a for a, b in zip(module.SNAPSHOTS, module.SNAPSHOTS[1:], strict=False))
     assert module.PERIOD % module.GROUP == 0
     assert [module._group_end(row) for row in (1, 2, 4, 21, 101, 141, 201, 801, 900, 901)] == [
-        *(1, 2, 5, 30, 140, 200, 280, 900, 900, 1000),
+        *(1, 2, 4, 24, 120, 170, 240, 900, 900, 960),
     ]

@@ -43,7 +43,7 @@ def counter_reset(t, rng):
     return np.where(t < BEFORE, t, t - BEFORE) * 1.0
 
 
-LIMITS = {level_shift: 1.15, changed_season: 1.35, outliers: 1.15, missing_days: 1.15, counter_reset: 2.5}
+LIMITS = {level_shift: 1.15, changed_season: 1.15, outliers: 1.15, missing_days: 1.15, counter_reset: 2.5}
 """Error over that of a fresh forecaster. A counter that resets falls by a thousand deviations: this takes longer."""
 
 

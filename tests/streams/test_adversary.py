@@ -16,7 +16,7 @@ class SlowAWV:
     def __init__(self, d):
         self.X, self.y = np.empty((0, d)), np.empty(0)
 
-    def predict(self, X):
+    def predict(self, X, ahead=None):
         answers = []
         for x in X:
             Z = np.vstack([self.X, x])
@@ -75,6 +75,23 @@ def test_the_played_stream_can_be_read_again_and_stays_in_the_cube():
     learner = SlowAWV(2)
     answers = [learner.step(x, label) for x, label in played.rows()]
     assert_allclose(answers, played.predictions, rtol=1e-9)
+
+
+def test_the_adversary_plays_against_the_predictions_of_the_next_row():
+    """A learner whose later rows are predicted otherwise: only its next-row predictions matter."""
+
+    class Both(SlowAWV):
+        def predict(self, X, ahead=None):
+            return super().predict(X) if ahead == 1 else np.full(len(X), 100.0)
+
+        def step(self, x, y):
+            p = self.predict(x[None], ahead=1)[0]
+            self.X, self.y = np.vstack([self.X, x]), np.append(self.y, y)
+            return p
+
+    played, expected = (streams.greedy_adversary(make(2), 6, d=2, seed=1) for make in (Both, SlowAWV))
+    assert_array_equal(played.load()[0], expected.load()[0])
+    assert_array_equal(played.predictions, expected.predictions)
 
 
 def test_alternating_labels_alternate_from_minus_c():

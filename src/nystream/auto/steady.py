@@ -2,10 +2,10 @@
 
 `Auto` answers two questions. The next row comes right after the last label, and everything helps that knows the last
 rows. A later row comes some time after them: what has been learnt from all rows helps, and the last labels mislead.
-The steady stack combines the experts that never forget, without label lags. Its weights, residual quantiles and
-recalibration come from rows that were predicted long before their labels: a *snapshot* of the experts is taken at some
-rows (SNAPSHOTS, then every PERIOD rows), and a sample of the rows after it is predicted by that snapshot. So what is
-judged is what later rows will get.
+The steady stack combines the experts that never forget and a linear one, without label lags. Its weights, residual
+quantiles and recalibration come from rows that were predicted long before their labels: a *snapshot* of the experts is
+taken at some rows (SNAPSHOTS, then every PERIOD rows), and a sample of the rows after it is predicted by that snapshot.
+So what is judged is what later rows will get.
 
 After a drift alarm a candidate may replace the incumbent of the next-row stack. The incumbent's experts that never
 forget then go on learning as the *long memory*, with fewer landmarks. Predictions of the long memory and of the
@@ -27,6 +27,7 @@ from nystream.auto.bank import Bank
 from nystream.auto.changes.regimes import EVERY, thin
 from nystream.auto.experts import Ridge
 from nystream.auto.generation import CODES, Generation
+from nystream.auto.linear import LinearMoments
 from nystream.auto.noise import Noise
 from nystream.auto.recalibration import Recalibration
 from nystream.auto.stack import Stack
@@ -37,8 +38,10 @@ from nystream.scaling.ring import Ring
 
 __all__ = ["Judge", "LongMemory", "Snapshot", "Steady"]
 
-SNAPSHOTS = (1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100, 140, 200, 280, 400, 560, 800, 1200)
-"""Rows after which the first snapshots are taken."""
+SNAPSHOTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 30, 36, 42, 50, 60, 70, 85, 100, 120, 140, 170, 200)
+SNAPSHOTS += (240, 280, 340, 400, 480, 560, 680, 800, 960, 1200)
+"""Rows after which the first snapshots are taken. A snapshot of half of the rows is much worse than the experts of now,
+so each comes 20% after the one before."""
 PERIOD = 800
 """Rows between later snapshots. A row is then predicted 400 rows before its label on average."""
 ALL, SAMPLE = 800, 2
@@ -55,6 +58,8 @@ LEAST = 0.02
 """Probability of a class, at least, over the number of classes; before recalibration."""
 MEMORABLE = 400
 """Rows that an incumbent has to have learnt to become the long memory: fewer are not worth a second ensemble."""
+WIDE, LINE = 100, 0.005
+"""Columns up to which there is a linear expert, which images do not need, and its part of the memory at most."""
 WEIGHTS = 0.02
 """Part of the memory that the weights of a snapshot may take; with very many classes there is none, and experts are
 combined by their plain mean."""
@@ -214,15 +219,15 @@ class Judge(Params):
         self.stack_.start(experts, outputs, more)
         self.experts_, self.snapshot_, self.share_ = experts, None, share
 
-    def predict(self, ensemble: Generation, X: Array, answers: Array | None) -> Answers:
-        """Pure: what the ensemble says now, weighed as its snapshots were."""
-        F = ensemble.bank_.predict_lasting(X, ensemble.inner)
+    def predict(self, ensemble: Generation, X: Array, line: Array | None, answers: Array | None) -> Answers:
+        """Pure: what the ensemble says now, weighed as its snapshots were. `line`: what the linear expert says."""
+        F = with_line(ensemble.bank_.predict_lasting(X, ensemble.inner), line, ensemble.targets_)
         return self.stack_.predict(F, answers, ensemble.targets_)
 
-    def learn(self, rows: Judged, inner: int) -> Answers:
+    def learn(self, rows: Judged, line: Array | None, inner: int) -> Answers:
         """What the snapshot says of rows, before their labels count."""
         assert self.snapshot_ is not None
-        F = self.snapshot_.bank_.predict_lasting(rows.X, inner)
+        F = with_line(self.snapshot_.bank_.predict_lasting(rows.X, inner), line, self.snapshot_.targets_)
         return self.stack_.learn(F, rows, self.snapshot_.targets_)
 
     def take(self, ensemble: Generation, room: float) -> None:
@@ -328,6 +333,8 @@ class Steady(Params):
     """What has learnt all rows of the stream, or most of them, after an alarm replaced the ensemble that had."""
     leaving_: LongMemory | None
     """An ensemble that was replaced since the last row at which blocks are cut."""
+    line_: LinearMoments | None
+    """The linear expert. Like a snapshot it predicts as of the row of the last snapshot. It learns the judged rows."""
     noise_: Noise | None
     recalibration_: Recalibration | None
     held_: Ring | None
@@ -349,8 +356,12 @@ class Steady(Params):
 
     def start(self, bank: Bank, d: int, outputs: int, more: int) -> None:
         self.outputs_, self.more_ = outputs, more
+        self.line_ = None
+        if d <= WIDE and LinearMoments.nbytes_for(d, outputs) <= LINE * self.memory:
+            self.line_ = LinearMoments()
+            self.line_.start(d, outputs)
         self.judge_ = Judge()
-        self.judge_.start(self.classes, len(bank.lasting), outputs, more, 1.0)
+        self.judge_.start(self.classes, self._experts(bank), outputs, more, 1.0)
         self.memory_ = self.leaving_ = self.noise_ = self.recalibration_ = None
         if self.classes:
             self.recalibration_ = Recalibration()
@@ -362,6 +373,10 @@ class Steady(Params):
         self.error_ = np.nan
         self.count_ = 0
         self._empty(d)
+
+    def _experts(self, bank: Bank) -> int:
+        """Experts that a judge of this bank has."""
+        return len(bank.lasting) + (self.line_ is not None)
 
     def _new_ring(self, d: int) -> Ring:
         width = d + 3 * self.outputs_ + 1
@@ -426,7 +441,7 @@ class Steady(Params):
             self.leaving_ = LongMemory()
             self.leaving_.start(before, self.judge_, ROOM * self.memory)
         self.judge_ = Judge()
-        self.judge_.start(self.classes, len(old.bank_.lasting), self.outputs_, self.more_, 0.0)
+        self.judge_.start(self.classes, self._experts(old.bank_), self.outputs_, self.more_, 0.0)
 
     @property
     def _others(self) -> list[LongMemory]:
@@ -460,7 +475,13 @@ class Steady(Params):
 
     def _learn(self, judges: list[Judge], rows: Judged) -> None:
         """Weights, shares, quantiles and recalibration, from rows as the snapshots predict them."""
-        found = [judge.learn(rows, self._inner) for judge in judges]
+        line = None if self.line_ is None else self.line_.predict(rows.X)
+        found = [judge.learn(rows, line, self._inner) for judge in judges]
+        if self.line_ is not None:
+            snapshot = judges[-1].snapshot_
+            targets = None if snapshot is None else snapshot.targets_
+            T = coded(rows.Y, self.outputs_)[:, 1:] if targets is None else targets.fenced(rows.Y)
+            self.line_.learn(rows.X, T, rows.w)
         P, spread = mixed(found, self._shares(judges, found, rows))
         if spread is not None:
             w = np.ones(len(P)) if rows.w is None else rows.w
@@ -519,6 +540,8 @@ class Steady(Params):
         self._settle(old)
         if self.memory_ is not None and self.memory_.judge_.share_ < DROPPED:
             self.memory_, self.judge_.share_ = None, 1.0
+        if self.line_ is not None:
+            self.line_.solve()
         for judge, ensemble in self._members(old):
             judge.take(ensemble, WEIGHTS * self.memory)
 
@@ -541,7 +564,8 @@ class Steady(Params):
         """(n, K) predictions for later rows, of classes logarithms of probabilities; and for numbers how far experts
         disagree. Pure."""
         members = [pair for pair in self._members(old) if pair[0].share_ > 0.0]
-        found = [judge.predict(ensemble, X, answers) for judge, ensemble in members]
+        line = None if self.line_ is None else self.line_.predict(X)
+        found = [judge.predict(ensemble, X, line, answers) for judge, ensemble in members]
         shares = np.array([judge.share_ for judge, _ in members])
         P, spread = mixed(found, np.broadcast_to(shares / shares.sum(), (len(X), len(members))))
         return (P, spread) if self.recalibration_ is None else (self.recalibration_.predict(np.log(P)), None)
@@ -567,8 +591,10 @@ class Steady(Params):
             one.grow(outputs)
         self.outputs_ = outputs
         self.judge_.grow(outputs)
-        if len(old.bank_.lasting) != self.judge_.experts_:  # memory did not suffice for all of them
-            self.judge_.start(self.classes, len(old.bank_.lasting), outputs, self.more_, self.judge_.share_)
+        if self.line_ is not None:
+            self.line_.grow(outputs)
+        if self._experts(old.bank_) != self.judge_.experts_:  # memory did not suffice for all of them
+            self.judge_.start(self.classes, self._experts(old.bank_), outputs, self.more_, self.judge_.share_)
         self._empty(self.rows_.shape[1])
         self._again(old)
 
@@ -576,6 +602,8 @@ class Steady(Params):
         """More columns, missing so far; `old` has them already."""
         for generation in self.generations:
             generation.widen(d)
+        if self.line_ is not None:
+            self.line_.widen(d)
         if self.noise_ is not None:
             self.noise_.widen(d)
             self.held_ = self._new_ring(d)
@@ -591,7 +619,7 @@ class Steady(Params):
     @property
     def nbytes(self) -> int:
         rows = (self.numbers_, self.rows_, self.labels_, self.weights_, self.answers_)
-        parts = (self.judge_, self.memory_, self.leaving_, self.noise_, self.held_, self.recalibration_)
+        parts = (self.judge_, self.memory_, self.leaving_, self.line_, self.noise_, self.held_, self.recalibration_)
         return sum(A.nbytes for A in rows) + sum(part.nbytes for part in parts if part is not None)
 
 
@@ -605,6 +633,15 @@ def lasting_part(bank: Bank) -> Bank:
     part.views_ = {name: view for name, view in bank.views_.items() if name in part.seen_in_.values()}
     part.others_, part.losses_, part.lags_, part._asked = {}, dict(bank.losses_), bank.lags_.copy(), None
     return part
+
+
+def with_line(F: Array, line: Array | None, targets: Targets | None) -> Array:
+    """Outputs (n, E, J) of experts, and after them those (n, K) of the linear one, in the same units."""
+    if line is None:
+        return F
+    more = np.zeros((len(F), 1, F.shape[2]))
+    more[:, 0, F.shape[2] - line.shape[1] :] = line if targets is None else targets.standardised(line)
+    return np.concatenate([F, more], axis=1)
 
 
 def mixed(found: list[Answers], shares: Array) -> Answers:

@@ -51,6 +51,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/steady-classes": "nystream.auto.steady:ClassStack",
     "auto/steady-numbers": "nystream.auto.steady:NumberStack",
     "auto/steady-judge": "nystream.auto.steady:Judge",
+    "auto/steady-line": "nystream.auto.linear:LinearMoments",
     "auto/steady-memory": "nystream.auto.steady:LongMemory",
     "auto/steady-snapshot": "nystream.auto.steady:Snapshot",
     "auto/stack": "nystream.auto.stack:Stack",

@@ -18,9 +18,12 @@ __all__ = ["Adversary", "greedy_adversary"]
 
 
 class Player(Protocol):
-    """What the adversary needs of a learner: a `predict` that changes nothing, and `step`."""
+    """A learner as the adversary needs it: a `predict` that changes nothing, and `step`.
 
-    def predict(self, X: Any) -> Any: ...
+    `predict(X, ahead=1)` returns the predictions of the next row, those that `step` would make.
+    """
+
+    def predict(self, X: Any, ahead: int | None = None) -> Any: ...
     def step(self, x: Any, y: Any) -> Any: ...
 
 
@@ -64,7 +67,7 @@ def greedy_adversary(
 
     Parameters
     ----------
-    learner : object with pure `predict(X)` and `step(x, y)`
+    learner : object with pure `predict(X, ahead=1)` and `step(x, y)`
     n : int
         Rounds.
     d : int
@@ -83,7 +86,7 @@ def greedy_adversary(
     Examples
     --------
     >>> class Zero:
-    ...     def predict(self, X):
+    ...     def predict(self, X, ahead=None):
     ...         return np.zeros(len(X))
     ...     def step(self, x, y):
     ...         return 0.0
@@ -112,7 +115,7 @@ def greedy_adversary(
 def _gain(point: Array, learner: Player, ridge: _BatchRidge) -> float:
     """What the round adds to the regret, with its sign turned for a minimiser; past losses are constant."""
     x, y = point[:-1], float(point[-1])
-    p = float(np.ravel(learner.predict(x[None]))[0])
+    p = float(np.ravel(learner.predict(x[None], ahead=1))[0])
     return ridge.loss_with(x, y) - (p - y) ** 2
 
 

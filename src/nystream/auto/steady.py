@@ -38,8 +38,10 @@ from nystream.scaling.ring import Ring
 
 __all__ = ["Judge", "LongMemory", "Snapshot", "Steady"]
 
-SNAPSHOTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 30, 36, 42, 50, 60, 70, 85, 100, 120, 140, 170, 200)
-SNAPSHOTS += (240, 280, 340, 400, 480, 560, 680, 800, 960, 1200)
+SNAPSHOTS = (
+    *(1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 30, 36, 42, 50, 60, 70, 85, 100, 120, 140, 170, 200),
+    *(240, 280, 340, 400, 480, 560, 680, 800, 960, 1200),
+)
 """Rows after which the first snapshots are taken. A snapshot of half of the rows is much worse than the experts of now,
 so each comes 20% after the one before."""
 PERIOD = 800

@@ -16,7 +16,7 @@ def installed() -> str:
     It stands in the name of the folder that installers write beside the package; what reads all metadata takes as long
     as a tenth of a short run.
     """
-    beside = list(Path(__file__).parents[1].glob("nystream-*.dist-info"))
+    beside = list(Path(__file__).parents[2].glob("nystream-*.dist-info"))
     if len(beside) == 1 and "_" not in beside[0].stem:
         return beside[0].stem.removeprefix("nystream-")
     metadata = importlib.import_module("importlib.metadata")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import FuncFormatter
 
 from nystream.explain import Importance
 from nystream.model import Model
-from nystream.plot.style import INK, PALETTE, SMALL, Figure, blank, frame, titled
+from nystream.plot.style import AXIS, INK, PALETTE, SMALL, Figure, finish, one_plot, show_dates
 
 __all__ = ["importance_chart", "partial_dependence"]
 
@@ -49,15 +48,14 @@ def importance_chart(
     >>> figure = nystream.plot.importance_chart(model.importance())
     """
     shown = importance.columns[:MOST]
-    figure = blank(*(size or (7.2, 1.1 + ROW * max(4, len(shown)))))
-    axes = figure.add_subplot()
-    frame(axes, f"increase of the {importance.unit}, as a share of the present one", "")
+    size = size or (7.2, 1.1 + ROW * max(4, len(shown)))
+    figure, axes = one_plot(size, f"increase of the {importance.unit}, as a share of the present one", "")
     places = np.arange(len(shown))[::-1]
     values = np.array([c.increase for c in shown])
     axes.barh(places, values, height=0.62, color=PALETTE[0], linewidth=0)
     for place, column in zip(places.tolist(), shown, strict=True):
         axes.plot([column.low, column.high], [place, place], color=INK, linewidth=1.2, solid_capstyle="butt")
-    axes.axvline(0.0, color="#999999", linewidth=0.8)
+    axes.axvline(0.0, color=AXIS, linewidth=0.8)
     axes.set_yticks(places, [_short(c.column) for c in shown])
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
@@ -76,11 +74,9 @@ def importance_chart(
         textcoords="offset points",
         ha="right",
         fontsize=SMALL,
-        color="#999999",
+        color=AXIS,
     )
-    titled(axes, title)
-    figure.set_layout_engine("tight")
-    return figure
+    return finish(figure, axes, title)
 
 
 def partial_dependence(
@@ -116,11 +112,10 @@ def partial_dependence(
     """
     dates = model.schema_ is not None and model.schema_.columns.get(column) == "time"
     values, mean, each = model.partial_dependence(column, of, **({"points": DATES} if dates else {}))
-    figure = blank(*size)
-    axes = figure.add_subplot()
     what = model.classes[-1] if of is None and model.classes else of
     answer = "prediction" if what is None else f"probability of {what}" if model.classes else f"prediction of {what}"
-    frame(axes, column, answer if not model.classes or model.inner.can("probabilities") else f"score of {what}")
+    answer = answer if not model.classes or model.inner.can("probabilities") else f"score of {what}"
+    figure, axes = one_plot(size, column, answer)
     some = np.linspace(0, len(each) - 1, min(LINES, len(each))).round().astype(np.intp)
     if values.dtype == object:
         order = np.argsort(-mean, kind="stable")
@@ -134,17 +129,13 @@ def partial_dependence(
     elif values.dtype.kind == "M":  # points: between two times of rows the hour and the weekday are other ones
         axes.plot(values, each[some].T, "o", color="#BBBBBB", markersize=1.5, alpha=0.3, markeredgewidth=0)
         axes.plot(values, mean, "o", color=PALETTE[0], markersize=3.5, markeredgewidth=0)
-        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
-        axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        show_dates(axes)
         axes.set_xlabel(column)  # dates had taken its place
     else:
         x = values.astype(np.float64)
         axes.plot(x, each[some].T, color="#BBBBBB", linewidth=0.6, alpha=0.5)
         axes.plot(x, mean, color=PALETTE[0], linewidth=2.2)
-    titled(axes, title)
-    figure.set_layout_engine("tight")
-    return figure
+    return finish(figure, axes, title)
 
 
 def _short(name: str) -> str:

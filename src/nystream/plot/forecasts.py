@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from nystream.forecast import Forecaster
-from nystream.plot.style import INK, PALETTE, SMALL, Figure, blank, frame, titled
+from nystream.plot.style import AXIS, INK, PALETTE, SMALL, Figure, finish, one_plot, show_dates
 from nystream.runtime.params import at_least
 
 __all__ = ["forecast"]
@@ -59,9 +58,7 @@ def forecast(
     rows = np.arange(forecaster.n_seen - len(past), forecaster.n_seen + len(made))
     times = forecaster.times(rows)
     x: Any = rows if times is None else times
-    figure = blank(*size)
-    axes = figure.add_subplot()
-    frame(axes, "row" if times is None else "", "")
+    figure, axes = one_plot(size, "row" if times is None else "", "")
     ahead = x[len(past) :]
     axes.plot(x[: len(past)], past, color=INK, linewidth=1.2, label="labels")
     for coverage, shade in zip(COVERAGES, (0.18, 0.3), strict=True):
@@ -75,13 +72,9 @@ def forecast(
         for color, name in zip(PALETTE[1:], sorted(weights, key=lambda k: -weights[k])[:MEMBERS], strict=False):
             line = forecaster._member_forecast(name, X)
             axes.plot(ahead, line, color=color, linewidth=1.0, linestyle="--", label=f"{name} ({weights[name]:.0%})")
-    axes.axvline(ahead[0], color="#999999", linewidth=0.8)
+    axes.axvline(ahead[0], color=AXIS, linewidth=0.8)
     if times is not None:
-        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
-        axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        show_dates(axes)
     axes.legend(frameon=False, fontsize=SMALL, loc="upper left", ncols=2)
     axes.margins(x=0.01, y=0.18)
-    titled(axes, title)
-    figure.set_layout_engine("tight")
-    return figure
+    return finish(figure, axes, title)

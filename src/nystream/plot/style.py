@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 except ImportError as error:
@@ -15,7 +16,23 @@ except ImportError as error:
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["GRID", "INK", "LARGE", "PALETTE", "SMALL", "Figure", "blank", "frame", "line_style", "tick_logs", "titled"]
+__all__ = [
+    "AXIS",
+    "GRID",
+    "INK",
+    "LARGE",
+    "PALETTE",
+    "SMALL",
+    "Figure",
+    "blank",
+    "finish",
+    "frame",
+    "line_style",
+    "one_plot",
+    "show_dates",
+    "tick_logs",
+    "titled",
+]
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#6B6B6B")
 """Okabe and Ito, Color universal design (2008): without yellow, which is hard to see on white; grey for black."""
@@ -25,6 +42,8 @@ DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (7, 2, 1.5, 2)
 
 INK = "#333333"
 GRID = "#E3E3E3"
+AXIS = "#999999"
+"""The grey of axes, ticks and reference lines."""
 SMALL, NORMAL, LARGE = 8.5, 9.5, 11.5
 ROUND = (1, 2, 5, 10)
 """Ticks are multiples of these, times a power of ten."""
@@ -41,6 +60,28 @@ def blank(width: float, height: float) -> Figure:
     return figure
 
 
+def one_plot(size: tuple[float, float], x: str, y: str) -> tuple[Figure, Axes]:
+    """Return a figure of this size, and its only plot, with the names of its axes."""
+    figure = blank(*size)
+    axes = figure.add_subplot()
+    frame(axes, x, y)
+    return figure, axes
+
+
+def finish(figure: Figure, axes: Axes, title: str | None) -> Figure:
+    """Set the title, fit the layout to the figure, and return the figure."""
+    titled(axes, title)
+    figure.set_layout_engine("tight")
+    return figure
+
+
+def show_dates(axes: Axes) -> None:
+    """Write the values of the horizontal axis as dates, as short as they can be."""
+    locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+
+
 def line_style(i: int) -> dict[str, Any]:
     """Colour and dashes of line i: all pairs differ for 28 lines."""
     return {"color": PALETTE[i % len(PALETTE)], "linestyle": DASHES[i // len(PALETTE) % len(DASHES)]}
@@ -51,10 +92,10 @@ def frame(axes: Axes, x: str, y: str, log: str = "") -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
-        axes.spines[side].set_color("#999999")
+        axes.spines[side].set_color(AXIS)
     for axis, name in ((axes.xaxis, x), (axes.yaxis, y)):
         axis.label.set(text=name, color=INK, fontsize=NORMAL)
-        axis.set_tick_params(which="both", colors=INK, labelsize=SMALL, color="#999999")
+        axis.set_tick_params(which="both", colors=INK, labelsize=SMALL, color=AXIS)
     axes.set_axisbelow(True)
     axes.grid(visible=True, color=GRID, linewidth=0.8)
     if "x" in log:

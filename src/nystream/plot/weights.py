@@ -9,7 +9,7 @@ from nystream.evaluate.metrics.meters import ImportanceShares, Shares, Weights
 from nystream.evaluate.result import Result
 from nystream.plot.curves import name_lines
 from nystream.plot.labels import Tag
-from nystream.plot.style import PALETTE, SMALL, Figure, blank, frame, titled
+from nystream.plot.style import PALETTE, SMALL, Figure, one_plot, titled
 from nystream.runtime.types import Array
 
 __all__ = ["has_importance", "has_weights", "importance_over_time", "weights_chart"]
@@ -59,10 +59,8 @@ def importance_over_time(result: Result, *, title: str | None = None, size: tupl
     ----------
     result : Result
         Measured with "importance", of a `nystream.Model` or `Auto`.
-    title : str, optional
-        Above the plot.
-    size : (width, height)
-        In inches.
+    title, size
+        As in `weights_chart`.
 
     Examples
     --------
@@ -87,9 +85,7 @@ def _areas(result: Result, meter: type[Shares], title: str | None, size: tuple[f
     sizes = np.abs(np.nan_to_num(np.vstack([result[column] for column in parts.values()])))
     shares = sizes / np.maximum(sizes.sum(axis=0), np.finfo(float).tiny)
     names, shares = _fewer(list(parts), shares) if meter is ImportanceShares else (list(parts), shares)
-    figure = blank(*size)
-    axes = figure.add_subplot()
-    frame(axes, "rows", "")
+    figure, axes = one_plot(size, "rows", "")
     tops = np.cumsum(shares, axis=0)
     tags = []
     for i, name in enumerate(names):

@@ -17,6 +17,7 @@ import nystream
 MODULES = {
     "nystream.auto": "The automatic learner, and one fast model that needs no parameter.",
     "nystream.learners": "One class per published algorithm. `Learner` and `Abilities` are what all of them share.",
+    "nystream.bandits": "Kernel bandits: choose an arm, learn its reward.",
     "nystream.compose": "Learners made of learners.",
     "nystream.model": "A learner with the names and kinds of its columns.",
     "nystream.forecast": "Forecasts of a series several steps ahead, with intervals.",

@@ -14,9 +14,11 @@ from nystream.dictionary.nested import Nested
 from nystream.dictionary.rows import Rows
 from nystream.dictionary.sampled import SampledAtoms
 from nystream.dictionary.span import Span
+from nystream.dictionary.squeak import SQUEAK, disqueak, theory_copies
 
 __all__ = [
     "KORS",
+    "SQUEAK",
     "Budget",
     "DistantAtoms",
     "Eigenpairs",
@@ -30,7 +32,9 @@ __all__ = [
     "Rows",
     "SampledAtoms",
     "Span",
+    "disqueak",
     "merge_dictionaries",
     "theory_beta",
+    "theory_copies",
     "GramInverse",
 ]

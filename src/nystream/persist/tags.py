@@ -134,6 +134,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "dictionary/rows": "nystream.dictionary.rows:Rows",
     "dictionary/sampled-atoms": "nystream.dictionary.sampled:SampledAtoms",
     "dictionary/span": "nystream.dictionary.span:Span",
+    "dictionary/squeak": "nystream.dictionary.squeak:SQUEAK",
     "kernel/gaussian": "nystream.kernels.gaussian:Gaussian",
     "kernel/laplacian": "nystream.kernels.laplacian:Laplacian",
     "kernel/linear": "nystream.kernels.linear:Linear",

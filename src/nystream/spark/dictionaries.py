@@ -45,6 +45,10 @@ class Sampling(Fold):
     def finish(self, model: Any) -> bytes:
         return to_bytes(model[0])
 
+    def merge(self, states: list[bytes], level: int, group: int) -> bytes:
+        parts = [from_bytes(state, trust=True) for state in states]
+        return to_bytes(merge_dictionaries(parts, [self.seed, level, group]))
+
 
 def sampler_of(pattern: Learner | Model) -> KORS | None:
     """An empty sampler as the pattern's learner would use it; None where it does not sample its dictionary."""
@@ -57,7 +61,7 @@ def sampler_of(pattern: Learner | Model) -> KORS | None:
 
 def common_dictionary(df: Any, sampler: KORS, found: Roles, seed: int = 0) -> KORS | None:
     """The dictionary of all rows of a frame; None where there are none."""
-    states = collected(df, Sampling(to_bytes(sampler), Roles(found.features, (), found.weight), seed))
+    states = collected(df, Sampling(to_bytes(sampler), Roles(found.features, (), found.weight), seed), depth=1)
     parts = [from_bytes(state, trust=True) for _, _, state in states]
     return merge_dictionaries(parts, seed) if parts else None
 

@@ -60,8 +60,8 @@ def fit(
     weight : str or None
         A column of weights >= 0, for learners that take them.
     depth : int or None
-        So many further rounds in which workers merge partial models by eights, before the driver merges the rest: where
-        partitions times the bytes of a model would not fit the driver.
+        Rounds in which workers merge partial models by eights before the driver merges the rest. None: none for small
+        models; for larger ones as many as keep the driver's memory below 64 MB, whatever the number of partitions.
 
     Raises
     ------
@@ -86,8 +86,20 @@ def fitted(df: Any, pattern: Learner | Model, found: Roles, depth: int | None = 
     ready = pattern if sampler_of(pattern) is None else with_common_dictionary(df, pattern, found)
     if ready is None:
         return None
-    states = collected(df, Fold(to_bytes(ready), found), depth)
+    states = collected(df, Fold(to_bytes(ready), found), depth, _nbytes(ready, found))
     return merge_states([state for _, _, state in states]) if states else None
+
+
+def _nbytes(pattern: Learner | Model, found: Roles) -> float:
+    """Return the bytes of a partial model, 0 where a model's learner cannot be started without rows."""
+    if isinstance(pattern, Model):
+        learner = pattern.inner.clone()
+        try:
+            learner.reserve(len(found.features), max(len(found.targets), len(pattern.classes)))
+        except (ValueError, TypeError):
+            return 0.0
+        return float(learner.nbytes)
+    return float(pattern.nbytes)
 
 
 def check_mergeable(learner: Learner | Model) -> None:

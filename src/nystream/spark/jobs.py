@@ -84,6 +84,12 @@ class Fold:
     def finish(self, model: Any) -> bytes:
         return to_bytes(model)
 
+    def merge(self, states: list[bytes], level: int, group: int) -> bytes:
+        """Return one state of several, on a worker: those of a group, in round `level`."""
+        from nystream.spark.merging import merge_states
+
+        return to_bytes(merge_states(states))
+
 
 def partial_states(fold: Fold) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function of a partition for mapInArrow. It refuses in a row of its own: no task fails, nothing is retried."""

@@ -215,7 +215,8 @@ class PooledAuto(Learner):
             self.views_[name] = View(scale.clone())
             learnt = labels if name in LEARNT else None
             self.views_[name].fit(A, learnt, rows=min(self.metric, len(A)), rounds=2, seed=self.seed)
-        self._sample = A
+        _, distinct = np.unique(A, axis=0, return_index=True)  # repeated rows would be landmarks of no use
+        self._sample = A[np.sort(distinct)]
         for name, (view, factor) in CANDIDATES.items():
             self._enter(name, view, Ridge(self.landmarks, factor), rng)
         if self.rough and self.d_ <= WIDE:

@@ -122,7 +122,7 @@ def fit_auto(
                 f"column {target!r} has one value only, {classes[0]!r}: there are no classes to tell apart"
             )
         notes.append(f"{rows:,} rows to learn in {partitions:,} partitions")
-    fold = Pass(b"", found, None if classes is None else tuple(classes))
+    fold = Pass(b"", found, classes=None if classes is None else tuple(classes))
     outputs = 1 if classes is None else len(classes)
     learnt = df if validation is None else df.where(~column(validation))
     with stages.stage("sample") as notes:

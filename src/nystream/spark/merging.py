@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import functions as sql
@@ -15,7 +15,7 @@ from nystream.spark.errors import clear_errors
 from nystream.spark.jobs import STATES, Fold, partial_states
 from nystream.spark.tasks import LIMITS, merge_rounds
 
-__all__ = ["check_states", "collected", "merge_states"]
+__all__ = ["State", "check_states", "collected", "merge_states"]
 
 THREADS = (
     "workers may use {} threads of linear algebra each, so that those of one machine wait for each other: start Spark "
@@ -24,8 +24,19 @@ THREADS = (
 )
 
 
-def collected(df: Any, fold: Fold, depth: int | None = None, nbytes: float = 0.0) -> list[tuple[int, int, bytes]]:
-    """Return (number, rows, state) of all tasks, or groups of tasks, that had rows, in the order of their numbers.
+class State(NamedTuple):
+    """What came back from a task, or from a group of tasks."""
+
+    part: int
+    rows: int
+    content: bytes
+    """The partial model."""
+    refused: int
+    """Rows that were left out because they cannot be learnt."""
+
+
+def collected(df: Any, fold: Fold, depth: int | None = None, nbytes: float = 0.0) -> list[State]:
+    """Return what came back from all tasks, or groups of tasks, that had rows, in the order of their numbers.
 
     In each of `depth` rounds workers merge what came before into at most LIMITS.groups, then into an eighth of these,
     and so on. None: as often as partial models of so many bytes need; the driver's memory then does not grow with the
@@ -41,7 +52,7 @@ def collected(df: Any, fold: Fold, depth: int | None = None, nbytes: float = 0.0
         found = states.toArrow().to_pylist()
     found.sort(key=lambda row: row["part"])
     check_states(found, level=5)
-    return [(row["part"], row["rows"], row["state"]) for row in found]
+    return [State(row["part"], row["rows"], row["state"], row["refused"]) for row in found]
 
 
 def check_states(rows: list[dict[str, Any]], level: int) -> None:
@@ -75,7 +86,9 @@ def _merging(fold: Fold, level: int, groups: int) -> Any:
         states = [row["state"] for row in rows]
         state = states[0] if len(rows) == 1 else fold.merge(states, level, group)
         total, threads = sum(row["rows"] for row in rows), max(row["threads"] for row in rows)
-        return _table({"part": group, "rows": total, "state": state, "refusal": None, "threads": threads})
+        bad = sum(row["refused"] for row in rows)
+        one = {"part": group, "rows": total, "state": state, "refusal": None, "threads": threads, "refused": bad}
+        return _table(one)
 
     return merged
 

@@ -13,14 +13,14 @@ __all__ = ["GROWTH", "Growth", "landmark_counts"]
 class Growth:
     """Landmarks by rows."""
 
-    factor: float = 8.0
+    factor: float = 16.0
     """Landmarks for each square root of a row: more rows pay for more landmarks, and n^(1/2) of them keep the
     statistical rate of exact ridge regression."""
     fewest_big: int = 1000
     fewest_rough: int = 1500
     """What small frames get."""
     most: int = 6000
-    """Solving costs the cube of it on the driver: 20 s at 6,000."""
+    """Solving costs the cube of it on the driver. The memory of a task usually allows fewer: 4,000 at 256 MB."""
     big_share: float = 0.5
     """Landmarks of the large ridge for each of the Laplacian one, which profits more."""
 

@@ -26,9 +26,10 @@ PIECES = pa.schema(
         ("state", pa.binary()),
         ("refusal", pa.string()),
         ("threads", pa.int32()),
+        ("refused", pa.int64()),
     ]
 )
-NAMES = "piece int, part int, rows bigint, state binary, refusal string, threads int"
+NAMES = "piece int, part int, rows bigint, state binary, refusal string, threads int, refused bigint"
 LEAST = 4096
 """Numbers of a piece at least."""
 

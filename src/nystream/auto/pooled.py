@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
-from nystream._core.linalg.refactor import add_gram
+from nystream._core.linalg import add_gram
 from nystream.auto.experts import Ridge, copied
 from nystream.auto.footprint import CANDIDATES
 from nystream.auto.intervals import symmetric

@@ -66,7 +66,7 @@ def streamed(spark: Any, folder: Path, frame: Any) -> dict[str, Any]:
     found["keys"] = {key: nystream.from_bytes(bytes(row["model"])).n_seen for key, row in kept.items()}
     folders = {"checkpoint": str(folder / "ck2"), "models": str(folder / "models")}
     finished(lambda: nystream_spark.fit_stream(frame, pkrr(), FEATURES, "y", trigger=now, **folders))
-    found["models"] = sorted(path.name for path in (folder / "models").iterdir())
+    found["models"] = sorted(path.name for path in (folder / "models").glob("*.nys"))
     found["stream"] = nystream.load(folder / "models" / found["models"][-1])
     lacking = frame.selectExpr("if(seq = 5, null, x0) as x0", "x1", "x2", "y")
     folders = {"checkpoint": str(folder / "ck3"), "models": str(folder / "models3")}

@@ -111,8 +111,8 @@ def test_other_arguments_that_cannot_be_are_refused(frame, tmp_path):
         nystream_spark.per_key(frame, "key", pkrr(), FEATURES, "y", order_by="seq", emit="all")
     with pytest.raises(ValueError, match="learnt nothing yet"):
         nystream_spark.predict(frame, pkrr(), FEATURES)
-    with pytest.raises(ValueError, match="column 'key', a feature, is string"):
-        nystream_spark.fit_auto(frame, "y")
+    with pytest.raises(ValueError, match="column 'key', a target, is string"):
+        nystream_spark.fit_auto(frame, "key", task="regression")
 
 
 def test_a_model_that_draws_without_a_seed_is_refused(frame):

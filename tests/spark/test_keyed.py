@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,12 +45,14 @@ def written(frame, name: str, checkpoint) -> pd.DataFrame:
     return frame.sparkSession.table(name).toPandas()
 
 
-def alone(rows: pd.DataFrame, files: int = 2) -> tuple[dict[str, nystream.Model], pd.Series]:
-    """The same models and predictions in this process, with the same cuts."""
+def alone(
+    rows: pd.DataFrame, files: int = 2, skip: tuple[int, ...] = ()
+) -> tuple[dict[str, nystream.Model], pd.Series]:
+    """The same models and predictions in this process, with the same cuts, without rows `skip`."""
     models, predictions = {}, pd.Series(np.nan, index=rows.index)
     parts = np.array_split(np.arange(N), FILES)
     for i in range(0, FILES, files):
-        batch = rows.iloc[np.concatenate(parts[i : i + files])]
+        batch = rows.iloc[np.concatenate(parts[i : i + files])].drop(index=list(skip), errors="ignore")
         for key, part in batch.groupby("key"):
             model = models.setdefault(key, nystream.Model(pkrr(), nystream.Schema(FEATURES, "y", "regression"), keep=0))
             predictions[part.index] = model.run(part[[*FEATURES, "y"]])
@@ -170,3 +174,51 @@ def test_classes_by_name_and_rows_without_a_label(spark, rows):
 def test_a_checkpoint_that_is_none_is_refused(spark, tmp_path):
     with pytest.raises(ValueError, match="is no checkpoint of a per_key stream"):
         nystream_spark.load_keys(spark, str(tmp_path / "nothing"))
+
+
+def bad_stream(spark, rows: pd.DataFrame, folder):
+    """A stream of files with whole numbers as keys, among them rows without key, order or a feature."""
+    data = rows.assign(key=rows["key"].str[1:].astype("Int64"), seq=rows["seq"].astype("Int64"))
+    data.loc[[5, 17, 301], "key"] = pd.NA
+    data.loc[40, "seq"] = pd.NA
+    data.loc[[80, 400], "x1"] = np.inf
+    folder.mkdir()
+    for i, part in enumerate(np.array_split(np.arange(N), FILES)):
+        write_file(data.iloc[part], folder, i)
+    return data, stream(spark, folder)
+
+
+def test_rows_without_key_order_or_number_are_dead_letters_and_no_model_is_touched(spark, rows, tmp_path):
+    data, source = bad_stream(spark, rows, tmp_path / "in")
+    letters = tmp_path / "letters"
+    keyed = nystream_spark.per_key(source, "key", pkrr(), FEATURES, "y", order_by="seq", on_error=str(letters))
+    writer = keyed.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "ck"))
+    query = writer.trigger(availableNow=True).start()
+    with nystream_spark.clear_errors():
+        query.awaitTermination()
+    good = data.drop(index=[5, 17, 301, 40, 80, 400])
+    models, _ = alone(rows, skip=(5, 17, 301, 40, 80, 400))
+    kept = {row["key"]: row for row in nystream_spark.load_keys(spark, str(tmp_path / "ck")).collect()}
+    assert sorted(kept) == list(range(KEYS))
+    for key, model in models.items():
+        assert bytes(kept[int(key[1:])]["model"]) == model.to_bytes()
+    assert sum(row["refused"] for row in kept.values()) == 3
+    found = [json.loads(line) for path in letters.glob("*.jsonl") for line in path.read_text().splitlines()]
+    reasons = sorted(letter["reason"].split(" is null")[0] for letter in found)
+    assert len(found) == 6
+    assert sum("the key ('key') of a row" in reason for reason in reasons) == 3
+    assert sum("column 'seq', by which rows are ordered" in reason for reason in reasons) == 1
+    assert sum("'x1'" in reason for reason in reasons) == 2
+    observed = [p["observedMetrics"] for p in query.recentProgress if p["observedMetrics"]]
+    assert sum(figures["nystream_keys"]["without_key"] for figures in observed) == 3
+    assert sum(figures["nystream"]["rows"] for figures in observed) == len(good)
+
+
+def test_a_null_key_is_refused(spark, rows):
+    frame = spark.createDataFrame(rows).selectExpr("*", "if(seq = 9, null, cast(seq % 3 as bigint)) as k")
+    keyed = nystream_spark.per_key(frame, "k", pkrr(), FEATURES, "y", order_by="seq")
+    with pytest.raises(ValueError, match=r"^the key \('k'\) of a row is null; leave"), nystream_spark.clear_errors():
+        keyed.collect()
+    skipped = nystream_spark.per_key(frame, "k", pkrr(), FEATURES, "y", order_by="seq", on_error="skip").toPandas()
+    assert len(skipped) == N - 1
+    assert sorted(set(skipped["k"])) == [0, 1, 2]

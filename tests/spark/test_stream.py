@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -49,7 +52,7 @@ def run(*arguments, **more) -> None:
 
 
 def names(tmp_path) -> list[str]:
-    return sorted(path.name for path in (tmp_path / "models").iterdir())
+    return sorted(path.name for path in (tmp_path / "models").glob("*.nys"))
 
 
 def test_every_batch_has_its_model_and_the_last_is_that_of_one_machine(spark, rows, whole, tmp_path):
@@ -83,8 +86,71 @@ def test_folders_that_do_not_belong_together_are_refused(spark, rows, tmp_path):
         started(spark, tmp_path)
     (tmp_path / "elsewhere").rename(tmp_path / "ck")
     put(tmp_path / "in", rows, (1,))
+    with pytest.raises(ValueError, match=r"models=.* and checkpoint=.* belong to different streams \(none and \w+\)"):
+        started(spark, tmp_path, models="others")
+    (tmp_path / "models" / "000000.nys").unlink()
     with pytest.raises(ValueError, match=r"batch 1: .*no model of batch 0, on which batch 1 builds"):
-        run(spark, tmp_path, models="others")
+        run(spark, tmp_path)
+
+
+def test_another_learner_or_other_columns_than_at_the_first_start_are_refused(spark, rows, tmp_path):
+    put(tmp_path / "in", rows, (0,))
+    run(spark, tmp_path)
+    with pytest.raises(ValueError, match=r"learner was PKRR\(.*lam=0.1\) when .* and is PKRR\(.*lam=0.2\) now"):
+        started(spark, tmp_path, pkrr(lam=0.2))
+    schema = spark.read.parquet(str(tmp_path / "in")).schema
+    source = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
+    folders = {"checkpoint": str(tmp_path / "ck"), "models": str(tmp_path / "models")}
+    with pytest.raises(ValueError, match=r"features was \['x0', 'x1', 'x2'\] when .* is \['x0', 'x1'\] now"):
+        nystream_spark.fit_stream(source, pkrr(), ["x0", "x1"], "y", **folders)
+
+
+def bad_rows(rows) -> pd.DataFrame:
+    data = table(*rows)
+    data.loc[[3, 150], "x1"] = np.nan
+    data.loc[201, "y"] = np.inf
+    return data
+
+
+@pytest.mark.parametrize("kind", ["learner", "dictionary"])
+def test_bad_rows_are_skipped_or_kept_as_dead_letters_and_counted(spark, rows, tmp_path, caplog, kind):
+    data = bad_rows(rows)
+    (tmp_path / "in").mkdir()
+    for i, part in enumerate(np.array_split(np.arange(N), FILES)):
+        write_file(data.iloc[part], tmp_path / "in", i)
+    sampled = nystream.NystromPKRR(nystream.Gaussian(1.5), lam=0.5, mu=2.0, seed=1)
+    learner, lines = pkrr() if kind == "learner" else sampled, []
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / ".000001.nys.abc.tmp").write_bytes(b"half")
+    for _ in range(2):
+        run(spark, tmp_path, learner, on_error=str(tmp_path / "letters"), progress=lines.append)
+        for path in (tmp_path / "ck" / "commits").iterdir():  # the last batch is run again
+            if path.name.strip(".").split(".")[0] == "3":
+                path.unlink()
+    assert not list((tmp_path / "models").glob(".*.tmp"))
+    model = nystream.load(tmp_path / "models" / "000003.nys")
+    assert model.n_seen == N - 3
+    assert model.notes_["refused"] == 3
+    letters = [
+        json.loads(line) for path in (tmp_path / "letters").glob("*.jsonl") for line in path.read_text().splitlines()
+    ]
+    assert len(letters) == 3
+    assert {letter["batch"] for letter in letters} == {0, 1, 2}
+    assert all("x1" in letter["reason"] or "y" in letter["reason"] for letter in letters)
+    if kind == "learner":
+        good = data[np.isfinite(data[["x1", "y"]]).all(axis=1)]
+        alone = pkrr()
+        alone.run(good[FEATURES].to_numpy(), good["y"].to_numpy())
+        assert_allclose(model.predict(rows[0]), alone.predict(rows[0]), rtol=0, atol=1e-10)
+        assert any("batch 0: 99 rows learnt, 1 refused" in line for line in lines)
+
+
+def test_the_last_progress_of_a_stream_has_its_rows(spark, rows, tmp_path):
+    put(tmp_path / "in", rows, (0,))
+    query = started(spark, tmp_path)
+    query.awaitTermination()
+    figures = [p["observedMetrics"]["nystream"] for p in query.recentProgress if p["observedMetrics"]]
+    assert figures[0]["rows"] == figures[0]["labelled"] == N // FILES
 
 
 def test_old_files_go_and_a_dictionary_stays_what_the_first_batch_chose(spark, rows, tmp_path):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
+from nystream._core.linalg import add_gram
 from nystream.auto.experts import Ridge, copied
 from nystream.auto.footprint import CANDIDATES
 from nystream.auto.intervals import symmetric
@@ -23,7 +24,10 @@ from nystream.scaling.spread import fences, moments
 from nystream.solvers.awv import AWV
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 
-__all__ = ["PooledAuto"]
+__all__ = ["PooledAuto", "Sums"]
+
+Sums: TypeAlias = tuple[Array, Array]
+"""Z'WZ, its lower triangle, and Z'WT of some rows, for one member."""
 
 VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "log": LogScale()}
 LEARNT = ("ag", "log")
@@ -42,12 +46,12 @@ MARGIN = 1.5
 class PooledAuto(Learner):
     """Regression or classes with nothing to tune, for rows that lie in many places: what of `Auto` sums can give.
 
-    In the order of its making: `design` takes a sample and fixes scales, learnt metrics, widths and landmarks of seven
-    ridges, one of them with a rough kernel; `sums` of any rows add up over the places where rows lie; `choose` picks
-    for each ridge its lam by rows that were held back, and designs one more with more landmarks like the best smooth
-    one; `sums` again, of that one; `conclude` learns on the held-back rows how the ridges are stacked, and then lets
-    the ridges learn those rows too. `fit` does all of it for rows in memory. From then on it learns online: ridges
-    exactly, their stack as in `Auto`.
+    It is made in five steps. `design` takes a sample and fixes scales, learnt metrics, widths and landmarks of seven
+    ridges, one of them with a Laplacian kernel. `sums` of any rows add up over the places where rows lie. `choose`
+    picks the lam of each ridge by held-back rows, and designs one more ridge with more landmarks like the best smooth
+    one. `sums` again, of that one. `conclude` learns on the held-back rows how the ridges are stacked. For both choices
+    the sums of the held-back rows are subtracted from those of all rows; the final ridges have learnt every row. `fit`
+    does all of it for rows in memory. From then on it learns online: ridges exactly, their stack as in `Auto`.
 
     Unlike `Auto` it has no expert that forgets, no windows and no last labels, since rows in many places have no
     common order; scales, metrics, widths, landmarks and ridges stay what they are.
@@ -181,17 +185,16 @@ class PooledAuto(Learner):
 
     # -- making it ---------------------------------------------------------------------------------------------------
     def fit(self, X: Any, y: Any, held: float = 0.1) -> Self:
-        """All rows in memory: the last part `held` of them in a random order is held back for the choices."""
+        """Learn rows in memory; a random share `held` of them makes the choices and is learnt at the end too."""
         X = as_block(X, missing=True)
         Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         order = np.random.default_rng(self.seed).permutation(len(X))
         cut = max(1, int((1 - positive("held", held, below=1.0)) * len(X)))
-        seen, kept = order[:cut], order[cut:]
-        sample = seen[: 10 * self.metric]
+        sample, kept = order[:cut][: 10 * self.metric], order[cut:]
         self.design(X[sample], Y[sample], int(Y.max()) + 1 if self._codes else Y.shape[1])
-        first = self.sums(X[seen], Y[seen])
+        first = self.sums(X, Y)
         self.choose(X[kept], Y[kept], first)
-        more = self.sums(X[seen], Y[seen], self.waiting)
+        more = self.sums(X, Y, self.waiting)
         return self.conclude(X[kept], Y[kept], {**first, **more}, len(X))
 
     def design(self, X: Array, Y: Array, outputs: int) -> None:
@@ -212,7 +215,8 @@ class PooledAuto(Learner):
             self.views_[name] = View(scale.clone())
             learnt = labels if name in LEARNT else None
             self.views_[name].fit(A, learnt, rows=min(self.metric, len(A)), rounds=2, seed=self.seed)
-        self._sample = A
+        _, distinct = np.unique(A, axis=0, return_index=True)  # repeated rows would be landmarks of no use
+        self._sample = A[np.sort(distinct)]
         for name, (view, factor) in CANDIDATES.items():
             self._enter(name, view, Ridge(self.landmarks, factor), rng)
         if self.rough and self.d_ <= WIDE:
@@ -229,17 +233,48 @@ class PooledAuto(Learner):
         """Members whose sums are still to be made."""
         return [name for name in self.members_ if name not in self.lams_]
 
-    def sums(self, X: Array, Y: Array, names: Sequence[str] | None = None) -> dict[str, tuple[Array, Array]]:
-        """Z'Z (lower triangles) and Z'T of rows for each of these members, all by default: what adds up over places."""
-        A, T = self._augmented(X), self._targets(Y)
-        return {
-            name: all_at_once(self.members_[name].summing(self.views_[self.seen_in_[name]], A, T, None))
-            for name in (self.members_ if names is None else names)
-        }
+    def sums(
+        self,
+        X: Array,
+        Y: Array,
+        names: Sequence[str] | None = None,
+        weights: Array | None = None,
+        total: dict[str, Sums] | None = None,
+    ) -> dict[str, Sums]:
+        """Return Z'WZ (lower triangle) and Z'WT of rows for each of these members, all by default.
 
-    def choose(self, X: Array, Y: Array, sums: dict[str, tuple[Array, Array]]) -> None:
-        """Pick lams by held-back rows, and design the large member like the best one."""
-        losses = {name: self._pick(name, X, Y, sums[name]) for name in self.waiting}
+        Sums of rows in different places add up to the sums of all rows. With `total`, they are added to it in place.
+        """
+        A, T = self._augmented(X), self._targets(Y)
+        roots = None if weights is None else np.sqrt(weights)[:, None]
+        names = list(self.members_ if names is None else names)
+        if total is None:
+            total = {name: (np.zeros((r, r)), np.zeros((r, k))) for name, (r, k) in self.shapes(names).items()}
+        for name in names:
+            (G, b), member, view = total[name], self.members_[name], self.views_[self.seen_in_[name]]
+            for i in range(0, len(A), BLOCK):
+                part = slice(i, i + BLOCK)
+                Z, t = member._features(view(A[part])), T[part]
+                if roots is not None:
+                    Z, t = Z * roots[part], t * roots[part]
+                add_gram(Z, G)
+                b += Z.T @ t
+        return total
+
+    def shapes(self, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """Return for each member the number of its features and of the targets that its sums have."""
+        width = 1 if self._codes and self.outputs_ == 2 else self.outputs_
+        return {name: (len(self.members_[name].points_) + 1, width) for name in names}
+
+    def choose(
+        self, X: Array, Y: Array, sums: dict[str, Sums], weights: Array | None = None, *, included: bool = True
+    ) -> None:
+        """Choose each member's lam by held-back rows, and design the large member like the best one.
+
+        `included`: the sums contain these rows too, which are then subtracted for the choices. Nothing has to
+        recognise held-back rows again in a later pass, and none is lost.
+        """
+        losses = {name: self._pick(name, X, Y, weights, sums[name], included) for name in self.waiting}
         if not self.big or "big" in self.members_:
             return
         winner = min(CANDIDATES, key=lambda name: losses[name])
@@ -249,34 +284,53 @@ class PooledAuto(Learner):
             factor = max(NARROWER * factor, NARROWEST)
         self._enter("big", view, Ridge(self.big, factor), np.random.default_rng([self.seed, 1]))
 
-    def _pick(self, name: str, X: Array, Y: Array, sums: tuple[Array, Array]) -> float:
-        """The least loss of a member on these rows, over all lams; notes which."""
+    def _pick(self, name: str, X: Array, Y: Array, weights: Array | None, sums: Sums, included: bool) -> float:
+        """Note the best lam of a member on held-back rows; return its loss there."""
         T, Z = self._targets(Y), self._rows(name, X)
-        found = {lam: _loss(self._solver(name, lam, sums), Z, T) for lam in LAMS}
+        seen = self._without(name, X, Y, weights, sums) if included else sums
+        found = {lam: _loss(self._solver(name, lam, seen), Z, T, weights) for lam in LAMS}
         self.lams_[name] = min(found, key=lambda lam: found[lam])
         return found[self.lams_[name]]
 
-    def conclude(self, X: Array, Y: Array, sums: dict[str, tuple[Array, Array]], rows: int) -> Self:
-        """Stack the members by held-back rows, let them learn those too; `rows` are all, counted."""
+    def _without(self, name: str, X: Array, Y: Array, weights: Array | None, sums: Sums) -> Sums:
+        """Return the sums of a member without these rows."""
+        G, b = self.sums(X, Y, [name], weights)[name]
+        return sums[0] - G, sums[1] - b
+
+    def conclude(
+        self,
+        X: Array,
+        Y: Array,
+        sums: dict[str, Sums],
+        rows: int,
+        weights: Array | None = None,
+        *,
+        included: bool = True,
+    ) -> Self:
+        """Learn on held-back rows how the members are stacked; then take all sums. `rows` are all, counted.
+
+        Held-back rows that are not `included` in the sums are for the choices alone.
+        """
         for name in self.waiting:
-            self._pick(name, X, Y, sums[name])
+            self._pick(name, X, Y, weights, sums[name], included)
         for name, member in self.members_.items():
-            member.adopt([self._solver(name, self.lams_[name], sums[name])])
+            seen = self._without(name, X, Y, weights, sums[name]) if included else sums[name]
+            member.adopt([self._solver(name, self.lams_[name], seen)])
         self.stacker_ = (SoftmaxStacker if self._codes else RidgeStacker)([(1.0, 1.0)])
         self.stacker_.start(len(self.members_), self.outputs_)
-        P = self.stacker_.run(self._outputs(X), Y[:, 0] if self._codes else self._targets(Y))[:, 0]
+        labels = Y[:, 0] if self._codes else self._targets(Y)
+        P = self.stacker_.run(self._outputs(X), labels, weights)[:, 0]
         self.residuals_ = np.zeros((0, self.outputs_))
         if not self._codes:
             self.residuals_ = np.sort(np.abs(self._shown(P) - Y), axis=0)
-        more = self.sums(X, Y)
-        for name, member in self.members_.items():
-            total = (sums[name][0] + more[name][0], sums[name][1] + more[name][1])
-            member.adopt([self._solver(name, self.lams_[name], total)])
+        if included:
+            for name, member in self.members_.items():
+                member.adopt([self._solver(name, self.lams_[name], sums[name])])
         self.n_seen_ = rows
         del self._sample
         return self
 
-    def _solver(self, name: str, lam: float, sums: tuple[Array, Array]) -> AWV:
+    def _solver(self, name: str, lam: float, sums: Sums) -> AWV:
         return all_at_once(self.members_[name].solving(lam, lambda: copied(*sums)))
 
     # -- rounds --------------------------------------------------------------------------------------------------------
@@ -344,8 +398,10 @@ class PooledAuto(Learner):
         return self.residuals_.nbytes + sum(part.nbytes for part in parts)
 
 
-def _loss(solver: AWV, Z: Array, T: Array) -> float:
-    return float(np.mean((np.clip(solver.predict(Z), T.min() - MARGIN, T.max() + MARGIN) - T) ** 2))
+def _loss(solver: AWV, Z: Array, T: Array, weights: Array | None) -> float:
+    """Return the (weighted) mean squared error of a solver's predictions, clipped near the targets."""
+    wrong = (np.clip(solver.predict(Z), T.min() - MARGIN, T.max() + MARGIN) - T) ** 2
+    return float(np.average(wrong.mean(axis=1), weights=weights))
 
 
 def _few(T: Array) -> Array:

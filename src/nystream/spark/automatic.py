@@ -1,9 +1,9 @@
-"""A model of a whole frame with nothing to tune: what of the automatic learner can be had from sums."""
+"""One model of a whole frame with nothing to tune, made of sums that workers add up."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,23 +11,31 @@ import pyarrow as pa
 from pyarrow import compute
 from pyspark.sql import functions as sql
 
-from nystream.auto.pooled import PooledAuto
+from nystream.auto.pooled import PooledAuto, Sums
+from nystream.compose.encoded import Encoded
+from nystream.data.encoding import Columns, Encoder
 from nystream.data.schema import Schema
+from nystream.learners.translator import Translator
 from nystream.model import Model
-from nystream.persist import to_bytes
+from nystream.persist import from_bytes, to_bytes
 from nystream.runtime.params import at_least, one_of, positive
 from nystream.runtime.types import Array
-from nystream.spark.columns import column, require, roles
-from nystream.spark.errors import clear_errors
+from nystream.spark.columns import column, is_number, require, roles
+from nystream.spark.errors import Refusal, clear_errors
 from nystream.spark.fitting import classes_of
 from nystream.spark.jobs import Fold, Place, matrix, refuse_nulls
-from nystream.spark.merging import collected
 from nystream.spark.patterns import task_of
+from nystream.spark.progress import Progress, Stages
+from nystream.spark.roles import Roles
+from nystream.spark.sampling import draw
+from nystream.spark.sizes import landmark_counts
+from nystream.spark.summing import add_up
 
 __all__ = ["fit_auto"]
 
-PARTS = 1_000_000
-"""Parts that rows are divided into by their hash."""
+PART = "__nystream_part"
+SAMPLE_BYTES = 2**28
+"""Bytes of rows that are drawn for the driver at most: with very many columns, fewer rows."""
 
 
 def fit_auto(
@@ -36,134 +44,271 @@ def fit_auto(
     *,
     features: Sequence[str] | None = None,
     task: str | None = None,
+    weight: str | None = None,
+    validation: str | None = None,
     held: float = 0.1,
     most_held: int = 20_000,
     sample: int = 20_000,
     landmarks: int = 300,
-    big: int = 1000,
-    rough: int = 1500,
+    big: int | None = None,
+    rough: int | None = None,
+    task_memory: float = 256e6,
     seed: int = 0,
+    progress: Progress = None,
 ) -> Model:
     """Learn a frame with nothing to tune: a `nystream.Model` that predicts, saves and goes on learning row by row.
 
-    A sample fixes scales, learnt metrics, widths and landmarks; two passes over all rows give the sums from which
-    ridges of seven kinds, one with a rough kernel, and one with more landmarks like the best, are solved for several
-    lams; rows that were held back choose lams and learn how the ridges are stacked, and are learnt at last too. See
-    `nystream.auto.pooled.PooledAuto`. Which rows are sampled and held back depends on their values and the seed alone:
-    other partitions give the same model up to rounding.
+    A random sample fixes scales, learnt metrics, widths and landmarks. Two passes over all rows give the sums from
+    which ridges are solved: six with Gaussian kernels, one with a Laplacian kernel, and a large one like the best of
+    the six. Rows that are held back choose the penalties and learn how the ridges are stacked; their sums are
+    subtracted for these choices. The final ridges have learnt every row. See `nystream.auto.pooled.PooledAuto`.
 
-    Unlike `nystream.Auto`, the online learner, it knows no order of rows: nothing forgets, no last labels, no windows;
-    scales and landmarks come from a sample of the whole instead of the first rows. Nulls in features are missing
-    values; columns must be numbers or booleans.
+    Rows are sampled and held back by partition and position, never by value: runs over the same partitions give the
+    same model to the bit, other partitions give another sample. The partial sums are added up on the workers, and the
+    driver receives one vector, whatever the number of partitions.
+
+    Unlike `nystream.Auto`, the online learner, it knows no order of rows: nothing forgets, no last labels, no windows.
+    Nulls in features are missing values. Columns that are not numbers (strings, times) are encoded as everywhere in
+    nystream; the mean labels of their levels come from the sample. Large integers and decimals become float64.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
-        It is read five times: cache it where reading is slow.
+        It is read four times: cache it where reading is slow. Rows that change from pass to pass are refused by their
+        count.
     target : str
     features : list of str or None
-        None: all columns but the target.
+        None: all columns but the target, the weight and `validation`.
     task : "regression", "classification" or None
         None: the target tells it, by the rule of `nystream.data.task.choose_task`.
+    weight : str or None
+        A column of weights >= 0.
+    validation : str or None
+        A boolean column: rows in which it is true make the choices and are not learnt; then `held` does not count.
     held, most_held : float, int
         The share of rows that is held back for choices, and rows at most.
     sample : int
         Rows at most that scales, metrics and landmarks are taken from.
-    landmarks, big, rough, seed
-        Of `PooledAuto`.
+    landmarks : int
+        Of each of the six first ridges.
+    big, rough : int or None
+        Landmarks of the large ridge and of the one with a Laplacian kernel; None: as many as the rows are worth and
+        `task_memory` allows, see `nystream.spark.sizes`.
+    task_memory : float
+        Bytes that the sums of a task may take.
+    seed : int
+    progress : callable or None
+        Called with a line after each stage, `print` for example. The log `nystream.spark` has the same lines.
     """
-    names = [name for name in df.columns if name != target] if features is None else features
-    require(df, [target])
-    found = roles(df, None, names, target)
-    if task is None:
-        task = task_of(df, [target])
-    one_of("task", task, ("regression", "classification"))
-    if task == "regression":
-        roles(df, None, names, target, numbers=True)
+    given = [target, *([] if weight is None else [weight]), *([] if validation is None else [validation])]
+    require(df, given)
+    names = [name for name in df.columns if name not in given] if features is None else features
+    found = _roles(df, names, target, weight)
+    stages = Stages(df.sparkSession, "fit_auto", 5, progress)
     positive("held", held, below=1.0)
-    rows = _counted(df, target)
-    classes = classes_of(df, target) if task == "classification" else None
-    if classes is not None and len(classes) < 2:
-        raise ValueError(f"column {target!r} has one value only, {classes[0]!r}: there are no classes to tell apart")
-    share = min(held, most_held / rows)
-    place = sql.pmod(sql.xxhash64(*[column(name) for name in found.all], sql.lit(seed)), sql.lit(PARTS))
-    kept, seen = df.where(place < int(share * PARTS)), df.where(place >= int(share * PARTS))
-    fold = Sums(b"", found, tuple(classes) if classes is not None else None)
-    learner = PooledAuto(task, landmarks=landmarks, big=big, rough=rough, seed=seed)
-    learner.design(*fold.gathered(seen, sample, seed), len(classes) if classes is not None else 1)
-    X, Y = fold.gathered(kept, 2 * most_held, seed)
-    if not len(X):
-        raise ValueError(f"the frame has {rows} rows, too few to hold some back; use nystream.Auto on one machine")
-    first = fold.totals(seen, learner, list(learner.members_))
-    learner.choose(X, Y, first)
-    more = fold.totals(seen, learner, learner.waiting)
-    learner.conclude(X, Y, {**first, **more}, rows)
-    return Model.around(learner, Schema(list(found.features), target, task), classes)
+    for name, value in (("most_held", most_held), ("sample", sample)):
+        at_least(name, value, 1)
+    with stages.stage("count") as notes:
+        task = one_of("task", task or task_of(df, [target]), ("regression", "classification"))
+        if task == "regression" and not is_number(df.schema[target].dataType):
+            kind = df.schema[target].dataType.simpleString()
+            raise ValueError(
+                f"column {target!r}, a target, is {kind}, not a number; cast it, or say task='classification'"
+            )
+        rows, apart, partitions = _count(df, target, validation)
+        classes = classes_of(df, target) if task == "classification" else None
+        if classes is not None and len(classes) < 2:
+            raise ValueError(
+                f"column {target!r} has one value only, {classes[0]!r}: there are no classes to tell apart"
+            )
+        notes.append(f"{rows:,} rows to learn in {partitions:,} partitions")
+    fold = Pass(b"", found, classes=None if classes is None else tuple(classes))
+    outputs = 1 if classes is None else len(classes)
+    learnt = df if validation is None else df.where(~column(validation))
+    with stages.stage("sample") as notes:
+        most = max(2, int(SAMPLE_BYTES / 8 / len(found.all)))
+        kept = min(most_held, most // 2, max(1, int(held * rows))) if validation is None else 0
+        table = draw(learnt, found.all, rows, min(kept + sample, most), seed)
+        held_rows, design_rows = table.slice(0, kept), table.slice(kept)
+        if weight is not None:  # rows of weight 0 leave no trace
+            held_rows, design_rows = (part.filter(compute.field(weight) != 0) for part in (held_rows, design_rows))
+        if validation is not None:
+            held_rows = draw(df.where(column(validation)), found.all, apart, min(most_held, most), seed)
+        if design_rows.num_rows < 2 or not held_rows.num_rows:
+            raise ValueError(f"the frame has {rows} rows, too few to hold some back; use nystream.Auto on one machine")
+        notes.append(f"{design_rows.num_rows:,} rows to design, {held_rows.num_rows:,} held back")
+    with stages.stage("design") as notes:
+        big, rough = landmark_counts(rows, len(found.features), outputs, task_memory, big, rough)
+        learner = PooledAuto(task, landmarks=landmarks, big=big, rough=rough, seed=seed)
+        whole, fold = _prepared(learner, fold, design_rows, outputs)
+        learner.design(*fold.read(whole, design_rows)[:2], outputs)
+        X, Y, w = fold.read(whole, held_rows)
+        notes.append(f"{len(learner.members_)} ridges with up to {max(landmarks, big, rough):,} landmarks")
+    included = validation is None
+    with stages.stage("first pass"):
+        first = fold.totals(learnt, whole, learner, list(learner.members_), rows, partitions)
+        learner.choose(X, Y, first, w, included=included)
+    with stages.stage("second pass"):
+        more = fold.totals(learnt, whole, learner, learner.waiting, rows, partitions)
+        learner.conclude(X, Y, {**first, **more}, rows, w, included=included)
+    if isinstance(whole, Encoded):
+        whole.n_seen_ = rows
+    schema = fold.schema_of(whole)
+    return Model.around(whole, schema.described(target=target, task=task), classes)
 
 
 @dataclass(frozen=True)
-class Sums(Fold):
-    """A pass: rows of a partition in, sums of the members `names` out. `pattern` is a designed `PooledAuto`."""
+class Pass(Fold):
+    """A pass: rows of a partition in, sums of the members `names` out as one vector.
+
+    `pattern` is a designed `PooledAuto`, or an `Encoded` around it; `schema` is the schema of the latter.
+    """
 
     classes: tuple[Any, ...] | None = None
     names: tuple[str, ...] = ()
+    schema: bytes | None = None
 
     def start(self, part: int) -> Any:
         return super().start(part), None
 
     def learn(self, model: Any, batch: Any, place: Place) -> Any:
-        learner, total = model
-        found = _flat(learner.sums(*self.arrays(batch, place), self.names))
-        return learner, found if total is None else total + found
+        whole, total = model
+        learner: Any = whole.learner_ if isinstance(whole, Encoded) else whole
+        X, Y, w = self.read(whole, batch, place)
+        return whole, learner.sums(X, Y, self.names, w, total)
 
     def finish(self, model: Any) -> bytes:
-        content: bytes = model[1].tobytes()
+        content: bytes = _flat(model[1]).tobytes()
         return content
 
-    def arrays(self, batch: Any, place: Place) -> tuple[Array, Array]:
-        """Inputs (n, d) and labels or numbers of classes (n, 1)."""
-        X = matrix(batch, self.roles.features, place, missing=True)
+    def read(
+        self, whole: Any, batch: Any, place: Place = "row {} of the sample".format
+    ) -> tuple[Array, Array, Array | None]:
+        """Return the learner's inputs (n, d), labels or numbers of classes (n, 1), and weights (n,) or None."""
+        batch = batch.combine_chunks() if isinstance(batch, pa.Table) else batch
+        if isinstance(whole, Encoded):
+            X = whole.translator_.predict(self.columns(batch)).dense
+        else:
+            X = matrix(batch, self.roles.features, place, missing=True)
+        return X, self.labels(batch, place), self.weights(batch, place)
+
+    def weights(self, batch: Any, place: Place) -> Array | None:
+        """Return weights (n,), or None where all rows count the same."""
+        if self.roles.weight is None:
+            return None
+        w = matrix(batch, [self.roles.weight], place)[:, 0]
+        if w.min(initial=0.0) < 0:
+            row = int(w.argmin())
+            raise Refusal(f"column {self.roles.weight!r} is {w[row]} at {place(row)}; weights are 0 or more")
+        return w
+
+    def labels(self, batch: Any, place: Place) -> Array:
+        """Return labels, or numbers of classes, (n, 1)."""
         if self.classes is None:
-            return X, matrix(batch, self.roles.targets, place)
+            return matrix(batch, self.roles.targets, place)
         refuse_nulls(batch, self.roles.targets, place)
         labels = batch.column(self.roles.targets[0])
         numbers = compute.index_in(labels, pa.array(list(self.classes), labels.type))
-        return X, numbers.to_numpy(zero_copy_only=False).astype(np.float64)[:, None]
+        return numbers.to_numpy(zero_copy_only=False).astype(np.float64)[:, None]
 
-    def gathered(self, df: Any, most: int, seed: int) -> tuple[Array, Array]:
-        """At most so many rows here, chosen and ordered by their hash."""
-        at_least("rows", most, 1)
-        order = sql.xxhash64(*[column(name) for name in self.roles.all], sql.lit(seed), sql.lit("order"))
-        columns = [column(name) for name in self.roles.all]
-        with clear_errors():
-            table = df.select(*columns, order.alias("__order")).orderBy("__order").limit(most).toArrow()
-        batch = table.combine_chunks()
-        return self.arrays(batch, "row {} of a sample".format)
+    def columns(self, batch: Any) -> Columns:
+        """Return the typed columns of a batch."""
+        assert self.schema is not None
+        schema: Schema = from_bytes(self.schema, trust=True)
+        found, n, _ = schema.columns_of(batch.select(schema.names))
+        return Columns(found, {name: schema.columns[name] for name in schema.names}, n)
 
-    def totals(self, df: Any, learner: PooledAuto, names: list[str]) -> dict[str, tuple[Array, Array]]:
-        """Sums over all rows of a frame, added up in the order of the partitions."""
-        fold = Sums(to_bytes(learner), self.roles, self.classes, tuple(names))
-        total: Any = 0.0
-        for _, _, state in collected(df, fold):
-            total = total + np.frombuffer(state)
-        sums, start = {}, 0
-        width = 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
-        for name in names:
-            r = len(learner.members_[name].points_) + 1
-            G, start = total[start : start + r * r].reshape(r, r), start + r * r
-            sums[name] = (G, total[start : start + r * width].reshape(r, width))
-            start += r * width
-        return sums
+    def schema_of(self, whole: Any) -> Schema:
+        if isinstance(whole, Encoded):
+            assert self.schema is not None
+            return from_bytes(self.schema, trust=True)
+        return Schema(list(self.roles.features))
 
-
-def _flat(sums: dict[str, tuple[Array, Array]]) -> Array:
-    return np.concatenate([part.ravel() for pair in sums.values() for part in pair])
+    def totals(
+        self, df: Any, whole: Any, learner: PooledAuto, names: list[str], rows: int, partitions: int
+    ) -> dict[str, Sums]:
+        """Return the sums of these members over all rows of a frame."""
+        shapes = learner.shapes(names)
+        fold = replace(self, pattern=to_bytes(whole), names=tuple(names))
+        total, count = add_up(df, fold, sum(r * (r + 1) // 2 + r * k for r, k in shapes.values()), partitions)
+        if count != rows:
+            raise ValueError(
+                f"the frame had {rows:,} rows at first and {count:,} in a later pass: cache it (df.cache()), or write "
+                "it to a table first"
+            )
+        return _unflat(total, shapes)
 
 
-def _counted(df: Any, target: str) -> int:
-    """Rows; refuses a frame without rows or with rows that have no label."""
+def _roles(df: Any, names: Sequence[str], target: str, weight: str | None) -> Roles:
+    """Return the columns by role; features may be of any kind that nystream encodes."""
+    numbers = [name for name in names if name not in df.columns or is_number(df.schema[name].dataType)]
+    if numbers:
+        roles(df, None, numbers, target, weight)
+    found = Roles(tuple(names), (target,), weight)
+    require(df, found.all)
+    for name in names:
+        kind = df.schema[name].dataType
+        if not is_number(kind) and kind.typeName() not in ("string", "timestamp", "timestamp_ntz", "date"):
+            raise ValueError(
+                f"column {name!r}, a feature, is {kind.simpleString()}: features are numbers, booleans, strings, dates "
+                "and times; unfold it into columns, or leave it out"
+            )
+    return found
+
+
+def _prepared(learner: PooledAuto, fold: Pass, table: Any, outputs: int) -> tuple[Any, Pass]:
+    """Return what encodes and learns rows, and the pass that uses it: the learner alone where all are numbers."""
+    types = {field.name: field.type for field in table.schema}
+    if all(_is_plain(types[name]) for name in fold.roles.features):
+        return learner, fold
+    schema = Schema.of(table.select(list(fold.roles.features)))
+    fold = replace(fold, schema=to_bytes(schema))
+    kinds = {name: schema.columns[name] for name in schema.names}
+    whole = Encoded(learner.clone(), kinds)
+    translator = Translator(fold.classes is not None, experts=False, encoder=Encoder(fill=False))
+    translator.start(kinds, outputs)
+    batch, place = table.combine_chunks(), "row {} of the sample".format
+    translator.run(fold.columns(batch), fold.labels(batch, place), fold.weights(batch, place))
+    whole.translator_, whole.learner_ = translator, learner
+    whole.d_, whole.outputs_ = len(kinds), outputs
+    return whole, fold
+
+
+def _is_plain(kind: Any) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))
+
+
+def _flat(sums: dict[str, Sums]) -> Array:
+    """Return all sums as one vector, lower triangles row by row."""
+    parts = [part for G, b in sums.values() for part in (*(G[i, : i + 1] for i in range(len(G))), b.ravel())]
+    return np.concatenate(parts)
+
+
+def _unflat(total: Array, shapes: dict[str, tuple[int, int]]) -> dict[str, Sums]:
+    sums, start = {}, 0
+    for name, (r, width) in shapes.items():
+        G, size = np.zeros((r, r)), r * (r + 1) // 2
+        for i in range(r):
+            G[i, : i + 1] = total[start + i * (i + 1) // 2 : start + (i + 1) * (i + 2) // 2]
+        sums[name] = (G, total[start + size : start + size + r * width].reshape(r, width))
+        start += size + r * width
+    return sums
+
+
+def _count(df: Any, target: str, validation: str | None) -> tuple[int, int, int]:
+    """Return the rows to learn, those for validation, and the partitions up to the last one that has rows.
+
+    Refuse a frame without rows, or with rows without label.
+    """
+    is_apart = sql.lit(False) if validation is None else column(validation)
+    if validation is not None and df.schema[validation].dataType.typeName() != "boolean":
+        raise ValueError(f"column {validation!r}, which marks rows for validation, must be boolean")
+    unmarked = sql.count_if(is_apart.isNull())
     with clear_errors():
-        all_rows, labelled = df.agg(sql.count(sql.lit(1)), sql.count(column(target))).first()
+        counts = (sql.count(sql.lit(1)), sql.count(column(target)), sql.count_if(is_apart), unmarked)
+        everything = df.withColumn(PART, sql.spark_partition_id()).agg(*counts, sql.max(PART))
+        all_rows, labelled, apart, null, last = everything.first()
     if not all_rows:
         raise ValueError("the frame has no rows, so that nothing can be learnt")
     if labelled < all_rows:
@@ -171,4 +316,8 @@ def _counted(df: Any, target: str) -> int:
             f"column {target!r} is null in {all_rows - labelled} of {all_rows} rows; leave them out "
             f"(df.dropna(subset=[{target!r}]))"
         )
-    return int(all_rows)
+    if null:
+        raise ValueError(f"column {validation!r}, which marks rows for validation, is null in {null} rows")
+    if validation is not None and not apart:
+        raise ValueError(f"column {validation!r} is true in no row: there is nothing to validate by")
+    return int(all_rows - apart), int(apart), int(last) + 1

@@ -11,10 +11,11 @@ __all__ = ["load_keys"]
 
 
 def load_keys(spark: Any, checkpoint: str, *, batch: int | None = None) -> Any:
-    """A frame with the columns of the key, `model`, `rows` and `loss`: a row for each key of a `per_key` stream.
+    """Return a frame with a row for each key of a `per_key` stream: its columns, `model`, `rows`, `loss`, `refused`.
 
-    `model` is bytes that `nystream.from_bytes` reads; `rows` are the labelled rows it learnt, `loss` the sum of their
-    losses, each made before its label was read. Nothing of the query runs, and its checkpoint stays as it is.
+    `model` is bytes that `nystream.from_bytes` reads. `rows` are the labelled rows that it learnt, `loss` is the sum of
+    their losses, each made before its label was read, and `refused` are the rows that `on_error` left out. Nothing of
+    the query runs, and its checkpoint stays as it is.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from nystream.model import Model
 from nystream.persist import from_bytes, to_bytes
 from nystream.spark.jobs import Fold, Place, reader
 from nystream.spark.merging import collected
+from nystream.spark.refused import OnError, find_bad_rows
 from nystream.spark.roles import Roles
 
 __all__ = ["common_dictionary", "sampler_of", "with_common_dictionary"]
@@ -42,8 +43,23 @@ class Sampling(Fold):
             sampler.run(X[w > 0], u[w > 0], np.sqrt(w[w > 0]))
         return model
 
+    def learn_good_rows(self, model: Any, batch: Any, place: Place) -> tuple[Any, int]:
+        if self.on_error is None:
+            return self.learn(model, batch, place), 0
+
+        def read(start: int, end: int) -> None:
+            reader(self.roles, missing=False)(batch.slice(start, end - start), place)
+
+        bad = [row.place for row in find_bad_rows(batch.num_rows, read)]
+        good = np.setdiff1d(np.arange(batch.num_rows), bad)
+        return self.learn(model, batch.take(good), place) if len(good) else model, len(bad)
+
     def finish(self, model: Any) -> bytes:
         return to_bytes(model[0])
+
+    def merge(self, states: list[bytes], level: int, group: int) -> bytes:
+        parts = [from_bytes(state, trust=True) for state in states]
+        return to_bytes(merge_dictionaries(parts, [self.seed, level, group]))
 
 
 def sampler_of(pattern: Learner | Model) -> KORS | None:
@@ -55,20 +71,23 @@ def sampler_of(pattern: Learner | Model) -> KORS | None:
     return KORS(learner.kernel, mu, eps=learner.eps, beta=learner.beta, max_atoms=learner.max_atoms)
 
 
-def common_dictionary(df: Any, sampler: KORS, found: Roles, seed: int = 0) -> KORS | None:
+def common_dictionary(
+    df: Any, sampler: KORS, found: Roles, seed: int = 0, on_error: OnError | None = None
+) -> KORS | None:
     """The dictionary of all rows of a frame; None where there are none."""
-    states = collected(df, Sampling(to_bytes(sampler), Roles(found.features, (), found.weight), seed))
-    parts = [from_bytes(state, trust=True) for _, _, state in states]
+    fold = Sampling(to_bytes(sampler), Roles(found.features, (), found.weight), on_error, seed)
+    states = collected(df, fold, depth=1)
+    parts = [from_bytes(state.content, trust=True) for state in states]
     return merge_dictionaries(parts, seed) if parts else None
 
 
-def with_common_dictionary(df: Any, pattern: Learner | Model, found: Roles) -> Any:
+def with_common_dictionary(df: Any, pattern: Learner | Model, found: Roles, on_error: OnError | None = None) -> Any:
     """The pattern with a dictionary for all rows of the frame in place of one it would sample; None without rows."""
     sampler, learner = sampler_of(pattern), _nystrom(pattern)
     assert sampler is not None
     assert learner is not None
     seed = learner.seed if isinstance(learner.seed, (int, np.integer)) else 0
-    dictionary = common_dictionary(df, sampler, found, int(seed))
+    dictionary = common_dictionary(df, sampler, found, int(seed), None if on_error is None else OnError("skip"))
     if dictionary is None:
         return None
     if not dictionary.n:

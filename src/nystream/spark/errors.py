@@ -14,11 +14,13 @@ try:
 except ModuleNotFoundError:  # a client of Spark Connect alone has no Java beneath it
     Py4JError = PySparkException
 
-__all__ = ["SPARK_ERRORS", "Refusal", "WorkerError", "clear_errors", "explained", "one_line"]
+__all__ = ["MARK", "SPARK_ERRORS", "Refusal", "WorkerError", "clear_errors", "explained", "one_line"]
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 """What Spark raises on the driver."""
 
+MARK = "nystream.spark.errors.Refusal: "
+"""What a refusal begins with in the reports of Spark."""
 REFUSED = re.compile(r"nystream\.spark\.errors\.Refusal: (.+)")
 """The last line of a traceback of a refusal, wherever Spark puts it."""
 ABSENT = re.compile(r"No module named '([\w.]+)'")

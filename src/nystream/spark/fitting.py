@@ -16,9 +16,10 @@ from nystream.spark.errors import clear_errors
 from nystream.spark.jobs import Fold
 from nystream.spark.merging import collected, merge_states
 from nystream.spark.patterns import named_model
+from nystream.spark.refused import OnError
 from nystream.spark.roles import Roles
 
-__all__ = ["MODELS", "check_mergeable", "check_seeded", "classes_of", "fit", "fitted"]
+__all__ = ["MODELS", "check_mergeable", "check_seeded", "classes_of", "fit", "fitted", "fitted_good_rows"]
 
 MODELS = TypeVar("MODELS", Learner, Model)
 MOST_CLASSES = 1000
@@ -60,8 +61,8 @@ def fit(
     weight : str or None
         A column of weights >= 0, for learners that take them.
     depth : int or None
-        So many further rounds in which workers merge partial models by eights, before the driver merges the rest: where
-        partitions times the bytes of a model would not fit the driver.
+        Rounds in which workers merge partial models by eights before the driver merges the rest. None: none for small
+        models; for larger ones as many as keep the driver's memory below 64 MB, whatever the number of partitions.
 
     Raises
     ------
@@ -82,12 +83,32 @@ def fit(
 
 
 def fitted(df: Any, pattern: Learner | Model, found: Roles, depth: int | None = None) -> Any:
-    """The model of a frame whose columns are checked, or None for a frame without rows."""
-    ready = pattern if sampler_of(pattern) is None else with_common_dictionary(df, pattern, found)
+    """Return the model of a frame whose columns are checked, or None for a frame without rows."""
+    return fitted_good_rows(df, pattern, found, depth, None)[0]
+
+
+def fitted_good_rows(
+    df: Any, pattern: Learner | Model, found: Roles, depth: int | None, on_error: OnError | None
+) -> tuple[Any, int]:
+    """Return the model of a frame, None without rows to learn, and the number of rows that cannot be learnt."""
+    ready = pattern if sampler_of(pattern) is None else with_common_dictionary(df, pattern, found, on_error)
     if ready is None:
-        return None
-    states = collected(df, Fold(to_bytes(ready), found), depth)
-    return merge_states([state for _, _, state in states]) if states else None
+        return None, 0
+    states = collected(df, Fold(to_bytes(ready), found, on_error), depth, _nbytes(ready, found))
+    learnt = [state.content for state in states if state.rows]
+    return merge_states(learnt) if learnt else None, sum(state.refused for state in states)
+
+
+def _nbytes(pattern: Learner | Model, found: Roles) -> float:
+    """Return the bytes of a partial model, 0 where a model's learner cannot be started without rows."""
+    if isinstance(pattern, Model):
+        learner = pattern.inner.clone()
+        try:
+            learner.reserve(len(found.features), max(len(found.targets), len(pattern.classes)))
+        except (ValueError, TypeError):
+            return 0.0
+        return float(learner.nbytes)
+    return float(pattern.nbytes)
 
 
 def check_mergeable(learner: Learner | Model) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,13 @@ from pyarrow import fs
 from nystream import persist
 from nystream.runtime.params import Params
 
-__all__ = ["ModelFolder", "has_started"]
+__all__ = ["ModelFolder", "claim_folders", "has_started", "open_folder"]
 
 NAME = re.compile(r"(\d{6,})\.nys")
+LEFT = re.compile(r"\.?\d{6,}\.nys\..*(tmp|new)|\d{6,}\.nys\.new")
+"""Files that a process which was killed left half-written."""
+IDENTITY = "nystream-stream.json"
+"""In the models' folder and in the checkpoint: which stream they belong to, and what it learns."""
 
 
 class ModelFolder:
@@ -21,13 +27,24 @@ class ModelFolder:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._files, self._root = _opened(path)
+        self._files, self._root = open_folder(path)
         self._files.create_dir(self._root, recursive=True)
 
     def numbers(self) -> list[int]:
         """Batches that have a file, in order."""
         names = (info.base_name for info in self._files.get_file_info(fs.FileSelector(self._root)))
         return sorted(int(match.group(1)) for match in map(NAME.fullmatch, names) if match)
+
+    def remove_unfinished(self) -> int:
+        """Remove files that were left half-written by processes that were killed; return how many there were."""
+        found = [
+            info.path
+            for info in self._files.get_file_info(fs.FileSelector(self._root))
+            if LEFT.fullmatch(info.base_name)
+        ]
+        for path in found:
+            self._files.delete_file(path)
+        return len(found)
 
     def read(self, batch: int) -> bytes | None:
         """The content of the file of a batch; None where there is none."""
@@ -60,19 +77,65 @@ class ModelFolder:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.path = state["path"]
-        self._files, self._root = _opened(self.path)
+        self._files, self._root = open_folder(self.path)
 
 
 def has_started(checkpoint: str) -> bool:
     """Whether a query has planned a micro-batch with this checkpoint."""
-    files, root = _opened(checkpoint)
+    files, root = open_folder(checkpoint)
     info = files.get_file_info(f"{root}/offsets")
     if info.type != fs.FileType.Directory:
         return False
     return any(item.base_name.isdigit() for item in files.get_file_info(fs.FileSelector(f"{root}/offsets")))
 
 
-def _opened(path: str) -> tuple[Any, str]:
+def claim_folders(checkpoint: str, models: str, learns: dict[str, str]) -> None:
+    """Give the checkpoint and the models' folder of a new stream a common id; refuse folders of different streams.
+
+    `learns` says what the stream learns, by name (learner, features ...); a later start must say the same.
+    """
+    ours, theirs = _read_identity(models), _read_identity(checkpoint)
+    if ours is None and theirs is None:
+        identity = {"id": uuid.uuid4().hex, **learns}
+        for folder in (models, checkpoint):
+            _write_identity(folder, identity)
+        return
+    if ours is None or theirs is None or ours["id"] != theirs["id"]:
+        raise ValueError(
+            f"models={models!r} and checkpoint={checkpoint!r} belong to different streams "
+            f"({_identity(ours)} and {_identity(theirs)}); give the two that were used together, or two new folders"
+        )
+    for what, value in learns.items():
+        if ours.get(what) != value:
+            raise ValueError(
+                f"{what} was {ours.get(what)} when this stream was first started and is {value} now; go on with what "
+                "it was, or start a new stream with two new folders"
+            )
+
+
+def _identity(found: dict[str, str] | None) -> str:
+    return "none" if found is None else found["id"][:8]
+
+
+def _read_identity(folder: str) -> dict[str, str] | None:
+    files, root = open_folder(folder)
+    if files.get_file_info(f"{root}/{IDENTITY}").type != fs.FileType.File:
+        return None
+    with files.open_input_stream(f"{root}/{IDENTITY}") as file:
+        found: dict[str, str] = json.loads(bytes(file.read()))
+    return found
+
+
+def _write_identity(folder: str, identity: dict[str, str]) -> None:
+    files, root = open_folder(folder)
+    files.create_dir(root, recursive=True)
+    with files.open_output_stream(f"{root}/{IDENTITY}.new") as file:
+        file.write(json.dumps(identity, indent=1).encode())
+    files.move(f"{root}/{IDENTITY}.new", f"{root}/{IDENTITY}")
+
+
+def open_folder(path: str) -> tuple[Any, str]:
+    """Return the file system of an address, and the folder's name there."""
     if "://" in path:
         files, root = fs.FileSystem.from_uri(path)
         return files, str(root).rstrip("/")

@@ -22,8 +22,9 @@ __all__ = ["STATES", "Build", "Fold", "Place", "blas_threads", "here", "partial_
 
 Place: TypeAlias = Callable[[int], str]
 """What messages call a row of a batch."""
-STATES = "part int, rows bigint, state binary, refusal string, threads int"
-"""What comes back from a partition: its number, the rows it learnt, the partial model or why there is none."""
+STATES = "part int, rows bigint, state binary, refusal string, threads int, refused bigint"
+"""What comes back from a partition: its number, the rows it learnt, the partial model or why there is none, and the
+rows that were left out because they cannot be learnt."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Fold:
 
     pattern: bytes
     roles: Roles
+    on_error: Any = None
+    """An `OnError` that does not stop, or None: the first row that cannot be learnt is an error."""
 
     def start(self, part: int) -> Any:
         """What is to learn the rows of this partition."""
@@ -81,8 +84,37 @@ class Fold:
             model.run(X, Y, w)
         return model
 
+    def learn_good_rows(self, model: Any, batch: Any, place: Place) -> tuple[Any, int]:
+        """Learn the rows of a batch that can be learnt; return the model and the number of rows that cannot."""
+        if self.on_error is None:
+            return self.learn(model, batch, place), 0
+        content = to_bytes(model)
+        try:
+            return self.learn(model, batch, place), 0
+        except (ValueError, TypeError):
+            from nystream.spark.refused import batch_number, find_bad_rows
+
+            scratch = [from_bytes(content, trust=True)]
+
+            def learn(start: int, end: int) -> None:
+                rows = batch.slice(start, end - start)
+                scratch[0] = self.learn(scratch[0], rows, lambda row: place(start + row))
+
+            bad = find_bad_rows(batch.num_rows, learn)
+            places = [row.place for row in bad]
+            self.on_error.write(batch.take(places).to_pylist(), [row.reason for row in bad], batch=batch_number())
+            good = np.setdiff1d(np.arange(batch.num_rows), places)
+            model = from_bytes(content, trust=True)
+            return (self.learn(model, batch.take(good), place) if len(good) else model), len(bad)
+
     def finish(self, model: Any) -> bytes:
         return to_bytes(model)
+
+    def merge(self, states: list[bytes], level: int, group: int) -> bytes:
+        """Return one state of several, on a worker: those of a group, in round `level`."""
+        from nystream.spark.merging import merge_states
+
+        return to_bytes(merge_states(states))
 
 
 def partial_states(fold: Fold) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -90,21 +122,21 @@ def partial_states(fold: Fold) -> Callable[[Iterator[Any]], Iterator[Any]]:
     build = here()
 
     def states(batches: Iterator[Any]) -> Iterator[Any]:
-        part, rows = TaskContext.get().partitionId(), 0
+        part, rows, refused = TaskContext.get().partitionId(), 0, 0
         try:
             build.check()
             model = fold.start(part)
             for batch in batches:
                 if batch.num_rows:
-                    model = fold.learn(model, batch, partial(_place, part, rows))
-                    rows += batch.num_rows
+                    model, bad = fold.learn_good_rows(model, batch, partial(_place, part, rows + refused))
+                    rows, refused = rows + batch.num_rows - bad, refused + bad
         except (ValueError, TypeError) as error:
             for _ in batches:  # the rest is read, so that Spark can end its side
                 pass
-            yield _record(part, 0, None, one_line(error))
+            yield _record(part, 0, None, one_line(error), refused)
             return
-        if rows:
-            yield _record(part, rows, fold.finish(model), None)
+        if rows or refused:
+            yield _record(part, rows, fold.finish(model), None, refused)
 
     return states
 
@@ -114,13 +146,14 @@ def _place(part: int, before: int, row: int) -> str:
     return f"row {before + row} of partition {part}"
 
 
-def _record(part: int, rows: int, state: bytes | None, refusal: str | None) -> Any:
+def _record(part: int, rows: int, state: bytes | None, refusal: str | None, refused: int) -> Any:
     values: dict[str, Any] = {
         "part": pa.array([part], pa.int32()),
         "rows": pa.array([rows], pa.int64()),
         "state": pa.array([state], pa.binary()),
         "refusal": pa.array([refusal], pa.string()),
         "threads": pa.array([blas_threads()], pa.int32()),
+        "refused": pa.array([refused], pa.int64()),
     }
     return pa.RecordBatch.from_pydict(values)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pyspark.sql import functions as sql
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 
@@ -15,17 +16,18 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.persist import from_bytes, to_bytes
 from nystream.runtime.params import at_least, one_of
-from nystream.spark.columns import column, names_of, require, roles
-from nystream.spark.errors import Refusal, one_line
+from nystream.spark.columns import column, is_number, names_of, require, roles
+from nystream.spark.errors import MARK, Refusal, one_line
 from nystream.spark.jobs import Build, here
 from nystream.spark.patterns import named_model, prediction_type
+from nystream.spark.refused import OnError, batch_number, find_bad_rows
 from nystream.spark.roles import Roles
 
 __all__ = ["STATE", "per_key"]
 
-STATE = "model binary, rows bigint, loss double"
-"""What is kept for a key: the model's bytes, the labelled rows, and the sum of their losses."""
-METRICS = ("rows", "loss", "total_rows", "total_loss", "model_bytes")
+STATE = "model binary, rows bigint, loss double, refused bigint"
+"""What is kept for a key: the model's bytes, the labelled rows, the sum of their losses, and the refused rows."""
+METRICS = ("rows", "loss", "total_rows", "total_loss", "model_bytes", "refused", "total_refused")
 EMITS = ("predictions", "metrics")
 STORE = "spark.sql.streaming.stateStore."
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -41,6 +43,7 @@ def per_key(
     order_by: str | Sequence[str],
     emit: str = "predictions",
     most_rows: int = 1_000_000,
+    on_error: str = "stop",
 ) -> Any:
     """Learn one model for each key, in order; any learner will do.
 
@@ -72,7 +75,14 @@ def per_key(
         in all, and the bytes of the model.
     most_rows : int
         Rows of one key in one micro-batch beyond which to refuse: they are sorted in the memory of one worker.
+    on_error : "stop", "skip" or the address of a folder
+        What is done with a row that cannot be learnt or predicted, has no key, or has no `order_by`. "stop": the query
+        fails, and the error names micro-batch, key, column and row. "skip": the row is left out, and nothing is emitted
+        for it. A folder, which all workers see: the row is left out and written there with the reason, as a line of
+        JSON, once even if Spark runs the batch again. `emit="metrics"` and `load_keys` count the rows of each key that
+        were left out; `lastProgress["observedMetrics"]["nystream_keys"]` counts rows without a key.
     """
+    refusing = OnError(on_error)
     one_of("emit", emit, EMITS)
     at_least("most_rows", most_rows, 1)
     keys = names_of(key, "key")
@@ -88,14 +98,16 @@ def per_key(
     found = roles(df, learner, features, target)
     model = named_model(df, learner, found)
     _check_names(keys, found, emit)
-    job = Keyed(to_bytes(model), keys, order, found, emit, most_rows, here())
+    job = Keyed(to_bytes(model), keys, order, found, emit, most_rows, here(), refusing)
     schema = _output(df, model, job)
     columns = list(dict.fromkeys([*keys, *order, *found.all]))
-    groups = df.select(*[column(name) for name in columns]).groupBy(*[column(name) for name in keys])
+    rows = _with_keys(df.select(*[column(name) for name in columns]), keys, refusing)
+    groups = rows.groupBy(*[column(name) for name in keys])
     if not df.isStreaming:
         return groups.applyInPandas(_once(job), schema)
     _use_rocksdb(df.sparkSession)
-    return groups.transformWithStateInPandas(Processor(job), schema, "Append", "None")
+    found_rows = groups.transformWithStateInPandas(Processor(job), schema, "Append", "None")
+    return found_rows.observe("nystream", *_figures(found_rows, found, emit))
 
 
 @dataclass(frozen=True)
@@ -109,29 +121,70 @@ class Keyed:
     emit: str
     most_rows: int
     build: Build
+    on_error: OnError
 
-    def advance(self, key: Any, frames: Any, state: Any) -> tuple[pd.DataFrame, tuple[bytes, int, float]]:
-        """Rows to be emitted, and the state after it; `state` is None for a key that is new."""
+    def advance(self, key: Any, frames: Any, state: Any) -> tuple[pd.DataFrame, tuple[bytes, int, float, int]]:
+        """Return the rows to emit, and the state after them; `state` is None for a key that is new."""
         self.build.check()
-        rows = self._ordered(key, frames)
-        model = from_bytes(self.pattern if state is None else bytes(state[0]), trust=True)
+        rows, refused = self._ordered(key, frames)
+        content = self.pattern if state is None else bytes(state[0])
+        model = from_bytes(content, trust=True)
+        if state is not None:
+            self._check_same(key, model)
+        used = [*self.roles.features, *self.roles.targets]
         try:
-            scores = model.run_scores(rows[[*self.roles.features, *self.roles.targets]])
+            scores = model.run_scores(rows[used])
         except (ValueError, TypeError) as error:
-            raise Refusal(f"key {_shown(key)}: {one_line(error)}") from None
+            if self.on_error.stops:
+                raise Refusal(f"{_where(key)}: {one_line(error)}") from None
+            good = self._without_bad(key, rows, content)
+            refused, rows = refused + len(rows) - len(good), good
+            model = from_bytes(content, trust=True)
+            scores = model.run_scores(rows[used])
         losses = _losses(model, scores)
         content, count = to_bytes(model), int(np.count_nonzero(~np.isnan(losses)))
-        before, total = (0, 0.0) if state is None else (int(state[1]), float(state[2]))
-        after = (content, before + count, total + float(np.nansum(losses)))
+        before, total, left_out = (0, 0.0, 0) if state is None else (int(state[1]), float(state[2]), int(state[3]))
+        after = (content, before + count, total + float(np.nansum(losses)), left_out + refused)
         if self.emit == "predictions":
             kept = list(dict.fromkeys([*self.keys, *self.order, *self.roles.targets]))
             return rows[kept].assign(prediction=_column(model, scores.P)), after
         mean = float(np.nanmean(losses)) if count else None
         overall = after[2] / after[1] if after[1] else None
-        values = dict(zip(METRICS, (count, mean, after[1], overall, len(content)), strict=True))
+        values = dict(zip(METRICS, (count, mean, after[1], overall, len(content), refused, after[3]), strict=True))
         return pd.DataFrame([{**dict(zip(self.keys, key, strict=True)), **values}]), after
 
-    def _ordered(self, key: Any, frames: Any) -> pd.DataFrame:
+    def _check_same(self, key: Any, model: Model) -> None:
+        """Refuse a state that another learner or other columns left in the checkpoint."""
+        fresh: Model = from_bytes(self.pattern, trust=True)
+        for what, was, now in (
+            ("learner", repr(model.learner), repr(fresh.learner)),
+            ("columns", _columns(model), _columns(fresh)),
+        ):
+            if was != now:
+                raise Refusal(
+                    f"{_where(key)}: the checkpoint's model has the {what} {was}, and {now} is given now; go on with "
+                    "what it has, or start anew with a new checkpoint"
+                )
+
+    def _without_bad(self, key: Any, rows: pd.DataFrame, content: bytes) -> pd.DataFrame:
+        """Return the rows that can be learnt; the others become dead letters."""
+        scratch: Model = from_bytes(content, trust=True)
+        used = [*self.roles.features, *self.roles.targets]
+
+        def learn(start: int, end: int) -> None:
+            scratch.run_scores(rows[used].iloc[start:end].reset_index(drop=True))
+
+        bad = find_bad_rows(len(rows), learn)
+        places = [row.place for row in bad]
+        self._refuse(key, rows.iloc[places], [row.reason for row in bad])
+        return rows.drop(index=rows.index[places]).reset_index(drop=True)
+
+    def _refuse(self, key: Any, rows: pd.DataFrame, reasons: list[str]) -> None:
+        shown = rows.astype(object).where(rows.notna(), None).to_dict("records")
+        self.on_error.write(shown, reasons, batch=batch_number(), key=[str(part) for part in key])
+
+    def _ordered(self, key: Any, frames: Any) -> tuple[pd.DataFrame, int]:
+        """Return the rows in their order, and how many were left out because they have none."""
         parts, count = [], 0
         for frame in frames:
             parts.append(frame)
@@ -143,12 +196,18 @@ class Keyed:
                     "raise most_rows"
                 )
         rows = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
-        for name in self.order:
-            if rows[name].isna().any():
-                raise Refusal(f"column {name!r}, by which rows are ordered, is null for key {_shown(key)}")
+        unordered = rows[list(self.order)].isna()
+        bad = unordered.any(axis=1).to_numpy()
+        if bad.any():
+            name = unordered.columns[unordered.any(axis=0).to_numpy().argmax()]
+            reason = f"column {name!r}, by which rows are ordered, is null"
+            if self.on_error.stops:
+                raise Refusal(f"{reason} for {_where(key)}")
+            self._refuse(key, rows[bad], [reason] * int(bad.sum()))
+            rows = rows[~bad].reset_index(drop=True)
         ties = bool(rows.duplicated(list(self.order)).any())
         rest = [name for name in rows.columns if name not in self.order] if ties else []
-        return rows.sort_values([*self.order, *rest], kind="stable", ignore_index=True)
+        return rows.sort_values([*self.order, *rest], kind="stable", ignore_index=True), int(bad.sum())
 
 
 def _once(job: Keyed) -> Any:
@@ -179,6 +238,62 @@ class Processor(StatefulProcessor):  # type: ignore[misc]
         """Nothing is held open."""
 
 
+def _with_keys(rows: Any, keys: tuple[str, ...], on_error: OnError) -> Any:
+    """Return the rows whose keys are all there; rows without one are an error, left out, or dead letters.
+
+    A null key must never reach the grouping: the rows of a batch whose keys are whole numbers with a null among them
+    would all end in one model.
+    """
+    lacking = sql.lit(False)
+    for name in keys:
+        lacking = lacking | column(name).isNull()
+    names = ", ".join(map(repr, keys))
+    reason = f"the key ({names}) of a row is null"
+    if on_error.stops:
+        remedy = f"{MARK}{reason}; leave such rows out (df.dropna), or say on_error='skip' or a folder for them"
+        checked = sql.when(lacking, sql.raise_error(sql.lit(remedy)).cast(rows.schema[keys[0]].dataType))
+        return rows.withColumn(keys[0], checked.otherwise(column(keys[0])))
+    if rows.isStreaming:
+        rows = rows.observe("nystream_keys", sql.count_if(lacking).alias("without_key"))
+    if on_error.folder is not None:
+        rows = rows.mapInArrow(_letters(keys, on_error, reason), rows.schema)
+    return rows.where(~lacking)
+
+
+def _letters(keys: tuple[str, ...], on_error: OnError, reason: str) -> Any:
+    """Return a function that writes rows without a key to the folder, and passes on the others."""
+
+    def passed(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            lacking = np.zeros(batch.num_rows, dtype=bool)
+            for name in keys:
+                lacking |= batch.column(name).is_null().to_numpy(zero_copy_only=False)
+            if lacking.any():
+                bad = batch.take(np.flatnonzero(lacking)).to_pylist()
+                on_error.write(bad, [reason] * len(bad), batch=batch_number(), key=None)
+                batch = batch.take(np.flatnonzero(~lacking))
+            yield batch
+
+    return passed
+
+
+def _figures(rows: Any, found: Roles, emit: str) -> list[Any]:
+    """Return what `lastProgress` says of a batch: rows and mean loss."""
+    if emit == "metrics":
+        losses = sql.sum(sql.col("rows") * sql.col("loss")) / sql.sum("rows")
+        refused = sql.sum("refused").alias("refused")
+        return [sql.sum("rows").alias("rows"), sql.count(sql.lit(1)).alias("keys"), losses.alias("loss"), refused]
+    figures = [sql.count(sql.lit(1)).alias("rows")]
+    if len(found.targets) == 1:
+        y, p = column(found.targets[0]), sql.col("prediction")
+        number = (
+            is_number(rows.schema["prediction"].dataType) and rows.schema["prediction"].dataType.typeName() != "boolean"
+        )
+        loss = (y - p) * (y - p) if number else (~y.eqNullSafe(p)).cast("double")
+        figures.append(sql.avg(sql.when(y.isNotNull(), loss)).alias("loss"))
+    return figures
+
+
 def _check_names(keys: tuple[str, ...], found: Roles, emit: str) -> None:
     if any(name in found.targets for name in keys):
         raise ValueError("the target is among the keys; what is predicted cannot say which model predicts it")
@@ -191,7 +306,8 @@ def _check_names(keys: tuple[str, ...], found: Roles, emit: str) -> None:
 def _output(df: Any, model: Model, job: Keyed) -> StructType:
     fields = [df.schema[name] for name in job.keys]
     if job.emit == "metrics":
-        kinds = (LongType(), DoubleType(), LongType(), DoubleType(), LongType())
+        whole, real = LongType(), DoubleType()
+        kinds = (whole, real, whole, real, whole, whole, whole)
         return StructType([*fields, *(StructField(n, kind) for n, kind in zip(METRICS, kinds, strict=True))])
     others = [df.schema[name] for name in dict.fromkeys([*job.order, *job.roles.targets]) if name not in job.keys]
     return StructType([*fields, *others, StructField("prediction", prediction_type(model, df, job.roles.targets))])
@@ -213,6 +329,18 @@ def _column(model: Model, P: Any) -> Any:
         return np.full(len(P), None, dtype=object) if model.task == "classification" else np.zeros(len(P))
     found = model.answers(P)
     return list(found) if found.ndim == 2 else found
+
+
+def _columns(model: Model) -> str:
+    schema = model.schema
+    return "unknown" if schema is None else f"{', '.join(schema.names)} -> {', '.join(schema.targets)}"
+
+
+def _where(key: Any) -> str:
+    """Return the key, and the micro-batch whose files or offsets the checkpoint names."""
+    batch = batch_number()
+    place = "" if batch is None else f"micro-batch {batch} (its rows: offsets/{batch} of the checkpoint), "
+    return f"{place}key {_shown(key)}"
 
 
 def _shown(key: Any) -> str:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
+
+from pyspark.sql import functions as sql
 
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.persist import from_bytes
 from nystream.runtime.params import at_least
-from nystream.spark.columns import roles
+from nystream.spark.columns import column, roles
 from nystream.spark.errors import Refusal, clear_errors, one_line
-from nystream.spark.fitting import check_mergeable, check_seeded, fitted
-from nystream.spark.folders import ModelFolder, has_started
+from nystream.spark.fitting import check_mergeable, check_seeded, fitted_good_rows
+from nystream.spark.folders import ModelFolder, claim_folders, has_started
 from nystream.spark.patterns import named_model
+from nystream.spark.progress import LOG, Progress
+from nystream.spark.refused import OnError
 from nystream.spark.roles import Roles
 
 __all__ = ["fit_stream"]
@@ -31,6 +36,8 @@ def fit_stream(
     trigger: dict[str, Any] | None = None,
     keep: int | None = 100,
     depth: int | None = None,
+    on_error: str = "stop",
+    progress: Progress = None,
 ) -> Any:
     """Start a query that learns a stream into one model; returns it (`pyspark.sql.streaming.StreamingQuery`).
 
@@ -53,7 +60,22 @@ def fit_stream(
         Of the query, as {"availableNow": True} or {"processingTime": "1 minute"}; None: as fast as it can.
     keep : int or None
         Files that are kept, the last ones, at least 2; None: all.
+    on_error : "stop", "skip" or the address of a folder
+        What is done with a row that cannot be learnt (a null, an infinite number, a value of another kind). "stop": the
+        query fails, and the error names batch, column and row. "skip": the row is left out. A folder: it is left out
+        and written there with the reason, as a line of JSON, once even if Spark runs the batch again. The log
+        `nystream.spark` has the number of such rows of each batch, and the model's `notes_["refused"]` that of all.
+    progress : callable or None
+        Called with a line after each batch, `print` for example. The log has the same lines. The query's
+        `lastProgress["observedMetrics"]["nystream"]` has the rows and the labelled rows of the last batch.
+
+    Raises
+    ------
+    ValueError
+        For folders that do not belong together, and where the learner or the columns are others than at the first
+        start. Files that a killed process left half-written are removed.
     """
+    refusing = OnError(on_error)
     if keep is not None:
         at_least("keep", keep, 2)
     if not getattr(stream, "isStreaming", False):
@@ -77,8 +99,16 @@ def fit_stream(
             f"models={str(models)!r} has models up to batch {numbers[-1]}, but checkpoint={str(checkpoint)!r} is new; "
             "give the checkpoint that belongs to them, or an empty folder (and merge the last model later)"
         )
-    step = _Step(pattern, found, folder, keep, depth)
-    writer = stream.writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(step)
+    learns = {"learner": repr(pattern.learner), "features": list(found.features), "target": list(found.targets)}
+    claim_folders(str(checkpoint), str(models), {name: str(value) for name, value in learns.items()})
+    left = folder.remove_unfinished()
+    if left:
+        LOG.info("fit_stream: %d files of %s that a killed process left half-written were removed", left, models)
+    step = _Step(pattern, found, folder, keep, depth, refusing, progress)
+    counts = (sql.count(sql.lit(1)).alias("rows"), sql.count(column(found.targets[0])).alias("labelled"))
+    writer = (
+        stream.observe("nystream", *counts).writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(step)
+    )
     with clear_errors():
         return (writer if trigger is None else writer.trigger(**trigger)).start()
 
@@ -86,8 +116,18 @@ def fit_stream(
 class _Step:
     """What is done with a micro-batch."""
 
-    def __init__(self, pattern: Model, found: Roles, folder: ModelFolder, keep: int | None, depth: int | None) -> None:
+    def __init__(
+        self,
+        pattern: Model,
+        found: Roles,
+        folder: ModelFolder,
+        keep: int | None,
+        depth: int | None,
+        on_error: OnError,
+        progress: Progress,
+    ) -> None:
         self.pattern, self.found, self.folder, self.keep, self.depth = pattern, found, folder, keep, depth
+        self.on_error, self.progress = None if on_error.stops else on_error, progress
 
     def __call__(self, df: Any, batch: int) -> None:
         try:
@@ -96,14 +136,27 @@ class _Step:
             raise Refusal(f"batch {batch}: {one_line(error)}") from None
 
     def _learn(self, df: Any, batch: int) -> None:
+        began = time.monotonic()
         model = self._before(batch)
         fresh = self.pattern if model.learner_ is None else model.clone()  # a dictionary that was chosen is a parameter
-        more = fitted(df, fresh, self.found, self.depth)
+        more, refused = fitted_good_rows(df, fresh, self.found, self.depth, self.on_error)
+        before, total = model.n_seen if model.learner_ is not None else 0, refused
+        if model.learner_ is not None:
+            total += model.notes_.get("refused", 0)
         if more is not None:
             model = more if model.learner_ is None else model.merge(more)
+        if model.learner_ is not None and total:
+            model.notes_ = {**model.notes_, "refused": total}
         self.folder.write(batch, model)
         if self.keep is not None:
             self.folder.keep(self.keep)
+        rows = (model.n_seen if model.learner_ is not None else 0) - before
+        line = (
+            f"fit_stream, batch {batch}: {rows:,} rows learnt, {refused:,} refused ({time.monotonic() - began:.1f} s)"
+        )
+        (LOG.warning if refused else LOG.info)(line)
+        if self.progress is not None:
+            self.progress(line)
 
     def _before(self, batch: int) -> Model:
         if batch == 0:

@@ -1,0 +1,103 @@
+"""Rows that cannot be learnt: a stream stops at them, skips them, or writes them to a folder of dead letters."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pyarrow import fs
+from pyspark import TaskContext
+
+from nystream.spark.errors import one_line
+from nystream.spark.folders import open_folder
+
+__all__ = ["OnError", "Refused", "batch_number", "find_bad_rows"]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A row that was refused: its place among the rows that were given, and why."""
+
+    place: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class OnError:
+    """What is done with rows that cannot be learnt: "stop", "skip", or the address of a folder of dead letters."""
+
+    value: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, str) or not self.value:
+            raise ValueError(
+                f"on_error must be 'stop', 'skip', or the address of a folder for refused rows; got {self.value!r}"
+            )
+
+    @property
+    def stops(self) -> bool:
+        return self.value == "stop"
+
+    @property
+    def folder(self) -> str | None:
+        """Where refused rows are written, or None."""
+        return None if self.value in ("stop", "skip") else self.value
+
+    def write(self, rows: list[dict[str, Any]], reasons: list[str], **where: Any) -> None:
+        """Write refused rows with their reasons as lines of JSON, in a file named by what it contains.
+
+        A batch that Spark runs again after a failure writes the same file again: no row is there twice.
+        """
+        if self.folder is None or not rows:
+            return
+        lines = [
+            json.dumps({**where, "reason": reason, "row": row}, default=str, sort_keys=True)
+            for row, reason in zip(rows, reasons, strict=True)
+        ]
+        content = ("\n".join(lines) + "\n").encode()
+        files, root = open_folder(self.folder)
+        files.create_dir(root, recursive=True)
+        name = f"{root}/{hashlib.sha256(content).hexdigest()[:32]}.jsonl"
+        if files.get_file_info(name).type == fs.FileType.File:
+            return
+        with files.open_output_stream(f"{name}.{_attempt()}.new") as file:
+            file.write(content)
+        files.move(f"{name}.{_attempt()}.new", name)
+
+
+def find_bad_rows(count: int, learn: Callable[[int, int], None]) -> list[Refused]:
+    """Return which of `count` rows cannot be learnt, by halving: `learn(i, j)` learns rows i to j or raises.
+
+    `learn` works on a copy of the model. A stretch that was learnt is not learnt again, and one that raises is halved.
+    """
+    found: list[Refused] = []
+
+    def look(start: int, end: int) -> None:
+        try:
+            learn(start, end)
+        except (ValueError, TypeError) as error:
+            if end - start == 1:
+                found.append(Refused(start, one_line(error)))
+                return
+            middle = (start + end) // 2
+            look(start, middle)
+            look(middle, end)
+
+    if count:
+        look(0, count)
+    return found
+
+
+def batch_number() -> int | None:
+    """Return the number of the micro-batch that this task works for, or None outside of streams."""
+    context = TaskContext.get()
+    text = None if context is None else context.getLocalProperty("streaming.sql.batchId")
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def _attempt() -> int:
+    context = TaskContext.get()
+    return 0 if context is None else int(context.taskAttemptId())

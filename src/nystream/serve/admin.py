@@ -10,14 +10,14 @@ import orjson
 from nystream.model import Model
 from nystream.serve import learning
 from nystream.serve.commands import write_form
-from nystream.serve.form import Form
+from nystream.serve.form import Form, one_line
 from nystream.serve.meters import Meter
 from nystream.serve.models import Entry
 from nystream.serve.parts import Part, dumped
 from nystream.serve.refusals import Refusal
-from nystream.serve.snapshots import durably_written, no_room
+from nystream.serve.snapshots import durably_written
 from nystream.serve.store import Store
-from nystream.serve.writer import NO_ROOM, Command, Writer
+from nystream.serve.writer import Command, Writer
 
 __all__ = ["AddShadow", "Clone", "Create", "Delete", "DeleteKey", "Keys", "Promote", "RemoveShadow", "Rollback", "Save"]
 
@@ -115,12 +115,7 @@ def _enter(store: Store, part: Part, model: Model, meter: Meter, now: float) -> 
     """A part is this model from the last event on: a snapshot in the open transaction."""
     content = learning.saved(model)
     name = f"{part.id}-{store.log.seq}-{time.time_ns():x}.nys"
-    try:
-        durably_written(store.files / name, content)
-    except OSError as error:
-        if not no_room(error):
-            raise
-        raise Refusal(507, NO_ROOM) from None
+    durably_written(store.files / name, content)
     store.log.run(
         "insert into snapshot(part, seq, at, rows, error, kept, file, bytes, meter, versions) "
         "values(?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
@@ -270,8 +265,11 @@ def challenger(config: dict[str, Any], form: Form) -> Model:
     schema = form.schema
     described = {"columns": dict(schema.columns), "target": schema.target, "task": schema.task}
     allowed: dict[str, Any] = {name: config[name] for name in ("learner", "settings", "standardize") if name in config}
-    model: Model = learning.made({**allowed, **described, "classes": schema.classes})
-    learning.form_of(model, form.outputs)
+    try:
+        model: Model = learning.made({**allowed, **described, "classes": schema.classes})
+        learning.form_of(model, form.outputs)
+    except (ValueError, TypeError) as error:
+        raise Refusal(422, f"this learner cannot be a challenger here: {one_line(error)}") from None
     return model
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from nystream.model import Model
 from nystream.serve import learning
+from nystream.serve.log import Full
 from nystream.serve.models import Entry
 from nystream.serve.parts import Part, dumped
-from nystream.serve.snapshots import durably_written, no_room, surplus
+from nystream.serve.snapshots import durably_written, surplus
 from nystream.serve.store import Store
 
 __all__ = ["Checkpoints"]
@@ -21,7 +22,7 @@ LARGE = 0.05
 EVENTS = 20_000
 """Events of a model after which it is saved, however fast it learns."""
 AGAIN = 5.0
-"""Seconds before another attempt when the disk was full."""
+"""Seconds before another attempt when the disk was full, or a model could not be saved."""
 
 
 class Checkpoints:
@@ -36,10 +37,14 @@ class Checkpoints:
         self._not_before = 0.0
         self.taken = 0
 
+    def postpone(self) -> None:
+        """Try no snapshot for a while: the last one failed."""
+        self._not_before = time.monotonic() + AGAIN
+
     def take_turn(self) -> None:
         """Save what a restart would have to repeat for too long, and what is due to be kept."""
         now = time.time()
-        if now < self._not_before:
+        if time.monotonic() < self._not_before:
             return
         total, entries = 0.0, []
         for entry in self.store.models:
@@ -71,10 +76,8 @@ class Checkpoints:
             return
         try:
             files = [self._write(part, part.model, self._about(part)) for part in parts if part.model]
-        except OSError as error:
-            if not no_room(error):
-                raise
-            self._not_before = now + AGAIN
+        except Full:
+            self.postpone()
             return
         self.record(entry, seq, files, keep, now)
 
@@ -102,21 +105,23 @@ class Checkpoints:
             if job is None:
                 return
             entry, seq, copies, keep, now = job
-            error: OSError | None = None
+            error: Exception | None = None
             files: list[dict[str, Any]] = []
             try:
                 files = [self._write(part, model, about) for part, model, about in copies]
-            except OSError as failure:
+            except Exception as failure:
                 error = failure
             self._done(entry, seq, files, keep, now, error)
 
-    def finished(self, entry: Entry, seq: int, files: list[Any], keep: bool, now: float, error: OSError | None) -> None:
+    def finished(
+        self, entry: Entry, seq: int, files: list[Any], keep: bool, now: float, error: Exception | None
+    ) -> None:
         """A large snapshot is on the disk, or could not be written."""
         entry.saving = False
         if error is not None:
-            if not no_room(error):
+            self.postpone()
+            if not isinstance(error, Full):
                 raise error
-            self._not_before = time.time() + AGAIN
         elif not entry.gone:
             self.record(entry, seq, files, keep, now)
 

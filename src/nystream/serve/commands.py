@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from contextlib import suppress
 from typing import Any
 
 from nystream.serve import learning
 from nystream.serve.form import Form, one_line
-from nystream.serve.log import Full
+from nystream.serve.log import Full, is_disk_error
 from nystream.serve.models import Entry
 from nystream.serve.parts import Part, dumped
-from nystream.serve.refusals import Refusal
+from nystream.serve.refusals import Refusal, report_failure
 from nystream.serve.rows import Batch
 from nystream.serve.store import Store
 from nystream.serve.writer import Command, Writer
@@ -30,7 +29,15 @@ class Event(Command):
         self.at = time.time()
         self.batch: Batch | None = None
         self._repeat: tuple[int, bytes | None] | None = None
+        self._new_classes: set[Any] = set()
         self.seq = 0
+
+    @property
+    def what(self) -> str:
+        return f"{self.kind} of model {self.entry.name!r}"
+
+    def undo(self, store: Store) -> None:
+        self.entry.classes -= self._new_classes
 
     def prepare(self, store: Store) -> None:
         if self.idempotency is not None and self._answered(store):
@@ -67,6 +74,7 @@ class Event(Command):
             new = {name for name in self.batch.labels if name is not None} - entry.classes
             if len(entry.classes) + len(new) > limits.classes:
                 raise Refusal(422, f"the model would have more than {limits.classes} classes; is the label a number?")
+            self._new_classes = new
             entry.classes |= new
         if self.key is not None and entry.keys >= limits.keys and not store.keyed.knows(entry, self.key):
             raise Refusal(429, f"the model has {limits.keys} keys, which is the most it may have")
@@ -81,15 +89,17 @@ class Event(Command):
         assert self.batch is not None
         try:
             answer = dumped(store.apply(self.entry, self.key, self.kind, self.batch, self.at, self.seq))
-        except (sqlite3.Error, OSError, MemoryError):  # not the rows' fault
-            raise
         except Exception as error:
+            if is_disk_error(error):
+                raise
             store.doomed.append(self.seq)
             with suppress(Full):
                 with store.log.transaction():
                     store.write_pending(self.at)
                 store.pending_written()
             store.restore(self.entry, self.key, self.seq)
+            if not isinstance(error, ValueError | TypeError):
+                raise report_failure(error, self.what) from error
             raise Refusal(422, f"the learner cannot learn these rows: {one_line(error)}") from error
         if self.idempotency is not None:
             store.answers[self.seq] = answer
@@ -131,11 +141,13 @@ class Learn(Event):
         """The first labelled rows of a model say what its rows are; that is written with them."""
         model, form = learning.opened(self.entry.config, self._table, self._labels)
         form.batch(self._table, self._labels, self._weights, lambda names: None)  # refuses before anything is written
-        write_form(store, self.entry, model, form)
         self._opened = True
+        write_form(store, self.entry, model, form)
 
     def undo(self, store: Store) -> None:
+        super().undo(store)
         if self._opened:
+            self._opened = False
             self.entry.untell()
 
 
@@ -191,7 +203,7 @@ class Remember(Command):
     def __init__(self, entry: Entry, key: str | None, ids: list[str], batch: Batch, answer: dict[str, Any]) -> None:
         self._entry, self._key, self._ids, self._batch, self._answer = entry, key or "", ids, batch, answer
         self.size = batch.numbers.nbytes
-        self._added = self._dropped = 0
+        self._dropped = self._change = 0
 
     def prepare(self, store: Store) -> None:
         entry, log, limits = self._entry, store.log, store.settings.limits
@@ -202,14 +214,15 @@ class Remember(Command):
         for i, (name, body) in enumerate(zip(self._ids, known, strict=True)):
             if body is not None:
                 self._repeated(i, name, Batch.unpack(body), rows[i])
-        self._added = known.count(None)
-        self._dropped = min(max(0, entry.waiting + self._added - limits.open_labels), entry.waiting)
+        added = known.count(None)
+        self._dropped = min(max(0, entry.waiting + added - limits.open_labels), entry.waiting)
         if self._dropped:
             log.drop_oldest_waiting(entry.id, self._dropped)
         for name, body, row in zip(self._ids, known, rows, strict=True):
             if body is None:
                 log.remember(entry.id, self._key, name, now, row.pack())
-        entry.waiting += self._added - self._dropped
+        self._change = added - self._dropped
+        entry.waiting += self._change
 
     def _repeated(self, i: int, name: str, before: Batch, now: Batch) -> None:
         predicted, before.predictions, now = before.predictions, None, now.part(slice(0, 1))
@@ -221,7 +234,7 @@ class Remember(Command):
         self._answer["predictions"][i] = (predicted or [None])[0]
 
     def undo(self, store: Store) -> None:
-        self._entry.waiting -= self._added - self._dropped
+        self._entry.waiting -= self._change
 
     def apply(self, store: Store) -> Any:
         self._entry.counts["expired"] += self._dropped

@@ -22,6 +22,8 @@ __all__ = ["Form"]
 
 _HINT = '; mend or drop it, or say on_error="missing"'
 NUMERIC = ("number", "boolean")
+LARGEST_CLASS = 2**53
+"""Whole numbers up to here are exact as float64, so that a class has one name in JSON, in Arrow and in the log."""
 FEW = 64
 """Rows that are looked at one by one; of more, whole columns are quicker."""
 
@@ -152,6 +154,8 @@ class Form:
             if isinstance(name, str) != (self.fractions is None):
                 kinds = ("a name", "numbers") if isinstance(name, str) else ("a number", "names")
                 raise ValueError(f"row {row}: label {name!r} is {kinds[0]}, the classes of this model are {kinds[1]}")
+            if not isinstance(name, str) and not abs(name) <= LARGEST_CLASS:
+                raise ValueError(f"row {row}: label {name:g} is too large for the name of a class")
             if self.fractions is False and isinstance(name, float):
                 raise ValueError(f"row {row}: label {name!r} is no whole number, as the classes of this model are")
         return names

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Broken", "Full", "Log"]
+__all__ = ["Broken", "Full", "Log", "is_disk_error"]
 
 VERSION = 1
 _TABLES = """
@@ -50,6 +50,26 @@ class Full(Exception):
 
 class Broken(Exception):
     """The disk failed: nobody knows what is on it until the log is opened again."""
+
+
+DISK_ERRORS = frozenset(
+    {
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_PERM,
+    }
+)
+"""SQLite's codes that speak of the disk. Other codes speak of a statement, and end nothing but it."""
+
+
+def is_disk_error(error: BaseException) -> bool:
+    """Return whether the disk, and not a request or a fault of ours, is the cause."""
+    if isinstance(error, sqlite3.Error):
+        return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in DISK_ERRORS
+    return isinstance(error, Broken)
 
 
 class Log:
@@ -97,7 +117,24 @@ class Log:
                 raise
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
                 raise Full(str(error)) from None
-            raise Broken(f"{self.path}: {error}") from error
+            if is_disk_error(error):
+                raise Broken(f"{self.path}: {error}") from error
+            raise
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """One command of the open transaction: if it raises, nothing of it is written, the others are."""
+        before = self.seq
+        self.db.execute("savepoint command")
+        try:
+            yield
+        except BaseException:
+            self.seq = before
+            if self.db.in_transaction:  # a full disk has ended the transaction already
+                self.db.execute("rollback to command")
+                self.db.execute("release command")
+            raise
+        self.db.execute("release command")
 
     # -- events and their answers --------------------------------------------------------------------------------------
     def append(self, model: int, key: str | None, kind: str, body: bytes, at: float) -> int:

@@ -10,16 +10,15 @@ from __future__ import annotations
 import logging
 import os
 import queue
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 from nystream.serve.checkpoints import Checkpoints
-from nystream.serve.log import Broken, Full
+from nystream.serve.log import Full, is_disk_error
 from nystream.serve.metrics import Timings
-from nystream.serve.refusals import Refusal
+from nystream.serve.refusals import Refusal, report_failure
 from nystream.serve.store import Store
 
 __all__ = ["Command", "Writer"]
@@ -44,6 +43,11 @@ class Command:
     """Bytes that it holds while it waits."""
     future: Any = None
 
+    @property
+    def what(self) -> str:
+        """The command in words, for the log."""
+        return type(self).__name__.lower()
+
     def prepare(self, store: Store) -> None:
         """Check and write."""
 
@@ -51,7 +55,7 @@ class Command:
         """Do it; the answer."""
 
     def undo(self, store: Store) -> None:
-        """The transaction did not come about."""
+        """Take back what `prepare` changed in memory: nothing of the command was written."""
 
     def execute(self, writer: Writer) -> Any:
         """Of one that is alone: all of it, with transactions of its own where it needs several."""
@@ -173,11 +177,11 @@ class Writer:
             with store.log.transaction():
                 store.write_pending(time.time())
                 for command in batch:
-                    try:
-                        command.prepare(store)
+                    refused = self._prepare(command)
+                    if refused is None:
                         ready.append(command)
-                    except Refusal as refusal:
-                        results.append((command.future, refusal))
+                    else:
+                        results.append((command.future, refused))
         except Full:
             for command in reversed(ready):
                 command.undo(store)
@@ -192,27 +196,47 @@ class Writer:
             results.append((command.future, self._applied(command)))
         self._tell(results)
 
+    def _prepare(self, command: Command) -> Refusal | None:
+        """Write a command into the open transaction; return why it is refused, if it is."""
+        try:
+            with self.store.log.savepoint():
+                command.prepare(self.store)
+        except Refusal as refusal:
+            command.undo(self.store)
+            return refusal
+        except Exception as error:
+            command.undo(self.store)
+            if is_disk_error(error) or not self.store.log.db.in_transaction:
+                raise
+            return report_failure(error, command.what)
+        return None
+
     def _applied(self, command: Command) -> Any:
         try:
             return command.apply(self.store)
         except Refusal as refusal:
             return refusal
-        except (Broken, OSError, sqlite3.Error, MemoryError):
-            raise
-        except Exception:
-            logger.exception("a command failed after its commit")
-            return Refusal(500, "the server failed to do this; its log has the reason")
+        except Exception as error:
+            if is_disk_error(error):
+                raise
+            return report_failure(error, command.what)
 
     def _single(self, command: Command) -> None:
         answer: Any
         try:
             answer = command.execute(self)
         except Refusal as refusal:
+            command.undo(self.store)
             answer = refusal
         except Full:
             command.undo(self.store)
             self.refused["full disk"] += 1
             answer = Refusal(507, NO_ROOM)
+        except Exception as error:
+            if is_disk_error(error):
+                raise
+            command.undo(self.store)
+            answer = report_failure(error, command.what)
         self._tell([(command.future, answer)])
 
     def _tell(self, results: list[tuple[Any, Any]]) -> None:
@@ -228,7 +252,12 @@ class Writer:
             self.checkpoints.take_turn()
         except Full:
             self.refused["full disk"] += 1
-            self.checkpoints._not_before = time.time() + 5.0
+            self.checkpoints.postpone()
+        except Exception as error:
+            if is_disk_error(error):
+                raise
+            report_failure(error, "snapshot")
+            self.checkpoints.postpone()
         self._next_turn = time.monotonic() + TURN
 
     def _last(self) -> None:

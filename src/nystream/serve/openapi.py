@@ -113,6 +113,11 @@ _CONFIG = _object(
         "task": {"enum": ["regression", "classification", "novelty"]},
         "classes": {"type": "array"},
         "drop": {"type": "array", "items": {"type": "string"}},
+        "formats": {
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "description": 'how texts of a column are written: "day-first" for dates, "," for decimal commas',
+        },
         "alarm_error": {"type": "number", "description": "raise an alarm while the windowed error is above this"},
     }
 )

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from nystream.runtime.params import checked_ahead
 from nystream.serve import metrics, openapi, pages, routes_admin
 from nystream.serve.app import HEADERS, Call, Handler, answered, endpoint
+from nystream.serve.bodies import Labels, Unlearn, read_body
 from nystream.serve.models import Entry
 from nystream.serve.refusals import Refusal
 from nystream.serve.service import Service, new_ids
@@ -157,12 +158,10 @@ async def label(call: Call) -> Response:
     entry, key = _entry(call)
     idempotency, digest = call.idempotency()
     found = parsed(call.body)
-    if not set(found) <= {"id", "ids", "label", "labels"}:
+    given = read_body(Labels, found)
+    if set(found) not in ({"id", "label"}, {"ids", "labels"}):
         raise Refusal(422, 'the body has "id" and "label", or "ids" and "labels"')
-    one = "id" in found
-    if one == ("ids" in found) or one != ("label" in found) or one == ("labels" in found):
-        raise Refusal(422, 'the body has "id" and "label", or "ids" and "labels"')
-    ids, labels = ([found["id"]], [found["label"]]) if one else (found["ids"], found["labels"])
+    ids, labels = ([given.id], [given.label]) if "id" in found else (given.ids, given.labels)
     if not isinstance(ids, list) or not isinstance(labels, list) or not ids or len(ids) != len(labels):
         raise Refusal(422, "ids and labels must be lists of the same length")
     if len(ids) > call.service.settings.limits.rows:
@@ -181,8 +180,8 @@ async def unlearn(call: Call) -> Response:
     entry, key = _entry(call)
     idempotency, digest = call.idempotency()
     rows = await _rows(call)
-    _no_options(rows, "drop_snapshots")
-    return answered(await call.service.unlearn(entry, key, rows, idempotency, digest))
+    drop = read_body(Unlearn, rows.options).drop_snapshots
+    return answered(await call.service.unlearn(entry, key, rows, idempotency, digest, drop=drop))
 
 
 async def healthz(call: Call) -> Response:

@@ -217,12 +217,13 @@ class Service:
         answer: bytes = await self.ask(Label(entry, key, idempotency, digest, ids, labels))
         return answer
 
-    async def unlearn(self, entry: Entry, key: str | None, rows: Rows, idempotency: str | None, digest: bytes) -> bytes:
+    async def unlearn(
+        self, entry: Entry, key: str | None, rows: Rows, idempotency: str | None, digest: bytes, *, drop: bool
+    ) -> bytes:
         if entry.form is None:
             raise Refusal(422, "the model has learnt nothing that could be forgotten")
         batch = self._checked(entry, entry.form, rows)
-        snapshots = bool(rows.options.get("drop_snapshots"))
-        answer: bytes = await self.ask(Unlearn(entry, key, idempotency, digest, batch, snapshots=snapshots))
+        answer: bytes = await self.ask(Unlearn(entry, key, idempotency, digest, batch, snapshots=drop))
         return answer
 
     # -- what is shown -----------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ class Alone(Command):
     alone = True
 
     def __init__(self, entry: Entry) -> None:
-        self.entry = entry
+        self.entry = self.line = entry
 
     def present(self) -> Entry:
         if self.entry.gone:
@@ -356,6 +356,7 @@ class Keys(Alone):
 
     def __init__(self, entry: Entry, after: str, most: int) -> None:
         super().__init__(entry)
+        self.line = None  # it only reads
         self._after, self._most = after, most
 
     def execute(self, writer: Writer) -> Any:

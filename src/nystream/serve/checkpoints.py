@@ -48,7 +48,7 @@ class Checkpoints:
             return
         total, entries = 0.0, []
         for entry in self.store.models:
-            if not entry.events or entry.saving:
+            if not entry.events or entry.saving or entry.halfway:
                 continue
             seconds = entry.keyed_seconds + sum(part.replay_seconds for part in entry.parts)
             total += seconds + entry.events * 2e-5
@@ -65,7 +65,7 @@ class Checkpoints:
         now = time.time()
         keep = keep or now - entry.last_kept >= self.store.settings.retention.every
         parts = [part for part in entry.parts if part.dirty]
-        seq = self.store.log.seq
+        seq = self.store.applied(entry)
         if any(part.save_seconds > LARGE for part in parts) and not at_once:
             entry.saving = True
             copies = [(part, learning.copied(part.model), self._about(part)) for part in parts if part.model]
@@ -166,7 +166,7 @@ class Checkpoints:
                 log.run(f"update snapshot set kept = 1 where id = ({last})", (entry.champion.id,))
                 old += self._drop_surplus(entry, now)
             log.forget(entry.id, seq, keyed=False)
-            log.forget(entry.id, log.seq, keyed=True)
+            log.forget(entry.id, store.applied(entry), keyed=True)
             limits = store.settings.limits
             expired = log.expire(now - store.settings.answers_for, limits.answers, now - limits.open_age)
         store.pending_written()

@@ -13,6 +13,7 @@ from nystream.serve.models import Entry
 from nystream.serve.parts import Part, dumped
 from nystream.serve.refusals import Refusal, report_failure
 from nystream.serve.rows import Batch
+from nystream.serve.slices import Slices, complete
 from nystream.serve.store import Store
 from nystream.serve.writer import Command, Writer
 
@@ -26,6 +27,7 @@ class Event(Command):
 
     def __init__(self, entry: Entry, key: str | None, idempotency: str | None, digest: bytes) -> None:
         self.entry, self.key, self.idempotency, self.digest = entry, key, idempotency, digest
+        self.line = entry
         self.at = time.time()
         self.batch: Batch | None = None
         self._repeat: tuple[int, bytes | None] | None = None
@@ -67,6 +69,11 @@ class Event(Command):
         self._repeat = (seq, body)
         return True
 
+    def _written(self, store: Store) -> bytes | None:
+        """Return the answer to the first request with this key, if it came into the log since `prepare`."""
+        found = None if self.idempotency is None else store.log.answered(self.idempotency)
+        return None if found is None else found[2]
+
     def _check_limits(self, store: Store) -> None:
         limits, entry = store.settings.limits, self.entry
         assert self.batch is not None
@@ -80,15 +87,19 @@ class Event(Command):
             raise Refusal(429, f"the model has {limits.keys} keys, which is the most it may have")
 
     def apply(self, store: Store) -> Any:
+        return complete(self.apply_in_slices(store))
+
+    def apply_in_slices(self, store: Store) -> Slices[Any]:
         if self._repeat is not None:
             seq, body = self._repeat
-            body = body if body is not None else store.answers.get(seq)
+            body = body if body is not None else store.answers.get(seq) or self._written(store)
             if body is None:  # the first one of this group failed
                 raise Refusal(409, "the request with this Idempotency-Key was refused")
             return body
         assert self.batch is not None
         try:
-            answer = dumped(store.apply(self.entry, self.key, self.kind, self.batch, self.at, self.seq))
+            found = store.apply_in_slices(self.entry, self.key, self.kind, self.batch, self.at, self.seq)
+            answer = dumped((yield from found))
         except Exception as error:
             if is_disk_error(error):
                 raise
@@ -189,8 +200,8 @@ class Label(Event):
         for name in self._ids:
             store.log.labelled(self.entry.id, self.key or "", name)
 
-    def apply(self, store: Store) -> Any:
-        answer = super().apply(store)
+    def apply_in_slices(self, store: Store) -> Slices[Any]:
+        answer = yield from super().apply_in_slices(store)
         if self._repeat is None:
             self.entry.waiting -= len(self._ids)
             self.entry.counts["labelled"] += len(self._ids)

@@ -219,18 +219,12 @@ def loaded(content: bytes) -> Model:
 
 
 def learn(model: Model, form: Form, batch: Batch, gate: Gate) -> Any:
-    """Predictions for the rows, each made before its label was read; and learn them.
+    """Return the predictions for the rows, each made before its label was read, and learn the rows.
 
-    Predictions for other requests wait meanwhile, for one piece of the batch at most.
+    Predictions for other requests wait meanwhile, so `batch` should be one piece of an event.
     """
-    if batch.n <= batch.piece:
-        with gate.writing():
-            return _run(model, form, batch)
-    parts = []
-    for piece in batch.pieces():
-        with gate.writing():
-            parts.append(_run(model, form, piece))
-    return np.concatenate(parts)
+    with gate.writing():
+        return _run(model, form, batch)
 
 
 def _run(model: Model, form: Form, batch: Batch) -> Any:

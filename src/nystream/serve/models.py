@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from typing import Any
 
 import orjson
@@ -40,6 +40,10 @@ class Entry:
         """Events since the last snapshot."""
         self.keyed_seconds = 0.0
         """Time that its keyed models have learnt since then."""
+        self.pending: deque[Any] = deque()
+        """Events of this model that are durable and not yet applied, in the order of the log."""
+        self.halfway = False
+        """Whether some slices of the first of them have been applied: the model must not be saved now."""
         self.saving = False
         self.gone = False
         self.counts = {"learnt": 0, "predicted": 0, "labelled": 0, "unlearnt": 0, "alarms": 0, "expired": 0}
@@ -72,6 +76,8 @@ class Keyed:
         self.bytes = 0
         self.leaving: dict[tuple[int, str], Part] = {}
         """Those that gave way and are written with the next transaction."""
+        self._pinned: set[tuple[int, str]] = set()
+        """Those that are learning an event in slices, and must stay until its end."""
         self.parked = self.brought = 0
 
     def __len__(self) -> int:
@@ -131,11 +137,27 @@ class Keyed:
 
     def shrink(self) -> None:
         """Let the least recently used go until memory holds no more than it may; one always stays."""
-        while self.bytes > self._memory and len(self._held) > 1:
-            place, part = self._held.popitem(last=False)
+        if self.bytes <= self._memory:
+            return
+        for place in list(self._held)[:-1]:
+            if self.bytes <= self._memory:
+                return
+            if place in self._pinned:
+                continue
+            part = self._held.pop(place)
             self.bytes -= self._sizes.pop(place)
             if part.dirty:
                 self.leaving[place] = part
+
+    def pin(self, entry: Entry, key: str | None) -> None:
+        """Keep the model of a key in memory until `unpin`."""
+        if key is not None:
+            self._pinned.add((entry.id, key))
+
+    def unpin(self, entry: Entry, key: str | None) -> None:
+        """Let the model of a key give way again."""
+        if key is not None:
+            self._pinned.discard((entry.id, key))
 
     def write_leaving(self, at: float) -> None:
         """Write those that gave way, in the transaction that is open."""

@@ -17,8 +17,9 @@ from nystream.serve.alarms import Alarm, Watch
 from nystream.serve.form import Form
 from nystream.serve.meters import Meter, Rate
 from nystream.serve.rows import PIECE, Batch
+from nystream.serve.slices import Slices, complete
 
-__all__ = ["Part", "dumped", "listed"]
+__all__ = ["Part", "dumped", "first_piece", "listed"]
 
 TAIL = 20
 """Last rows that are shown with their predictions. Held in memory alone: a restart has those it learnt again."""
@@ -28,8 +29,8 @@ KEYED_WINDOW = 100
 COVERAGE = 0.9
 PAUSE = 0.005
 """Seconds that a prediction should wait for rows that are being learnt, at most."""
-SMALLEST, LARGEST = 32, 4096
-"""Rows of a piece."""
+MEASURED, LARGEST = 32, 4096
+"""Rows from which on the time of a row is told by its piece, and rows of the largest piece."""
 OVERHEAD = 30_000
 """Bytes of a model in memory beside its arrays, about."""
 
@@ -67,7 +68,7 @@ class Part:
         """The last event that a snapshot covers."""
         self.replay_seconds = 0.0
         self.save_seconds = 0.0
-        self.piece = PIECE
+        self.piece = PIECE if form is None else first_piece(form)
         """Rows that it learns in about `PAUSE` seconds."""
         self.tail: deque[tuple[Batch, Any, float]] = deque(maxlen=TAIL)
         self.model: Model | None = None
@@ -78,6 +79,7 @@ class Part:
     def open(self, model: Model, form: Form, meter: Meter | None = None) -> None:
         """From now on it is known what the rows are."""
         self.model, self.form = model, form
+        self.piece = first_piece(form)
         small = {"window": KEYED_WINDOW, "points": 0} if self.keyed else {}
         self.meter = meter or Meter(form.task, **small)
         self.watch = Watch(form, self.level)
@@ -100,7 +102,26 @@ class Part:
         return self._bytes
 
     def learn(self, batch: Batch, at: float, seq: int) -> tuple[Any, list[Alarm]]:
-        """Predictions made before the labels were read, and alarms; the rows are learnt."""
+        """Learn the rows; return the predictions that were made before the labels were read, and alarms."""
+        return complete(self.learn_in_slices(batch, at, seq))
+
+    def learn_in_slices(self, batch: Batch, at: float, seq: int) -> Slices[tuple[Any, list[Alarm]]]:
+        """Learn the pieces of the batch one after the other, and pause between them."""
+        if batch.n <= batch.piece:
+            found = self._learn_piece(batch, at)
+        else:
+            predictions, alarms = [], []
+            for piece in batch.pieces():
+                if predictions:
+                    yield
+                some, raised = self._learn_piece(piece, at)
+                predictions.append(some)
+                alarms += raised
+            found = np.concatenate(predictions), alarms
+        self.seq = seq
+        return found
+
+    def _learn_piece(self, batch: Batch, at: float) -> tuple[Any, list[Alarm]]:
         assert self.model is not None
         assert self.form is not None
         began = time.perf_counter()
@@ -119,12 +140,11 @@ class Part:
             if meter.wants_point:
                 meter.point(at, self.rate.value, learning.relied_on(self.model), self.bytes)
                 alarms += watch.reported(learning.reported(self.model))
-        self.seq = seq
         seconds = time.perf_counter() - began
         self.replay_seconds += seconds
-        if batch.n >= SMALLEST:
+        if batch.n >= MEASURED or seconds > PAUSE:
             rows = PAUSE * batch.n / seconds
-            self.piece = min(max(2 ** int(np.log2(max(rows, 1.0))), SMALLEST), LARGEST)
+            self.piece = min(2 ** int(np.log2(max(rows, 1.0))), LARGEST)
         return predictions, alarms
 
     def unlearn(self, batch: Batch, seq: int) -> None:
@@ -191,6 +211,11 @@ class Part:
             ]
         found |= {"name": self.name, "event": self.seq, "broken": self.broken, "config": self.config}
         return found
+
+
+def first_piece(form: Form) -> int:
+    """Return the rows of the first pieces of a model, before the time of a row is known: fewer of wide rows."""
+    return max(1, min(PIECE, PIECE * PIECE // max(1, len(form.names))))
 
 
 def _short(value: Any) -> Any:

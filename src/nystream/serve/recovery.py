@@ -9,6 +9,7 @@ from nystream.serve.form import Form
 from nystream.serve.models import Entry
 from nystream.serve.parts import Part, dumped
 from nystream.serve.rows import Batch
+from nystream.serve.slices import complete
 from nystream.serve.store import NOTES, Store
 
 __all__ = ["LEARNT", "recover"]
@@ -54,7 +55,7 @@ def _replay(
     if key is None and entry.champion.seq >= seq:
         behind = [shadow for shadow in entry.shadows.values() if shadow.seq < seq]
         for shadow in behind:
-            store._follow(entry, shadow, kind, batch, at, seq)
+            complete(store._follow(entry, shadow, kind, batch, at, seq))
         return int(bool(behind))
     if key is not None and store.part_of(entry, key).seq >= seq:
         return 0

@@ -19,6 +19,7 @@ from nystream.serve.models import Entry, Keyed, Models
 from nystream.serve.parts import Part, dumped, listed
 from nystream.serve.rows import Batch
 from nystream.serve.settings import Settings
+from nystream.serve.slices import Slices, complete
 
 __all__ = ["Store"]
 
@@ -59,13 +60,23 @@ class Store:
 
     def apply(self, entry: Entry, key: str | None, kind: str, batch: Batch, at: float, seq: int) -> dict[str, Any]:
         """Learn, or forget, the rows of an event; the answer to it. If this raises, the part has to be restored."""
+        return complete(self.apply_in_slices(entry, key, kind, batch, at, seq))
+
+    def apply_in_slices(
+        self, entry: Entry, key: str | None, kind: str, batch: Batch, at: float, seq: int
+    ) -> Slices[dict[str, Any]]:
+        """As `apply`, with pauses in which other models may learn. This model must not be saved meanwhile."""
         part = self.part_of(entry, key)
         answer: dict[str, Any] = {}
         if kind == "unlearn":
             part.unlearn(batch, seq)
             entry.counts["unlearnt"] += batch.n
         else:
-            predictions, alarms = part.learn(batch, at, seq)
+            self.keyed.pin(entry, key)
+            try:
+                predictions, alarms = yield from part.learn_in_slices(batch, at, seq)
+            finally:
+                self.keyed.unpin(entry, key)
             if kind == "step":
                 answer["predictions"] = listed(predictions)
             entry.counts["learnt"] += batch.n
@@ -73,7 +84,7 @@ class Store:
                 self.alarm(entry, alarms, at)
         if key is None:
             for shadow in entry.shadows.values():
-                self._follow(entry, shadow, kind, batch, at, seq)
+                yield from self._follow(entry, shadow, kind, batch, at, seq)
         else:
             self.keyed.measure(entry, key, part)
             entry.keyed_seconds += part.replay_seconds
@@ -83,7 +94,7 @@ class Store:
         answer["event"] = seq
         return answer
 
-    def _follow(self, entry: Entry, shadow: Part, kind: str, batch: Batch, at: float, seq: int) -> None:
+    def _follow(self, entry: Entry, shadow: Part, kind: str, batch: Batch, at: float, seq: int) -> Slices[None]:
         """A challenger learns what the champion learnt; if it cannot, it alone stops."""
         if shadow.broken is not None or shadow.seq >= seq:
             return
@@ -91,12 +102,17 @@ class Store:
             if kind == "unlearn":
                 shadow.unlearn(batch, seq)
             else:
-                shadow.learn(batch, at, seq)
+                yield from shadow.learn_in_slices(batch, at, seq)
         except Exception as error:
             shadow.broken = f"event {seq}: {error}"[:300]
             self.alarm(
                 entry, [Alarm("challenger", shadow.name, f"challenger {shadow.name!r} stopped: {error}"[:300])], at
             )
+
+    def applied(self, entry: Entry) -> int:
+        """Return the number of an event up to which all events of the model have been applied."""
+        waiting = next((command.seq for command in entry.pending if command.seq), None)
+        return self.log.seq if waiting is None else waiting - 1
 
     def restore(self, entry: Entry, key: str | None, upto: int) -> None:
         """A model as it was before an event that it could not learn: from its snapshot and the events before."""

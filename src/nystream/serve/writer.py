@@ -1,4 +1,4 @@
-"""The one thread that writes: takes what waits, one transaction, one sync, applies it in order, one wake-up for all.
+"""The one thread that writes: it takes what waits, makes it durable with one sync, and applies it in fair turns.
 
 A request that is answered with success is on the disk. When there is no room for a transaction nothing of it happens,
 and its requests are refused with 507. When the disk fails the process ends: after a failed sync nobody knows what is on
@@ -12,19 +12,27 @@ import os
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from nystream.serve.checkpoints import Checkpoints
 from nystream.serve.log import Full, is_disk_error
 from nystream.serve.metrics import Timings
+from nystream.serve.models import Entry
 from nystream.serve.refusals import Refusal, report_failure
+from nystream.serve.slices import Slices, complete
 from nystream.serve.store import Store
+from nystream.serve.turns import Turns
 
 __all__ = ["Command", "Writer"]
 
 GROUP = 256
 """Requests in one transaction, at most."""
+ROUND = 0.02
+"""Seconds of learning after which the writer looks for new requests."""
+SOON = 0.002
+"""Seconds that an answer may wait for others, to be sent together."""
 TURN = 0.05
 """Seconds between looks at which models should be saved."""
 NO_ROOM = "there is no room on the disk (or in the log's limit); nothing was learnt, predictions go on"
@@ -35,10 +43,12 @@ class Command:
     """Something that the writer's thread is asked to do.
 
     `prepare` checks and writes into the transaction that is open, or raises Refusal having written nothing; `apply`,
-    after the commit, changes what memory holds and gives the answer. One that is `alone` sees all before it applied.
+    after the commit, changes what memory holds and gives the answer. One that is `alone` has transactions of its own.
     """
 
     alone = False
+    line: Entry | None = None
+    """The model whose earlier commands must be applied before this one; None: it need not wait."""
     size = 0
     """Bytes that it holds while it waits."""
     future: Any = None
@@ -53,6 +63,11 @@ class Command:
 
     def apply(self, store: Store) -> Any:
         """Do it; the answer."""
+
+    def apply_in_slices(self, store: Store) -> Slices[Any]:
+        """As `apply`, with pauses in which commands of other models are applied."""
+        return self.apply(store)
+        yield
 
     def undo(self, store: Store) -> None:
         """Take back what `prepare` changed in memory: nothing of the command was written."""
@@ -97,6 +112,11 @@ class Writer:
         self.refused = {"full queue": 0, "full disk": 0}
         self.closing = False
         self._next_turn = 0.0
+        self._turns = Turns()
+        self._blocked: dict[int, deque[Command]] = {}
+        """By model: a command that is alone and waits until the model's earlier ones are applied, and those after it."""
+        self._released: deque[Command] = deque()
+        """Commands that waited behind such a one and are next."""
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
 
     def start(self) -> None:
@@ -104,15 +124,15 @@ class Writer:
 
     @property
     def depth(self) -> int:
-        """Requests that wait."""
-        return self._queue.qsize()
+        """Requests that wait: to be made durable, or to be applied."""
+        return self._queue.qsize() + self._turns.waiting
 
     def submit(self, command: Command) -> None:
         """Queue it, or refuse because too much waits already."""
         limits = self.store.settings.limits
         if self.closing:
             raise Refusal(503, "the server is stopping", {"Retry-After": "5"})
-        if self._queue.qsize() >= limits.queue or self._bytes + command.size > limits.queue_bytes:
+        if self.depth >= limits.queue or self._bytes + command.size > limits.queue_bytes:
             self.refused["full queue"] += 1
             raise Refusal(429, "too many requests wait to be learnt; try again in a second", {"Retry-After": "1"})
         with self._lock:
@@ -132,40 +152,89 @@ class Writer:
     # -- the thread ----------------------------------------------------------------------------------------------------
     def _run(self) -> None:
         try:
-            held: Command | None = None
+            stop = False
             while True:
-                batch, held, stop = self._take(held)
+                batch, single, asked = self._take()
+                stop = stop or asked
                 if batch:
                     self._group(batch)
-                if held is not None:
-                    self._single(held)
-                    held = None
+                if single is not None:
+                    self._single_in_turn(single)
+                self._apply_some()
+                self._release()
                 self._between()
-                if stop:
+                if stop and not self._turns.waiting and not self._blocked and not self._released:
                     self._last()
                     return
         except BaseException as error:
             self._die(error)
 
-    def _take(self, held: Command | None) -> tuple[list[Command], Command | None, bool]:
-        """What waits, up to one that must be alone; whether the end was asked for."""
+    def _take(self) -> tuple[list[Command], Command | None, bool]:
+        """Return what waits, up to one that must be alone, and whether the end was asked for."""
         batch: list[Command] = []
         try:
-            command = self._queue.get(timeout=1.0)
+            command = self._next(wait=not self._turns.waiting)
             while True:
                 if command is None:
-                    return batch, held, True
-                with self._lock:
-                    self._bytes -= command.size
-                if command.alone:
+                    return batch, None, True
+                behind = None if command.line is None else self._blocked.get(command.line.id)
+                if behind is not None:
+                    behind.append(command)
+                elif command.alone:
                     return batch, command, False
-                batch.append(command)
-                if len(batch) >= GROUP:
-                    break
-                command = self._queue.get_nowait()
+                else:
+                    batch.append(command)
+                    if len(batch) >= GROUP:
+                        break
+                command = self._next(wait=False)
         except queue.Empty:
             pass
-        return batch, held, False
+        return batch, None, False
+
+    def _next(self, *, wait: bool) -> Command | None:
+        if self._released:
+            return self._released.popleft()
+        return self._queue.get(timeout=1.0) if wait else self._queue.get_nowait()
+
+    def _single_in_turn(self, command: Command) -> None:
+        """Do a command that is alone now, or when the earlier ones of its model are applied."""
+        if command.line is not None and command.line.pending:
+            self._blocked[command.line.id] = deque([command])
+        else:
+            self._single(command)
+
+    def _release(self) -> None:
+        """Do the commands that waited alone for their models; those that came after them are next."""
+        for id, behind in list(self._blocked.items()):
+            line = behind[0].line
+            assert line is not None
+            if not line.pending:
+                del self._blocked[id]
+                self._single(behind.popleft())
+                self._released.extend(behind)
+
+    def _apply_some(self) -> None:
+        """Apply slices of durable commands for a moment; tell each answer as soon as it is there."""
+        results: list[tuple[Any, Any]] = []
+        began = told = time.perf_counter()
+        while self._turns.waiting:
+            done = self._turns.take(self._applied)
+            if done is not None:
+                results.append((done[0].future, done[1]))
+                self._taken(done[0])
+            now = time.perf_counter()
+            if results and now - told > SOON:
+                self._tell(results)
+                results, told = [], now
+            if now - began > ROUND:
+                break
+        if results or self.store.news:
+            self._tell(results)
+
+    def _taken(self, command: Command) -> None:
+        """Count a command no longer among those that wait."""
+        with self._lock:
+            self._bytes -= command.size
 
     def _group(self, batch: list[Command]) -> None:
         store = self.store
@@ -182,9 +251,12 @@ class Writer:
                         ready.append(command)
                     else:
                         results.append((command.future, refused))
+                        self._taken(command)
         except Full:
             for command in reversed(ready):
                 command.undo(store)
+            for command in ready:
+                self._taken(command)
             self.refused["full disk"] += len(batch)
             done = {id(future) for future, _ in results}
             results += [(c.future, Refusal(507, NO_ROOM)) for c in batch if id(c.future) not in done]
@@ -193,8 +265,13 @@ class Writer:
         store.pending_written()
         self._timings.commit.observe(store.log.commit_seconds)
         for command in ready:
-            results.append((command.future, self._applied(command)))
-        self._tell(results)
+            if command.line is not None:
+                self._turns.add(command)
+            else:
+                results.append((command.future, complete(self._applied(command))))
+                self._taken(command)
+        if results:
+            self._tell(results)
 
     def _prepare(self, command: Command) -> Refusal | None:
         """Write a command into the open transaction; return why it is refused, if it is."""
@@ -211,9 +288,9 @@ class Writer:
             return report_failure(error, command.what)
         return None
 
-    def _applied(self, command: Command) -> Any:
+    def _applied(self, command: Command) -> Slices[Any]:
         try:
-            return command.apply(self.store)
+            return (yield from command.apply_in_slices(self.store))
         except Refusal as refusal:
             return refusal
         except Exception as error:
@@ -237,6 +314,7 @@ class Writer:
                 raise
             command.undo(self.store)
             answer = report_failure(error, command.what)
+        self._taken(command)
         self._tell([(command.future, answer)])
 
     def _tell(self, results: list[tuple[Any, Any]]) -> None:
@@ -298,7 +376,7 @@ class Finished(Command):
     alone = True
 
     def __init__(self, writer: Writer, found: tuple[Any, ...]) -> None:
-        self._found = found
+        self._found, self.line = found, found[0]
 
     def execute(self, writer: Writer) -> Any:
         writer.checkpoints.finished(*self._found)

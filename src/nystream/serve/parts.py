@@ -110,7 +110,8 @@ class Part:
         if batch.n <= batch.piece:
             found = self._learn_piece(batch, at)
         else:
-            predictions, alarms = [], []
+            predictions: list[Any] = []
+            alarms: list[Alarm] = []
             for piece in batch.pieces():
                 if predictions:
                     yield

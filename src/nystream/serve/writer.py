@@ -66,8 +66,8 @@ class Command:
 
     def apply_in_slices(self, store: Store) -> Slices[Any]:
         """As `apply`, with pauses in which commands of other models are applied."""
+        yield from ()
         return self.apply(store)
-        yield
 
     def undo(self, store: Store) -> None:
         """Take back what `prepare` changed in memory: nothing of the command was written."""
@@ -114,7 +114,7 @@ class Writer:
         self._next_turn = 0.0
         self._turns = Turns()
         self._blocked: dict[int, deque[Command]] = {}
-        """By model: a command that is alone and waits until the model's earlier ones are applied, and those after it."""
+        """By model: a command that is alone and waits for the earlier ones of the model, and the commands after it."""
         self._released: deque[Command] = deque()
         """Commands that waited behind such a one and are next."""
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)

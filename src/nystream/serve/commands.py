@@ -132,11 +132,14 @@ class Learn(Event):
         labels: Any,
         weights: Any,
         batch: Batch | None,
+        opened: tuple[Any, Form] | None = None,
     ) -> None:
         super().__init__(entry, key, idempotency, digest)
         self.kind = "step" if step else "learn"
         self._table, self._labels, self._weights = table, labels, weights
         self.batch = batch
+        self._proposed = opened
+        """The model and the form that these rows suggest, if the request found the model without."""
         self._opened = False
         self.size = 0 if batch is None else batch.numbers.nbytes
 
@@ -150,7 +153,7 @@ class Learn(Event):
 
     def _tell(self, store: Store) -> None:
         """The first labelled rows of a model say what its rows are; that is written with them."""
-        model, form = learning.opened(self.entry.config, self._table, self._labels)
+        model, form = self._proposed or learning.opened(self.entry.config, self._table, self._labels)
         form.batch(self._table, self._labels, self._weights, lambda names: None)  # refuses before anything is written
         self._opened = True
         write_form(store, self.entry, model, form)

@@ -21,7 +21,7 @@ from nystream.runtime.lock import Gate
 from nystream.runtime.version import installed
 from nystream.serve.form import Form, one_line
 from nystream.serve.refusals import Refusal
-from nystream.serve.rows import PIECE, Batch
+from nystream.serve.rows import Batch, first_piece
 
 __all__ = [
     "answer",
@@ -150,7 +150,7 @@ def opened(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form
         model = Model(_learner(config, task, schema), schema)
         form = form_of(model, 1 if task != "regression" else outputs, label)
         trial = model.clone()  # whatever a learner refuses at its first row, it refuses now
-        batch = form.batch(table, labels, None, lambda names: None).part(slice(0, PIECE))
+        batch = form.batch(table, labels, None, lambda names: None).part(slice(0, first_piece(len(form.names))))
         _run(trial, form, batch)
         loaded(saved(model))
     except FAILURES as error:

@@ -16,10 +16,10 @@ from nystream.serve import learning
 from nystream.serve.alarms import Alarm, Watch
 from nystream.serve.form import Form
 from nystream.serve.meters import Meter, Rate
-from nystream.serve.rows import PIECE, Batch
+from nystream.serve.rows import Batch, first_piece
 from nystream.serve.slices import Slices, complete
 
-__all__ = ["Part", "dumped", "first_piece", "listed"]
+__all__ = ["Part", "dumped", "listed"]
 
 TAIL = 20
 """Last rows that are shown with their predictions. Held in memory alone: a restart has those it learnt again."""
@@ -68,8 +68,10 @@ class Part:
         """The last event that a snapshot covers."""
         self.replay_seconds = 0.0
         self.save_seconds = 0.0
-        self.piece = PIECE if form is None else first_piece(form)
+        self.piece = first_piece(0 if form is None else len(form.names))
         """Rows that it learns in about `PAUSE` seconds."""
+        self.answer_seconds: dict[tuple[str, ...], float] = {}
+        """Seconds that the prediction of a row takes, by what is asked beside it."""
         self.tail: deque[tuple[Batch, Any, float]] = deque(maxlen=TAIL)
         self.model: Model | None = None
         self.form: Form | None = None
@@ -79,7 +81,7 @@ class Part:
     def open(self, model: Model, form: Form, meter: Meter | None = None) -> None:
         """From now on it is known what the rows are."""
         self.model, self.form = model, form
-        self.piece = first_piece(form)
+        self.piece = first_piece(len(form.names))
         small = {"window": KEYED_WINDOW, "points": 0} if self.keyed else {}
         self.meter = meter or Meter(form.task, **small)
         self.watch = Watch(form, self.level)
@@ -212,11 +214,6 @@ class Part:
             ]
         found |= {"name": self.name, "event": self.seq, "broken": self.broken, "config": self.config}
         return found
-
-
-def first_piece(form: Form) -> int:
-    """Return the rows of the first pieces of a model, before the time of a row is known: fewer of wide rows."""
-    return max(1, min(PIECE, PIECE * PIECE // max(1, len(form.names))))
 
 
 def _short(value: Any) -> Any:

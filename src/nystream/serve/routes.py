@@ -38,6 +38,13 @@ async def _rows(call: Call) -> Rows:
     return found
 
 
+async def _idempotency(call: Call) -> tuple[str | None, bytes]:
+    if len(call.body) < LARGE:
+        return call.idempotency()
+    found: tuple[str | None, bytes] = await call.service.aside(call.idempotency)
+    return found
+
+
 async def learn(call: Call) -> Response:
     return await _learn(call, step=False)
 
@@ -48,7 +55,7 @@ async def step(call: Call) -> Response:
 
 async def _learn(call: Call, *, step: bool) -> Response:
     entry, key = _entry(call)
-    idempotency, digest = call.idempotency()
+    idempotency, digest = await _idempotency(call)
     rows = await _rows(call)
     _no_options(rows)
     return answered(await call.service.learn(entry, key, rows, step=step, idempotency=idempotency, digest=digest))
@@ -178,7 +185,7 @@ async def label(call: Call) -> Response:
 
 async def unlearn(call: Call) -> Response:
     entry, key = _entry(call)
-    idempotency, digest = call.idempotency()
+    idempotency, digest = await _idempotency(call)
     rows = await _rows(call)
     drop = read_body(Unlearn, rows.options).drop_snapshots
     return answered(await call.service.unlearn(entry, key, rows, idempotency, digest, drop=drop))
@@ -194,7 +201,8 @@ async def readyz(call: Call) -> Response:
 
 
 async def show_metrics(call: Call) -> Response:
-    return Response(metrics.write_metrics(call.service), 200, HEADERS, "text/plain; version=0.0.4")
+    text = await call.service.aside(metrics.write_metrics, call.service)
+    return Response(text, 200, HEADERS, "text/plain; version=0.0.4")
 
 
 async def access(call: Call) -> Response:

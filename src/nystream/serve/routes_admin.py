@@ -28,7 +28,7 @@ def _entry(call: Call) -> Entry:
 
 
 async def models(call: Call) -> Response:
-    return answered({"models": call.service.listed()})
+    return answered({"models": await call.service.aside(call.service.listed)})
 
 
 async def create(call: Call) -> Response:
@@ -55,11 +55,11 @@ def _uploaded(content: bytes) -> tuple[Any, Any]:
 
 
 async def describe(call: Call) -> Response:
-    return answered(call.service.described(_entry(call)))
+    return answered(await call.service.aside(call.service.described, _entry(call)))
 
 
 async def history(call: Call) -> Response:
-    return answered(call.service.history(_entry(call)))
+    return answered(await call.service.aside(call.service.history, _entry(call)))
 
 
 async def importance(call: Call) -> Response:
@@ -112,8 +112,12 @@ async def rollback(call: Call) -> Response:
 
 async def challengers(call: Call) -> Response:
     entry = _entry(call)
+    return answered(await call.service.aside(_challengers, entry))
+
+
+def _challengers(entry: Entry) -> dict[str, Any]:
     found = [part.described() for part in entry.shadows.values()]
-    return answered({"champion": entry.champion.described(), "challengers": found})
+    return {"champion": entry.champion.described(), "challengers": found}
 
 
 async def challenge(call: Call) -> Response:
@@ -145,7 +149,7 @@ async def key(call: Call) -> Response:
     part = await call.service.part(_entry(call), checked_key(call.path["key"]))
     if part is None:
         raise Refusal(404, f"the model has no key {call.path['key'][:60]!r}")
-    return answered(part.described())
+    return answered(await call.service.aside(part.described))
 
 
 async def delete_key(call: Call) -> Response:

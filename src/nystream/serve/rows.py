@@ -13,7 +13,7 @@ import orjson
 
 from nystream.runtime.types import Array
 
-__all__ = ["PIECE", "Batch"]
+__all__ = ["PIECE", "Batch", "first_piece"]
 
 _HEAD = struct.Struct("<IIIIBI")
 PIECE = 64
@@ -131,3 +131,8 @@ class Batch:
         if all(b.predictions is not None for b in batches):
             together.predictions = [p for b in batches for p in b.predictions or []]
         return together
+
+
+def first_piece(columns: int) -> int:
+    """Return the rows of a model's first pieces, before the time of a row is known: fewer of wide rows."""
+    return max(1, min(PIECE, PIECE * PIECE // max(1, columns)))

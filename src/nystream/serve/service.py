@@ -6,13 +6,14 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 from nystream.model import Model
 from nystream.runtime.lock import Gate
 from nystream.serve import learning
+from nystream.serve.answering import Answering
 from nystream.serve.bus import Bus
 from nystream.serve.commands import Bring, Label, Learn, Remember, Unlearn
 from nystream.serve.form import Form, one_line
@@ -31,9 +32,8 @@ from nystream.serve.writer import Command, Writer
 
 __all__ = ["Service"]
 
-THREADS = 4
-FEW = 4
-"""Rows that are predicted in the event loop itself, if the model is not being taught at that moment."""
+FEW = 1024
+"""Numbers of a request that are checked in the event loop itself; more go to a thread."""
 OLD_MODELS = 4
 """Snapshots held in memory for predictions with them."""
 
@@ -52,7 +52,7 @@ class Service:
         self.recovery_seconds = time.perf_counter() - began
         self.writer = Writer(self.store, self._answered, self._failed, self.timings)
         self.bus = Bus(settings.limits.subscribers, self._tick)
-        self.pool = ThreadPoolExecutor(THREADS, "predict")
+        self.answering = Answering(settings.limits.seconds)
         self.refused: dict[str, int] = {"bad request": 0, "not allowed": 0}
         self.ready = False
         self.began = time.time()
@@ -72,7 +72,7 @@ class Service:
         self.ready = False
         self.writer.close()
         self.webhook.close()
-        self.pool.shutdown(wait=True, cancel_futures=True)
+        self.answering.close()
 
     def _failed(self) -> None:
         self.ready = False
@@ -108,18 +108,23 @@ class Service:
         return await command.future
 
     async def aside(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run it in a thread that may wait."""
-        assert self._loop is not None
-        return await self._loop.run_in_executor(self.pool, function, *arguments)
+        """Run it in a thread, for work of milliseconds."""
+        return await self.answering.aside(function, *arguments)
 
     # -- requests ----------------------------------------------------------------------------------------------------
     async def learn(
         self, entry: Entry, key: str | None, rows: Rows, *, step: bool, idempotency: str | None, digest: bytes
     ) -> bytes:
         began = time.perf_counter()
-        batch = None
+        batch = opened = None
         if entry.form is not None:
-            batch = self._checked(entry, entry.form, rows)
+            batch = await self._checked(entry, entry.form, rows)
+        else:
+            try:
+                opened = await self.answering.long(learning.opened, entry.config, rows.table, rows.labels)
+            except Refusal:
+                if entry.form is None:  # else another request has told meanwhile what the rows are
+                    raise
         command = Learn(
             entry,
             key,
@@ -130,15 +135,18 @@ class Service:
             labels=rows.labels,
             weights=rows.weights,
             batch=batch,
+            opened=opened,
         )
         answer: bytes = await self.ask(command)
         self.timings.learn.observe(time.perf_counter() - began)
         return answer
 
-    def _checked(self, entry: Entry, form: Form, rows: Rows, *, labelled: bool = True) -> Batch:
+    async def _checked(self, entry: Entry, form: Form, rows: Rows, *, labelled: bool = True) -> Batch:
+        """Check the rows, many of them in a thread; tell of columns that nobody knows."""
         unknown: list[str] = []
         labels, weights = (rows.labels, rows.weights) if labelled else (None, None)
-        batch = form.batch(rows.table, labels, weights, unknown.extend, labelled=labelled)
+        check = partial(form.batch, rows.table, labels, weights, unknown.extend, labelled=labelled)
+        batch: Batch = check() if rows.n * len(form.names) <= FEW else await self.aside(check)
         if unknown and entry.champion.model is not None:
             for alarm in entry.champion.watch.unknown(unknown):
                 at = time.time()
@@ -158,14 +166,13 @@ class Service:
             if ids is not None:
                 raise Refusal(409, "the model has learnt nothing yet: nobody knows what its rows are")
             return dumped({"predictions": [None] * rows.n, "row": 0})
-        batch = self._checked(entry, form, rows, labelled=False)
+        batch = await self._checked(entry, form, rows, labelled=False)
         batch.labels = None
-        model, gate = await self._asked(entry, key, wishes)
-        if batch.n <= FEW and not gate.busy:  # two changes of threads cost more than the prediction
-            found = learning.answer(model, form, batch, wishes, gate)
-        else:
-            found = await self.aside(learning.answer, model, form, batch, wishes, gate)
+        part, model, gate = await self._asked(entry, key, wishes)
+        found = await self.answering.answer(part, model, form, batch, {**wishes, "ids": ids}, gate)
         entry.counts["predicted"] += batch.n
+        if isinstance(found, bytes):
+            return found
         if ids is None:
             return dumped(found)
         found["ids"] = ids
@@ -174,18 +181,18 @@ class Service:
         answer: bytes = await self.ask(Remember(entry, key, ids, batch, found))
         return answer
 
-    async def _asked(self, entry: Entry, key: str | None, wishes: dict[str, Any]) -> tuple[Model, Gate]:
+    async def _asked(self, entry: Entry, key: str | None, wishes: dict[str, Any]) -> tuple[Part | None, Model, Gate]:
         """The model that a prediction is asked of: the champion's, a key's, or one of a snapshot."""
         if wishes.get("snapshot") is not None:
             if key is not None:
                 raise Refusal(422, "keyed models have no snapshots")
-            return await self._of_snapshot(entry, wishes["snapshot"]), Gate()
+            return None, await self._of_snapshot(entry, wishes["snapshot"]), Gate()
         part = entry.champion if key is None else await self.part(entry, key)
         if part is None:
             assert entry.pattern is not None
-            return learning.fresh(entry.pattern), Gate()
+            return None, learning.fresh(entry.pattern), Gate()
         assert part.model is not None
-        return part.model, part.gate
+        return part, part.model, part.gate
 
     async def part(self, entry: Entry, key: str) -> Part | None:
         """The model of a key, brought into memory where it is not; None where there is none."""
@@ -222,7 +229,7 @@ class Service:
     ) -> bytes:
         if entry.form is None:
             raise Refusal(422, "the model has learnt nothing that could be forgotten")
-        batch = self._checked(entry, entry.form, rows)
+        batch = await self._checked(entry, entry.form, rows)
         answer: bytes = await self.ask(Unlearn(entry, key, idempotency, digest, batch, snapshots=drop))
         return answer
 
@@ -259,8 +266,8 @@ class Service:
             )
         return found
 
-    def _tick(self, name: str | None) -> dict[str, Any]:
-        models = self.listed(name)
+    async def _tick(self, name: str | None) -> dict[str, Any]:
+        models = await self.aside(self.listed, name)
         return {"at": time.time(), "queue": self.writer.depth, "event": self.store.log.seq, "models": models}
 
     def described(self, entry: Entry) -> dict[str, Any]:
@@ -302,7 +309,7 @@ class Service:
             )
         self._weighing = True
         try:
-            found: dict[str, Any] = await self.aside(_weighed, part)
+            found: dict[str, Any] = await self.answering.long(_weighed, part)
             return found
         finally:
             self._weighing = False

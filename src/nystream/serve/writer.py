@@ -255,11 +255,12 @@ class Writer:
         except Full:
             for command in reversed(ready):
                 command.undo(store)
-            for command in ready:
-                self._taken(command)
             self.refused["full disk"] += len(batch)
             done = {id(future) for future, _ in results}
-            results += [(c.future, Refusal(507, NO_ROOM)) for c in batch if id(c.future) not in done]
+            for command in batch:
+                if id(command.future) not in done:
+                    results.append((command.future, Refusal(507, NO_ROOM)))
+                    self._taken(command)
             self._tell(results)
             return
         store.pending_written()

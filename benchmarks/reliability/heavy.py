@@ -106,9 +106,7 @@ def main() -> None:
             def explain() -> None:
                 mine = Caller(port)
                 while not stop.is_set():
-                    status, _ = mine.call(
-                        "POST", "/models/wide/predict", {"rows": wide[:1].tolist(), "explain": True}
-                    )
+                    status, _ = mine.call("POST", "/models/wide/predict", {"rows": wide[:1].tolist(), "explain": True})
                     done["explanations" if status == 200 else "refused"] += 1
 
             def learn() -> None:

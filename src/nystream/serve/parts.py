@@ -29,8 +29,8 @@ KEYED_WINDOW = 100
 COVERAGE = 0.9
 PAUSE = 0.005
 """Seconds that a prediction should wait for rows that are being learnt, at most."""
-MEASURED, LARGEST = 32, 4096
-"""Rows from which on the time of a row is told by its piece, and rows of the largest piece."""
+MEMORY, LARGEST = 64, 4096
+"""Rows over which the time of a row is averaged, about, and rows of the largest piece."""
 OVERHEAD = 30_000
 """Bytes of a model in memory beside its arrays, about."""
 
@@ -82,6 +82,7 @@ class Part:
         """From now on it is known what the rows are."""
         self.model, self.form = model, form
         self.piece = first_piece(len(form.names))
+        self._row_seconds = PAUSE / self.piece
         small = {"window": KEYED_WINDOW, "points": 0} if self.keyed else {}
         self.meter = meter or Meter(form.task, **small)
         self.watch = Watch(form, self.level)
@@ -127,7 +128,7 @@ class Part:
     def _learn_piece(self, batch: Batch, at: float) -> tuple[Any, list[Alarm]]:
         assert self.model is not None
         assert self.form is not None
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.thread_time()
         meter, watch = self.meter, self.watch
         alarms = watch.rows(batch, meter) if not self.keyed else []
         look = self._look(batch) if meter.wants_look and batch.labels is not None else None
@@ -145,9 +146,9 @@ class Part:
                 alarms += watch.reported(learning.reported(self.model))
         seconds = time.perf_counter() - began
         self.replay_seconds += seconds
-        if batch.n >= MEASURED or seconds > PAUSE:
-            rows = PAUSE * batch.n / seconds
-            self.piece = min(2 ** int(np.log2(max(rows, 1.0))), LARGEST)
+        each = (time.thread_time() - used) / batch.n
+        self._row_seconds += (each - self._row_seconds) * batch.n / (batch.n + MEMORY)
+        self.piece = min(2 ** int(np.log2(max(PAUSE / max(self._row_seconds, 1e-9), 1.0))), LARGEST)
         return predictions, alarms
 
     def unlearn(self, batch: Batch, seq: int) -> None:

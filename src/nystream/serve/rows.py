@@ -17,6 +17,11 @@ __all__ = ["PIECE", "Batch", "first_piece"]
 
 _HEAD = struct.Struct("<IIIIBI")
 PIECE = 64
+"""Rows of a piece where nothing else is said."""
+FIRST = 8
+"""Rows of the first pieces of a model; its first rows may take some milliseconds each."""
+WIDE = 512
+"""Columns from which on first pieces are shorter still."""
 _LABELS, _WEIGHTS = 1, 2
 _NO_LABELS = 0
 
@@ -135,4 +140,4 @@ class Batch:
 
 def first_piece(columns: int) -> int:
     """Return the rows of a model's first pieces, before the time of a row is known: fewer of wide rows."""
-    return max(1, min(PIECE, PIECE * PIECE // max(1, columns)))
+    return max(1, min(FIRST, FIRST * WIDE // max(1, columns)))

@@ -19,8 +19,22 @@ from nystream.serve.snapshots import durably_written
 from nystream.serve.store import Store
 from nystream.serve.writer import Command, Writer
 
-__all__ = ["AddShadow", "Clone", "Create", "Delete", "DeleteKey", "Keys", "Promote", "RemoveShadow", "Rollback", "Save"]
+__all__ = [
+    "AddShadow",
+    "Clone",
+    "Create",
+    "Delete",
+    "DeleteKey",
+    "Keys",
+    "Promote",
+    "RemoveShadow",
+    "Rollback",
+    "Save",
+    "Sources",
+]
 
+MOST_SOURCES = 1000
+"""Sources that are listed, the latest."""
 MAIN = "main"
 """Name of the part that a model begins with."""
 
@@ -149,7 +163,7 @@ class Delete(Alone):
             for part in entry.parts:
                 log.run("delete from snapshot where part = ?", (part.id,))
             log.run("delete from model where id = ?", (entry.id,))
-            for table in ("part", "event", "keyed", "waiting", "note"):
+            for table in ("part", "event", "keyed", "waiting", "note", "source"):
                 log.run(f"delete from {table} where model = ?", (entry.id,))
         store.pending_written()
         store.models.remove(entry)
@@ -343,7 +357,7 @@ class DeleteKey(Alone):
         if not store.keyed.knows(entry, self._key):
             raise Refusal(404, f"the model has no key {self._key[:60]!r}")
         with store.log.transaction():
-            for table in ("event", "keyed", "waiting"):
+            for table in ("event", "keyed", "waiting", "source"):
                 store.log.run(f"delete from {table} where model = ? and key = ?", (entry.id, self._key))
         store.keyed.drop(entry, self._key)
         entry.keys -= 1
@@ -371,3 +385,21 @@ class Keys(Alone):
                 rows[key] = part.model.n_seen
         names = sorted(rows)[: self._most]
         return dumped({"keys": [{"key": key, "rows": rows[key]} for key in names], "count": entry.keys})
+
+
+class Sources(Alone):
+    """Sources of rows, and how far each has been learnt."""
+
+    def __init__(self, entry: Entry, key: str | None) -> None:
+        super().__init__(entry)
+        self.line = None  # it only reads
+        self._key = key or ""
+
+    def execute(self, writer: Writer) -> Any:
+        entry = self.present()
+        found = writer.store.log.run(
+            "select name, position, mark, at from source where model = ? and key = ? order by at desc limit ?",
+            (entry.id, self._key, MOST_SOURCES),
+        ).fetchall()
+        names = ("source", "position", "mark", "at")
+        return dumped({"sources": [dict(zip(names, row, strict=True)) for row in found]})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from nystream.serve import learning
 from nystream.serve.form import Form, one_line
@@ -17,13 +17,19 @@ from nystream.serve.slices import Slices, complete
 from nystream.serve.store import Store
 from nystream.serve.writer import Command, Writer
 
-__all__ = ["Bring", "Label", "Learn", "Remember", "Unlearn"]
+__all__ = ["Bring", "Label", "Learn", "Remember", "Replayed", "Source", "Unlearn"]
+
+
+class Replayed(bytes):
+    """An answer that was given before, to the first request with the same idempotency key."""
 
 
 class Event(Command):
     """A command that becomes an event of one model: logged with its idempotency key, answered once and for all."""
 
     kind = "learn"
+    is_known = False
+    """Whether all its rows were learnt before, so that there is nothing to log."""
 
     def __init__(self, entry: Entry, key: str | None, idempotency: str | None, digest: bytes) -> None:
         self.entry, self.key, self.idempotency, self.digest = entry, key, idempotency, digest
@@ -47,6 +53,8 @@ class Event(Command):
         if self.entry.gone:
             raise Refusal(404, f"there is no model {self.entry.name!r}")
         self.check(store)
+        if self.is_known:
+            return
         assert self.batch is not None
         self._check_limits(store)
         self.batch.piece = self.entry.champion.piece
@@ -95,7 +103,7 @@ class Event(Command):
             body = body if body is not None else store.answers.get(seq) or self._written(store)
             if body is None:  # the first one of this group failed
                 raise Refusal(409, "the request with this Idempotency-Key was refused")
-            return body
+            return Replayed(body)
         assert self.batch is not None
         try:
             found = store.apply_in_slices(self.entry, self.key, self.kind, self.batch, self.at, self.seq)
@@ -117,6 +125,14 @@ class Event(Command):
         return answer
 
 
+class Source(NamedTuple):
+    """Where rows come from: a stream with a name, the number of rows before these, and a mark of the last one."""
+
+    name: str
+    position: int
+    mark: str
+
+
 class Learn(Event):
     """Rows with labels. `table` as the request had it, or rows checked already in `batch`."""
 
@@ -133,6 +149,7 @@ class Learn(Event):
         weights: Any,
         batch: Batch | None,
         opened: tuple[Any, Form] | None = None,
+        source: Source | None = None,
     ) -> None:
         super().__init__(entry, key, idempotency, digest)
         self.kind = "step" if step else "learn"
@@ -140,16 +157,54 @@ class Learn(Event):
         self.batch = batch
         self._proposed = opened
         """The model and the form that these rows suggest, if the request found the model without."""
+        self._source = source
+        self._before = (0, "")
+        """Position and mark of the source before these rows."""
+        self._skipped = 0
+        """Rows at the beginning that were learnt before."""
         self._opened = False
         self.size = 0 if batch is None else batch.numbers.nbytes
 
     def check(self, store: Store) -> None:
-        if self.batch is not None:
-            return
-        if self.entry.form is None:
-            self._tell(store)
-        assert self.entry.form is not None
-        self.batch = self.entry.form.batch(self._table, self._labels, self._weights, lambda names: None)
+        if self.batch is None:
+            if self.entry.form is None:
+                self._tell(store)
+            assert self.entry.form is not None
+            self.batch = self.entry.form.batch(self._table, self._labels, self._weights, lambda names: None)
+        if self._source is not None:
+            self._skip_known(store, self._source)
+
+    def _skip_known(self, store: Store, source: Source) -> None:
+        """Drop the rows of the source that were learnt before; note, with the others, how far it is learnt."""
+        assert self.batch is not None
+        n, key = self.batch.n, self.key or ""
+        self._before = store.log.position(self.entry.id, key, source.name)
+        known = self._before[0]
+        if source.position > known:
+            raise Refusal(
+                409,
+                f"source {source.name[:60]!r} is learnt up to row {known}; these rows begin after {source.position}",
+            )
+        self._skipped = min(known - source.position, n)
+        if self._skipped < n:
+            self.batch = self.batch.part(slice(self._skipped, n))
+            store.log.move(self.entry.id, key, source.name, source.position + n, source.mark, self.at)
+        self.is_known = self._skipped == n
+
+    def apply_in_slices(self, store: Store) -> Slices[Any]:
+        if self.is_known:
+            part = store.part_of(self.entry, self.key)
+            row = part.model.n_seen if part.model is not None else 0
+            return dumped({"row": row, "event": store.log.seq, "skipped": self._skipped})
+        try:
+            answer: bytes = yield from super().apply_in_slices(store)
+        except Refusal:
+            if self._source is not None and self._repeat is None:
+                store.rewound.append((self.entry.id, self.key or "", self._source.name, *self._before, self.at))
+            raise
+        if self._skipped:
+            answer = answer[:-1] + b',"skipped":%d}' % self._skipped
+        return answer
 
     def _tell(self, store: Store) -> None:
         """The first labelled rows of a model say what its rows are; that is written with them."""

@@ -36,6 +36,8 @@ create table if not exists keyed(id integer primary key autoincrement, model int
   unique(model, key));
 create table if not exists waiting(id integer primary key autoincrement, model integer not null, key text not null,
   name text not null, at real not null, body blob not null, unique(model, key, name));
+create table if not exists source(model integer not null, key text not null, name text not null,
+  position integer not null, mark text not null, at real not null, primary key(model, key, name));
 create table if not exists note(id integer primary key autoincrement, at real not null, model integer not null,
   kind text not null, body text not null);
 """
@@ -195,6 +197,22 @@ class Log:
         self.db.execute(f"delete from answer where id <= {last} - ? and body is not null", (answers,))
         self.db.execute("delete from note where id <= (select max(id) from note) - ?", (NOTES,))
         return self.db.execute("delete from waiting where at < ?", (waiting_before,)).rowcount
+
+    # -- sources of rows, and how far each has been learnt -----------------------------------------------------------
+    def position(self, model: int, key: str, source: str) -> tuple[int, str]:
+        """Return how many rows of a source have been learnt, and the mark of the last of them."""
+        found = self.db.execute(
+            "select position, mark from source where model = ? and key = ? and name = ?", (model, key, source)
+        ).fetchone()
+        return found or (0, "")
+
+    def move(self, model: int, key: str, source: str, position: int, mark: str, at: float) -> None:
+        """Note how many rows of a source have been learnt."""
+        self.db.execute(
+            "insert into source values(?, ?, ?, ?, ?, ?) on conflict(model, key, name) "
+            "do update set position = excluded.position, mark = excluded.mark, at = excluded.at",
+            (model, key, source, position, mark, at),
+        )
 
     # -- predictions that wait for their labels --------------------------------------------------------------------
     def remember(self, model: int, key: str, name: str, at: float, body: bytes) -> None:

@@ -110,27 +110,28 @@ class Part:
 
     def learn_in_slices(self, batch: Batch, at: float, seq: int) -> Slices[tuple[Any, list[Alarm]]]:
         """Learn the pieces of the batch one after the other, and pause between them."""
+        alarms = self.watch.rows(batch, self.meter) if not self.keyed else []
         if batch.n <= batch.piece:
-            found = self._learn_piece(batch, at)
+            predictions, raised = self._learn_piece(batch, at)
+            alarms += raised
         else:
-            predictions: list[Any] = []
-            alarms: list[Alarm] = []
+            parts: list[Any] = []
             for piece in batch.pieces():
-                if predictions:
+                if parts:
                     yield
                 some, raised = self._learn_piece(piece, at)
-                predictions.append(some)
+                parts.append(some)
                 alarms += raised
-            found = np.concatenate(predictions), alarms
+            predictions = np.concatenate(parts)
         self.seq = seq
-        return found
+        return predictions, alarms
 
     def _learn_piece(self, batch: Batch, at: float) -> tuple[Any, list[Alarm]]:
         assert self.model is not None
         assert self.form is not None
         began, used = time.perf_counter(), time.thread_time()
         meter, watch = self.meter, self.watch
-        alarms = watch.rows(batch, meter) if not self.keyed else []
+        alarms: list[Alarm] = []
         look = self._look(batch) if meter.wants_look and batch.labels is not None else None
         predictions = learning.learn(self.model, self.form, batch, self.gate)
         shown = predictions if batch.predictions is None else batch.predictions

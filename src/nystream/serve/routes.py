@@ -12,10 +12,11 @@ from nystream.runtime.params import checked_ahead
 from nystream.serve import metrics, openapi, pages, routes_admin
 from nystream.serve.app import HEADERS, Call, Handler, answered, endpoint
 from nystream.serve.bodies import Labels, Unlearn, read_body
+from nystream.serve.commands import Replayed, Source
 from nystream.serve.models import Entry
 from nystream.serve.refusals import Refusal
 from nystream.serve.service import Service, new_ids
-from nystream.serve.settings import checked_key
+from nystream.serve.settings import LONGEST_KEY, checked_key
 from nystream.serve.wire import Rows, decoded, parsed
 
 __all__ = ["TABLE", "quick", "routes"]
@@ -58,7 +59,22 @@ async def _learn(call: Call, *, step: bool) -> Response:
     idempotency, digest = await _idempotency(call)
     rows = await _rows(call)
     _no_options(rows)
-    return answered(await call.service.learn(entry, key, rows, step=step, idempotency=idempotency, digest=digest))
+    source = _source(call)
+    answer = await call.service.learn(
+        entry, key, rows, step=step, idempotency=idempotency, digest=digest, source=source
+    )
+    return answered(answer, headers={"Idempotency-Replayed": "true"} if isinstance(answer, Replayed) else None)
+
+
+def _source(call: Call) -> Source | None:
+    """The source of the rows and their position in it, if the query names them."""
+    name = call.query.get("source")
+    if name is None:
+        return None
+    mark = call.query.get("mark", "")
+    if len(mark) > LONGEST_KEY or not mark.isascii() or not mark.isprintable():
+        raise Refusal(422, f"mark must be at most {LONGEST_KEY} printable ASCII characters")
+    return Source(checked_key(name, "source"), _whole(call.query.get("position", ""), "position"), mark)
 
 
 def _no_options(rows: Rows, *known: str) -> None:

@@ -152,6 +152,12 @@ async def key(call: Call) -> Response:
     return answered(await call.service.aside(part.described))
 
 
+async def sources(call: Call) -> Response:
+    name = call.path.get("key")
+    key = None if name is None else checked_key(name)
+    return answered(await call.service.ask(admin.Sources(_entry(call), key)))
+
+
 async def delete_key(call: Call) -> Response:
     entry, name = _entry(call), checked_key(call.path["key"])
     if call.query.get("confirm") != name:
@@ -181,6 +187,8 @@ TABLE: list[tuple[str, str, Handler, str | None]] = [
     ("PUT", f"{MODEL}/challengers/{{challenger}}", challenge, "admin"),
     ("DELETE", f"{MODEL}/challengers/{{challenger}}", withdraw, "admin"),
     ("POST", f"{MODEL}/challengers/{{challenger}}/promote", promote, "admin"),
+    ("GET", f"{MODEL}/sources", sources, "read"),
+    ("GET", f"{MODEL}/keys/{{key}}/sources", sources, "read"),
     ("GET", f"{MODEL}/keys", keys, "read"),
     ("GET", f"{MODEL}/keys/{{key}}", key, "read"),
     ("GET", f"{MODEL}/keys/{{key}}/file", download, "read"),

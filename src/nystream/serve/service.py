@@ -15,7 +15,7 @@ from nystream.runtime.lock import Gate
 from nystream.serve import learning
 from nystream.serve.answering import Answering
 from nystream.serve.bus import Bus
-from nystream.serve.commands import Bring, Label, Learn, Remember, Unlearn
+from nystream.serve.commands import Bring, Label, Learn, Remember, Source, Unlearn
 from nystream.serve.form import Form, one_line
 from nystream.serve.metrics import Timings
 from nystream.serve.models import Entry
@@ -113,7 +113,15 @@ class Service:
 
     # -- requests ----------------------------------------------------------------------------------------------------
     async def learn(
-        self, entry: Entry, key: str | None, rows: Rows, *, step: bool, idempotency: str | None, digest: bytes
+        self,
+        entry: Entry,
+        key: str | None,
+        rows: Rows,
+        *,
+        step: bool,
+        idempotency: str | None,
+        digest: bytes,
+        source: Source | None,
     ) -> bytes:
         began = time.perf_counter()
         batch = opened = None
@@ -136,6 +144,7 @@ class Service:
             weights=rows.weights,
             batch=batch,
             opened=opened,
+            source=source,
         )
         answer: bytes = await self.ask(command)
         self.timings.learn.observe(time.perf_counter() - began)

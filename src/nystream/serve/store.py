@@ -46,6 +46,8 @@ class Store:
         """Notes that the next transaction writes."""
         self.doomed: list[int] = []
         """Events that could not be applied, whose requests were refused; the next transaction takes them back."""
+        self.rewound: list[tuple[int, str, str, int, str, float]] = []
+        """Sources of such events; the next transaction sets them back."""
         self.snapshot_bytes = 0
 
     # -- applying events ---------------------------------------------------------------------------------------------
@@ -175,6 +177,8 @@ class Store:
         """What waits for a transaction: answers, notes, keyed models that gave way."""
         for seq in self.doomed:
             self.log.drop(seq)
+        for source in self.rewound:
+            self.log.move(*source)
         if self.answers:
             self.log.keep_answers(self.answers)
         for model, kind, body, when in self.fresh_notes:
@@ -186,6 +190,7 @@ class Store:
         """That transaction is on the disk."""
         self.answers.clear()
         self.doomed.clear()
+        self.rewound.clear()
         self.fresh_notes.clear()
         if self.keyed.leaving:
             self.keyed.left()

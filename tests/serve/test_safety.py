@@ -94,7 +94,14 @@ def test_names_lead_nowhere_else(server, name):
     status, content, _ = server.raw("PUT", path, {})
     assert status in (404, 405, 422), content
     folder = server.service.store.folder
-    assert {path.name for path in folder.iterdir()} <= {"log.db", "log.db-wal", "log.db-shm", "snapshots", "lock"}
+    assert {path.name for path in folder.iterdir()} <= {
+        "log.db",
+        "log.db-wal",
+        "log.head",
+        "witness",
+        "snapshots",
+        "lock",
+    }
     assert {path.name for path in folder.parent.iterdir()} == {"d"}
 
 

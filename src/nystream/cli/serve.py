@@ -40,6 +40,16 @@ def serve(
     queue_limit: Annotated[int, typer.Option(min=1, help="The most requests that wait to be learnt.")] = 4096,
     open_limit: Annotated[int, typer.Option(min=1, help="Predictions of a model that may wait for labels.")] = 100_000,
     open_age: Annotated[str, typer.Option(help="How long a prediction waits for its label.")] = "30d",
+    backlog_rows: Annotated[
+        int, typer.Option(min=1, help="The most rows that are accepted and not learnt yet; more are refused (429).")
+    ] = 500_000,
+    backlog_bytes: Annotated[str, typer.Option(help="The same in bytes.")] = "256MiB",
+    replay_seconds: Annotated[
+        float, typer.Option(min=0.05, help="Seconds of learning that a restart may have to repeat.")
+    ] = 0.5,
+    drain_seconds: Annotated[
+        float, typer.Option(min=2.0, help="Seconds in which the server ends after SIGTERM.")
+    ] = 30.0,
     timeout: Annotated[str, typer.Option(help="The most time a request may take.")] = "30s",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing at the start.")] = False,
 ) -> None:
@@ -57,6 +67,8 @@ def serve(
         body=sizes.bytes_of(body_limit),
         rows=row_limit,
         queue=queue_limit,
+        queue_rows=backlog_rows,
+        queue_bytes=sizes.bytes_of(backlog_bytes),
         open_labels=open_limit,
         open_age=sizes.seconds_of(open_age),
         seconds=sizes.seconds_of(timeout),
@@ -78,6 +90,8 @@ def serve(
             webhook=webhook,
             origins=tuple(origin or ()),
             answers_for=sizes.seconds_of(keep_keys),
+            replay=replay_seconds,
+            drain=drain_seconds,
             limits=limits,
             retention=retention,
         ),

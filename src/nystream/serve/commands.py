@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from nystream.serve import learning
 from nystream.serve.form import Form, one_line
-from nystream.serve.log import Full, is_disk_error
+from nystream.serve.log import Damaged, Full, is_disk_error
 from nystream.serve.models import Entry
 from nystream.serve.parts import Part, dumped
+from nystream.serve.recovery import restore
 from nystream.serve.refusals import Refusal, report_failure
 from nystream.serve.rows import Batch
 from nystream.serve.slices import Slices, complete
@@ -50,8 +51,7 @@ class Event(Command):
     def prepare(self, store: Store) -> None:
         if self.idempotency is not None and self._answered(store):
             return
-        if self.entry.gone:
-            raise Refusal(404, f"there is no model {self.entry.name!r}")
+        self.entry.check_ready()
         self.check(store)
         if self.is_known:
             return
@@ -60,7 +60,7 @@ class Event(Command):
         self.batch.piece = self.entry.champion.piece
         self.seq = store.log.append(self.entry.id, self.key, self.kind, self.batch.pack(), self.at)
         if self.idempotency is not None:
-            store.log.promise(self.idempotency, self.seq, self.at, self.digest)
+            store.log.promise(self.idempotency, self.seq, self.digest)
 
     def check(self, store: Store) -> None:
         """Make sure that the event can be applied, or raise Refusal having written nothing."""
@@ -68,7 +68,11 @@ class Event(Command):
 
     def _answered(self, store: Store) -> bool:
         assert self.idempotency is not None
-        found = store.log.answered(self.idempotency)
+        try:
+            found = store.log.answered(self.idempotency)
+        except Damaged as error:
+            store.find_fault(str(error))
+            raise Refusal(409, f"the answer to Idempotency-Key {self.idempotency[:60]!r} is damaged: {error}") from None
         if found is None:
             return False
         seq, digest, body = found
@@ -104,6 +108,7 @@ class Event(Command):
             if body is None:  # the first one of this group failed
                 raise Refusal(409, "the request with this Idempotency-Key was refused")
             return Replayed(body)
+        self.entry.check_ready()  # an event before it may have shown that something is damaged
         assert self.batch is not None
         try:
             found = store.apply_in_slices(self.entry, self.key, self.kind, self.batch, self.at, self.seq)
@@ -116,7 +121,7 @@ class Event(Command):
                 with store.log.transaction():
                     store.write_pending(self.at)
                 store.pending_written()
-            store.restore(self.entry, self.key, self.seq)
+            restore(store, self.entry, self.seq)
             if not isinstance(error, ValueError | TypeError):
                 raise report_failure(error, self.what) from error
             raise Refusal(422, f"the learner cannot learn these rows: {one_line(error)}") from error
@@ -148,6 +153,7 @@ class Learn(Event):
         labels: Any,
         weights: Any,
         batch: Batch | None,
+        count: int = 1,
         opened: tuple[Any, Form] | None = None,
         source: Source | None = None,
     ) -> None:
@@ -163,7 +169,8 @@ class Learn(Event):
         self._skipped = 0
         """Rows at the beginning that were learnt before."""
         self._opened = False
-        self.size = 0 if batch is None else batch.numbers.nbytes
+        self.rows = count if batch is None else batch.n
+        self.size = 100 * count if batch is None else batch.nbytes
 
     def check(self, store: Store) -> None:
         if self.batch is None:
@@ -223,7 +230,7 @@ class Learn(Event):
 def write_form(store: Store, entry: Entry, model: Any, form: Form) -> None:
     """Enter what rows are into the open transaction, and into memory."""
     described = dumped(form.described()).decode()
-    store.log.run("update model set pattern = ?, form = ? where id = ?", (learning.saved(model), described, entry.id))
+    store.log.update("model", entry.id, pattern=learning.saved(model), form=described)
     entry.tell(model, form)
 
 
@@ -237,6 +244,7 @@ class Label(Event):
     ) -> None:
         super().__init__(entry, key, idempotency, digest)
         self._ids, self._labels = ids, labels
+        self.rows, self.size = len(ids), 1000 * len(ids)
 
     def check(self, store: Store) -> None:
         form = self.entry.form
@@ -270,15 +278,14 @@ class Remember(Command):
     """Predictions that wait for their labels, with their rows. A repeat of the same is answered as the first was."""
 
     def __init__(self, entry: Entry, key: str | None, ids: list[str], batch: Batch, answer: dict[str, Any]) -> None:
-        self._entry, self._key, self._ids, self._batch, self._answer = entry, key or "", ids, batch, answer
-        self.size = batch.numbers.nbytes
+        self.entry, self._key, self._ids, self._batch, self._answer = entry, key or "", ids, batch, answer
+        self.size = batch.nbytes
         self._dropped = self._change = 0
 
     def prepare(self, store: Store) -> None:
-        entry, log, limits = self._entry, store.log, store.settings.limits
-        if entry.gone:
-            raise Refusal(404, f"there is no model {entry.name!r}")
-        now, rows = time.time(), [self._batch.part(slice(i, i + 1)) for i in range(self._batch.n)]
+        entry, log, limits = self.entry, store.log, store.settings.limits
+        entry.check_ready()
+        rows = [self._batch.part(slice(i, i + 1)) for i in range(self._batch.n)]
         known = [log.waits(entry.id, self._key, name) for name in self._ids]
         for i, (name, body) in enumerate(zip(self._ids, known, strict=True)):
             if body is not None:
@@ -289,7 +296,7 @@ class Remember(Command):
             log.drop_oldest_waiting(entry.id, self._dropped)
         for name, body, row in zip(self._ids, known, rows, strict=True):
             if body is None:
-                log.remember(entry.id, self._key, name, now, row.pack())
+                log.remember(entry.id, self._key, name, row.pack())
         self._change = added - self._dropped
         entry.waiting += self._change
 
@@ -303,10 +310,10 @@ class Remember(Command):
         self._answer["predictions"][i] = (predicted or [None])[0]
 
     def undo(self, store: Store) -> None:
-        self._entry.waiting -= self._change
+        self.entry.waiting -= self._change
 
     def apply(self, store: Store) -> Any:
-        self._entry.counts["expired"] += self._dropped
+        self.entry.counts["expired"] += self._dropped
         return dumped(self._answer)
 
 
@@ -328,6 +335,7 @@ class Unlearn(Event):
     ) -> None:
         super().__init__(entry, key, idempotency, digest)
         self.batch, self._snapshots = batch, snapshots
+        self.rows, self.size = batch.n, batch.nbytes
 
     def check(self, store: Store) -> None:
         if self.key is not None and not store.keyed.knows(self.entry, self.key):
@@ -353,6 +361,7 @@ class Unlearn(Event):
     def execute(self, writer: Writer) -> Any:
         answer = super().execute(writer)
         if self._snapshots and self._repeat is None:
+            writer.checkpoints.is_tight = True  # the rows are to go from the log too
             writer.checkpoints.save(self.entry, at_once=True)
             drop_older_snapshots(writer, self.entry)
         return answer
@@ -378,10 +387,11 @@ class Bring(Command):
     alone = True
 
     def __init__(self, entry: Entry, key: str) -> None:
-        self._entry, self._key = entry, key
+        self.entry, self._key = entry, key
 
     def execute(self, writer: Writer) -> Any:
         store = writer.store
-        if self._entry.gone or not store.keyed.knows(self._entry, self._key):
+        self.entry.check_ready()
+        if not store.keyed.knows(self.entry, self._key):
             return None
-        return store.part_of(self._entry, self._key)
+        return store.part_of(self.entry, self._key)

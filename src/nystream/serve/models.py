@@ -15,7 +15,10 @@ from nystream.serve.meters import Meter
 from nystream.serve.parts import Part, dumped
 from nystream.serve.refusals import Refusal
 
-__all__ = ["Entry", "Keyed", "Models"]
+__all__ = ["QUARANTINED", "READY", "STARTING", "Entry", "Keyed", "Models"]
+
+STARTING, READY, QUARANTINED = "starting", "ready", "quarantined"
+"""States of a model: being brought back, served, and kept but not served because something about it is damaged."""
 
 
 class Entry:
@@ -23,10 +26,15 @@ class Entry:
 
     def __init__(self, id: int, name: str, config: dict[str, Any], created: float) -> None:
         self.id, self.name, self.config, self.created = id, name, config, created
+        self.state = READY
+        self.reason: str | None = None
+        """Why it is quarantined."""
+        self.replayed = self.to_replay = 0
+        """Events learnt again, and to be learnt again, by this start."""
         self.pattern: Model | None = None
         """Untrained: what keyed models start as."""
         self.form: Form | None = None
-        self.champion: Part
+        self.champion = Part("main", None, None)
         self.shadows: dict[str, Part] = {}
         self.snapshots: list[dict[str, Any]] = []
         """Of the champion, the oldest first; replaced, never changed."""
@@ -58,6 +66,27 @@ class Entry:
         for part in self.parts:
             if part.model is None:
                 part.open(learning.fresh(model), form)
+
+    @property
+    def row_seconds(self) -> float:
+        """Time that one row takes to be learnt by all its parts, about."""
+        return sum(part.row_seconds for part in self.parts)
+
+    def quarantine(self, reason: str) -> None:
+        """Serve it no more."""
+        self.reason, self.state = reason, QUARANTINED
+
+    def check_ready(self) -> None:
+        """Refuse where the model is gone, not yet brought back, or quarantined."""
+        if self.gone:
+            raise Refusal(404, f"there is no model {self.name!r}")
+        if self.state == STARTING:
+            done = f"{self.replayed} of {self.to_replay} events are learnt again"
+            raise Refusal(503, f"model {self.name!r} is starting: {done}", {"Retry-After": "1"})
+        if self.state == QUARANTINED:
+            raise Refusal(
+                409, f"model {self.name!r} is quarantined: {self.reason}; its files are kept, see `nystream verify`"
+            )
 
     def untell(self) -> None:
         """The transaction that told did not come about."""
@@ -112,6 +141,10 @@ class Keyed:
             key, learning.loaded(body), entry.form, seq=seq, meter=Meter.restored(orjson.loads(meter)), keyed=True
         )
         return part, False
+
+    def names(self, entry: Entry) -> list[str]:
+        """Keys of one name that memory holds."""
+        return [key for id, key in [*self._held, *self.leaving] if id == entry.id]
 
     def knows(self, entry: Entry, key: str) -> bool:
         """Whether there is a model of that key."""
@@ -192,6 +225,8 @@ class Models:
     def __init__(self) -> None:
         self.by_name: dict[str, Entry] = {}
         self.by_id: dict[int, Entry] = {}
+        self.starting = True
+        """Whether the list of models has not been read yet."""
 
     def __iter__(self) -> Any:
         return iter(list(self.by_name.values()))
@@ -208,8 +243,18 @@ class Models:
         self.by_name.pop(entry.name, None)
         self.by_id.pop(entry.id, None)
 
-    def find(self, name: str) -> Entry:
+    def look_up(self, name: str) -> Entry:
+        """The model of that name, whatever its state."""
         found = self.by_name.get(name)
+        if found is None and self.starting:
+            raise Refusal(503, "the server is starting: the log is being checked", {"Retry-After": "1"})
         if found is None:
             raise Refusal(404, f"there is no model {name[:64]!r}")
+        return found
+
+    def find(self, name: str) -> Entry:
+        """The model of that name, which must be ready."""
+        found = self.look_up(name)
+        if found.state != READY:
+            found.check_ready()
         return found

@@ -82,7 +82,7 @@ class Part:
         """From now on it is known what the rows are."""
         self.model, self.form = model, form
         self.piece = first_piece(len(form.names))
-        self._row_seconds = PAUSE / self.piece
+        self.row_seconds = PAUSE / self.piece
         small = {"window": KEYED_WINDOW, "points": 0} if self.keyed else {}
         self.meter = meter or Meter(form.task, **small)
         self.watch = Watch(form, self.level)
@@ -148,8 +148,8 @@ class Part:
         seconds = time.perf_counter() - began
         self.replay_seconds += seconds
         each = (time.thread_time() - used) / batch.n
-        self._row_seconds += (each - self._row_seconds) * batch.n / (batch.n + MEMORY)
-        self.piece = min(2 ** int(np.log2(max(PAUSE / max(self._row_seconds, 1e-9), 1.0))), LARGEST)
+        self.row_seconds += (each - self.row_seconds) * batch.n / (batch.n + MEMORY)
+        self.piece = min(2 ** int(np.log2(max(PAUSE / max(self.row_seconds, 1e-9), 1.0))), LARGEST)
         return predictions, alarms
 
     def unlearn(self, batch: Batch, seq: int) -> None:

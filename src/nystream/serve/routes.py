@@ -184,7 +184,8 @@ async def label(call: Call) -> Response:
     given = read_body(Labels, found)
     if set(found) not in ({"id", "label"}, {"ids", "labels"}):
         raise Refusal(422, 'the body has "id" and "label", or "ids" and "labels"')
-    ids, labels = ([given.id], [given.label]) if "id" in found else (given.ids, given.labels)
+    ids: Any = [given.id] if "id" in found else given.ids
+    labels = [given.label] if "id" in found else given.labels
     if not isinstance(ids, list) or not isinstance(labels, list) or not ids or len(ids) != len(labels):
         raise Refusal(422, "ids and labels must be lists of the same length")
     if len(ids) > call.service.settings.limits.rows:
@@ -213,7 +214,8 @@ async def healthz(call: Call) -> Response:
 
 async def readyz(call: Call) -> Response:
     ready = call.service.ready
-    return answered({"status": "ready" if ready else "not ready"}, 200 if ready else 503)
+    status = {"status": "ready" if ready else "not ready", **call.service.progress()}
+    return answered(status, 200 if ready else 503, None if ready else {"Retry-After": "1"})
 
 
 async def show_metrics(call: Call) -> Response:

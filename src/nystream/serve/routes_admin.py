@@ -11,7 +11,7 @@ from nystream.serve.app import HEADERS, Call, Handler, answered
 from nystream.serve.backup import Backup
 from nystream.serve.bodies import Challenge, Clone, Config, Rollback, read_body
 from nystream.serve.form import one_line
-from nystream.serve.models import Entry
+from nystream.serve.models import STARTING, Entry
 from nystream.serve.parts import Part
 from nystream.serve.refusals import Refusal
 from nystream.serve.settings import checked_key, checked_name
@@ -55,7 +55,10 @@ def _uploaded(content: bytes) -> tuple[Any, Any]:
 
 
 async def describe(call: Call) -> Response:
-    return answered(await call.service.aside(call.service.described, _entry(call)))
+    entry = call.service.store.models.look_up(call.path["name"])
+    if entry.state == STARTING:
+        entry.check_ready()
+    return answered(await call.service.aside(call.service.described, entry))
 
 
 async def history(call: Call) -> Response:

@@ -58,6 +58,12 @@ class Batch:
         """Rows."""
         return len(self.numbers)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory, about."""
+        texts = sum(sum(len(v) for v in values if v is not None) + 60 * len(values) for values in self.words.values())
+        return self.numbers.nbytes + texts + 8 * self.n * (len(self.times) + 2)
+
     def pieces(self) -> Iterator[Batch]:
         """The same rows in pieces of `piece` rows."""
         if self.n <= self.piece:

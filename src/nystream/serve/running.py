@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import os
 import signal
 import socket
 import sys
@@ -21,10 +23,11 @@ from nystream.serve.settings import Settings, is_loopback
 
 __all__ = ["listening", "run", "serve"]
 
+logger = logging.getLogger("nystream.serve")
 Stopper: TypeAlias = Callable[[], object]
 
-GRACE = 10
-"""Seconds that open connections have to end."""
+GRACE = 0.6
+"""Share of the time to end that open connections have; the rest is for rows that wait and for snapshots."""
 SWITCH = 0.001
 """Seconds that a thread may keep the interpreter while another waits: answers wait for it, so shorter than usual."""
 
@@ -46,6 +49,7 @@ class _Server(uvicorn.Server):
 
     def ask_to_stop(self) -> None:
         """No new connections; event streams end; the others finish."""
+        self._service.ask_to_stop()
         self._service.bus.close()
         if self.should_exit:
             self.force_exit = True
@@ -59,6 +63,8 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
             f"without --tokens the server listens on this machine alone, and {settings.host} is not; give --tokens FILE"
         )
     sys.setswitchinterval(SWITCH)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a terminal that closes ends nothing
     held = Held(settings.folder)
     try:
         found = listening(settings.host, settings.port)
@@ -72,6 +78,11 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
             found.close()
     finally:
         held.release()
+    if not service.ended_in_time:
+        logger.warning("the time to end is over; the next start learns again what the log has and no snapshot covers")
+        sys.stderr.flush()
+        sys.stdout.flush()
+        os._exit(0)  # a thread is still learning; everything that was acknowledged is in the log
 
 
 def serve(service: Service, place: socket.socket, started: Callable[[Stopper], None] | None = None) -> None:
@@ -90,7 +101,7 @@ async def _serve(service: Service, place: socket.socket, started: Callable[[Stop
         proxy_headers=False,
         server_header=False,
         limit_concurrency=service.settings.limits.connections,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=max(1, int(GRACE * service.settings.drain)),
         h11_max_incomplete_event_size=65_536,
     )
     config.load()
@@ -101,7 +112,7 @@ async def _serve(service: Service, place: socket.socket, started: Callable[[Stop
     try:
         await server.serve(sockets=[place])
     finally:
-        await asyncio.to_thread(service.stop)
+        service.ended_in_time = await asyncio.to_thread(service.stop)
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -120,8 +131,6 @@ def listening(host: str, port: int) -> socket.socket:
 
 def _announce(settings: Settings, service: Service, host: str, port: int) -> None:
     shown: Any = f"[{host}]" if ":" in host else host
-    models, events = len(service.store.models), service.replayed
     print(f"nystream: serving {settings.folder} at http://{shown}:{port}", flush=True)
-    print(f"nystream: {models} models; {events} events learnt again in {service.recovery_seconds:.2f} s", flush=True)
     if settings.tokens is None:
         print("nystream: no --tokens: only this machine is served, and anybody on it may do everything", flush=True)

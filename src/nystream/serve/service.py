@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -17,10 +18,10 @@ from nystream.serve.answering import Answering
 from nystream.serve.bus import Bus
 from nystream.serve.commands import Bring, Label, Learn, Remember, Source, Unlearn
 from nystream.serve.form import Form, one_line
+from nystream.serve.log import Damaged
 from nystream.serve.metrics import Timings
-from nystream.serve.models import Entry
+from nystream.serve.models import QUARANTINED, READY, Entry
 from nystream.serve.parts import Part, dumped, listed
-from nystream.serve.recovery import recover
 from nystream.serve.refusals import Refusal
 from nystream.serve.rows import Batch
 from nystream.serve.settings import Settings
@@ -32,6 +33,7 @@ from nystream.serve.writer import Command, Writer
 
 __all__ = ["Service"]
 
+logger = logging.getLogger("nystream.serve")
 FEW = 1024
 """Numbers of a request that are checked in the event loop itself; more go to a thread."""
 OLD_MODELS = 4
@@ -47,14 +49,14 @@ class Service:
         self.webhook = Webhook(settings.webhook)
         self.store = Store(settings)
         self.timings = Timings()
-        began = time.perf_counter()
-        self.replayed = recover(self.store)
-        self.recovery_seconds = time.perf_counter() - began
-        self.writer = Writer(self.store, self._answered, self._failed, self.timings)
+        self.recovery_seconds = 0.0
+        self.writer = Writer(self.store, self._answered, self._failed, self._recovered, self.timings)
         self.bus = Bus(settings.limits.subscribers, self._tick)
         self.answering = Answering(settings.limits.seconds)
         self.refused: dict[str, int] = {"bad request": 0, "not allowed": 0}
         self.ready = False
+        self.stop_by = float("inf")
+        self.ended_in_time = True
         self.began = time.time()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._old: OrderedDict[int, Model] = OrderedDict()
@@ -64,18 +66,54 @@ class Service:
     def start(self) -> None:
         """In the event loop: begin to take requests."""
         self._loop = asyncio.get_running_loop()
+        self._recovery_began = time.perf_counter()
         self.writer.start()
-        self.ready = True
 
-    def stop(self) -> None:
-        """Finish what waits, save all, end."""
+    def ask_to_stop(self) -> None:
+        """From now on the time to end is counted."""
         self.ready = False
-        self.writer.close()
+        self.stop_by = min(self.stop_by, time.monotonic() + self.settings.drain)
+
+    def stop(self) -> bool:
+        """Finish what waits, save all, end; return whether everything was done in time. Nothing in the log is lost."""
+        self.ask_to_stop()
+        in_time = self.writer.close(max(self.stop_by - time.monotonic(), 0.5))
         self.webhook.close()
         self.answering.close()
+        return in_time
 
     def _failed(self) -> None:
         self.ready = False
+
+    def _recovered(self) -> None:
+        """Every model is ready or quarantined."""
+        self.recovery_seconds = time.perf_counter() - self._recovery_began
+        self.ready = self.stop_by == float("inf")
+        quarantined = sum(entry.state == QUARANTINED for entry in self.store.models)
+        logger.info(
+            "%d models; %d events learnt again in %.2f s; %d models are quarantined",
+            len(self.store.models),
+            self.replayed,
+            self.recovery_seconds,
+            quarantined,
+        )
+
+    @property
+    def replayed(self) -> int:
+        """Events that this start has learnt again."""
+        return sum(entry.replayed for entry in self.store.models)
+
+    def progress(self) -> dict[str, Any]:
+        """How far the start is."""
+        models = list(self.store.models)
+        return {
+            "models": len(models),
+            "ready": sum(entry.state == READY for entry in models),
+            "quarantined": [entry.name for entry in models if entry.state == QUARANTINED],
+            "events_replayed": self.replayed,
+            "events_to_replay": sum(entry.to_replay for entry in models),
+            "damage": self.store.findings[:20],
+        }
 
     # -- the writer's thread answers ---------------------------------------------------------------------------------
     def _answered(self, results: list[Any], news: list[Any]) -> None:
@@ -143,6 +181,7 @@ class Service:
             labels=rows.labels,
             weights=rows.weights,
             batch=batch,
+            count=rows.n,
             opened=opened,
             source=source,
         )
@@ -218,10 +257,11 @@ class Service:
         model = self._old.pop(id, None)
         if model is None:
             try:
-                content = await self.aside((self.store.files / found["file"]).read_bytes)
-            except FileNotFoundError:
-                raise Refusal(404, f"the model has no snapshot {id} any more") from None
-            model = await self.aside(learning.loaded, content)
+                model = await self.aside(self.store.read_snapshot, found["file"], found["bytes"], found["crc"])
+            except Damaged as error:
+                if not any(other["id"] == id for other in entry.snapshots):
+                    raise Refusal(404, f"the model has no snapshot {id} any more") from None
+                raise Refusal(409, f"snapshot {id} cannot be used: {error}") from None
         self._old[id] = model
         while len(self._old) > OLD_MODELS:
             self._old.popitem(last=False)
@@ -254,6 +294,8 @@ class Service:
             found.append(
                 {
                     "name": entry.name,
+                    "state": entry.state,
+                    "reason": entry.reason,
                     "learner": entry.config.get("learner") or "auto",
                     "task": entry.form.task if entry.form else entry.config.get("task"),
                     "rows": part.model.n_seen if part.model is not None else 0,
@@ -281,6 +323,8 @@ class Service:
 
     def described(self, entry: Entry) -> dict[str, Any]:
         """One model: its columns, its champion and challengers, its counts, its last rows and notes."""
+        if entry.state == QUARANTINED:
+            return self._quarantined(entry)
         form = entry.form
         schema: dict[str, Any] | None = None
         if form is not None:
@@ -293,6 +337,7 @@ class Service:
                 relied = learning.relied_on(entry.champion.model)
         return {
             "name": entry.name,
+            "state": entry.state,
             "created": entry.created,
             "config": entry.config,
             "schema": schema,
@@ -305,6 +350,17 @@ class Service:
             "keys": entry.keys,
             "open_labels": entry.waiting,
             "counts": entry.counts,
+        }
+
+    def _quarantined(self, entry: Entry) -> dict[str, Any]:
+        """A model that is not served: why, and where its files are."""
+        return {
+            "name": entry.name,
+            "state": entry.state,
+            "reason": entry.reason,
+            "created": entry.created,
+            "files": [str(self.store.folder / "log.db"), str(self.store.files)],
+            "help": "nothing was deleted; `nystream verify DIR` says more, `nystream repair DIR` offers ways out",
         }
 
     async def importance(self, entry: Entry) -> dict[str, Any]:

@@ -49,8 +49,10 @@ class Limits:
     """Time that a request may take."""
     queue: int = 4096
     """Requests that wait to be learnt."""
+    queue_rows: int = 500_000
+    """Rows that are accepted and not learnt yet."""
     queue_bytes: int = 256 * 2**20
-    """Bytes of the requests that wait to be learnt."""
+    """Bytes of the requests that are accepted and not learnt yet."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ class Settings:
     """Seconds that an idempotency key is remembered."""
     replay: float = 0.5
     """Seconds of learning that a restart may have to repeat; snapshots are taken so that it is not more."""
+    drain: float = 30.0
+    """Seconds that the server may take to end after SIGTERM."""
     limits: Limits = field(default_factory=Limits)
     retention: Retention = field(default_factory=Retention)
     acknowledge_early: bool = False

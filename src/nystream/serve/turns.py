@@ -33,6 +33,8 @@ class Turns:
         self._lines: dict[int, _Line] = {}
         self.waiting = 0
         """Commands that are not applied yet."""
+        self.seconds = 0.0
+        """Time that they will take, about."""
 
     def add(self, command: Command) -> None:
         """Put a durable command at the end of its model's line."""
@@ -42,7 +44,13 @@ class Turns:
             least = min((line.spent for line in self._lines.values()), default=0.0)
             self._lines[entry.id] = _Line(entry, least)
         entry.pending.append(command)
+        command.seconds = command.rows * entry.row_seconds
+        self.seconds += command.seconds
         self.waiting += 1
+
+    def commands(self) -> list[Command]:
+        """All commands that are not applied yet."""
+        return [command for line in self._lines.values() for command in line.entry.pending]
 
     def take(self, apply: Any) -> tuple[Command, Any] | None:
         """Run one slice, by `apply(command)`; return the command and its answer if that was its last."""
@@ -63,6 +71,7 @@ class Turns:
         line.work, entry.halfway = None, False
         entry.pending.popleft()
         self.waiting -= 1
+        self.seconds = self.seconds - command.seconds if self.waiting else 0.0
         if not entry.pending:
             del self._lines[entry.id]
         return command, answer

@@ -13,7 +13,9 @@ pytest.importorskip("uvicorn")
 
 from nystream.serve import Retention, learning
 from nystream.serve.log import Damaged, checksum
+from nystream.serve.repair import repair
 from nystream.serve.store import load_within
+from nystream.serve.verify import verify
 from nystream.serve.wal import mend_wal, read_wal
 from serving import Running, after_a_crash, learn
 
@@ -26,6 +28,7 @@ def fill(server):
         server.create(name)
         for seed in range(4):
             learn(server, f"/models/{name}", 5, seed, key=f"{name}-{seed}")
+        learn(server, f"/models/{name}/keys/parked", 3)
         server.post(f"/models/{name}/snapshots", {})
         learn(server, f"/models/{name}/keys/k", 3)
         server.post(f"/models/{name}/predict", {"row": {"a": 1.0, "b": 2.0}, "ids": ["late"]})
@@ -273,3 +276,79 @@ def test_every_byte_of_the_wal_is_checked(killed):
         assert not found.is_whole, place
         mend_wal(copy, found)
         assert read_wal(copy).is_whole
+
+
+def test_verify_says_what_is_whole_and_changes_nothing(killed, stopped, tmp_path):
+    for k, (folder, _) in enumerate((killed, stopped)):
+        copy = shutil.copytree(folder, tmp_path / str(k))
+        before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file() and path.name != "lock"}
+        report = verify(copy)
+        assert report.is_good, report
+        assert (report.models, report.snapshots >= 2) == (2, True)
+        assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file() and path.name != "lock"} == before
+
+
+@pytest.mark.parametrize(
+    "table", ["model", "part", "event", "answer", "snapshot", "keyed", "waiting", "note", "progress"]
+)
+def test_verify_finds_a_changed_row_of_every_table(killed, tmp_path, table):
+    copy = shutil.copytree(killed[0], tmp_path / "d")
+    log = sqlite3.connect(copy / "log.db")
+    column = {"model": "created", "part": "first", "snapshot": "rows", "answer": "tick", "waiting": "tick"}.get(table)
+    column = column or {"progress": "forgotten"}.get(table, "at")
+    first = log.execute(f"select min(rowid) from {table}").fetchone()[0]
+    log.execute(f"update {table} set {column} = {column} + 1 where rowid = ?", (first,))
+    log.commit()
+    log.close()
+    report = verify(copy)
+    assert any(f"table {table!r}" in text or f"table {table} " in text for text in report.findings), report
+
+
+@pytest.mark.parametrize("harm", ["event", "newest event", "snapshots", "keyed", "model"])
+def test_repair_brings_a_model_back_and_keeps_what_it_gave_up(killed, tmp_path, harm):
+    folder, expected = killed
+    copy = shutil.copytree(folder, tmp_path / "d")
+    log = sqlite3.connect(copy / "log.db")
+    id = log.execute("select id from model where name = 'm'").fetchone()[0]
+    newest = "select max(s.seq) from snapshot s join part p on s.part = p.id where p.model = event.model"
+    of = f"select seq from event where model = ? and key is null and seq > ({newest}) order by seq"
+    seqs = [seq for (seq,) in log.execute(of, (id,))]
+    assert len(seqs) >= 3
+    if harm == "event":
+        log.execute("update event set body = x'00' where seq = ?", (seqs[1],))
+    elif harm == "newest event":
+        log.execute("delete from event where seq = ?", (seqs[-1],))
+    elif harm == "keyed":
+        log.execute("update keyed set rows = rows + 1 where model = ?", (id,))
+        log.execute("insert into quarantine values(?, ?, 0.0, 'x', ?)", (id, id, checksum((id, id, 0.0, "x"))))
+    elif harm == "model":
+        log.execute("update model set config = '{}' where id = ?", (id,))
+    log.commit()
+    log.close()
+    if harm == "snapshots":
+        for path in (copy / "snapshots").glob("1-*"):
+            path.write_bytes(b"nothing")
+        log = sqlite3.connect(copy / "log.db")
+        log.execute("delete from event where seq < ? and model = ?", (seqs[0], id))
+        log.commit()
+        log.close()
+    assert "m" in verify(copy).quarantined
+    asked = []
+    assert repair(copy, lambda question: bool(asked.append(question)), lambda text: None) == 1  # nobody confirms
+    assert len(asked) == 1
+    assert "m" in verify(copy).quarantined
+    said = []
+    assert repair(copy, lambda question: True, said.append) == 0
+    report = verify(copy)
+    assert not report.quarantined, (said, report)
+    with Running(copy) as server:
+        after = served(server)
+        assert after["other"] == expected["other"]
+        if harm == "model":
+            assert after["m"] is None
+            assert server.call("GET", "/models/m")[0] == 404
+        else:
+            row = server.call("GET", "/models/m")[1]["champion"]["rows"]
+            assert row == {"event": 35, "newest event": 35, "keyed": 40}.get(harm, row)
+            assert learn(server, "/models/m", 3)["row"] == row + 3
+    assert any((copy / "lost").rglob("*")) or harm == "newest event"

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["serve"]
+__all__ = ["load_server", "serve"]
 
 EXTRA = "the server needs more packages: pip install 'nystream[serve]'"
 
@@ -54,7 +54,7 @@ def serve(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing at the start.")] = False,
 ) -> None:
     """Serve models that learn: what is acknowledged is never forgotten."""
-    server = _extra()
+    server = load_server()
     if new_token is not None:
         if tokens is None:
             raise ValueError("--new-token needs --tokens FILE, to which the token's hash is added")
@@ -99,7 +99,8 @@ def serve(
     )
 
 
-def _extra() -> Any:
+def load_server() -> Any:
+    """The server's package, or an error that says how to install what it needs."""
     try:
         return importlib.import_module("nystream.serve")
     except ModuleNotFoundError as error:

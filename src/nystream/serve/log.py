@@ -344,6 +344,15 @@ class Log:
             if (last > forgotten and before != last) or (before or 0) > last:
                 raise Damaged(f"event {max(last, before or 0)} is missing from the log or from its list of events")
 
+    def begin_chain(self, model: int, *, keyed: bool, forgotten: int) -> None:
+        """Let the events of a model begin behind this one: a person gave up those that are missing."""
+        last = self._lanes.get((model, int(keyed)), (0, 0))[0]
+        self._set_lane((model, int(keyed)), max(last, forgotten), forgotten)
+
+    def end_chain(self, model: int, *, keyed: bool, last: int) -> None:
+        """Let the events of a model end with this one."""
+        self._set_lane((model, int(keyed)), last, self.forgotten(model, keyed=keyed))
+
     def refuse(self, seq: int) -> None:
         """Empty an event that could not be applied and was never acknowledged; its key may be used again."""
         if self.db.execute("select 1 from event where seq = ?", (seq,)).fetchone():

@@ -262,7 +262,7 @@ def test_a_learn_whose_server_is_killed_in_the_middle_is_repeated_exactly(tmp_pa
     thread = threading.Thread(target=call)
     thread.start()
     while server.call("GET", "/models/m")[1]["champion"]["rows"] < 200:  # it is being applied
-        pass
+        assert thread.is_alive()
     server.kill()
     thread.join(60)
     assert len(failed) == 1

@@ -52,10 +52,14 @@ class Form:
     names: list[str] = field(init=False, compare=False)
     """The columns in use, in order."""
     task: str = field(init=False, compare=False)
+    has_numbers_only: bool = field(init=False, compare=False)
+    """Whether a batch's `numbers` are the rows as the model takes them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", self.schema.names)
         object.__setattr__(self, "task", str(self.schema.task))
+        kinds = self.schema.columns.values()
+        object.__setattr__(self, "has_numbers_only", all(kind == "number" for kind in kinds))
 
     def batch(
         self, table: Any, labels: Any, weights: Any, unknown: Callable[[list[str]], None], *, labelled: bool = True
@@ -176,7 +180,7 @@ class Form:
 
     def table(self, batch: Batch) -> Any:
         """Rows of a batch as the model takes them."""
-        if not batch.words and not batch.times and all(kind == "number" for kind in self.schema.columns.values()):
+        if self.has_numbers_only:
             return batch.numbers
         columns: dict[str, Any] = {}
         place = 0

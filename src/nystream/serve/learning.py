@@ -229,11 +229,10 @@ def learn(model: Model, form: Form, batch: Batch, gate: Gate) -> Any:
 
 def _run(model: Model, form: Form, batch: Batch) -> Any:
     labels = batch.labels
-    if batch.n == 1 and batch.weights is None and labels is not None and not batch.words and not batch.times:
+    if batch.n == 1 and batch.weights is None and labels is not None and form.has_numbers_only:
         label = labels[0] if isinstance(labels, list) else float(labels[0, 0]) if labels.shape[1] == 1 else None
         if label is not None and label == label:
-            row = dict(zip(form.names, batch.numbers[0].tolist(), strict=True))
-            answer = model.step(row, label)
+            answer = model.step(batch.numbers[0], label)
             if form.task == "classification":
                 found = np.empty(1, dtype=object)
                 found[0] = answer

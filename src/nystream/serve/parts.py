@@ -123,6 +123,8 @@ class Part:
                 parts.append(some)
                 alarms += raised
             predictions = np.concatenate(parts)
+        if not self.keyed:
+            alarms += self.watch.errors(self.meter)
         self.seq = seq
         return predictions, alarms
 
@@ -140,7 +142,6 @@ class Part:
             meter.looked(**look)
         self.rate.add(batch.n)
         if not self.keyed:
-            alarms += watch.errors(meter)
             self._keep_tail(batch, shown, at)
             if meter.wants_point:
                 meter.point(at, self.rate.value, learning.relied_on(self.model), self.bytes)

@@ -19,9 +19,11 @@ from nystream.serve.bus import Bus
 from nystream.serve.commands import Bring, Label, Learn, Remember, Source, Unlearn
 from nystream.serve.form import Form, one_line
 from nystream.serve.log import Damaged
+from nystream.serve.logs import Audit
 from nystream.serve.metrics import Timings
 from nystream.serve.models import QUARANTINED, READY, Entry
 from nystream.serve.parts import Part, dumped, listed
+from nystream.serve.rates import Rates
 from nystream.serve.refusals import Refusal
 from nystream.serve.rows import Batch
 from nystream.serve.settings import Settings
@@ -36,6 +38,8 @@ __all__ = ["Service"]
 logger = logging.getLogger("nystream.serve")
 FEW = 1024
 """Numbers of a request that are checked in the event loop itself; more go to a thread."""
+AUDIT = "audit.log"
+"""Name of the audit log in the folder."""
 OLD_MODELS = 4
 """Snapshots held in memory for predictions with them."""
 
@@ -53,7 +57,10 @@ class Service:
         self.writer = Writer(self.store, self._answered, self._failed, self._recovered, self.timings)
         self.bus = Bus(settings.limits.subscribers, self._tick)
         self.answering = Answering(settings.limits.seconds)
-        self.refused: dict[str, int] = {"bad request": 0, "not allowed": 0}
+        self.refused: dict[str, int] = {"bad request": 0, "not allowed": 0, "too slow": 0}
+        self.connections_refused: dict[str, int] = {}
+        self.rates = Rates(settings.limits.rate)
+        self.audit = Audit(None if settings.audit == "off" else settings.folder / AUDIT, every=settings.audit == "all")
         self.ready = False
         self.stop_by = float("inf")
         self.ended_in_time = True
@@ -80,6 +87,7 @@ class Service:
         in_time = self.writer.close(max(self.stop_by - time.monotonic(), 0.5))
         self.webhook.close()
         self.answering.close()
+        self.audit.close()
         return in_time
 
     def _failed(self) -> None:

@@ -144,6 +144,11 @@ class Writer:
         """Requests that wait: to be made durable, or to be applied."""
         return self._queue.qsize() + self._turns.waiting
 
+    @property
+    def bytes(self) -> int:
+        """Bytes of the requests that wait."""
+        return self._bytes
+
     def submit(self, command: Command) -> None:
         """Queue it, or refuse because too much waits already."""
         limits = self.store.settings.limits

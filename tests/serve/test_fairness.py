@@ -54,7 +54,7 @@ def commands(entry, slices, order):
             order.append(command.entry.name)
         return command.entry.name
 
-    return apply, SimpleNamespace(entry=entry, line=entry, slices=slices, seq=1)
+    return apply, SimpleNamespace(entry=entry, line=entry, rows=1, slices=slices, seq=1)
 
 
 def test_a_light_model_comes_after_one_slice_of_a_heavy_one():
@@ -82,7 +82,7 @@ def test_the_commands_of_one_model_keep_their_order():
     entry, order = Entry(1, "m", {}, 0.0), []
     turns = Turns()
     for k in range(3):
-        turns.add(SimpleNamespace(entry=entry, line=entry, slices=2, seq=k))
+        turns.add(SimpleNamespace(entry=entry, line=entry, rows=1, slices=2, seq=k))
 
     def apply(command):
         yield

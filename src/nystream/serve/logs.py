@@ -80,7 +80,8 @@ class _Lines(logging.Formatter):
 
 
 def _add_request(record: logging.LogRecord) -> bool:
-    record.request = current_request.get()
+    if not hasattr(record, "request"):
+        record.request = current_request.get()
     return True
 
 

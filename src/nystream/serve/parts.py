@@ -104,6 +104,11 @@ class Part:
             self._next_count = self.model.n_seen + min(max(self.model.n_seen // 10, 1), 1000)
         return self._bytes
 
+    @property
+    def known_bytes(self) -> int:
+        """Memory when it was last counted; any thread may ask."""
+        return 0 if self.model is None else self._bytes
+
     def learn(self, batch: Batch, at: float, seq: int) -> tuple[Any, list[Alarm]]:
         """Learn the rows; return the predictions that were made before the labels were read, and alarms."""
         return complete(self.learn_in_slices(batch, at, seq))

@@ -16,7 +16,9 @@ import uvicorn
 import uvloop
 
 from nystream.serve.app import application
-from nystream.serve.folder import Held
+from nystream.serve.connections import connection_class
+from nystream.serve.folder import Held, mend_permissions
+from nystream.serve.logs import start_log
 from nystream.serve.routes import quick, routes
 from nystream.serve.service import Service
 from nystream.serve.settings import Settings, is_loopback
@@ -45,6 +47,8 @@ class _Server(uvicorn.Server):
         for kind in (signal.SIGTERM, signal.SIGINT):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(kind, self.ask_to_stop)
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError, AttributeError):
+            loop.add_signal_handler(signal.SIGHUP, self._service.tokens.refresh)
         yield
 
     def ask_to_stop(self) -> None:
@@ -65,8 +69,12 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
     sys.setswitchinterval(SWITCH)
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a terminal that closes ends nothing
+    os.umask(0o077)
+    log = start_log(settings.log_format, requests=settings.log_requests)
     held = Held(settings.folder)
     try:
+        for path in mend_permissions(settings.folder, settings.tokens):
+            logger.warning("%s could be read by others; now it cannot", path)
         found = listening(settings.host, settings.port)
         service = Service(settings)
         host, port = found.getsockname()[:2]
@@ -78,6 +86,7 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
             found.close()
     finally:
         held.release()
+        log.stop()
     if not service.ended_in_time:
         logger.warning("the time to end is over; the next start learns again what the log has and no snapshot covers")
         sys.stderr.flush()
@@ -97,6 +106,8 @@ async def _serve(service: Service, place: socket.socket, started: Callable[[Stop
         application(service, routes(service), quick(service)),
         log_level="warning",
         access_log=False,
+        log_config=None,
+        http=connection_class(service.settings.limits, service.connections_refused),
         lifespan="off",
         proxy_headers=False,
         server_header=False,

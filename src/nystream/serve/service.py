@@ -170,6 +170,7 @@ class Service:
         source: Source | None,
     ) -> bytes:
         began = time.perf_counter()
+        self._check_memory(entry, key)
         batch = opened = None
         if entry.form is not None:
             batch = await self._checked(entry, entry.form, rows)
@@ -196,6 +197,17 @@ class Service:
         answer: bytes = await self.ask(command)
         self.timings.learn.observe(time.perf_counter() - began)
         return answer
+
+    def _check_memory(self, entry: Entry, key: str | None) -> None:
+        """Refuse rows for a model that has grown beyond its memory."""
+        most = self.settings.limits.model_bytes
+        part = entry.champion if key is None else self.store.keyed.held(entry, key)
+        if most is not None and part is not None and part.known_bytes > most:
+            raise Refusal(
+                507,
+                f"the model takes {part.known_bytes:,} bytes, more than --model-memory allows ({most:,}); "
+                "it learns no more, predictions go on",
+            )
 
     async def _checked(self, entry: Entry, form: Form, rows: Rows, *, labelled: bool = True) -> Batch:
         """Check the rows, many of them in a thread; tell of columns that nobody knows."""

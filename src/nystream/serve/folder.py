@@ -53,6 +53,8 @@ def mend_permissions(folder: Path, *files: Path | None) -> list[Path]:
                 mended.append(path)
         except FileNotFoundError:
             continue
-        except PermissionError:
+        except OSError:
+            if path in files:  # a secret that the system put there, read-only, is the system's to protect
+                continue
             raise PermissionError(f"{path} can be read by others, and this user may not change that") from None
     return mended

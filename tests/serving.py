@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -68,6 +69,14 @@ class Calls:
         return content
 
 
+def wait_until_ready(server: Calls, seconds: float = 60.0) -> None:
+    """Wait until every model is ready or quarantined."""
+    deadline = time.monotonic() + seconds
+    while server.call("GET", "/readyz")[0] != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
 class Running(Calls):
     """A server in a thread."""
 
@@ -87,6 +96,7 @@ class Running(Calls):
     def __enter__(self) -> Running:
         self._thread.start()
         assert self._ready.wait(20)
+        wait_until_ready(self)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -125,12 +135,14 @@ def after_a_crash(running: Running, folder: Path) -> Path:
 class Process(Calls):
     """A server as `nystream serve` starts it."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, wait: bool = True) -> None:
         command = [sys.executable, "-m", "nystream.cli.main", "serve", str(folder), "--port", "0", *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         self.port = int(line.rstrip().rpartition(":")[2]) if "http://" in line else 0
+        if self.port and wait:
+            wait_until_ready(self)
 
     def end(self) -> tuple[int, str]:
         """Exit code and what it wrote."""

@@ -17,10 +17,10 @@ pytest.importorskip("httpx")
 pa = pytest.importorskip("pyarrow")
 
 import nystream
-from nystream.client import AsyncClient, Client, Refused
+from nystream.client import AsyncClient, Client, Refused, RepeatedRows
 from nystream.client.blocks import body
 from nystream.serve import learning
-from serving import CONFIG, Running
+from serving import CONFIG, Process, Running
 
 
 @pytest.fixture(scope="module")
@@ -198,3 +198,143 @@ def test_push_sends_tables_as_they_are(server, tmp_path):
     kinds = {"when": "time", "shop": "category", "open": "boolean", "temp": "number"}
     assert found["schema"]["columns"] == kinds
     assert found["schema"]["task"] == "classification"
+
+
+def test_a_call_that_is_made_again_on_purpose_is_learnt_again(server):
+    columns, _, y = examples(150)
+    with Client(server.url) as client:
+        model = client.model("twice")
+        model.create(CONFIG)
+        assert model.learn(columns, y) == 150
+        assert model.learn(columns, y) == 300
+    with Client(server.url) as client:  # the same script once more, say after a crash: nothing is learnt twice
+        model = client.model("twice")
+        with pytest.warns(RepeatedRows, match="150 of 150 rows had been learnt"):
+            assert model.learn(columns, y) == 150
+        with pytest.warns(RepeatedRows):
+            assert model.learn(columns, y) == 300
+        assert model.learn(columns, y) == 450
+        assert model.learn(columns, y, key="another pass") == 600
+        assert model.learn(columns, y, key="another pass") == 600
+        with pytest.raises(Refused, match="used for another request"):
+            model.learn(columns, -y, key="another pass")
+        step = {"a": 1.0, "b": 2.0}
+        assert model.send([step], [1.0])["row"] == 601
+        assert model.send([step], [1.0])["row"] == 602  # equal rows of a stream each count
+        model.step(step, 1.0, key="reading 7")
+        model.step(step, 1.0, key="reading 7")
+        assert model.describe()["champion"]["rows"] == 603
+
+
+def test_a_label_that_is_sent_again_is_learnt_once(server):
+    with Client(server.url) as client:
+        model = client.model("late")
+        model.create(CONFIG)
+        model.learn(*rows_and_labels(3))
+        model.ask({"a": 0.0, "b": 1.0}, ids=["first"])
+        assert model.label("first", 2.0) == 4
+    with Client(server.url) as client:
+        assert client.model("late").label("first", 2.0) == 4
+        with pytest.raises(Refused, match="no prediction with id 'first'"):
+            client.model("late").label("first", 3.0)
+
+
+def rows_and_labels(n):
+    columns, _, y = examples(n)
+    return columns, y
+
+
+def test_a_learn_whose_server_is_killed_in_the_middle_is_repeated_exactly(tmp_path):
+    columns, y = rows_and_labels(4000)
+    server = Process(tmp_path)
+    with Client(f"http://127.0.0.1:{server.port}") as client:
+        client.model("m").create(SLOW)
+        client.model("m").learn(*rows_and_labels(10))
+    failed = []
+
+    def call():
+        with Client(f"http://127.0.0.1:{server.port}", attempts=1) as client:
+            try:
+                client.model("m").learn(columns, y)
+            except ConnectionError as error:
+                failed.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    while server.call("GET", "/models/m")[1]["champion"]["rows"] < 200:  # it is being applied
+        assert thread.is_alive()
+    server.kill()
+    thread.join(60)
+    assert len(failed) == 1
+    server = Process(tmp_path)
+    try:
+        with Client(f"http://127.0.0.1:{server.port}") as client, pytest.warns(RepeatedRows, match="4,000 of 4,000"):
+            assert client.model("m").learn(columns, y) == 4010
+        assert server.call("GET", "/models/m")[1]["champion"]["rows"] == 4010
+    finally:
+        server.kill()
+
+
+SLOW = {**CONFIG, "learner": "auto", "settings": {}}
+"""A learner that takes long enough for a kill to come in the middle."""
+
+
+def push(*arguments):
+    command = [sys.executable, "-m", "nystream.cli.main", "push", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def write_csv(file, X, y):
+    pairs = zip(X.tolist(), y.tolist(), strict=True)
+    file.write_text("a,b,y\n" + "".join(f"{a!r},{b!r},{t!r}\n" for (a, b), t in pairs))
+
+
+def test_push_goes_on_where_it_stopped_whatever_the_blocks(server, tmp_path):
+    _, X, y = examples(100)
+    file, url = tmp_path / "stream.csv", f"{server.url}/resumed"
+    write_csv(file, X, y)
+    assert push(file, url, "--rows", 37, "--block", 10).returncode == 0
+    done = push(file, url, "--block", 16, "-p")
+    assert done.returncode == 0, done.stderr
+    assert "the first 37 rows of 'stream.csv' were pushed before" in done.stderr
+    assert "63 rows in" in done.stderr
+    assert "resumed has learnt 100 rows" in done.stderr
+    assert len(done.stdout.splitlines()) == 63
+    assert "0 rows in" in push(file, url).stderr
+    with file.open("a") as more:
+        more.write("1.0,2.0,3.0\n")
+    assert "resumed has learnt 101 rows" in push(file, url).stderr
+    straight = tmp_path / "whole.csv"
+    straight.write_text(file.read_text())
+    assert push(straight, f"{server.url}/straight").returncode == 0
+    asked = {"rows": [{"a": 0.1, "b": 0.2}, {"a": -1.0, "b": 1.0}]}
+    ours, theirs = (server.post(f"/models/{name}/predict", asked)["predictions"] for name in ("resumed", "straight"))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
+
+
+def test_push_refuses_another_file_under_the_same_name(server, tmp_path):
+    _, X, y = examples(30)
+    file, url = tmp_path / "same.csv", f"{server.url}/others"
+    write_csv(file, X, y)
+    assert push(file, url).returncode == 0
+    write_csv(file, X + 1.0, y)
+    done = push(file, url)
+    assert done.returncode == 2
+    assert "does not begin with the 30 rows that were pushed under this name" in done.stderr
+    assert push(file, url, "--source", "second").returncode == 0
+    write_csv(file, X[:5] + 1.0, y[:5])
+    assert "has 5 rows, and 30 were pushed" in push(file, url).stderr
+    assert "others has learnt 65 rows" in push(file, url, "--again").stderr
+
+
+def test_positions_with_a_gap_are_refused(server):
+    server.create("gaps")
+    row = {"row": {"a": 1.0, "b": 2.0}, "label": 1.0}
+    status, found = server.call("POST", "/models/gaps/learn?source=s&position=5", row)
+    assert (status, found["error"]) == (409, "source 's' is learnt up to row 0; these rows begin after 5")
+    assert server.call("POST", "/models/gaps/learn?source=s&position=x", row)[0] == 422
+    assert server.post("/models/gaps/learn?source=s&position=0&mark=m", row)["row"] == 1
+    again = server.post("/models/gaps/learn?source=s&position=0&mark=m", row)
+    assert (again["row"], again["skipped"]) == (1, 1)
+    found = server.call("GET", "/models/gaps/sources")[1]["sources"]
+    assert [(each["source"], each["position"], each["mark"]) for each in found] == [("s", 1, "m")]

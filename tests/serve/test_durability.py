@@ -101,7 +101,8 @@ def test_killed_and_terminated_processes_go_on_where_they_were(tmp_path):
     code, text = server.terminate()
     assert code == 0, text
     log = sqlite3.connect(tmp_path / "d" / "log.db")
-    assert log.execute("select count(*) from event").fetchone() == (0,)  # snapshots cover all
+    newer = "select count(*) from event where seq > (select max(seq) from snapshot)"
+    assert log.execute(newer).fetchone() == (0,)  # the last snapshot covers all
     log.close()
 
 
@@ -197,7 +198,7 @@ def test_a_full_transaction_writes_nothing(tmp_path):
     with pytest.raises(Full):
         append_too_much()
     assert log.seq == 1
-    assert [body for *_, body in log.events()] == [b"first"]
+    assert [row[5] for row in log.select("event")] == [b"first"]
     with log.transaction():
         assert log.append(1, None, "learn", b"third", 0.0) == 2
     log.close()
@@ -374,3 +375,102 @@ def test_idempotency_keys_are_bounded_in_number(tmp_path):
         assert learn(server, "/models/m", 1, seed=11, key="k11")["row"] == 12  # known: learnt once
         assert learn(server, "/models/m", 1, seed=0, key="k0")["row"] == 13  # forgotten: learnt again
         assert server.service.store.log.run("select count(*) from answer").fetchone()[0] <= 6
+
+
+def test_no_request_ends_the_process(tmp_path):
+    server = Process(tmp_path / "d")
+    server.create("c", {"columns": ["a"], "task": "classification", "learner": "pkrr"})
+    server.post("/models/c/learn", {"rows": [[1.0], [2.0]], "labels": [1, 2]})
+    status, answer = server.call("POST", "/models/c/learn", {"rows": [[1.0]], "labels": [1e300]})
+    assert status == 422
+    assert "too large for the name of a class" in answer["error"]
+    server.create("two", {"columns": ["a"], "target": ["p", "q"], "task": "regression", "learner": "pkrr"})
+    server.post("/models/two/learn", {"rows": [[1.0], [2.0]], "labels": [[1.0, 2.0], [2.0, 1.0]]})
+    status, answer = server.call("PUT", "/models/two/challengers/c", {"learner": "ons"})
+    assert status == 422
+    assert "one output" in answer["error"]
+    assert server.post("/models/c/learn", {"rows": [[1.0]], "labels": [1]})["row"] == 3
+    assert server.post("/models/two/learn", {"rows": [[1.0]], "labels": [[1.0, 2.0]]})["row"] == 3
+    assert server.terminate()[0] == 0
+
+
+def fail_when(monkeypatch, place, name, condition, error):
+    """Let a function raise when `condition` holds for its arguments."""
+    working = getattr(place, name)
+
+    def fail(*arguments, **named):
+        found = working(*arguments, **named)
+        if condition(*arguments):
+            raise error
+        return found
+
+    monkeypatch.setattr(place, name, fail)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("deep"), MemoryError("no memory"), KeyError("x"), OSError("odd")])
+def test_an_unexpected_failure_is_a_500_with_an_id_and_changes_nothing(tmp_path, monkeypatch, caplog, error):
+    with Running(tmp_path / "a") as server:
+        server.create("m")
+        server.create("other")
+        learn(server, "/models/m", 30)
+        server.call("PUT", "/models/m/challengers/c", {"copy": True})
+        before = server.file("m")
+        fail_when(monkeypatch, learning, "_run", lambda model, form, batch: batch.n == 7, error)
+        found, labels = rows(7, 1)
+        status, answer = server.call("POST", "/models/m/learn", {"rows": found, "labels": labels})
+        assert status == 500
+        id = answer["error"].rpartition(" ")[2]
+        assert any(id in record.getMessage() and record.exc_info for record in caplog.records)
+        assert server.file("m") == before
+        assert learn(server, "/models/other", 3)["row"] == 3
+        assert learn(server, "/models/m", 8)["row"] == 38
+        expected = server.file("m")
+        left = after_a_crash(server, tmp_path / "b")
+    with Running(left) as again:
+        assert again.file("m") == expected
+        assert again.call("GET", "/models/m")[1]["champion"]["rows"] == 38
+
+
+def test_a_failure_before_the_commit_leaves_the_others_of_its_group_alone(tmp_path, monkeypatch):
+    with Running(tmp_path / "a") as server:
+        server.create("m")
+        learn(server, "/models/m", 5)
+        fail_when(monkeypatch, Batch, "pack", lambda batch: batch.n == 7, RuntimeError("cannot be packed"))
+        statuses = []
+
+        def send(n):
+            found, labels = rows(n, n)
+            statuses.append((n, server.call("POST", "/models/m/learn", {"rows": found, "labels": labels})[0]))
+
+        threads = [threading.Thread(target=send, args=(n,)) for n in (7, 1, 2, 7, 3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(statuses) == [(1, 200), (2, 200), (3, 200), (7, 500), (7, 500)]
+        assert server.call("GET", "/models/m")[1]["champion"]["rows"] == 11
+        expected = server.file("m")
+        left = after_a_crash(server, tmp_path / "b")
+    with Running(left) as again:
+        assert again.file("m") == expected
+
+
+def test_a_failing_rare_command_leaves_the_model_as_the_log_has_it(tmp_path, monkeypatch):
+    with Running(tmp_path / "a") as server:
+        server.create("m")
+        learn(server, "/models/m", 20)
+        snapshot = server.post("/models/m/snapshots", {})["snapshot"]["id"]
+        learn(server, "/models/m", 20, seed=1)
+        before = server.file("m")
+        fail_when(monkeypatch, learning, "versions", lambda: True, RuntimeError("no versions"))
+        for method, path, body in [
+            ("POST", "/models/m/rollback", {"snapshot": snapshot}),
+            ("PUT", "/models/m/challengers/c", {"copy": True}),
+            ("POST", "/models/m/snapshots", {}),
+        ]:
+            status, answer = server.call(method, path, body)
+            assert status == 500, (path, answer)
+        monkeypatch.undo()
+        assert server.file("m") == before
+        assert server.call("GET", "/models/m")[1]["challengers"] == []
+        assert learn(server, "/models/m", 5, seed=2)["row"] == 45

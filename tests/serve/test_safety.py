@@ -94,7 +94,14 @@ def test_names_lead_nowhere_else(server, name):
     status, content, _ = server.raw("PUT", path, {})
     assert status in (404, 405, 422), content
     folder = server.service.store.folder
-    assert {path.name for path in folder.iterdir()} <= {"log.db", "log.db-wal", "log.db-shm", "snapshots", "lock"}
+    assert {path.name for path in folder.iterdir()} <= {
+        "log.db",
+        "log.db-wal",
+        "log.head",
+        "witness",
+        "snapshots",
+        "lock",
+    }
     assert {path.name for path in folder.parent.iterdir()} == {"d"}
 
 
@@ -166,6 +173,28 @@ def test_limits_hold(server):
         ({"columns": ["y"], "target": "y"}, "target"),
         ({"colums": ["a"]}, "no setting 'colums'"),
         ({"alarm_error": "high"}, "alarm_error"),
+        ({"classes": [{}], "columns": ["x0"], "task": "classification"}, "a class is a text or a number"),
+        ({"classes": "x", "columns": ["x0"], "task": "classification"}, "classes must be a list"),
+        ({"classes": [1, 1], "columns": ["x0"], "task": "classification"}, "no value may be there twice"),
+        ({"classes": [1e300, 1], "columns": ["x0"], "task": "classification"}, "2**53"),
+        ({"classes": list(range(5000)), "columns": ["x0"], "task": "classification"}, "at most 4 are"),
+        ({"classes": [], "columns": ["x0"], "task": "classification"}, "classes must be"),
+        ({"drop": 5}, "drop must be a list of names"),
+        ({"drop": ["a", 5]}, "drop must be a list of names"),
+        ({"target": {}}, "target must be a name"),
+        ({"target": ["a", "a"]}, "twice"),
+        ({"columns": []}, "columns must be"),
+        ({"columns": {"a": 5}}, "columns must be"),
+        ({"columns": ["a", "\n"]}, "printable"),
+        ({"columns": ["x"] * 2}, "twice"),
+        ({"standardize": "yes"}, "standardize must be true or false"),
+        ({"alarm_error": True}, "alarm_error must be a number"),
+        ({"alarm_error": -1}, "alarm_error must be a number"),
+        ({"formats": 3}, "formats must be"),
+        ({"settings": {"lam": 1}}, "together with the name of a learner"),
+        ({"learner": "ons", "settings": {"clip": 1e-300}}, "between 1e-100 and 1e100"),
+        ({"learner": "ons", "settings": {"clip": {"a": 1}}}, "settings must be"),
+        ({"learner": "pkrr", "settings": [1]}, "settings must be"),
         ([], "JSON object"),
     ],
 )
@@ -278,3 +307,21 @@ def test_sizes_and_times_are_read():
         with pytest.raises(ValueError, match="is no time"):
             seconds_of(text)
     assert Settings(folder=None).host == "127.0.0.1"
+
+
+def test_bodies_of_rare_requests_are_checked_field_by_field(server):
+    for path, body, text in [
+        ("/models/m/clone", {"name": 5}, "the name of the new model"),
+        ("/models/m/clone", {}, "the name of the new model"),
+        ("/models/m/clone", {"name": "a", "more": 1}, "'more' is not known here"),
+        ("/models/m/rollback", {"snapshot": "1"}, "the id of one"),
+        ("/models/m/rollback", {"snapshot": 10**30}, "the id of one"),
+        ("/models/m/rollback", {"snapshot": True}, "the id of one"),
+        ("/models/m/label", {"id": 5, "label": 1}, "id must be a text"),
+        ("/models/m/label", {"ids": "a", "labels": [1]}, "ids must be a list"),
+        ("/models/m/unlearn", {"rows": [[1, 2]], "labels": [1], "drop_snapshots": "yes"}, "true or false"),
+        ("/models/m/unlearn", {"rows": [[1, 2]], "labels": [1], "other": 1}, "'other' is not known here"),
+    ]:
+        assert text in refused(server, path, body), body
+    for body in ({"copy": "yes"}, {"copy": True, "learner": "pkrr"}, {"columns": ["a"]}, {"settings": {"lam": 1}}):
+        refused(server, "/models/m/challengers/c", body, method="PUT")

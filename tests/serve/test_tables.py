@@ -7,7 +7,9 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("orjson")
 
 import nystream
+from nystream.registry import LEARNERS
 from nystream.serve import learning
+from nystream.serve.refusals import Refusal
 from serving import Running
 
 
@@ -63,3 +65,36 @@ def test_the_first_label_tells_the_task_unless_the_learner_knows_one_alone(learn
     config = {} if learner is None else {"learner": learner}
     model, _ = learning.opened(config, [{"x": 1.0}, {"x": 2.0}], labels)
     assert model.task == task
+
+
+def test_categories_declared_at_create_work_with_every_learner_that_learns_them_undeclared():
+    names = list(LEARNERS)
+    rows = [{"x": float(i % 7), "town": ["Ulm", "Bonn", "Kiel"][i % 3]} for i in range(20)]
+    tried = 0
+    for task, labels in (
+        ("regression", [float(i % 5) for i in range(20)]),
+        ("classification", ["ab"[i % 2] for i in range(20)]),
+    ):
+        for name in names:
+            config = {"learner": name, "task": task}
+            try:
+                learning.check(config)
+                learning.opened(config, rows, labels)
+            except Refusal:
+                continue
+            declared = {**config, "columns": {"x": "number", "town": "category"}}
+            learning.check(declared)
+            model, form = learning.declared(declared)
+            if model is None:
+                model, form = learning.opened(declared, rows, labels)
+            learning._run(learning.fresh(model), form, form.batch(rows, labels, None, lambda names: None))
+            tried += 1
+    assert tried >= 60
+
+
+def test_the_order_of_day_and_month_can_be_declared(server):
+    config = {"columns": {"when": "time"}, "target": "y", "task": "regression", "formats": {"when": "day-first"}}
+    server.create("dated", {**config, "learner": "pkrr"})
+    server.post("/models/dated/learn", {"rows": [{"when": "01/02/2023"}, {"when": "03/02/2023"}], "labels": [1.0, 2.0]})
+    last = server.call("GET", "/models/dated")[1]["last_rows"]
+    assert [row["row"]["when"][:10] for row in last] == ["2023-02-01", "2023-02-03"]

@@ -63,6 +63,8 @@ COMMANDS = {
         "Do tables and figures of the papers again, the paper's figures beside ours.",
     ),
     "serve": Command("serve", "serve", "Serve models that learn: what is acknowledged is never forgotten."),
+    "verify": Command("verify", "verify", "Check the folder of a server: the log, its WAL, every row, every snapshot."),
+    "repair": Command("verify", "repair", "Bring quarantined models back, giving up only what a person confirms."),
     "push": Command("push", "push", "Send a file to a server, which predicts each row and then learns it."),
 }
 """By name. Only the command that is called is loaded: all of them take a second."""

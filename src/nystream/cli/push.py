@@ -6,8 +6,11 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
+from uuid import uuid4
 
 import typer
 
@@ -21,6 +24,9 @@ from nystream.data.values import numbers_as_written
 
 __all__ = ["push"]
 
+LONGEST = 200
+"""Characters of the name of a source."""
+
 
 def push(
     source: Annotated[str, typer.Argument(metavar="FILE", help="A file of rows, or - for standard input.")],
@@ -32,6 +38,11 @@ def push(
         str | None, typer.Option(help="Token with the role learn; default: what NYSTREAM_TOKEN holds.")
     ] = None,
     block: Annotated[int, typer.Option(min=1, help="Rows of a request.")] = 256,
+    source_name: Annotated[
+        str | None,
+        typer.Option("--source", help="Name of these rows on the server (default: the name of the file)."),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Send all rows, also those that were pushed before.")] = False,
     rows: Annotated[int | None, typer.Option(min=1, help="Stop after this many rows.")] = None,
     create: Annotated[bool, typer.Option(help="Create the model if there is none.")] = True,
     predictions: Annotated[bool, typer.Option("--predictions", "-p", help="Print what was predicted for each row.")] = (
@@ -39,28 +50,78 @@ def push(
     ),
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Send a file to a server, which predicts each row and then learns it."""
+    """Send a file to a server, which predicts each row and then learns it.
+
+    The server remembers how many rows of the file it has learnt. After a failure the same command goes on there; of a
+    file that has grown only the new rows are sent. Standard input needs --source for that.
+    """
     place, name = _split(url)
+    about = source_name or (None if source == "-" else Path(source).name[-LONGEST:])
+    if again or about is None:
+        about = f"{(about or 'stdin')[:100]} {uuid4().hex}"
     client = Client(place, token=token or os.environ.get("NYSTREAM_TOKEN"))
     stream = open_rows(source, target=None if target is None else [target], rows=rows, dense=NEVER_SPARSE)
     with client:
         model = client.model(name)
         if create and name not in client.names():
             model.create()
-        sent, row, began = 0, 0, time.perf_counter()
+        learnt, mark = model.position(about)
+        if learnt:
+            print(f"the first {learnt:,} rows of {about!r} were pushed before; going on after them", file=sys.stderr)
+        sent, row, began, progress = 0, None, time.perf_counter(), Progress(learnt, mark)
         bar = bar_of(source, stream.total, limit=rows, quiet=quiet)
         for table, labels in _tables(stream, block):
-            answer = model.send(table, labels, step=predictions)
-            sent += len(labels)
+            position, count = progress.rows, len(labels)
+            if progress.skips(table, labels, source):
+                bar.add(count)
+                continue
+            answer = model.send(table, labels, step=predictions, source=about, position=position, mark=progress.mark())
+            sent += count - max(0, learnt - position)
             row = answer["row"]
-            if predictions:
-                for value in answer["predictions"]:
-                    print("" if value is None else value)
-            bar.add(len(labels))
+            for value in answer.get("predictions", ()) if predictions else ():
+                print("" if value is None else value)
+            bar.add(count)
+        row = model.describe()["champion"]["rows"] if row is None else row
     bar.clear()
+    progress.check_end(source)
     if not quiet:
         seconds = time.perf_counter() - began
         print(f"{sent:,} rows in {seconds:.2f} s; {name} has learnt {row:,} rows", file=sys.stderr)
+
+
+class Progress:
+    """A digest of the rows so far, by which a file is known again whose first rows were pushed before."""
+
+    def __init__(self, learnt: int, mark: str) -> None:
+        self._learnt, self._mark = learnt, mark
+        self._digest = blake2b(digest_size=16)
+        self.rows = 0
+
+    def mark(self) -> str:
+        """Return the digest of all rows so far."""
+        return self._digest.hexdigest()
+
+    def skips(self, table: Any, labels: Any, source: str) -> bool:
+        """Take in a block; return whether all its rows were pushed before."""
+        columns = table.columns.values() if isinstance(table, Table) else table.values()
+        listed = [values.tolist() if hasattr(values, "tolist") else list(values) for values in (*columns, labels)]
+        for row in zip(*listed, strict=True):
+            self._digest.update(repr(row).encode("utf-8", "surrogatepass"))
+            self.rows += 1
+            if self.rows == self._learnt and self.mark() != self._mark:
+                raise ValueError(
+                    f"{source} does not begin with the {self._learnt:,} rows that were pushed under this name before; "
+                    "name this file with --source, or send all of it with --again"
+                )
+        return self.rows <= self._learnt
+
+    def check_end(self, source: str) -> None:
+        """Refuse a file that is shorter than what was pushed."""
+        if self.rows < self._learnt:
+            raise ValueError(
+                f"{source} has {self.rows:,} rows, and {self._learnt:,} were pushed under this name before; "
+                "name this file with --source, or send all of it with --again"
+            )
 
 
 def _tables(stream: RowSource, block: int) -> Iterator[tuple[Any, Any]]:

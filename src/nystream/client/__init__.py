@@ -2,6 +2,7 @@
 
 from nystream.client.asynchronous import AsyncClient, AsyncModel
 from nystream.client.blocks import Refused
+from nystream.client.keys import RepeatedRows
 from nystream.client.synchronous import Client, RemoteModel
 
-__all__ = ["AsyncClient", "AsyncModel", "Client", "Refused", "RemoteModel"]
+__all__ = ["AsyncClient", "AsyncModel", "Client", "Refused", "RemoteModel", "RepeatedRows"]

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
 
 from nystream.client.blocks import extra, failure, place, predictions
-from nystream.client.requests import AGAIN, ATTEMPTS, LONGEST, PAUSE, Ask, blocks, labelled, learning, predicting
+from nystream.client.keys import Keys, single
+from nystream.client.requests import (
+    AGAIN,
+    ATTEMPTS,
+    LONGEST,
+    PAUSE,
+    REPLAYED,
+    Answer,
+    Ask,
+    blocks,
+    labelled,
+    learning,
+    predicting,
+)
 
 __all__ = ["AsyncClient", "AsyncModel"]
 
@@ -22,6 +36,7 @@ class AsyncClient:
         self.url, self._attempts = url, attempts
         httpx = extra("httpx")
         self._broken = httpx.TransportError
+        self._keys = Keys()
         self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, trust_env=False)
 
     def model(self, name: str, key: str | None = None) -> AsyncModel:
@@ -35,6 +50,18 @@ class AsyncClient:
 
     async def ask(self, ask: Ask) -> Any:
         """The answer to a request, which may be repeated."""
+        return json.loads((await self._sent(ask)).content)
+
+    async def call(self, asks: Iterable[Ask], key: str | None = None) -> AsyncIterator[dict[str, Any]]:
+        """Yield the answers to the requests of one call, whose keys stay the same when the call is repeated."""
+        call = self._keys.call(key)
+        for ask in asks:
+            answer = await self._sent(call.keyed(ask))
+            call.answered(ask.rows, repeated=answer.repeated)
+            yield json.loads(answer.content)
+        call.complete()
+
+    async def _sent(self, ask: Ask) -> Answer:
         pause = PAUSE
         for attempt in range(self._attempts):
             last = attempt + 1 == self._attempts
@@ -47,7 +74,7 @@ class AsyncClient:
                     raise ConnectionError(f"{self.url}: {error}") from error
             else:
                 if answer.status_code < 400:
-                    return json.loads(answer.content)
+                    return Answer(answer.content, not attempt and REPLAYED in answer.headers)
                 if last or answer.status_code not in AGAIN:
                     raise failure(answer.status_code, answer.content)
                 after = answer.headers.get("retry-after", "")
@@ -95,26 +122,29 @@ class AsyncModel:
         found: dict[str, Any] = await self._client.ask(predicting(self._path, rows, options))
         return found
 
-    async def learn(self, rows: Any, y: Any = None, weights: Any = None) -> int:
-        """Learn rows; how many the model has learnt in all."""
+    async def learn(self, rows: Any, y: Any = None, weights: Any = None, *, key: str | None = None) -> int:
+        """Learn rows; return how many the model has learnt in all. See `RemoteModel.learn` on repeating it."""
         row = 0
-        for some, labels, w in blocks(rows, y, weights):
-            row = (await self._client.ask(learning(self._path, some, labels, w, step=False)))["row"]
+        async for answer in self._client.call(self._asks(rows, y, weights, step=False), key):
+            row = answer["row"]
         return row
 
-    async def run(self, rows: Any, y: Any = None, weights: Any = None) -> Any:
-        """Predictions for the rows in order, each made before its label is read; and learn those that have one."""
+    async def run(self, rows: Any, y: Any = None, weights: Any = None, *, key: str | None = None) -> Any:
+        """Return predictions for the rows in order, each made before its label is read; learn those that have one."""
         found: list[Any] = []
-        for some, labels, w in blocks(rows, y, weights):
-            found += (await self._client.ask(learning(self._path, some, labels, w, step=True)))["predictions"]
+        async for answer in self._client.call(self._asks(rows, y, weights, step=True), key):
+            found += answer["predictions"]
         return predictions(found)
 
-    async def step(self, row: Any, y: Any = None, weight: float = 1.0) -> Any:
-        """`run` on one row."""
+    def _asks(self, rows: Any, y: Any, weights: Any, *, step: bool) -> Iterator[Ask]:
+        return (learning(self._path, *block, step=step) for block in blocks(rows, y, weights))
+
+    async def step(self, row: Any, y: Any = None, weight: float = 1.0, *, key: str | None = None) -> Any:
+        """`run` on one row. Equal rows each count; one that failed is repeated safely only with a `key` of its own."""
         rows = [row] if isinstance(row, dict) else row[None] if isinstance(row, np.ndarray) and row.ndim == 1 else row
         weights = None if weight == 1.0 else [weight]
         ask = learning(self._path, rows, None if y is None else [y], weights, step=True)
-        return (await self._client.ask(ask))["predictions"][0]
+        return (await self._client.ask(single(ask, key)))["predictions"][0]
 
     async def label(self, id: str, y: Any) -> int:
         """The label of a prediction that was remembered under that id."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -10,7 +11,7 @@ from nystream.client.blocks import JSON, Body, body
 from nystream.data.reading import Table, read
 from nystream.data.targets import columns_of as label_columns
 
-__all__ = ["Ask", "blocks", "labelled", "learning", "predicting"]
+__all__ = ["Answer", "Ask", "blocks", "labelled", "learning", "predicting"]
 
 BLOCK = 4096
 """Rows of a request of `run`."""
@@ -18,6 +19,8 @@ ATTEMPTS = 8
 PAUSE = 0.1
 """Seconds before the second attempt; doubled each time, at most `LONGEST`."""
 LONGEST = 5.0
+REPLAYED = "idempotency-replayed"
+"""Header of an answer to a request that was answered before."""
 AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request, with the same idempotency key, is worth another attempt."""
 
@@ -30,30 +33,37 @@ class Ask(NamedTuple):
     content: bytes = b""
     headers: dict[str, str] = {}  # noqa: RUF012  (a NamedTuple's default, never changed)
     query: dict[str, str] = {}  # noqa: RUF012
+    rows: int = 0
+
+
+class Answer(NamedTuple):
+    """The bytes of an answer, and whether the server had answered the same request before this call."""
+
+    content: bytes
+    repeated: bool
 
 
 def learning(path: str, rows: Any, labels: Any, weights: Any, *, step: bool) -> Ask:
-    """Learn rows, or predict and then learn them."""
-    found = body(rows, labels, weights)
-    return _posted(f"{path}/{'step' if step else 'learn'}", found, key=True)
+    """Learn rows, or predict and then learn them. It needs an idempotency key: see `nystream.client.keys`."""
+    return _posted(f"{path}/{'step' if step else 'learn'}", body(rows, labels, weights))
 
 
 def predicting(path: str, rows: Any, options: dict[str, Any]) -> Ask:
     """Predict rows. One that is to be remembered gets ids here, so that a repeat is known as such."""
     if options.pop("remember", False) and not options.get("ids"):
         options["ids"] = [uuid4().hex for _ in range(read(rows).n)]
-    return _posted(f"{path}/predict", body(rows, options=options), key=False)
+    return _posted(f"{path}/predict", body(rows, options=options))
 
 
 def labelled(path: str, content: bytes) -> Ask:
-    return _posted(f"{path}/label", Body(content, JSON, {}, 1), key=True)
+    """Label a remembered prediction. A prediction has one label, so that the same label always has the same key."""
+    ask = _posted(f"{path}/label", Body(content, JSON, {}, 1))
+    key = blake2b(path.encode() + b"\0" + content, digest_size=16).hexdigest()
+    return ask._replace(headers={**ask.headers, "Idempotency-Key": key})
 
 
-def _posted(path: str, found: Body, *, key: bool) -> Ask:
-    headers = {"Content-Type": found.kind}
-    if key:
-        headers["Idempotency-Key"] = uuid4().hex
-    return Ask("POST", path, found.content, headers, found.query)
+def _posted(path: str, found: Body) -> Ask:
+    return Ask("POST", path, found.content, {"Content-Type": found.kind}, found.query, found.n)
 
 
 def blocks(rows: Any, labels: Any, weights: Any, size: int = BLOCK) -> Iterator[tuple[Any, Any, Any]]:

@@ -5,13 +5,28 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from nystream.client.blocks import extra, failure, place, predictions
-from nystream.client.requests import AGAIN, ATTEMPTS, LONGEST, PAUSE, Ask, blocks, labelled, learning, predicting
+from nystream.client.keys import Keys, single
+from nystream.client.requests import (
+    AGAIN,
+    ATTEMPTS,
+    LONGEST,
+    PAUSE,
+    REPLAYED,
+    Answer,
+    Ask,
+    blocks,
+    labelled,
+    learning,
+    predicting,
+)
 
 __all__ = ["Client", "RemoteModel"]
 
@@ -19,7 +34,9 @@ __all__ = ["Client", "RemoteModel"]
 class Client:
     """A server of models (`nystream serve`).
 
-    A request that gets no answer is repeated with the same idempotency key, so that the server learns it once.
+    Rows are never learnt twice by mistake. A request that gets no answer is repeated with the same idempotency key. A
+    call of `learn` or `run` that failed can be made again, also by another process: its keys are derived from its
+    rows, so that the server goes on where it stopped. The server remembers keys for a day (`--keep-keys`).
 
     Parameters
     ----------
@@ -37,6 +54,7 @@ class Client:
         self.url, self._attempts = url, attempts
         httpx = extra("httpx")
         self._broken = httpx.TransportError
+        self._keys = Keys()
         self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)
 
     def model(self, name: str, key: str | None = None) -> RemoteModel:
@@ -58,6 +76,18 @@ class Client:
 
     def content(self, ask: Ask) -> bytes:
         """The same as bytes."""
+        return self._sent(ask).content
+
+    def call(self, asks: Iterable[Ask], key: str | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the answers to the requests of one call, whose keys stay the same when the call is repeated."""
+        call = self._keys.call(key)
+        for ask in asks:
+            answer = self._sent(call.keyed(ask))
+            call.answered(ask.rows, repeated=answer.repeated)
+            yield json.loads(answer.content)
+        call.complete()
+
+    def _sent(self, ask: Ask) -> Answer:
         pause = PAUSE
         for attempt in range(self._attempts):
             last = attempt + 1 == self._attempts
@@ -70,8 +100,7 @@ class Client:
                     raise ConnectionError(f"{self.url}: {error}") from error
             else:
                 if answer.status_code < 400:
-                    content: bytes = answer.content
-                    return content
+                    return Answer(answer.content, not attempt and REPLAYED in answer.headers)
                 if last or answer.status_code not in AGAIN:
                     raise failure(answer.status_code, answer.content)
                 after = answer.headers.get("retry-after", "")
@@ -122,30 +151,66 @@ class RemoteModel:
         found: dict[str, Any] = self._client.ask(predicting(self._path, rows, options))
         return found
 
-    def learn(self, rows: Any, y: Any = None, weights: Any = None) -> int:
-        """Learn rows; how many the model has learnt in all."""
+    def learn(self, rows: Any, y: Any = None, weights: Any = None, *, key: str | None = None) -> int:
+        """Learn rows; return how many the model has learnt in all.
+
+        If the call fails, make it again: rows that the server has learnt are not learnt twice. `key` names the call
+        where equal rows are to be learnt once more by another process; by default it is derived from the rows.
+        """
         row = 0
-        for some, labels, w in blocks(rows, y, weights):
-            row = self._client.ask(learning(self._path, some, labels, w, step=False))["row"]
+        for answer in self._client.call(self._asks(rows, y, weights, step=False), key):
+            row = answer["row"]
         return row
 
-    def run(self, rows: Any, y: Any = None, weights: Any = None) -> Any:
-        """Predictions for the rows in order, each made before its label is read; and learn those that have one."""
+    def run(self, rows: Any, y: Any = None, weights: Any = None, *, key: str | None = None) -> Any:
+        """Return predictions for the rows in order, each made before its label is read; learn those that have one.
+
+        It can be repeated as `learn` can.
+        """
         found: list[Any] = []
-        for some, labels, w in blocks(rows, y, weights):
-            found += self._client.ask(learning(self._path, some, labels, w, step=True))["predictions"]
+        for answer in self._client.call(self._asks(rows, y, weights, step=True), key):
+            found += answer["predictions"]
         return predictions(found)
 
-    def step(self, row: Any, y: Any = None, weight: float = 1.0) -> Any:
-        """`run` on one row."""
+    def _asks(self, rows: Any, y: Any, weights: Any, *, step: bool) -> Iterator[Ask]:
+        return (learning(self._path, *block, step=step) for block in blocks(rows, y, weights))
+
+    def step(self, row: Any, y: Any = None, weight: float = 1.0, *, key: str | None = None) -> Any:
+        """`run` on one row. Equal rows each count; one that failed is repeated safely only with a `key` of its own."""
         rows = [row] if isinstance(row, dict) else row[None] if isinstance(row, np.ndarray) and row.ndim == 1 else row
         weights = None if weight == 1.0 else [weight]
-        return self.send(rows, None if y is None else [y], weights, step=True)["predictions"][0]
+        return self.send(rows, None if y is None else [y], weights, step=True, key=key)["predictions"][0]
 
-    def send(self, rows: Any, y: Any = None, weights: Any = None, *, step: bool = False) -> dict[str, Any]:
-        """One request; all that the server answers."""
-        found: dict[str, Any] = self._client.ask(learning(self._path, rows, y, weights, step=step))
+    def send(
+        self,
+        rows: Any,
+        y: Any = None,
+        weights: Any = None,
+        *,
+        step: bool = False,
+        key: str | None = None,
+        source: str | None = None,
+        position: int = 0,
+        mark: str = "",
+    ) -> dict[str, Any]:
+        """Send one request; return all that the server answers.
+
+        With `source`, the name of a stream of rows, and `position`, the number of its rows before these, the server
+        learns each row of that stream once, however often and in whatever blocks it is sent.
+        """
+        ask = learning(self._path, rows, y, weights, step=step)
+        if source is not None:
+            key = key or blake2b(f"{source}\0{position}\0{mark}".encode() + ask.content, digest_size=16).hexdigest()
+            ask = ask._replace(query={**ask.query, "source": source, "position": str(position), "mark": mark})
+        found: dict[str, Any] = self._client.ask(single(ask, key))
         return found
+
+    def position(self, source: str) -> tuple[int, str]:
+        """Return how many rows of a source the model has learnt, and the mark that was sent with the last of them."""
+        for found in self._client.ask(Ask("GET", f"{self._path}/sources"))["sources"]:
+            if found["source"] == source:
+                return found["position"], found["mark"]
+        return 0, ""
 
     def label(self, id: str, y: Any) -> int:
         """The label of a prediction that was remembered under that id."""

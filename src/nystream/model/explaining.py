@@ -16,6 +16,7 @@ from nystream.explain.importance import Columns
 from nystream.model.labels import labels_in, labels_of
 from nystream.model.recent import KEPT
 from nystream.model.words import sentence
+from nystream.runtime.deadline import check_time
 from nystream.runtime.types import Array
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ class Explainer:
         inner, classes = model.inner, len(model.classes_)
 
         def ask(columns: Columns) -> Array:
+            check_time()
             X = schema.batch(columns).inputs
             if has_probabilities:
                 return model._probabilities(X)

@@ -10,17 +10,32 @@ import orjson
 from nystream.model import Model
 from nystream.serve import learning
 from nystream.serve.commands import write_form
-from nystream.serve.form import Form
+from nystream.serve.form import Form, one_line
+from nystream.serve.log import Damaged
 from nystream.serve.meters import Meter
 from nystream.serve.models import Entry
 from nystream.serve.parts import Part, dumped
 from nystream.serve.refusals import Refusal
-from nystream.serve.snapshots import durably_written, no_room
 from nystream.serve.store import Store
-from nystream.serve.writer import NO_ROOM, Command, Writer
+from nystream.serve.witness import DELETED
+from nystream.serve.writer import Command, Writer
 
-__all__ = ["AddShadow", "Clone", "Create", "Delete", "DeleteKey", "Keys", "Promote", "RemoveShadow", "Rollback", "Save"]
+__all__ = [
+    "AddShadow",
+    "Clone",
+    "Create",
+    "Delete",
+    "DeleteKey",
+    "Keys",
+    "Promote",
+    "RemoveShadow",
+    "Rollback",
+    "Save",
+    "Sources",
+]
 
+MOST_SOURCES = 1000
+"""Sources that are listed, the latest."""
 MAIN = "main"
 """Name of the part that a model begins with."""
 
@@ -31,12 +46,15 @@ class Alone(Command):
     alone = True
 
     def __init__(self, entry: Entry) -> None:
-        self.entry = entry
+        self.entry = self.line = entry
 
     def present(self) -> Entry:
-        if self.entry.gone:
-            raise Refusal(404, f"there is no model {self.entry.name!r}")
+        self.entry.check_ready()
         return self.entry
+
+    @property
+    def what(self) -> str:
+        return f"{type(self).__name__.lower()} of model {self.entry.name!r}"
 
 
 class Create(Command):
@@ -83,8 +101,9 @@ def created(
     log = store.log
     with log.transaction():
         store.write_pending(now)
-        values = (name, dumped(config).decode(), now)
-        id = log.run("insert into model(name, config, created) values(?, ?, ?)", values).lastrowid or 0
+        text = dumped(config).decode()
+        id = log.insert("model", name=name, config=text, pattern=None, form=None, created=now)
+        log.add_model(id)
         entry = Entry(id, name, config, now)
         entry.champion = _new_part(store, entry, MAIN, {}, champion=True)
         if pattern is not None and form is not None:
@@ -102,39 +121,29 @@ def created(
 
 
 def _new_part(store: Store, entry: Entry, name: str, config: dict[str, Any], *, champion: bool) -> Part:
-    id = store.log.run(
-        "insert into part(model, name, champion, config, first) values(?, ?, ?, ?, ?)",
-        (entry.id, name, champion, dumped(config).decode(), store.log.seq),
-    ).lastrowid
-    part = Part(name, None, None, id=id or 0, seq=store.log.seq, level=entry.config.get("alarm_error"))
+    id = store.log.insert(
+        "part",
+        model=entry.id,
+        name=name,
+        champion=int(champion),
+        config=dumped(config).decode(),
+        first=store.log.seq,
+    )
+    part = Part(name, None, None, id=id, seq=store.log.seq, level=entry.config.get("alarm_error"))
     part.config = config
     return part
 
 
 def _enter(store: Store, part: Part, model: Model, meter: Meter, now: float) -> None:
     """A part is this model from the last event on: a snapshot in the open transaction."""
-    content = learning.saved(model)
-    name = f"{part.id}-{store.log.seq}-{time.time_ns():x}.nys"
-    try:
-        durably_written(store.files / name, content)
-    except OSError as error:
-        if not no_room(error):
-            raise
-        raise Refusal(507, NO_ROOM) from None
-    store.log.run(
-        "insert into snapshot(part, seq, at, rows, error, kept, file, bytes, meter, versions) "
-        "values(?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
-        (
-            part.id,
-            store.log.seq,
-            now,
-            model.n_seen,
-            meter.reading()["error"],
-            name,
-            len(content),
-            dumped(meter.state()).decode(),
-            dumped(learning.versions()).decode(),
-        ),
+    written = store.write_snapshot(part.id, store.log.seq, learning.saved(model))
+    store.enter_snapshot(
+        written,
+        rows=model.n_seen,
+        error=meter.reading()["error"],
+        meter=dumped(meter.state()).decode(),
+        at=now,
+        kept=True,
     )
 
 
@@ -151,12 +160,10 @@ class Delete(Alone):
                 for part in entry.parts
                 for row in log.run("select file from snapshot where part = ?", (part.id,)).fetchall()
             ]
-            for part in entry.parts:
-                log.run("delete from snapshot where part = ?", (part.id,))
-            log.run("delete from model where id = ?", (entry.id,))
-            for table in ("part", "event", "keyed", "waiting", "note"):
-                log.run(f"delete from {table} where model = ?", (entry.id,))
+            log.remove_model(entry.id)
+            log.witness.write(entry.id, DELETED)  # before the commit: a model that the log still has is no loss
         store.pending_written()
+        log.model_removed(entry.id)
         store.models.remove(entry)
         store.keyed.drop_all(entry)
         for file in files:
@@ -199,7 +206,7 @@ class Save(Alone):
 
 def shown(snapshot: dict[str, Any]) -> dict[str, Any]:
     """A snapshot as clients see it."""
-    return {name: value for name, value in snapshot.items() if name != "file"}
+    return {name: value for name, value in snapshot.items() if name not in ("file", "crc")}
 
 
 class Rollback(Alone):
@@ -216,16 +223,19 @@ class Rollback(Alone):
         if found is None:
             raise Refusal(404, f"the model has no snapshot {self._snapshot}")
         log, now = store.log, time.time()
-        meter = Meter.restored(
-            orjson.loads(log.run("select meter from snapshot where id = ?", (found["id"],)).fetchone()[0])
-        )
+        (row,) = log.select("snapshot", "id = ?", (found["id"],))
+        meter = Meter.restored(orjson.loads(row[11]))
         meter.history = list(entry.champion.meter.history)  # the time line goes on
-        model = learning.loaded((store.files / found["file"]).read_bytes())
+        try:
+            model = store.read_snapshot(found["file"], found["bytes"], found["crc"])
+        except Damaged as error:
+            store.find_fault(f"model {entry.name!r}: {error}")
+            raise Refusal(409, f"there is no way back to snapshot {found['id']}: {error}") from None
         body = {"snapshot": found["id"], "from_row": entry.champion.model.n_seen if entry.champion.model else 0}
         body["row"] = model.n_seen
         with log.transaction():
             store.write_pending(now)
-            log.append(entry.id, None, "rollback", dumped(body), now)
+            log.append(entry.id, None, "rollback", dumped({**body, "part": entry.champion.id}), now)
             log.note(entry.id, "rollback", dumped(body).decode(), now)
             _enter(store, entry.champion, model, meter, now)
         store.pending_written()
@@ -270,8 +280,11 @@ def challenger(config: dict[str, Any], form: Form) -> Model:
     schema = form.schema
     described = {"columns": dict(schema.columns), "target": schema.target, "task": schema.task}
     allowed: dict[str, Any] = {name: config[name] for name in ("learner", "settings", "standardize") if name in config}
-    model: Model = learning.made({**allowed, **described, "classes": schema.classes})
-    learning.form_of(model, form.outputs)
+    try:
+        model: Model = learning.made({**allowed, **described, "classes": schema.classes})
+        learning.form_of(model, form.outputs)
+    except (ValueError, TypeError) as error:
+        raise Refusal(422, f"this learner cannot be a challenger here: {one_line(error)}") from None
     return model
 
 
@@ -319,9 +332,9 @@ class Promote(Alone):
             store.write_pending(now)
             store.log.append(entry.id, None, "promote", dumped(body), now)
             store.log.note(entry.id, "promoted", dumped(body).decode(), now)
-            store.log.run("update part set champion = (id = ?) where model = ?", (part.id, entry.id))
-            text = dumped(form.described()).decode()
-            store.log.run("update model set form = ? where id = ?", (text, entry.id))
+            for each in entry.parts:
+                store.log.update("part", each.id, champion=int(each is part))
+            store.log.update("model", entry.id, form=dumped(form.described()).decode())
         store.pending_written()
         shadows = {name: other for name, other in entry.shadows.items() if other is not part}
         entry.shadows = {**shadows, former.name: former}
@@ -345,8 +358,7 @@ class DeleteKey(Alone):
         if not store.keyed.knows(entry, self._key):
             raise Refusal(404, f"the model has no key {self._key[:60]!r}")
         with store.log.transaction():
-            for table in ("event", "keyed", "waiting"):
-                store.log.run(f"delete from {table} where model = ? and key = ?", (entry.id, self._key))
+            store.log.delete_key(entry.id, self._key)
         store.keyed.drop(entry, self._key)
         entry.keys -= 1
         entry.waiting = store.waits_for(entry)
@@ -358,6 +370,7 @@ class Keys(Alone):
 
     def __init__(self, entry: Entry, after: str, most: int) -> None:
         super().__init__(entry)
+        self.line = None  # it only reads
         self._after, self._most = after, most
 
     def execute(self, writer: Writer) -> Any:
@@ -372,3 +385,21 @@ class Keys(Alone):
                 rows[key] = part.model.n_seen
         names = sorted(rows)[: self._most]
         return dumped({"keys": [{"key": key, "rows": rows[key]} for key in names], "count": entry.keys})
+
+
+class Sources(Alone):
+    """Sources of rows, and how far each has been learnt."""
+
+    def __init__(self, entry: Entry, key: str | None) -> None:
+        super().__init__(entry)
+        self.line = None  # it only reads
+        self._key = key or ""
+
+    def execute(self, writer: Writer) -> Any:
+        entry = self.present()
+        found = writer.store.log.run(
+            "select name, position, mark, at from source where model = ? and key = ? order by at desc limit ?",
+            (entry.id, self._key, MOST_SOURCES),
+        ).fetchall()
+        names = ("source", "position", "mark", "at")
+        return dumped({"sources": [dict(zip(names, row, strict=True)) for row in found]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from nystream.serve.logs import RequestInfo, current_request, new_request_id
 from nystream.serve.parts import dumped
 from nystream.serve.refusals import Refusal
 from nystream.serve.service import Service
@@ -24,6 +26,11 @@ from nystream.serve.settings import LONGEST_KEY, is_loopback
 __all__ = ["PAGE_HEADERS", "Call", "Handler", "answered", "application", "endpoint"]
 
 logger = logging.getLogger("nystream.serve")
+requests_logger = logging.getLogger("nystream.serve.requests")
+DRAINED = 8
+"""Times the largest body that is read of one that is longer, so that the client sees why it is refused."""
+LONGEST_PATH = 300
+"""Characters of a path that are logged."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -83,13 +90,35 @@ def refused(refusal: Refusal) -> Response:
 def endpoint(service: Service, handler: Handler, role: str | None) -> Callable[[Request], Awaitable[Response]]:
     """A handler behind its role, its limits and its time."""
     limits = service.settings.limits
+    name = handler.__name__
+    timing = service.timings.of_route(name)
 
     async def called(request: Request) -> Response:
+        began = time.perf_counter()
+        info = _describe(request)
+        before = current_request.set(info)
+        try:
+            response = await answer(request, info)
+        finally:
+            current_request.reset(before)
+        seconds = time.perf_counter() - began
+        response.headers["X-Request-Id"] = info.id
+        timing.observe(seconds)
+        service.timings.count(name, response.status_code)
+        service.audit.write(info, role, response.status_code, seconds)
+        if requests_logger.isEnabledFor(logging.INFO):
+            fields = {"status": response.status_code, "ms": round(seconds * 1e3, 1), "who": info.who or None}
+            about = {"request": info, "fields": fields}
+            requests_logger.info("%s %s", info.method, info.path, extra=about)
+        return response
+
+    async def answer(request: Request, info: RequestInfo) -> Response:
         received = False
         try:
             _check_origin(request, service)
             if role is not None:
-                service.tokens.check(request.headers.get("authorization"), role)
+                info.who = service.tokens.check(request.headers.get("authorization"), role)
+                service.rates.check(info.who or info.address)
             async with asyncio.timeout(limits.seconds):
                 body = await _body(request, limits.body) if request.method in ("POST", "PUT") else b""
                 received = True
@@ -98,6 +127,7 @@ def endpoint(service: Service, handler: Handler, role: str | None) -> Callable[[
             service.refused["not allowed" if refusal.status in (401, 403) else "bad request"] += 1
             return refused(refusal)
         except TimeoutError:
+            service.refused["too slow"] += 1
             if not received:
                 message = f"the request did not come within {limits.seconds:g} s"
                 return refused(Refusal(408, message, {"Connection": "close"}))
@@ -110,6 +140,12 @@ def endpoint(service: Service, handler: Handler, role: str | None) -> Callable[[
             return refused(Refusal(500, "the server failed; its log has the reason"))
 
     return called
+
+
+def _describe(request: Request) -> RequestInfo:
+    address = request.client.host if request.client is not None else ""
+    id = new_request_id(request.headers.get("x-request-id"))
+    return RequestInfo(id, address, request.method, request.url.path[:LONGEST_PATH], request.path_params.get("name"))
 
 
 def _check_origin(request: Request, service: Service) -> None:
@@ -126,15 +162,24 @@ def _check_origin(request: Request, service: Service) -> None:
 
 async def _body(request: Request, most: int) -> bytes:
     declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > most:
+    is_long = declared.isdigit() and int(declared) > most
+    if is_long and request.headers.get("expect", "").lower() == "100-continue":
         raise Refusal(413, f"the body has {declared} bytes, more than {most}", {"Connection": "close"})
-    parts, size = [], 0
+    parts: list[bytes] = []
+    size = 0
     async for part in request.stream():
         size += len(part)
-        if size > most:
-            raise Refusal(413, f"the body has more than {most} bytes", {"Connection": "close"})
+        if size > most or is_long:
+            is_long = True
+            parts.clear()  # the rest is read and dropped: a client that is still sending does not read an answer
+            if size > DRAINED * most:
+                break
+            continue
         parts.append(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    if is_long:
+        found = f"{declared} bytes" if declared.isdigit() else "more bytes than allowed"
+        raise Refusal(413, f"the body has {found}; at most {most} are taken", {"Connection": "close"})
+    return b"" if not parts else parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

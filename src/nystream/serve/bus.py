@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from nystream.serve.parts import dumped
@@ -21,7 +21,7 @@ QUIET = 15.0
 class Bus:
     """Listeners of the event loop. Once a second, while somebody listens, all learn how the models are doing."""
 
-    def __init__(self, most: int, tick: Callable[[str | None], dict[str, Any]]) -> None:
+    def __init__(self, most: int, tick: Callable[[str | None], Awaitable[dict[str, Any]]]) -> None:
         self._most, self._tick = most, tick
         self._queues: dict[asyncio.Queue[bytes | None], str | None] = {}
         """Each with the name of the model that its listener wants to hear of; None: of all."""
@@ -75,7 +75,8 @@ class Bus:
     async def _ticks(self) -> None:
         while self._queues:
             for model in set(self._queues.values()):
-                self._send([q for q, wanted in self._queues.items() if wanted == model], "tick", self._tick(model))
+                told = await self._tick(model)
+                self._send([q for q, wanted in self._queues.items() if wanted == model], "tick", told)
             await asyncio.sleep(TICK)
         self._task = None
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from nystream.model import Model
 from nystream.serve import learning
-from nystream.serve.models import Entry
+from nystream.serve.log import Full
+from nystream.serve.models import READY, Entry
 from nystream.serve.parts import Part, dumped
-from nystream.serve.snapshots import durably_written, no_room, surplus
+from nystream.serve.snapshots import surplus
 from nystream.serve.store import Store
 
 __all__ = ["Checkpoints"]
@@ -21,7 +22,7 @@ LARGE = 0.05
 EVENTS = 20_000
 """Events of a model after which it is saved, however fast it learns."""
 AGAIN = 5.0
-"""Seconds before another attempt when the disk was full."""
+"""Seconds before another attempt when the disk was full, or a model could not be saved."""
 
 
 class Checkpoints:
@@ -35,15 +36,21 @@ class Checkpoints:
         self._thread: threading.Thread | None = None
         self._not_before = 0.0
         self.taken = 0
+        self.is_tight = False
+        """Whether the disk was full: then nothing is kept for a damaged snapshot."""
+
+    def postpone(self) -> None:
+        """Try no snapshot for a while: the last one failed."""
+        self._not_before = time.monotonic() + AGAIN
 
     def take_turn(self) -> None:
         """Save what a restart would have to repeat for too long, and what is due to be kept."""
         now = time.time()
-        if now < self._not_before:
+        if time.monotonic() < self._not_before:
             return
         total, entries = 0.0, []
         for entry in self.store.models:
-            if not entry.events or entry.saving:
+            if not entry.events or entry.saving or entry.halfway or entry.state != READY:
                 continue
             seconds = entry.keyed_seconds + sum(part.replay_seconds for part in entry.parts)
             total += seconds + entry.events * 2e-5
@@ -60,23 +67,20 @@ class Checkpoints:
         now = time.time()
         keep = keep or now - entry.last_kept >= self.store.settings.retention.every
         parts = [part for part in entry.parts if part.dirty]
-        seq = self.store.log.seq
         if any(part.save_seconds > LARGE for part in parts) and not at_once:
             entry.saving = True
             copies = [(part, learning.copied(part.model), self._about(part)) for part in parts if part.model]
             if self._thread is None:
                 self._thread = threading.Thread(target=self._write_aside, name="snapshots", daemon=True)
                 self._thread.start()
-            self._jobs.put((entry, seq, copies, keep, now))
+            self._jobs.put((entry, copies, keep, now))
             return
         try:
             files = [self._write(part, part.model, self._about(part)) for part in parts if part.model]
-        except OSError as error:
-            if not no_room(error):
-                raise
-            self._not_before = now + AGAIN
+        except Full:
+            self.postpone()
             return
-        self.record(entry, seq, files, keep, now)
+        self.record(entry, files, keep, now)
 
     def _about(self, part: Part) -> dict[str, Any]:
         assert part.model is not None
@@ -90,86 +94,71 @@ class Checkpoints:
 
     def _write(self, part: Part, model: Model, about: dict[str, Any]) -> dict[str, Any]:
         began = time.perf_counter()
-        content = learning.saved(model)
-        name = f"{part.id}-{about['seq']}-{time.time_ns():x}.nys"
-        durably_written(self.store.files / name, content)
+        written = self.store.write_snapshot(part.id, about["seq"], learning.saved(model))
         part.save_seconds = time.perf_counter() - began
-        return {**about, "part": part, "file": name, "bytes": len(content)}
+        return {"part": part, "written": written, "about": about}
 
     def _write_aside(self) -> None:
         while True:
             job = self._jobs.get()
             if job is None:
                 return
-            entry, seq, copies, keep, now = job
-            error: OSError | None = None
+            entry, copies, keep, now = job
+            error: Exception | None = None
             files: list[dict[str, Any]] = []
             try:
                 files = [self._write(part, model, about) for part, model, about in copies]
-            except OSError as failure:
+            except Exception as failure:
                 error = failure
-            self._done(entry, seq, files, keep, now, error)
+            self._done(entry, files, keep, now, error)
 
-    def finished(self, entry: Entry, seq: int, files: list[Any], keep: bool, now: float, error: OSError | None) -> None:
+    def finished(self, entry: Entry, files: list[Any], keep: bool, now: float, error: Exception | None) -> None:
         """A large snapshot is on the disk, or could not be written."""
         entry.saving = False
         if error is not None:
-            if not no_room(error):
+            self.postpone()
+            if not isinstance(error, Full):
                 raise error
-            self._not_before = time.time() + AGAIN
-        elif not entry.gone:
-            self.record(entry, seq, files, keep, now)
+        elif not entry.gone and entry.state == READY:
+            self.record(entry, files, keep, now)
 
-    def record(self, entry: Entry, seq: int, files: list[dict[str, Any]], keep: bool, now: float) -> None:
-        """Enter the files into the log, and let the events go that they cover. Raises Full."""
+    def record(self, entry: Entry, files: list[dict[str, Any]], keep: bool, now: float) -> None:
+        """Enter the files into the log, and let the events go that two snapshots cover. Raises Full."""
         store, log = self.store, self.store.log
         keyed = store.keyed.dirty(entry)
-        versions = dumped(learning.versions()).decode()
         old: list[str] = []
         with log.transaction():
             store.write_pending(now)
             store.keyed.write(entry, keyed, now)
             for found in files:
-                part = found["part"]
-                replaced = log.run("select id, file from snapshot where part = ? and not kept", (part.id,)).fetchall()
-                for id, file in replaced:
-                    log.run("delete from snapshot where id = ?", (id,))
-                    old.append(file)
+                part, about = found["part"], found["about"]
+                old += self._drop_replaced(part)
                 champion = part is entry.champion
-                log.run(
-                    "insert into snapshot(part, seq, at, rows, error, kept, file, bytes, meter, versions) "
-                    "values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        part.id,
-                        found["seq"],
-                        now,
-                        found["rows"],
-                        found["error"],
-                        keep and champion,
-                        found["file"],
-                        found["bytes"],
-                        found["meter"],
-                        versions,
-                    ),
+                store.enter_snapshot(
+                    found["written"],
+                    rows=about["rows"],
+                    error=about["error"],
+                    meter=about["meter"],
+                    at=now,
+                    kept=keep and champion,
                 )
             for shadow in entry.shadows.values():
                 if shadow.broken is not None:
                     text = dumped({**shadow.config, "broken": shadow.broken}).decode()
-                    log.run("update part set config = ? where id = ?", (text, shadow.id))
+                    log.update("part", shadow.id, config=text)
             if keep:
-                last = "select max(id) from snapshot where part = ?"
-                log.run(f"update snapshot set kept = 1 where id = ({last})", (entry.champion.id,))
-                old += self._drop_surplus(entry, now)
-            log.forget(entry.id, seq, keyed=False)
-            log.forget(entry.id, log.seq, keyed=True)
+                self._keep_last(entry)
+                old += self._drop_surplus(entry)
+            log.forget(entry.id, self._covered(entry), keyed=False)
+            log.forget(entry.id, store.applied(entry), keyed=True)
             limits = store.settings.limits
-            expired = log.expire(now - store.settings.answers_for, limits.answers, now - limits.open_age)
+            expired = log.expire(store.settings.answers_for, limits.answers, limits.open_age)
         store.pending_written()
         for _, part in keyed:
             part.saved = part.seq
         for found in files:
             part = found["part"]
-            part.saved = max(part.saved, found["seq"])
+            part.saved = max(part.saved, found["about"]["seq"])
             part.replay_seconds = 0.0
         entry.events, entry.keyed_seconds = 0, 0.0
         if keep:
@@ -179,15 +168,46 @@ class Checkpoints:
                 other.waiting = store.waits_for(other)
             entry.counts["expired"] += expired
         store.refresh_snapshots(entry)
+        self.is_tight = False
         self.taken += 1
         for file in old:
             (store.files / file).unlink(missing_ok=True)
 
-    def _drop_surplus(self, entry: Entry, now: float) -> list[str]:
+    def _drop_replaced(self, part: Part) -> list[str]:
+        """Of the snapshots that are not kept, let all go but the last, which stands in if the new one is damaged."""
         log = self.store.log
-        kept = log.run("select id, at from snapshot where part = ? and kept", (entry.champion.id,)).fetchall()
+        found = log.run(
+            "select id, file from snapshot where part = ? and not kept order by seq, id", (part.id,)
+        ).fetchall()
+        some = found if self.is_tight else found[:-1]
+        for id, _ in some:
+            log.run("delete from snapshot where id = ?", (id,))
+        return [file for _, file in some]
+
+    def _covered(self, entry: Entry) -> int:
+        """The last event that two snapshots of every part cover; where there is no room, that one snapshot covers."""
+        covered = self.store.applied(entry)
+        for part in entry.parts:
+            if part.broken is not None:
+                continue
+            seqs = self.store.log.run(
+                "select seq from snapshot where part = ? order by seq desc, id desc limit 2", (part.id,)
+            ).fetchall()
+            spare = 1 if len(seqs) > 1 and not self.is_tight else 0
+            covered = min(covered, seqs[spare][0] if len(seqs) > 1 or (self.is_tight and seqs) else 0)
+        return covered
+
+    def _keep_last(self, entry: Entry) -> None:
+        log = self.store.log
+        last = log.run("select max(id) from snapshot where part = ?", (entry.champion.id,)).fetchone()[0]
+        if last is not None:
+            log.update("snapshot", last, kept=1)
+
+    def _drop_surplus(self, entry: Entry) -> list[str]:
+        log = self.store.log
+        kept = log.run("select id, tick from snapshot where part = ? and kept", (entry.champion.id,)).fetchall()
         old = []
-        for id in surplus(kept, now, self.store.settings.retention):
+        for id in surplus(kept, log.clock, self.store.settings.retention):
             old.append(log.run("select file from snapshot where id = ?", (id,)).fetchone()[0])
             log.run("delete from snapshot where id = ?", (id,))
         return old

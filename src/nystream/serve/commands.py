@@ -2,48 +2,65 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from nystream.serve import learning
 from nystream.serve.form import Form, one_line
-from nystream.serve.log import Full
+from nystream.serve.log import Damaged, Full, is_disk_error
 from nystream.serve.models import Entry
 from nystream.serve.parts import Part, dumped
-from nystream.serve.refusals import Refusal
+from nystream.serve.recovery import restore
+from nystream.serve.refusals import Refusal, report_failure
 from nystream.serve.rows import Batch
+from nystream.serve.slices import Slices, complete
 from nystream.serve.store import Store
 from nystream.serve.writer import Command, Writer
 
-__all__ = ["Bring", "Label", "Learn", "Remember", "Unlearn"]
+__all__ = ["Bring", "Label", "Learn", "Remember", "Replayed", "Source", "Unlearn"]
+
+
+class Replayed(bytes):
+    """An answer that was given before, to the first request with the same idempotency key."""
 
 
 class Event(Command):
     """A command that becomes an event of one model: logged with its idempotency key, answered once and for all."""
 
     kind = "learn"
+    is_known = False
+    """Whether all its rows were learnt before, so that there is nothing to log."""
 
     def __init__(self, entry: Entry, key: str | None, idempotency: str | None, digest: bytes) -> None:
         self.entry, self.key, self.idempotency, self.digest = entry, key, idempotency, digest
+        self.line = entry
         self.at = time.time()
         self.batch: Batch | None = None
         self._repeat: tuple[int, bytes | None] | None = None
+        self._new_classes: set[Any] = set()
         self.seq = 0
+
+    @property
+    def what(self) -> str:
+        return f"{self.kind} of model {self.entry.name!r}"
+
+    def undo(self, store: Store) -> None:
+        self.entry.classes -= self._new_classes
 
     def prepare(self, store: Store) -> None:
         if self.idempotency is not None and self._answered(store):
             return
-        if self.entry.gone:
-            raise Refusal(404, f"there is no model {self.entry.name!r}")
+        self.entry.check_ready()
         self.check(store)
+        if self.is_known:
+            return
         assert self.batch is not None
         self._check_limits(store)
         self.batch.piece = self.entry.champion.piece
         self.seq = store.log.append(self.entry.id, self.key, self.kind, self.batch.pack(), self.at)
         if self.idempotency is not None:
-            store.log.promise(self.idempotency, self.seq, self.at, self.digest)
+            store.log.promise(self.idempotency, self.seq, self.digest)
 
     def check(self, store: Store) -> None:
         """Make sure that the event can be applied, or raise Refusal having written nothing."""
@@ -51,7 +68,11 @@ class Event(Command):
 
     def _answered(self, store: Store) -> bool:
         assert self.idempotency is not None
-        found = store.log.answered(self.idempotency)
+        try:
+            found = store.log.answered(self.idempotency)
+        except Damaged as error:
+            store.find_fault(str(error))
+            raise Refusal(409, f"the answer to Idempotency-Key {self.idempotency[:60]!r} is damaged: {error}") from None
         if found is None:
             return False
         seq, digest, body = found
@@ -60,6 +81,11 @@ class Event(Command):
         self._repeat = (seq, body)
         return True
 
+    def _written(self, store: Store) -> bytes | None:
+        """Return the answer to the first request with this key, if it came into the log since `prepare`."""
+        found = None if self.idempotency is None else store.log.answered(self.idempotency)
+        return None if found is None else found[2]
+
     def _check_limits(self, store: Store) -> None:
         limits, entry = store.settings.limits, self.entry
         assert self.batch is not None
@@ -67,33 +93,49 @@ class Event(Command):
             new = {name for name in self.batch.labels if name is not None} - entry.classes
             if len(entry.classes) + len(new) > limits.classes:
                 raise Refusal(422, f"the model would have more than {limits.classes} classes; is the label a number?")
+            self._new_classes = new
             entry.classes |= new
         if self.key is not None and entry.keys >= limits.keys and not store.keyed.knows(entry, self.key):
             raise Refusal(429, f"the model has {limits.keys} keys, which is the most it may have")
 
     def apply(self, store: Store) -> Any:
+        return complete(self.apply_in_slices(store))
+
+    def apply_in_slices(self, store: Store) -> Slices[Any]:
         if self._repeat is not None:
             seq, body = self._repeat
-            body = body if body is not None else store.answers.get(seq)
+            body = body if body is not None else store.answers.get(seq) or self._written(store)
             if body is None:  # the first one of this group failed
                 raise Refusal(409, "the request with this Idempotency-Key was refused")
-            return body
+            return Replayed(body)
+        self.entry.check_ready()  # an event before it may have shown that something is damaged
         assert self.batch is not None
         try:
-            answer = dumped(store.apply(self.entry, self.key, self.kind, self.batch, self.at, self.seq))
-        except (sqlite3.Error, OSError, MemoryError):  # not the rows' fault
-            raise
+            found = store.apply_in_slices(self.entry, self.key, self.kind, self.batch, self.at, self.seq)
+            answer = dumped((yield from found))
         except Exception as error:
+            if is_disk_error(error):
+                raise
             store.doomed.append(self.seq)
             with suppress(Full):
                 with store.log.transaction():
                     store.write_pending(self.at)
                 store.pending_written()
-            store.restore(self.entry, self.key, self.seq)
+            restore(store, self.entry, self.seq)
+            if not isinstance(error, ValueError | TypeError):
+                raise report_failure(error, self.what) from error
             raise Refusal(422, f"the learner cannot learn these rows: {one_line(error)}") from error
         if self.idempotency is not None:
             store.answers[self.seq] = answer
         return answer
+
+
+class Source(NamedTuple):
+    """Where rows come from: a stream with a name, the number of rows before these, and a mark of the last one."""
+
+    name: str
+    position: int
+    mark: str
 
 
 class Learn(Event):
@@ -111,38 +153,84 @@ class Learn(Event):
         labels: Any,
         weights: Any,
         batch: Batch | None,
+        count: int = 1,
+        opened: tuple[Any, Form] | None = None,
+        source: Source | None = None,
     ) -> None:
         super().__init__(entry, key, idempotency, digest)
         self.kind = "step" if step else "learn"
         self._table, self._labels, self._weights = table, labels, weights
         self.batch = batch
+        self._proposed = opened
+        """The model and the form that these rows suggest, if the request found the model without."""
+        self._source = source
+        self._before = (0, "")
+        """Position and mark of the source before these rows."""
+        self._skipped = 0
+        """Rows at the beginning that were learnt before."""
         self._opened = False
-        self.size = 0 if batch is None else batch.numbers.nbytes
+        self.rows = count if batch is None else batch.n
+        self.size = 100 * count if batch is None else batch.nbytes
 
     def check(self, store: Store) -> None:
-        if self.batch is not None:
-            return
-        if self.entry.form is None:
-            self._tell(store)
-        assert self.entry.form is not None
-        self.batch = self.entry.form.batch(self._table, self._labels, self._weights, lambda names: None)
+        if self.batch is None:
+            if self.entry.form is None:
+                self._tell(store)
+            assert self.entry.form is not None
+            self.batch = self.entry.form.batch(self._table, self._labels, self._weights, lambda names: None)
+        if self._source is not None:
+            self._skip_known(store, self._source)
+
+    def _skip_known(self, store: Store, source: Source) -> None:
+        """Drop the rows of the source that were learnt before; note, with the others, how far it is learnt."""
+        assert self.batch is not None
+        n, key = self.batch.n, self.key or ""
+        self._before = store.log.position(self.entry.id, key, source.name)
+        known = self._before[0]
+        if source.position > known:
+            raise Refusal(
+                409,
+                f"source {source.name[:60]!r} is learnt up to row {known}; these rows begin after {source.position}",
+            )
+        self._skipped = min(known - source.position, n)
+        if self._skipped < n:
+            self.batch = self.batch.part(slice(self._skipped, n))
+            store.log.move(self.entry.id, key, source.name, source.position + n, source.mark, self.at)
+        self.is_known = self._skipped == n
+
+    def apply_in_slices(self, store: Store) -> Slices[Any]:
+        if self.is_known:
+            part = store.part_of(self.entry, self.key)
+            row = part.model.n_seen if part.model is not None else 0
+            return dumped({"row": row, "event": store.log.seq, "skipped": self._skipped})
+        try:
+            answer: bytes = yield from super().apply_in_slices(store)
+        except Refusal:
+            if self._source is not None and self._repeat is None:
+                store.rewound.append((self.entry.id, self.key or "", self._source.name, *self._before, self.at))
+            raise
+        if self._skipped:
+            answer = answer[:-1] + b',"skipped":%d}' % self._skipped
+        return answer
 
     def _tell(self, store: Store) -> None:
         """The first labelled rows of a model say what its rows are; that is written with them."""
-        model, form = learning.opened(self.entry.config, self._table, self._labels)
+        model, form = self._proposed or learning.opened(self.entry.config, self._table, self._labels)
         form.batch(self._table, self._labels, self._weights, lambda names: None)  # refuses before anything is written
-        write_form(store, self.entry, model, form)
         self._opened = True
+        write_form(store, self.entry, model, form)
 
     def undo(self, store: Store) -> None:
+        super().undo(store)
         if self._opened:
+            self._opened = False
             self.entry.untell()
 
 
 def write_form(store: Store, entry: Entry, model: Any, form: Form) -> None:
     """Enter what rows are into the open transaction, and into memory."""
     described = dumped(form.described()).decode()
-    store.log.run("update model set pattern = ?, form = ? where id = ?", (learning.saved(model), described, entry.id))
+    store.log.update("model", entry.id, pattern=learning.saved(model), form=described)
     entry.tell(model, form)
 
 
@@ -156,6 +244,7 @@ class Label(Event):
     ) -> None:
         super().__init__(entry, key, idempotency, digest)
         self._ids, self._labels = ids, labels
+        self.rows, self.size = len(ids), 1000 * len(ids)
 
     def check(self, store: Store) -> None:
         form = self.entry.form
@@ -177,8 +266,8 @@ class Label(Event):
         for name in self._ids:
             store.log.labelled(self.entry.id, self.key or "", name)
 
-    def apply(self, store: Store) -> Any:
-        answer = super().apply(store)
+    def apply_in_slices(self, store: Store) -> Slices[Any]:
+        answer = yield from super().apply_in_slices(store)
         if self._repeat is None:
             self.entry.waiting -= len(self._ids)
             self.entry.counts["labelled"] += len(self._ids)
@@ -189,27 +278,27 @@ class Remember(Command):
     """Predictions that wait for their labels, with their rows. A repeat of the same is answered as the first was."""
 
     def __init__(self, entry: Entry, key: str | None, ids: list[str], batch: Batch, answer: dict[str, Any]) -> None:
-        self._entry, self._key, self._ids, self._batch, self._answer = entry, key or "", ids, batch, answer
-        self.size = batch.numbers.nbytes
-        self._added = self._dropped = 0
+        self.entry, self._key, self._ids, self._batch, self._answer = entry, key or "", ids, batch, answer
+        self.size = batch.nbytes
+        self._dropped = self._change = 0
 
     def prepare(self, store: Store) -> None:
-        entry, log, limits = self._entry, store.log, store.settings.limits
-        if entry.gone:
-            raise Refusal(404, f"there is no model {entry.name!r}")
-        now, rows = time.time(), [self._batch.part(slice(i, i + 1)) for i in range(self._batch.n)]
+        entry, log, limits = self.entry, store.log, store.settings.limits
+        entry.check_ready()
+        rows = [self._batch.part(slice(i, i + 1)) for i in range(self._batch.n)]
         known = [log.waits(entry.id, self._key, name) for name in self._ids]
         for i, (name, body) in enumerate(zip(self._ids, known, strict=True)):
             if body is not None:
                 self._repeated(i, name, Batch.unpack(body), rows[i])
-        self._added = known.count(None)
-        self._dropped = min(max(0, entry.waiting + self._added - limits.open_labels), entry.waiting)
+        added = known.count(None)
+        self._dropped = min(max(0, entry.waiting + added - limits.open_labels), entry.waiting)
         if self._dropped:
             log.drop_oldest_waiting(entry.id, self._dropped)
         for name, body, row in zip(self._ids, known, rows, strict=True):
             if body is None:
-                log.remember(entry.id, self._key, name, now, row.pack())
-        entry.waiting += self._added - self._dropped
+                log.remember(entry.id, self._key, name, row.pack())
+        self._change = added - self._dropped
+        entry.waiting += self._change
 
     def _repeated(self, i: int, name: str, before: Batch, now: Batch) -> None:
         predicted, before.predictions, now = before.predictions, None, now.part(slice(0, 1))
@@ -221,10 +310,10 @@ class Remember(Command):
         self._answer["predictions"][i] = (predicted or [None])[0]
 
     def undo(self, store: Store) -> None:
-        self._entry.waiting -= self._added - self._dropped
+        self.entry.waiting -= self._change
 
     def apply(self, store: Store) -> Any:
-        self._entry.counts["expired"] += self._dropped
+        self.entry.counts["expired"] += self._dropped
         return dumped(self._answer)
 
 
@@ -246,6 +335,7 @@ class Unlearn(Event):
     ) -> None:
         super().__init__(entry, key, idempotency, digest)
         self.batch, self._snapshots = batch, snapshots
+        self.rows, self.size = batch.n, batch.nbytes
 
     def check(self, store: Store) -> None:
         if self.key is not None and not store.keyed.knows(self.entry, self.key):
@@ -271,6 +361,7 @@ class Unlearn(Event):
     def execute(self, writer: Writer) -> Any:
         answer = super().execute(writer)
         if self._snapshots and self._repeat is None:
+            writer.checkpoints.is_tight = True  # the rows are to go from the log too
             writer.checkpoints.save(self.entry, at_once=True)
             drop_older_snapshots(writer, self.entry)
         return answer
@@ -296,10 +387,11 @@ class Bring(Command):
     alone = True
 
     def __init__(self, entry: Entry, key: str) -> None:
-        self._entry, self._key = entry, key
+        self.entry, self._key = entry, key
 
     def execute(self, writer: Writer) -> Any:
         store = writer.store
-        if self._entry.gone or not store.keyed.knows(self._entry, self._key):
+        self.entry.check_ready()
+        if not store.keyed.knows(self.entry, self._key):
             return None
-        return store.part_of(self._entry, self._key)
+        return store.part_of(self.entry, self._key)

@@ -13,7 +13,7 @@ except ModuleNotFoundError as error:
         "locks and on syncs of folders, which Windows does not have; learning, files and other commands work there"
     ) from error
 
-__all__ = ["Held"]
+__all__ = ["Held", "mend_permissions"]
 
 
 class Held:
@@ -35,3 +35,26 @@ class Held:
 
     def release(self) -> None:
         os.close(self._handle)
+
+
+def mend_permissions(folder: Path, *files: Path | None) -> list[Path]:
+    """Let only the owner read and write: 0700 for folders, 0600 for files. Return what was mended."""
+    mended = []
+    wanted = [(folder, 0o700), *((path, 0o600) for path in files if path is not None and path.exists())]
+    for place, folders, names in os.walk(folder):
+        wanted += [(Path(place, name), 0o700) for name in folders]
+        wanted += [(Path(place, name), 0o600) for name in names]
+    for path, mode in wanted:
+        if path.is_symlink():
+            continue
+        try:
+            if path.stat().st_mode & 0o777 & ~mode:
+                path.chmod(mode)
+                mended.append(path)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            if path in files:  # a secret that the system put there, read-only, is the system's to protect
+                continue
+            raise PermissionError(f"{path} can be read by others, and this user may not change that") from None
+    return mended

@@ -22,6 +22,8 @@ __all__ = ["Form"]
 
 _HINT = '; mend or drop it, or say on_error="missing"'
 NUMERIC = ("number", "boolean")
+LARGEST_CLASS = 2**53
+"""Whole numbers up to here are exact as float64, so that a class has one name in JSON, in Arrow and in the log."""
 FEW = 64
 """Rows that are looked at one by one; of more, whole columns are quicker."""
 
@@ -50,10 +52,14 @@ class Form:
     names: list[str] = field(init=False, compare=False)
     """The columns in use, in order."""
     task: str = field(init=False, compare=False)
+    has_numbers_only: bool = field(init=False, compare=False)
+    """Whether a batch's `numbers` are the rows as the model takes them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", self.schema.names)
         object.__setattr__(self, "task", str(self.schema.task))
+        kinds = self.schema.columns.values()
+        object.__setattr__(self, "has_numbers_only", all(kind == "number" for kind in kinds))
 
     def batch(
         self, table: Any, labels: Any, weights: Any, unknown: Callable[[list[str]], None], *, labelled: bool = True
@@ -152,6 +158,8 @@ class Form:
             if isinstance(name, str) != (self.fractions is None):
                 kinds = ("a name", "numbers") if isinstance(name, str) else ("a number", "names")
                 raise ValueError(f"row {row}: label {name!r} is {kinds[0]}, the classes of this model are {kinds[1]}")
+            if not isinstance(name, str) and not abs(name) <= LARGEST_CLASS:
+                raise ValueError(f"row {row}: label {name:g} is too large for the name of a class")
             if self.fractions is False and isinstance(name, float):
                 raise ValueError(f"row {row}: label {name!r} is no whole number, as the classes of this model are")
         return names
@@ -172,7 +180,7 @@ class Form:
 
     def table(self, batch: Batch) -> Any:
         """Rows of a batch as the model takes them."""
-        if not batch.words and not batch.times and all(kind == "number" for kind in self.schema.columns.values()):
+        if self.has_numbers_only:
             return batch.numbers
         columns: dict[str, Any] = {}
         place = 0

@@ -21,7 +21,7 @@ from nystream.runtime.lock import Gate
 from nystream.runtime.version import installed
 from nystream.serve.form import Form, one_line
 from nystream.serve.refusals import Refusal
-from nystream.serve.rows import PIECE, Batch
+from nystream.serve.rows import Batch, first_piece
 
 __all__ = [
     "answer",
@@ -43,30 +43,20 @@ __all__ = [
     "versions",
 ]
 
-CONFIGURATION = ("learner", "settings", "columns", "target", "task", "classes", "drop", "standardize", "alarm_error")
+FAILURES = (ValueError, TypeError, AttributeError, ArithmeticError, MemoryError, LookupError)
+"""Exceptions of a learner, a schema or an encoder that cannot be made as the configuration asks."""
 
 
-def check(config: dict[str, Any], columns: int) -> None:
-    """Refuse a configuration of which no model can be made."""
-    for name in config:
-        if name not in CONFIGURATION:
-            raise Refusal(422, f"a model has no setting {name!r}; it has {', '.join(CONFIGURATION)}")
-    settings, found = config.get("settings"), config.get("columns")
-    if settings is not None and (not isinstance(settings, dict) or config.get("learner") is None):
+def check(config: dict[str, Any]) -> None:
+    """Refuse a configuration of which no model can be made. Its fields were checked before (`bodies.Config`)."""
+    if config.get("settings") is not None and config.get("learner") is None:
         raise Refusal(422, "settings must be an object of parameters, together with the name of a learner")
-    if not isinstance(config.get("learner"), str | None):
-        raise Refusal(422, f"learner must be a name, got {config['learner']!r:.60}")
-    if found is not None and (not isinstance(found, dict | list) or len(found) > columns):
-        raise Refusal(422, f"columns must be an object of name to kind, or a list of at most {columns} names")
-    level = config.get("alarm_error")
-    if level is not None and (isinstance(level, bool) or not isinstance(level, int | float) or not level > 0):
-        raise Refusal(422, f"alarm_error must be a number greater than 0, got {level!r:.60}")
     try:
         declared = _declared(config)
-        learner = _learner(config, config.get("task"))
+        learner = _learner(config, config.get("task"), declared)
         if declared is not None and declared.task is not None:
             declared.check_learner(Model(learner, declared).inner.takes_tables)
-    except (ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
+    except FAILURES as error:
         raise Refusal(422, one_line(error)) from None
 
 
@@ -75,7 +65,8 @@ def _declared(config: dict[str, Any]) -> Schema | None:
         if config.get("task") is not None:
             Schema(["x"], task=config["task"])  # refuses a task that there is not
         return None
-    return Schema(config["columns"], config.get("target"), config.get("task"), config.get("classes"))
+    formats = config.get("formats")
+    return Schema(config["columns"], config.get("target"), config.get("task"), config.get("classes"), formats=formats)
 
 
 def _learner(config: dict[str, Any], task: str | None, schema: Schema | None = None) -> Learner | None:
@@ -91,7 +82,7 @@ def _learner(config: dict[str, Any], task: str | None, schema: Schema | None = N
 
 def made(config: dict[str, Any]) -> Model:
     """An untrained model of a configuration that declares columns and task, or a Refusal."""
-    check(config, len(config["columns"]))
+    check(config)
     schema = _declared(config)
     return Model(_learner(config, config["task"], schema), schema)
 
@@ -100,15 +91,35 @@ def declared(config: dict[str, Any]) -> tuple[Model, Form] | tuple[None, None]:
     """The untrained model and its form where a configuration says all about rows; else the first rows will tell."""
     if config.get("columns") is None:
         return None, None
-    schema = _declared(config)
-    model = Model(_learner(config, config.get("task"), schema), schema)
-    if model.task is None or (model.task == "classification" and not model.classes):
-        return None, None  # whether classes are names or numbers the first label says
-    targets = config.get("target")
     try:
-        return model, form_of(model, len(targets) if isinstance(targets, list) else 1)
-    except (ValueError, TypeError) as error:
+        schema = _declared(config)
+        model = Model(_learner(config, config.get("task"), schema), schema)
+        if model.task is None or (model.task == "classification" and not model.classes):
+            return None, None  # whether classes are names or numbers the first label says
+        targets = config.get("target")
+        form = form_of(model, len(targets) if isinstance(targets, list) else 1)
+        _try(model, form)
+    except FAILURES as error:
         raise Refusal(422, one_line(error)) from None
+    return model, form
+
+
+def _try(model: Model, form: Form) -> None:
+    """Learn two made-up rows with a copy, save it and load it: a model that cannot do so is never entered."""
+    trial = loaded(saved(model))
+    kinds = form.schema.columns
+    numeric = [name for name in form.names if kinds[name] in ("number", "boolean")]
+    batch = Batch(
+        np.array([[0.0] * len(numeric), [1.0] * len(numeric)]),
+        {name: ["a", "b"] for name in form.names if kinds[name] in ("category", "text")},
+        {name: np.array([0, 86_400_000_000]) for name in form.names if kinds[name] == "time"},
+    )
+    if form.task == "classification":
+        batch.labels = [model.classes[0], model.classes[-1]]
+    elif form.task == "regression":
+        batch.labels = np.array([[0.0] * form.outputs, [1.0] * form.outputs])
+    _run(trial, form, batch)
+    loaded(saved(trial))
 
 
 def opened(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form]:
@@ -124,6 +135,8 @@ def opened(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form
                 raise ValueError(f"rows have the target {inside[0]!r} and not {set(there) - set(inside)}")
             declared = Schema.of(found, inside or None, drop=config.get("drop"))
             declared = declared.described(task=config.get("task"), target=target, classes=config.get("classes"))
+            if config.get("formats"):
+                declared = declared.described(formats={**(declared.formats or {}), **config["formats"]})
         if labels is None and declared.targets and all(name in found.columns for name in declared.targets):
             parts = {name: found.labels(name) for name in declared.targets}
             labels = next(iter(parts.values())) if len(parts) == 1 else Table(parts, found.n)
@@ -137,16 +150,17 @@ def opened(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form
         model = Model(_learner(config, task, schema), schema)
         form = form_of(model, 1 if task != "regression" else outputs, label)
         trial = model.clone()  # whatever a learner refuses at its first row, it refuses now
-        batch = form.batch(table, labels, None, lambda names: None).part(slice(0, PIECE))
+        batch = form.batch(table, labels, None, lambda names: None).part(slice(0, first_piece(len(form.names))))
         _run(trial, form, batch)
-    except (ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
+        loaded(saved(model))
+    except FAILURES as error:
         raise Refusal(422, one_line(error)) from None
     return model, form
 
 
 def _task_of(config: dict[str, Any], schema: Schema, parts: list[Any] | None, label: Any) -> str:
     """What the first labels say, by the rule of `choose_task`; numbers are classes to a learner of classes alone."""
-    if Model(_learner(config, None), schema).task == "novelty":
+    if Model(_learner(config, None, schema), schema).task == "novelty":
         return "novelty"
     choice = None if parts is None else choose_task(parts)
     if label is None or choice is None:
@@ -154,7 +168,7 @@ def _task_of(config: dict[str, Any], schema: Schema, parts: list[Any] | None, la
     if choice.task == "classification":
         return "classification"
     try:
-        _learner(config, "regression")
+        _learner(config, "regression", schema)
     except ValueError:
         return "classification"
     return "regression"
@@ -205,27 +219,20 @@ def loaded(content: bytes) -> Model:
 
 
 def learn(model: Model, form: Form, batch: Batch, gate: Gate) -> Any:
-    """Predictions for the rows, each made before its label was read; and learn them.
+    """Return the predictions for the rows, each made before its label was read, and learn the rows.
 
-    Predictions for other requests wait meanwhile, for one piece of the batch at most.
+    Predictions for other requests wait meanwhile, so `batch` should be one piece of an event.
     """
-    if batch.n <= batch.piece:
-        with gate.writing():
-            return _run(model, form, batch)
-    parts = []
-    for piece in batch.pieces():
-        with gate.writing():
-            parts.append(_run(model, form, piece))
-    return np.concatenate(parts)
+    with gate.writing():
+        return _run(model, form, batch)
 
 
 def _run(model: Model, form: Form, batch: Batch) -> Any:
     labels = batch.labels
-    if batch.n == 1 and batch.weights is None and labels is not None and not batch.words and not batch.times:
+    if batch.n == 1 and batch.weights is None and labels is not None and form.has_numbers_only:
         label = labels[0] if isinstance(labels, list) else float(labels[0, 0]) if labels.shape[1] == 1 else None
         if label is not None and label == label:
-            row = dict(zip(form.names, batch.numbers[0].tolist(), strict=True))
-            answer = model.step(row, label)
+            answer = model.step(batch.numbers[0], label)
             if form.task == "classification":
                 found = np.empty(1, dtype=object)
                 found[0] = answer

@@ -2,46 +2,83 @@
 
 WAL mode with synchronous=FULL: a transaction that was committed is on the disk. There is one connection, used by the
 writer's thread alone (SQLite before 3.51.3 may corrupt the file when a write races a checkpoint of another connection).
+
+Every row carries a checksum of its values. Every event names the event before it of the same model, so that a missing
+one is noticed. The table `progress` says where these chains begin and end, and the witness file where they ended at the
+last commit.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
+import struct
 import time
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Broken", "Full", "Log"]
+from nystream.serve.witness import DELETED, Witness
+
+__all__ = ["TABLES", "Broken", "Damaged", "Full", "Log", "checksum", "is_disk_error"]
 
 VERSION = 1
-_TABLES = """
+TABLES = {
+    "model": ("id", "name", "config", "pattern", "form", "created"),
+    "part": ("id", "model", "name", "champion", "config", "first"),
+    "event": ("seq", "at", "model", "key", "kind", "body", "previous"),
+    "answer": ("id", "key", "seq", "tick", "digest", "body"),
+    "snapshot": (
+        "id", "part", "seq", "at", "tick", "rows", "error", "kept", "file", "bytes", "crc", "meter", "versions"
+    ),
+    "keyed": ("id", "model", "key", "seq", "at", "rows", "body", "meter"),
+    "waiting": ("id", "model", "key", "name", "tick", "body"),
+    "source": ("id", "model", "key", "name", "position", "mark", "at"),
+    "note": ("id", "at", "model", "kind", "body"),
+    "progress": ("id", "model", "keyed", "last", "forgotten"),
+    "mark": ("id", "acknowledged", "clock"),
+    "quarantine": ("id", "model", "at", "reason"),
+}  # fmt: skip
+"""Columns of each table; the first one is its number. Each table also has `sum`, the checksum of them all."""
+_SCHEMA = """
 create table if not exists model(id integer primary key autoincrement, name text not null unique, config text not null,
-  pattern blob, form text, created real not null);
+  pattern blob, form text, created real not null, sum integer not null);
 create table if not exists part(id integer primary key autoincrement, model integer not null, name text not null,
-  champion integer not null, pattern blob, config text not null, first integer not null, unique(model, name));
+  champion integer not null, config text not null, first integer not null, sum integer not null, unique(model, name));
 create table if not exists event(seq integer primary key autoincrement, at real not null, model integer not null,
-  key text, kind text not null, body blob not null);
+  key text, kind text not null, body blob not null, previous integer not null, sum integer not null);
 create index if not exists event_of on event(model, key);
 create table if not exists answer(id integer primary key autoincrement, key text not null unique, seq integer not null,
-  at real not null, digest blob not null, body blob);
+  tick real not null, digest blob not null, body blob, sum integer not null);
 create index if not exists answer_of on answer(seq);
 create table if not exists snapshot(id integer primary key autoincrement, part integer not null, seq integer not null,
-  at real not null, rows integer not null, error real, kept integer not null, file text not null,
-  bytes integer not null, meter text not null, versions text not null);
+  at real not null, tick real not null, rows integer not null, error real, kept integer not null, file text not null,
+  bytes integer not null, crc integer not null, meter text not null, versions text not null, sum integer not null);
+create index if not exists snapshot_of on snapshot(part);
 create table if not exists keyed(id integer primary key autoincrement, model integer not null, key text not null,
   seq integer not null, at real not null, rows integer not null, body blob not null, meter text not null,
-  unique(model, key));
+  sum integer not null, unique(model, key));
 create table if not exists waiting(id integer primary key autoincrement, model integer not null, key text not null,
-  name text not null, at real not null, body blob not null, unique(model, key, name));
+  name text not null, tick real not null, body blob not null, sum integer not null, unique(model, key, name));
+create table if not exists source(id integer primary key autoincrement, model integer not null, key text not null,
+  name text not null, position integer not null, mark text not null, at real not null, sum integer not null,
+  unique(model, key, name));
 create table if not exists note(id integer primary key autoincrement, at real not null, model integer not null,
-  kind text not null, body text not null);
+  kind text not null, body text not null, sum integer not null);
+create table if not exists progress(id integer primary key, model integer not null, keyed integer not null,
+  last integer not null, forgotten integer not null, sum integer not null, unique(model, keyed));
+create table if not exists mark(id integer primary key, acknowledged integer not null, clock real not null,
+  sum integer not null);
+create table if not exists quarantine(id integer primary key, model integer not null unique, at real not null,
+  reason text not null, sum integer not null);
 """
 WAL_BYTES = 64 * 2**20
 NOTES = 10_000
 """Notes kept: rollbacks, promotions, alarms."""
+EMPTY_KINDS = ("refused", "deleted")
+"""Events that hold nothing any more: refused after all, or of a key that was deleted. They keep the chain whole."""
 
 
 class Full(Exception):
@@ -52,6 +89,53 @@ class Broken(Exception):
     """The disk failed: nobody knows what is on it until the log is opened again."""
 
 
+class Damaged(Exception):
+    """Something on the disk is not what was written."""
+
+
+DISK_ERRORS = frozenset(
+    {
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_PERM,
+    }
+)
+"""SQLite's codes that speak of the disk. Other codes speak of a statement, and end nothing but it."""
+
+
+def is_disk_error(error: BaseException) -> bool:
+    """Return whether the disk, and not a request or a fault of ours, is the cause."""
+    if isinstance(error, sqlite3.Error):
+        return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in DISK_ERRORS
+    return isinstance(error, Broken)
+
+
+_DOUBLE = struct.Struct("<d")
+
+
+def checksum(values: Iterable[Any]) -> int:
+    """CRC32 of values as SQLite gives them back, each with its type and length."""
+    parts = []
+    for value in values:
+        if value is None:
+            parts.append(b"n")
+        elif isinstance(value, bytes):
+            parts.append(b"b%d:" % len(value))
+            parts.append(value)
+        elif isinstance(value, str):
+            text = value.encode()
+            parts.append(b"s%d:" % len(text))
+            parts.append(text)
+        elif isinstance(value, float):
+            parts.append(b"f" + _DOUBLE.pack(value + 0.0))  # SQLite has no negative zero
+        else:
+            parts.append(b"i%d:" % value)
+    return zlib.crc32(b"".join(parts))
+
+
 class Log:
     """The one connection. All its methods are called by one thread."""
 
@@ -59,35 +143,78 @@ class Log:
         self.path = folder / "log.db"
         self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=256)
         run = self.db.execute
-        run("pragma journal_mode=wal")
+        run("pragma locking_mode=exclusive")  # nobody else reads it, and no shared memory needs room on the disk
+        if run("pragma journal_mode").fetchone()[0] != "wal":
+            run("pragma journal_mode=wal")
         run(f"pragma synchronous={synchronous}")
         run("pragma wal_autocheckpoint=4000")
         run(f"pragma journal_size_limit={WAL_BYTES}")
         found = run("pragma user_version").fetchone()[0]
         if found > VERSION:
+            self.db.close()
             raise ValueError(f"{self.path} has format {found}, this nystream reads up to {VERSION}: upgrade nystream")
-        self.db.executescript(_TABLES)
-        run(f"pragma user_version={VERSION}")
+        if found < VERSION:
+            self.db.executescript(_SCHEMA)
+            run(f"pragma user_version={VERSION}")
+            run("pragma wal_checkpoint(truncate)")
         if most is not None:
             page = run("pragma page_size").fetchone()[0]
             run(f"pragma max_page_count={max(most // page, 16)}")
-        last = run("select seq from sqlite_sequence where name = 'event'").fetchone()
-        self.seq: int = last[0] if last else 0
-        """The number of the last event."""
+        self.witness = Witness(folder)
+        self._lanes: dict[tuple[int, int], tuple[int, int]] = {}
+        """By model and whether it has a key: its last event, and the last one that was forgotten."""
+        self._changed: dict[tuple[int, int], tuple[int, int] | None] = {}
+        """Lanes that the open transaction changed, as they were before."""
+        self.open_events: set[int] = set()
+        """Events whose requests have no answer yet."""
+        self.acknowledged = 0
+        self._clock, self._started = 0.0, time.monotonic()
+        self.damage: list[str] = []
+        """Sentences about rows that no model owns and that cannot be read."""
+        self._read_state()
         self.commit_seconds = 0.0
 
+    def _read_state(self) -> None:
+        for _, model, keyed, last, forgotten in self._readable("progress"):
+            self._lanes[model, keyed] = (last, forgotten)
+        for _, acknowledged, clock in self._readable("mark"):
+            self.acknowledged, self._clock = acknowledged, clock
+        found = self.db.execute("select seq from sqlite_sequence where name = 'event'").fetchone()
+        newest = self.db.execute("select max(seq) from event").fetchone()[0]
+        lasts = [last for last, _ in self._lanes.values()]
+        self.seq: int = max([found[0] if found else 0, newest or 0, *lasts])
+        """The number of the last event."""
+
+    def _readable(self, table: str) -> list[tuple[Any, ...]]:
+        good = []
+        for row in self.db.execute(f"select {', '.join(TABLES[table])}, sum from {table}").fetchall():
+            if checksum(row[:-1]) == row[-1]:
+                good.append(row[:-1])
+            else:
+                self.damage.append(f"row {row[0]} of table {table} has a wrong checksum")
+        return good
+
+    @property
+    def clock(self) -> float:
+        """Seconds that servers of this folder have run. Jumps of the system's clock do not move it."""
+        return self._clock + time.monotonic() - self._started
+
+    # -- transactions --------------------------------------------------------------------------------------------------
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing, on the disk when it ends. Raises Full, or Broken when the disk failed."""
-        before = self.seq
+        before, open_events = self.seq, set(self.open_events)
+        self._changed = {}
         try:
             self.db.execute("begin immediate")
             yield
+            self._write_state()
             began = time.perf_counter()
             self.db.execute("commit")
             self.commit_seconds = time.perf_counter() - began
         except BaseException as error:
-            self.seq = before
+            self.seq, self.open_events = before, open_events
+            self._restore_lanes(self._changed)
             if self.db.in_transaction:
                 try:
                     self.db.execute("rollback")
@@ -97,79 +224,252 @@ class Log:
                 raise
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
                 raise Full(str(error)) from None
-            raise Broken(f"{self.path}: {error}") from error
+            if is_disk_error(error):
+                raise Broken(f"{self.path}: {error}") from error
+            raise
+        for model in {model for model, _ in self._changed}:
+            self.witness.write(model, self.last_of(model))
+
+    def _write_state(self) -> None:
+        for lane in self._changed:
+            last, forgotten = self._lanes[lane]
+            row = (lane[0] * 2 + lane[1], *lane, last, forgotten)
+            self.db.execute("insert or replace into progress values(?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
+        self.acknowledged = max(self.acknowledged, min(self.open_events, default=self.seq + 1) - 1)
+        mark = (1, self.acknowledged, self.clock)
+        self.db.execute("insert or replace into mark values(?, ?, ?, ?)", (*mark, checksum(mark)))
+
+    def _restore_lanes(self, before: dict[tuple[int, int], tuple[int, int] | None]) -> None:
+        for lane, found in before.items():
+            if found is None:
+                self._lanes.pop(lane, None)
+            else:
+                self._lanes[lane] = found
+
+    def _set_lane(self, lane: tuple[int, int], last: int, forgotten: int) -> None:
+        self._changed.setdefault(lane, self._lanes.get(lane))
+        self._lanes[lane] = (last, forgotten)
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """One command of the open transaction: if it raises, nothing of it is written, the others are."""
+        before, changed = self.seq, {lane: self._lanes.get(lane) for lane in self._changed}
+        self.db.execute("savepoint command")
+        try:
+            yield
+        except BaseException:
+            self.open_events -= set(range(before + 1, self.seq + 1))
+            self.seq = before
+            new = {lane: found for lane, found in self._changed.items() if lane not in changed}
+            self._restore_lanes({**changed, **new})
+            for lane in new:
+                del self._changed[lane]
+            if self.db.in_transaction:  # a full disk has ended the transaction already
+                self.db.execute("rollback to command")
+                self.db.execute("release command")
+            raise
+        self.db.execute("release command")
+
+    # -- rows with checksums -------------------------------------------------------------------------------------------
+    def insert(self, table: str, **values: Any) -> int:
+        """Enter a row; its number."""
+        columns = TABLES[table]
+        id = self.db.execute(f"select coalesce(max({columns[0]}), 0) + 1 from {table}").fetchone()[0]
+        last = self.db.execute("select seq from sqlite_sequence where name = ?", (table,)).fetchone()
+        row = (max(id, last[0] + 1 if last else 1), *(values[name] for name in columns[1:]))
+        marks = ", ".join("?" * (len(row) + 1))
+        self.db.execute(f"insert into {table}({', '.join(columns)}, sum) values({marks})", (*row, checksum(row)))
+        return int(row[0])
+
+    def update(self, table: str, id: int, **changes: Any) -> None:
+        """Change some values of a row, which must be as it was written."""
+        columns = TABLES[table]
+        (found,) = self.select(table, f"{columns[0]} = ?", (id,))
+        row = tuple(changes.get(name, value) for name, value in zip(columns, found, strict=True))
+        settings = ", ".join(f"{name} = ?" for name in (*columns[1:], "sum"))
+        self.db.execute(f"update {table} set {settings} where {columns[0]} = ?", (*row[1:], checksum(row), id))
+
+    def select(self, table: str, where: str = "true", values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Rows of a table in the order of its columns. Raises Damaged where one is not what was written."""
+        statement = f"select {', '.join(TABLES[table])}, sum from {table} where {where}"
+        found = self.db.execute(statement, values).fetchall()
+        for row in found:
+            check_row(table, row)
+        return [row[:-1] for row in found]
 
     # -- events and their answers --------------------------------------------------------------------------------------
     def append(self, model: int, key: str | None, kind: str, body: bytes, at: float) -> int:
         """A new event; its number."""
-        self.db.execute("insert into event values(?, ?, ?, ?, ?, ?)", (self.seq + 1, at, model, key, kind, body))
+        lane = (model, int(key is not None))
+        last, forgotten = self._lanes.get(lane, (0, 0))
+        row = (self.seq + 1, at, model, key, kind, body, last)
+        self.db.execute("insert into event values(?, ?, ?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
         self.seq += 1
+        self._set_lane(lane, self.seq, forgotten)
+        self.open_events.add(self.seq)
         return self.seq
 
-    def events(self, after: int = 0) -> Iterator[tuple[int, float, int, str | None, str, bytes]]:
-        """Events in order."""
-        return self.db.execute("select seq, at, model, key, kind, body from event where seq > ? order by seq", (after,))
+    def settle(self, seqs: Iterable[int]) -> None:
+        """The requests of these events have their answers."""
+        self.open_events.difference_update(seqs)
 
-    def events_of(self, model: int, key: str | None, after: int) -> list[tuple[int, float, str, bytes]]:
-        """Events of one model, or of one key of it, in order."""
-        return self.db.execute(
-            "select seq, at, kind, body from event where model = ? and key is ? and seq > ? order by seq",
-            (model, key, after),
-        ).fetchall()
+    def last_of(self, model: int) -> int:
+        """The last event of a model that the log has, or had before a snapshot covered it."""
+        return max(self._lanes.get((model, lane), (0, 0))[0] for lane in (0, 1))
 
-    def drop(self, seq: int) -> None:
-        """Take back an event that could not be applied and was never acknowledged, and its key."""
-        self.db.execute("delete from event where seq = ?", (seq,))
+    def has_chain(self, model: int) -> bool:
+        """Whether the log knows where the events of a model begin and end."""
+        return (model, 0) in self._lanes and (model, 1) in self._lanes
+
+    def forgotten(self, model: int, *, keyed: bool) -> int:
+        """The last event that was deleted because snapshots cover it."""
+        return self._lanes.get((model, int(keyed)), (0, 0))[1]
+
+    def events_of(self, model: int, after: int, most: int = 1000) -> list[tuple[Any, ...]]:
+        """Events of one model and its keys, in order."""
+        return self.select("event", "model = ? and seq > ? order by seq limit ?", (model, after, most))
+
+    def check_chain(self, model: int) -> None:
+        """Raise Damaged where an event of a model is missing."""
+        for keyed, there in ((0, "key is null"), (1, "key is not null")):
+            last, forgotten = self._lanes.get((model, keyed), (0, 0))
+            before = None
+            found = self.db.execute(
+                f"select seq, previous from event where model = ? and {there} order by seq", (model,)
+            )
+            for seq, previous in found:
+                if previous > forgotten if before is None else previous != before:
+                    raise Damaged(f"event {previous} is missing from the log")
+                before = seq
+            if (last > forgotten and before != last) or (before or 0) > last:
+                raise Damaged(f"event {max(last, before or 0)} is missing from the log or from its list of events")
+
+    def begin_chain(self, model: int, *, keyed: bool, forgotten: int) -> None:
+        """Let the events of a model begin behind this one: a person gave up those that are missing."""
+        last = self._lanes.get((model, int(keyed)), (0, 0))[0]
+        self._set_lane((model, int(keyed)), max(last, forgotten), forgotten)
+
+    def end_chain(self, model: int, *, keyed: bool, last: int) -> None:
+        """Let the events of a model end with this one."""
+        self._set_lane((model, int(keyed)), last, self.forgotten(model, keyed=keyed))
+
+    def refuse(self, seq: int) -> None:
+        """Empty an event that could not be applied and was never acknowledged; its key may be used again."""
+        if self.db.execute("select 1 from event where seq = ?", (seq,)).fetchone():
+            self.update("event", seq, kind="refused", body=b"")
         self.db.execute("delete from answer where seq = ?", (seq,))
 
     def forget(self, model: int, seq: int, *, keyed: bool) -> None:
         """Delete the events that snapshots cover."""
+        lane = (model, int(keyed))
+        last, forgotten = self._lanes.get(lane, (0, 0))
         some = "key is not null" if keyed else "key is null"
-        self.db.execute(f"delete from event where model = ? and {some} and seq <= ?", (model, seq))
+        newest = self.db.execute(
+            f"select max(seq) from event where model = ? and {some} and seq <= ?", (model, seq)
+        ).fetchone()[0]
+        if newest is not None:
+            self.db.execute(f"delete from event where model = ? and {some} and seq <= ?", (model, seq))
+            self._set_lane(lane, last, max(forgotten, newest))
+
+    def quarantine(self, model: int, reason: str) -> None:
+        """Let no server serve this model, until `nystream repair` says otherwise."""
+        row = (model, model, time.time(), reason)
+        self.db.execute("insert or replace into quarantine values(?, ?, ?, ?, ?)", (*row, checksum(row)))
+
+    def add_model(self, model: int) -> None:
+        """Begin the chains of a new model."""
+        for keyed in (0, 1):
+            self._set_lane((model, keyed), 0, 0)
+
+    def remove_model(self, model: int) -> None:
+        """Delete everything about a model, in the open transaction."""
+        parts = [row[0] for row in self.db.execute("select id from part where model = ?", (model,))]
+        for part in parts:
+            self.db.execute("delete from snapshot where part = ?", (part,))
+        self.db.execute("delete from model where id = ?", (model,))
+        for table in ("part", "event", "keyed", "waiting", "source", "note", "progress", "quarantine"):
+            self.db.execute(f"delete from {table} where model = ?", (model,))
+
+    def model_removed(self, model: int) -> None:
+        """That transaction is on the disk."""
+        for keyed in (0, 1):
+            self._lanes.pop((model, keyed), None)
+        self.witness.write(model, DELETED)
+
+    def delete_key(self, model: int, key: str) -> None:
+        """Delete the state, the open predictions and the rows of one key."""
+        for (seq,) in self.db.execute("select seq from event where model = ? and key = ?", (model, key)).fetchall():
+            self.update("event", seq, kind="deleted", body=b"")
+        for table in ("keyed", "waiting", "source"):
+            self.db.execute(f"delete from {table} where model = ? and key = ?", (model, key))
 
     def answered(self, key: str) -> tuple[int, bytes, bytes | None] | None:
         """Number, digest and answer of the request with that idempotency key."""
-        return self.db.execute("select seq, digest, body from answer where key = ?", (key,)).fetchone()
+        found = self.db.execute(
+            "select id, key, seq, tick, digest, body, sum from answer where key = ?", (key,)
+        ).fetchone()
+        if found is None:
+            return None
+        check_row("answer", found)
+        return found[2], found[4], found[5]
 
-    def promise(self, key: str, seq: int, at: float, digest: bytes) -> None:
-        """Remember a key together with its event."""
-        self.db.execute("insert into answer(key, seq, at, digest) values(?, ?, ?, ?)", (key, seq, at, digest))
+    def promise(self, key: str, seq: int, digest: bytes) -> None:
+        """Remember a key together with its event, whose number is also that of the row."""
+        row = (seq, key, seq, self.clock, digest, None)
+        self.db.execute("insert into answer values(?, ?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
 
     def keep_answers(self, answers: dict[int, bytes]) -> None:
-        self.db.executemany("update answer set body = ? where seq = ?", [(body, seq) for seq, body in answers.items()])
+        for seq, body in answers.items():
+            if self.db.execute("select 1 from answer where id = ?", (seq,)).fetchone():
+                self.update("answer", seq, body=body)
 
     def unanswered(self) -> set[int]:
         """Events with a key whose answers were lost with the process; a replay makes them again."""
         return {row[0] for row in self.db.execute("select seq from answer where body is null")}
 
-    def expire(self, answers_before: float, answers: int, waiting_before: float) -> int:
+    def expire(self, answers_for: float, answers: int, waiting_for: float) -> int:
         """Forget old idempotency keys, and the oldest of more than so many, and predictions whose labels never came.
 
-        How many of the latter.
+        Ages are seconds of running servers. How many of the predictions.
         """
+        now, last = self.clock, "(select max(id) from answer)"
         newest = self.db.execute(
-            "select id from answer where at >= ? order by id limit 1", (answers_before,)
+            "select id from answer where tick >= ? order by id limit 1", (now - answers_for,)
         ).fetchone()
         if newest is None:
-            self.db.execute("delete from answer where at < ? and body is not null", (answers_before,))
+            self.db.execute("delete from answer where body is not null")
         else:
             self.db.execute("delete from answer where id < ? and body is not null", (newest[0],))
-        last = "(select max(id) from answer)"
-        self.db.execute(f"delete from answer where id <= {last} - ? and body is not null", (answers,))
+        surplus = self.db.execute("select count(*) from answer").fetchone()[0] - answers
+        if surplus > 0:
+            place = self.db.execute("select id from answer order by id limit 1 offset ?", (surplus,)).fetchone()
+            limit = place[0] if place else f"{last} + 1"
+            self.db.execute(f"delete from answer where id < {limit} and body is not null")
         self.db.execute("delete from note where id <= (select max(id) from note) - ?", (NOTES,))
-        return self.db.execute("delete from waiting where at < ?", (waiting_before,)).rowcount
+        return self.db.execute("delete from waiting where tick < ?", (now - waiting_for,)).rowcount
+
+    # -- sources of rows, and how far each has been learnt -----------------------------------------------------------
+    def position(self, model: int, key: str, source: str) -> tuple[int, str]:
+        """Return how many rows of a source have been learnt, and the mark of the last of them."""
+        found = self.select("source", "model = ? and key = ? and name = ?", (model, key, source))
+        return (found[0][4], found[0][5]) if found else (0, "")
+
+    def move(self, model: int, key: str, source: str, position: int, mark: str, at: float) -> None:
+        """Note how many rows of a source have been learnt."""
+        place = (model, key, source)
+        found = self.db.execute("select id from source where model = ? and key = ? and name = ?", place).fetchone()
+        if found is None:
+            self.insert("source", model=model, key=key, name=source, position=position, mark=mark, at=at)
+        else:
+            self.update("source", found[0], position=position, mark=mark, at=at)
 
     # -- predictions that wait for their labels --------------------------------------------------------------------
-    def remember(self, model: int, key: str, name: str, at: float, body: bytes) -> None:
-        self.db.execute(
-            "insert into waiting(model, key, name, at, body) values(?, ?, ?, ?, ?)", (model, key, name, at, body)
-        )
+    def remember(self, model: int, key: str, name: str, body: bytes) -> None:
+        self.insert("waiting", model=model, key=key, name=name, tick=self.clock, body=body)
 
     def waits(self, model: int, key: str, name: str) -> bytes | None:
-        found = self.db.execute(
-            "select body from waiting where model = ? and key = ? and name = ?", (model, key, name)
-        ).fetchone()
-        return found and found[0]
+        found = self.select("waiting", "model = ? and key = ? and name = ?", (model, key, name))
+        return found[0][5] if found else None
 
     def labelled(self, model: int, key: str, name: str) -> None:
         self.db.execute("delete from waiting where model = ? and key = ? and name = ?", (model, key, name))
@@ -180,9 +480,6 @@ class Log:
             (model, count),
         )
 
-    def waiting_counts(self) -> dict[int, int]:
-        return dict(self.db.execute("select model, count(*) from waiting group by model"))
-
     # -- the rest: small statements of rare commands -------------------------------------------------------------------
     def run(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
         """One statement."""
@@ -190,21 +487,20 @@ class Log:
 
     def note(self, model: int, kind: str, body: str, at: float) -> None:
         """Something that people will want to know later: a rollback, a promotion, an alarm."""
-        self.db.execute("insert into note(at, model, kind, body) values(?, ?, ?, ?)", (at, model, kind, body))
+        self.insert("note", at=at, model=model, kind=kind, body=body)
 
     def park(self, model: int, key: str, seq: int, at: float, rows: int, body: bytes, meter: str) -> None:
         """Keep the state of a keyed model, with which all its events up to seq are covered."""
-        self.db.execute(
-            "insert into keyed(model, key, seq, at, rows, body, meter) values(?, ?, ?, ?, ?, ?, ?) "
-            "on conflict(model, key) do update set seq = excluded.seq, at = excluded.at, rows = excluded.rows, "
-            "body = excluded.body, meter = excluded.meter",
-            (model, key, seq, at, rows, body, meter),
-        )
+        values = {"seq": seq, "at": at, "rows": rows, "body": body, "meter": meter}
+        found = self.db.execute("select id from keyed where model = ? and key = ?", (model, key)).fetchone()
+        if found is None:
+            self.insert("keyed", model=model, key=key, **values)
+        else:
+            self.update("keyed", found[0], **values)
 
     def parked(self, model: int, key: str) -> tuple[int, bytes, str] | None:
-        return self.db.execute(
-            "select seq, body, meter from keyed where model = ? and key = ?", (model, key)
-        ).fetchone()
+        found = self.select("keyed", "model = ? and key = ?", (model, key))
+        return (found[0][3], found[0][6], found[0][7]) if found else None
 
     def copy(self, path: Path) -> None:
         """The log as it is now, in another file. Raises Full."""
@@ -229,3 +525,10 @@ class Log:
         with contextlib.suppress(sqlite3.Error):  # no room for it: the next start reads the WAL as it is
             self.db.execute("pragma wal_checkpoint(truncate)")
         self.db.close()
+        self.witness.close()
+
+
+def check_row(table: str, row: tuple[Any, ...]) -> None:
+    """Raise Damaged where the checksum, the last value, is not that of the others."""
+    if checksum(row[:-1]) != row[-1]:
+        raise Damaged(f"row {row[0]} of table {table!r} of the log has a wrong checksum")

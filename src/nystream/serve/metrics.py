@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 if TYPE_CHECKING:
@@ -45,6 +48,28 @@ class Timings:
         self.commit = self._histogram("nystream_commit_seconds", "Time of a commit with its sync")
         self.learn = self._histogram("nystream_learn_seconds", "Time from a learning request to its answer")
 
+        self._routes = Histogram(
+            "nystream_request_seconds",
+            "Time from a request to its answer, by what was asked",
+            ["request"],
+            buckets=BOUNDS,
+            registry=self.registry,
+        )
+        self._answers = Counter(
+            "nystream_requests",
+            "Requests, by what was asked and the status",
+            ["request", "status"],
+            registry=self.registry,
+        )
+
+    def of_route(self, name: str) -> Histogram:
+        """Return the histogram of one kind of request."""
+        return self._routes.labels(name)
+
+    def count(self, name: str, status: int) -> None:
+        """Count an answer."""
+        self._answers.labels(name, status).inc()
+
     def _histogram(self, name: str, about: str) -> Histogram:
         return Histogram(name, about, buckets=BOUNDS, registry=self.registry)
 
@@ -81,6 +106,9 @@ class _State:
             ("keyed_brought_total", "counter", "Keyed models brought back from disk", store.keyed.brought),
             ("snapshots_taken_total", "counter", "Snapshots taken", writer.checkpoints.taken),
             ("event", "gauge", "Number of the last event in the log", store.log.seq),
+            ("queue_bytes", "gauge", "Bytes of the requests that wait to be learnt", writer.bytes),
+            ("disk_free_bytes", "gauge", "Free bytes of the disk", _free(store.folder)),
+            ("process_bytes", "gauge", "Memory of the process", _memory()),
             ("subscribers", "gauge", "Listeners to the event stream", self.service.bus.listeners),
             ("webhook_failures_total", "counter", "Alarms that the webhook refused", self.service.webhook.failures),
         )
@@ -89,7 +117,7 @@ class _State:
             family.add_metric([], value)
             yield family
         refused = _family("refused_total", "counter", "Requests refused, by reason", ["reason"])
-        for reason, count in {**writer.refused, **self.service.refused}.items():
+        for reason, count in {**writer.refused, **self.service.refused, **self.service.connections_refused}.items():
             refused.add_metric([reason], count)
         yield refused
 
@@ -99,6 +127,18 @@ def write_metrics(service: Service) -> bytes:
     registry = CollectorRegistry()
     registry.register(_State(service))
     return generate_latest(registry) + generate_latest(service.timings.registry)
+
+
+def _free(folder: Path) -> int:
+    return shutil.disk_usage(folder).free
+
+
+def _memory() -> int:
+    """Return the resident memory of this process, where the system tells it."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
 
 
 def _family(name: str, kind: str, about: str, labels: list[str]) -> Any:

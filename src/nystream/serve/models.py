@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from typing import Any
 
 import orjson
@@ -15,7 +15,10 @@ from nystream.serve.meters import Meter
 from nystream.serve.parts import Part, dumped
 from nystream.serve.refusals import Refusal
 
-__all__ = ["Entry", "Keyed", "Models"]
+__all__ = ["QUARANTINED", "READY", "STARTING", "Entry", "Keyed", "Models"]
+
+STARTING, READY, QUARANTINED = "starting", "ready", "quarantined"
+"""States of a model: being brought back, served, and kept but not served because something about it is damaged."""
 
 
 class Entry:
@@ -23,10 +26,15 @@ class Entry:
 
     def __init__(self, id: int, name: str, config: dict[str, Any], created: float) -> None:
         self.id, self.name, self.config, self.created = id, name, config, created
+        self.state = READY
+        self.reason: str | None = None
+        """Why it is quarantined."""
+        self.replayed = self.to_replay = 0
+        """Events learnt again, and to be learnt again, by this start."""
         self.pattern: Model | None = None
         """Untrained: what keyed models start as."""
         self.form: Form | None = None
-        self.champion: Part
+        self.champion = Part("main", None, None)
         self.shadows: dict[str, Part] = {}
         self.snapshots: list[dict[str, Any]] = []
         """Of the champion, the oldest first; replaced, never changed."""
@@ -40,6 +48,10 @@ class Entry:
         """Events since the last snapshot."""
         self.keyed_seconds = 0.0
         """Time that its keyed models have learnt since then."""
+        self.pending: deque[Any] = deque()
+        """Events of this model that are durable and not yet applied, in the order of the log."""
+        self.halfway = False
+        """Whether some slices of the first of them have been applied: the model must not be saved now."""
         self.saving = False
         self.gone = False
         self.counts = {"learnt": 0, "predicted": 0, "labelled": 0, "unlearnt": 0, "alarms": 0, "expired": 0}
@@ -54,6 +66,27 @@ class Entry:
         for part in self.parts:
             if part.model is None:
                 part.open(learning.fresh(model), form)
+
+    @property
+    def row_seconds(self) -> float:
+        """Time that one row takes to be learnt by all its parts, about."""
+        return sum(part.row_seconds for part in self.parts)
+
+    def quarantine(self, reason: str) -> None:
+        """Serve it no more."""
+        self.reason, self.state = reason, QUARANTINED
+
+    def check_ready(self) -> None:
+        """Refuse where the model is gone, not yet brought back, or quarantined."""
+        if self.gone:
+            raise Refusal(404, f"there is no model {self.name!r}")
+        if self.state == STARTING:
+            done = f"{self.replayed} of {self.to_replay} events are learnt again"
+            raise Refusal(503, f"model {self.name!r} is starting: {done}", {"Retry-After": "1"})
+        if self.state == QUARANTINED:
+            raise Refusal(
+                409, f"model {self.name!r} is quarantined: {self.reason}; its files are kept, see `nystream verify`"
+            )
 
     def untell(self) -> None:
         """The transaction that told did not come about."""
@@ -72,6 +105,8 @@ class Keyed:
         self.bytes = 0
         self.leaving: dict[tuple[int, str], Part] = {}
         """Those that gave way and are written with the next transaction."""
+        self._pinned: set[tuple[int, str]] = set()
+        """Those that are learning an event in slices, and must stay until its end."""
         self.parked = self.brought = 0
 
     def __len__(self) -> int:
@@ -107,6 +142,10 @@ class Keyed:
         )
         return part, False
 
+    def names(self, entry: Entry) -> list[str]:
+        """Keys of one name that memory holds."""
+        return [key for id, key in [*self._held, *self.leaving] if id == entry.id]
+
     def knows(self, entry: Entry, key: str) -> bool:
         """Whether there is a model of that key."""
         return self.held(entry, key) is not None or self._log.parked(entry.id, key) is not None
@@ -131,11 +170,27 @@ class Keyed:
 
     def shrink(self) -> None:
         """Let the least recently used go until memory holds no more than it may; one always stays."""
-        while self.bytes > self._memory and len(self._held) > 1:
-            place, part = self._held.popitem(last=False)
+        if self.bytes <= self._memory:
+            return
+        for place in list(self._held)[:-1]:
+            if self.bytes <= self._memory:
+                return
+            if place in self._pinned:
+                continue
+            part = self._held.pop(place)
             self.bytes -= self._sizes.pop(place)
             if part.dirty:
                 self.leaving[place] = part
+
+    def pin(self, entry: Entry, key: str | None) -> None:
+        """Keep the model of a key in memory until `unpin`."""
+        if key is not None:
+            self._pinned.add((entry.id, key))
+
+    def unpin(self, entry: Entry, key: str | None) -> None:
+        """Let the model of a key give way again."""
+        if key is not None:
+            self._pinned.discard((entry.id, key))
 
     def write_leaving(self, at: float) -> None:
         """Write those that gave way, in the transaction that is open."""
@@ -170,6 +225,8 @@ class Models:
     def __init__(self) -> None:
         self.by_name: dict[str, Entry] = {}
         self.by_id: dict[int, Entry] = {}
+        self.starting = True
+        """Whether the list of models has not been read yet."""
 
     def __iter__(self) -> Any:
         return iter(list(self.by_name.values()))
@@ -186,8 +243,18 @@ class Models:
         self.by_name.pop(entry.name, None)
         self.by_id.pop(entry.id, None)
 
-    def find(self, name: str) -> Entry:
+    def look_up(self, name: str) -> Entry:
+        """The model of that name, whatever its state."""
         found = self.by_name.get(name)
+        if found is None and self.starting:
+            raise Refusal(503, "the server is starting: the log is being checked", {"Retry-After": "1"})
         if found is None:
             raise Refusal(404, f"there is no model {name[:64]!r}")
+        return found
+
+    def find(self, name: str) -> Entry:
+        """The model of that name, which must be ready."""
+        found = self.look_up(name)
+        if found.state != READY:
+            found.check_ready()
         return found

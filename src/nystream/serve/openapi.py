@@ -58,6 +58,11 @@ _COLUMNS = [
     _query("label", "CSV and Arrow: the column, or columns with commas, that hold the labels"),
     _query("weight", "CSV and Arrow: the column that holds the weights"),
 ]
+_SOURCE = [
+    _query("source", "name of the stream that the rows belong to: each row of it is learnt once"),
+    _query("position", "with source: the number of rows of that stream before these", "integer"),
+    _query("mark", "with source: any text, kept with the position, by which a sender knows its last row again"),
+]
 _WISHES = {
     "probabilities": {"type": "boolean"},
     "interval": {"type": ["number", "boolean"], "description": "coverage of the interval, between 0 and 1"},
@@ -113,6 +118,11 @@ _CONFIG = _object(
         "task": {"enum": ["regression", "classification", "novelty"]},
         "classes": {"type": "array"},
         "drop": {"type": "array", "items": {"type": "string"}},
+        "formats": {
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "description": 'how texts of a column are written: "day-first" for dates, "," for decimal commas',
+        },
         "alarm_error": {"type": "number", "description": "raise an alarm while the windowed error is above this"},
     }
 )
@@ -155,7 +165,7 @@ def _operation(
 
 
 def _learning(keyed: str) -> dict[str, dict[str, Any]]:
-    learn: dict[str, Any] = {"body": _tables(_LABELLED), "more": [_IDEMPOTENCY, *_COLUMNS]}
+    learn: dict[str, Any] = {"body": _tables(_LABELLED), "more": [_IDEMPOTENCY, *_COLUMNS, *_SOURCE]}
     wishes = [_query(name, "as in the body") for name in _WISHES]
     return {
         "learn": _operation(f"Learn rows{keyed}", "learn", **learn),
@@ -216,6 +226,8 @@ def _paths() -> dict[str, dict[str, Any]]:
             "delete": _operation("Remove a challenger", "admin"),
         },
         f"{model}/challengers/{{challenger}}/promote": {"post": _operation("Make it the champion", "admin")},
+        f"{model}/sources": {"get": _operation("Sources of rows and how far each is learnt", "read")},
+        f"{keyed}/sources": {"get": _operation("The same of the model of a key", "read")},
         f"{model}/keys": {"get": _operation("Keys of a model", "read", more=listing)},
         keyed: {
             "get": _operation("Describe the model of a key", "read"),

@@ -16,7 +16,8 @@ from nystream.serve import learning
 from nystream.serve.alarms import Alarm, Watch
 from nystream.serve.form import Form
 from nystream.serve.meters import Meter, Rate
-from nystream.serve.rows import PIECE, Batch
+from nystream.serve.rows import Batch, first_piece
+from nystream.serve.slices import Slices, complete
 
 __all__ = ["Part", "dumped", "listed"]
 
@@ -28,8 +29,8 @@ KEYED_WINDOW = 100
 COVERAGE = 0.9
 PAUSE = 0.005
 """Seconds that a prediction should wait for rows that are being learnt, at most."""
-SMALLEST, LARGEST = 32, 4096
-"""Rows of a piece."""
+MEMORY, LARGEST = 64, 4096
+"""Rows over which the time of a row is averaged, about, and rows of the largest piece."""
 OVERHEAD = 30_000
 """Bytes of a model in memory beside its arrays, about."""
 
@@ -67,8 +68,10 @@ class Part:
         """The last event that a snapshot covers."""
         self.replay_seconds = 0.0
         self.save_seconds = 0.0
-        self.piece = PIECE
+        self.piece = first_piece(0 if form is None else len(form.names))
         """Rows that it learns in about `PAUSE` seconds."""
+        self.answer_seconds: dict[tuple[str, ...], float] = {}
+        """Seconds that the prediction of a row takes, by what is asked beside it."""
         self.tail: deque[tuple[Batch, Any, float]] = deque(maxlen=TAIL)
         self.model: Model | None = None
         self.form: Form | None = None
@@ -78,6 +81,8 @@ class Part:
     def open(self, model: Model, form: Form, meter: Meter | None = None) -> None:
         """From now on it is known what the rows are."""
         self.model, self.form = model, form
+        self.piece = first_piece(len(form.names))
+        self.row_seconds = PAUSE / self.piece
         small = {"window": KEYED_WINDOW, "points": 0} if self.keyed else {}
         self.meter = meter or Meter(form.task, **small)
         self.watch = Watch(form, self.level)
@@ -99,13 +104,41 @@ class Part:
             self._next_count = self.model.n_seen + min(max(self.model.n_seen // 10, 1), 1000)
         return self._bytes
 
+    @property
+    def known_bytes(self) -> int:
+        """Memory when it was last counted; any thread may ask."""
+        return 0 if self.model is None else self._bytes
+
     def learn(self, batch: Batch, at: float, seq: int) -> tuple[Any, list[Alarm]]:
-        """Predictions made before the labels were read, and alarms; the rows are learnt."""
+        """Learn the rows; return the predictions that were made before the labels were read, and alarms."""
+        return complete(self.learn_in_slices(batch, at, seq))
+
+    def learn_in_slices(self, batch: Batch, at: float, seq: int) -> Slices[tuple[Any, list[Alarm]]]:
+        """Learn the pieces of the batch one after the other, and pause between them."""
+        alarms = self.watch.rows(batch, self.meter) if not self.keyed else []
+        if batch.n <= batch.piece:
+            predictions, raised = self._learn_piece(batch, at)
+            alarms += raised
+        else:
+            parts: list[Any] = []
+            for piece in batch.pieces():
+                if parts:
+                    yield
+                some, raised = self._learn_piece(piece, at)
+                parts.append(some)
+                alarms += raised
+            predictions = np.concatenate(parts)
+        if not self.keyed:
+            alarms += self.watch.errors(self.meter)
+        self.seq = seq
+        return predictions, alarms
+
+    def _learn_piece(self, batch: Batch, at: float) -> tuple[Any, list[Alarm]]:
         assert self.model is not None
         assert self.form is not None
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.thread_time()
         meter, watch = self.meter, self.watch
-        alarms = watch.rows(batch, meter) if not self.keyed else []
+        alarms: list[Alarm] = []
         look = self._look(batch) if meter.wants_look and batch.labels is not None else None
         predictions = learning.learn(self.model, self.form, batch, self.gate)
         shown = predictions if batch.predictions is None else batch.predictions
@@ -114,17 +147,15 @@ class Part:
             meter.looked(**look)
         self.rate.add(batch.n)
         if not self.keyed:
-            alarms += watch.errors(meter)
             self._keep_tail(batch, shown, at)
             if meter.wants_point:
                 meter.point(at, self.rate.value, learning.relied_on(self.model), self.bytes)
                 alarms += watch.reported(learning.reported(self.model))
-        self.seq = seq
         seconds = time.perf_counter() - began
         self.replay_seconds += seconds
-        if batch.n >= SMALLEST:
-            rows = PAUSE * batch.n / seconds
-            self.piece = min(max(2 ** int(np.log2(max(rows, 1.0))), SMALLEST), LARGEST)
+        each = (time.thread_time() - used) / batch.n
+        self.row_seconds += (each - self.row_seconds) * batch.n / (batch.n + MEMORY)
+        self.piece = min(2 ** int(np.log2(max(PAUSE / max(self.row_seconds, 1e-9), 1.0))), LARGEST)
         return predictions, alarms
 
     def unlearn(self, batch: Batch, seq: int) -> None:

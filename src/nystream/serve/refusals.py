@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["Refusal"]
+import logging
+from uuid import uuid4
+
+__all__ = ["Refusal", "report_failure"]
+
+logger = logging.getLogger("nystream.serve")
 
 
 class Refusal(Exception):
@@ -13,3 +18,10 @@ class Refusal(Exception):
         self.status = status
         self.message = message
         self.headers = headers or {}
+
+
+def report_failure(error: BaseException, during: str) -> Refusal:
+    """Log an unexpected exception with its traceback under a new id; return the answer 500 that names the id."""
+    id = uuid4().hex[:12]
+    logger.error("failure %s during %s", id, during, exc_info=error)
+    return Refusal(500, f"the server failed during {during}; its log has the reason under the id {id}")

@@ -11,10 +11,12 @@ from starlette.routing import Route
 from nystream.runtime.params import checked_ahead
 from nystream.serve import metrics, openapi, pages, routes_admin
 from nystream.serve.app import HEADERS, Call, Handler, answered, endpoint
+from nystream.serve.bodies import Labels, Unlearn, read_body
+from nystream.serve.commands import Replayed, Source
 from nystream.serve.models import Entry
 from nystream.serve.refusals import Refusal
 from nystream.serve.service import Service, new_ids
-from nystream.serve.settings import checked_key
+from nystream.serve.settings import LONGEST_KEY, checked_key
 from nystream.serve.wire import Rows, decoded, parsed
 
 __all__ = ["TABLE", "quick", "routes"]
@@ -37,6 +39,13 @@ async def _rows(call: Call) -> Rows:
     return found
 
 
+async def _idempotency(call: Call) -> tuple[str | None, bytes]:
+    if len(call.body) < LARGE:
+        return call.idempotency()
+    found: tuple[str | None, bytes] = await call.service.aside(call.idempotency)
+    return found
+
+
 async def learn(call: Call) -> Response:
     return await _learn(call, step=False)
 
@@ -47,10 +56,25 @@ async def step(call: Call) -> Response:
 
 async def _learn(call: Call, *, step: bool) -> Response:
     entry, key = _entry(call)
-    idempotency, digest = call.idempotency()
+    idempotency, digest = await _idempotency(call)
     rows = await _rows(call)
     _no_options(rows)
-    return answered(await call.service.learn(entry, key, rows, step=step, idempotency=idempotency, digest=digest))
+    source = _source(call)
+    answer = await call.service.learn(
+        entry, key, rows, step=step, idempotency=idempotency, digest=digest, source=source
+    )
+    return answered(answer, headers={"Idempotency-Replayed": "true"} if isinstance(answer, Replayed) else None)
+
+
+def _source(call: Call) -> Source | None:
+    """The source of the rows and their position in it, if the query names them."""
+    name = call.query.get("source")
+    if name is None:
+        return None
+    mark = call.query.get("mark", "")
+    if len(mark) > LONGEST_KEY or not mark.isascii() or not mark.isprintable():
+        raise Refusal(422, f"mark must be at most {LONGEST_KEY} printable ASCII characters")
+    return Source(checked_key(name, "source"), _whole(call.query.get("position", ""), "position"), mark)
 
 
 def _no_options(rows: Rows, *known: str) -> None:
@@ -157,12 +181,11 @@ async def label(call: Call) -> Response:
     entry, key = _entry(call)
     idempotency, digest = call.idempotency()
     found = parsed(call.body)
-    if not set(found) <= {"id", "ids", "label", "labels"}:
+    given = read_body(Labels, found)
+    if set(found) not in ({"id", "label"}, {"ids", "labels"}):
         raise Refusal(422, 'the body has "id" and "label", or "ids" and "labels"')
-    one = "id" in found
-    if one == ("ids" in found) or one != ("label" in found) or one == ("labels" in found):
-        raise Refusal(422, 'the body has "id" and "label", or "ids" and "labels"')
-    ids, labels = ([found["id"]], [found["label"]]) if one else (found["ids"], found["labels"])
+    ids: Any = [given.id] if "id" in found else given.ids
+    labels = [given.label] if "id" in found else given.labels
     if not isinstance(ids, list) or not isinstance(labels, list) or not ids or len(ids) != len(labels):
         raise Refusal(422, "ids and labels must be lists of the same length")
     if len(ids) > call.service.settings.limits.rows:
@@ -179,10 +202,10 @@ async def label(call: Call) -> Response:
 
 async def unlearn(call: Call) -> Response:
     entry, key = _entry(call)
-    idempotency, digest = call.idempotency()
+    idempotency, digest = await _idempotency(call)
     rows = await _rows(call)
-    _no_options(rows, "drop_snapshots")
-    return answered(await call.service.unlearn(entry, key, rows, idempotency, digest))
+    drop = read_body(Unlearn, rows.options).drop_snapshots
+    return answered(await call.service.unlearn(entry, key, rows, idempotency, digest, drop=drop))
 
 
 async def healthz(call: Call) -> Response:
@@ -191,11 +214,13 @@ async def healthz(call: Call) -> Response:
 
 async def readyz(call: Call) -> Response:
     ready = call.service.ready
-    return answered({"status": "ready" if ready else "not ready"}, 200 if ready else 503)
+    status = {"status": "ready" if ready else "not ready", **call.service.progress()}
+    return answered(status, 200 if ready else 503, None if ready else {"Retry-After": "1"})
 
 
 async def show_metrics(call: Call) -> Response:
-    return Response(metrics.write_metrics(call.service), 200, HEADERS, "text/plain; version=0.0.4")
+    text = await call.service.aside(metrics.write_metrics, call.service)
+    return Response(text, 200, HEADERS, "text/plain; version=0.0.4")
 
 
 async def access(call: Call) -> Response:

@@ -9,8 +9,9 @@ from starlette.responses import Response
 from nystream.serve import admin, learning
 from nystream.serve.app import HEADERS, Call, Handler, answered
 from nystream.serve.backup import Backup
+from nystream.serve.bodies import Challenge, Clone, Config, Rollback, read_body
 from nystream.serve.form import one_line
-from nystream.serve.models import Entry
+from nystream.serve.models import STARTING, Entry
 from nystream.serve.parts import Part
 from nystream.serve.refusals import Refusal
 from nystream.serve.settings import checked_key, checked_name
@@ -27,7 +28,7 @@ def _entry(call: Call) -> Entry:
 
 
 async def models(call: Call) -> Response:
-    return answered({"models": call.service.listed()})
+    return answered({"models": await call.service.aside(call.service.listed)})
 
 
 async def create(call: Call) -> Response:
@@ -35,10 +36,14 @@ async def create(call: Call) -> Response:
     if call.kind.partition(";")[0].strip().lower() == FILE:
         model, form = await call.service.aside(_uploaded, call.body)
         return answered(await call.service.ask(admin.Create(name, {}, learning.fresh(model), form, model)), 201)
-    config = parsed(call.body)
-    await call.service.aside(learning.check, config, call.service.settings.limits.columns)
-    pattern, form = learning.declared(config)
+    config = read_body(Config, parsed(call.body), call.service.settings.limits).model_dump(exclude_unset=True)
+    pattern, form = await call.service.aside(_declared, config)
     return answered(await call.service.ask(admin.Create(name, config, pattern, form)), 201)
+
+
+def _declared(config: dict[str, Any]) -> tuple[Any, Any]:
+    learning.check(config)
+    return learning.declared(config)
 
 
 def _uploaded(content: bytes) -> tuple[Any, Any]:
@@ -50,11 +55,14 @@ def _uploaded(content: bytes) -> tuple[Any, Any]:
 
 
 async def describe(call: Call) -> Response:
-    return answered(call.service.described(_entry(call)))
+    entry = call.service.store.models.look_up(call.path["name"])
+    if entry.state == STARTING:
+        entry.check_ready()
+    return answered(await call.service.aside(call.service.described, entry))
 
 
 async def history(call: Call) -> Response:
-    return answered(call.service.history(_entry(call)))
+    return answered(await call.service.aside(call.service.history, _entry(call)))
 
 
 async def importance(call: Call) -> Response:
@@ -88,10 +96,8 @@ def _saved(part: Part) -> bytes:
 
 
 async def clone(call: Call) -> Response:
-    found = parsed(call.body)
-    if set(found) != {"name"} or not isinstance(found["name"], str):
-        raise Refusal(422, 'the body has "name", the name of the new model')
-    return answered(await call.service.ask(admin.Clone(_entry(call), checked_name(found["name"]))), 201)
+    name = checked_name(read_body(Clone, parsed(call.body)).name)
+    return answered(await call.service.ask(admin.Clone(_entry(call), name)), 201)
 
 
 async def snapshots(call: Call) -> Response:
@@ -103,29 +109,28 @@ async def save(call: Call) -> Response:
 
 
 async def rollback(call: Call) -> Response:
-    found = parsed(call.body)
-    id = found.get("snapshot")
-    if set(found) != {"snapshot"} or isinstance(id, bool) or not isinstance(id, int):
-        raise Refusal(422, 'the body has "snapshot", the id of one in the list of snapshots')
+    id = read_body(Rollback, parsed(call.body)).snapshot
     return answered(await call.service.ask(admin.Rollback(_entry(call), id)))
 
 
 async def challengers(call: Call) -> Response:
     entry = _entry(call)
+    return answered(await call.service.aside(_challengers, entry))
+
+
+def _challengers(entry: Entry) -> dict[str, Any]:
     found = [part.described() for part in entry.shadows.values()]
-    return answered({"champion": entry.champion.described(), "challengers": found})
+    return {"champion": entry.champion.described(), "challengers": found}
 
 
 async def challenge(call: Call) -> Response:
     entry, name = _entry(call), checked_name(call.path["challenger"], "challenger")
-    found = parsed(call.body)
-    copy = found.pop("copy", False)
-    if not isinstance(copy, bool) or not set(found) <= {"learner", "settings", "standardize"} or (copy and found):
-        raise Refusal(
-            422, 'a challenger has "learner", "settings" and "standardize"; or "copy": true, and nothing else'
-        )
-    await call.service.aside(learning.check, found, call.service.settings.limits.columns)
-    return answered(await call.service.ask(admin.AddShadow(entry, name, found, copy=copy)), 201)
+    body = read_body(Challenge, parsed(call.body))
+    found = body.model_dump(exclude_unset=True, exclude={"copy_champion"})
+    if body.copy_champion and found:
+        raise Refusal(422, 'with "copy": true a challenger has nothing else')
+    await call.service.aside(learning.check, found)
+    return answered(await call.service.ask(admin.AddShadow(entry, name, found, copy=body.copy_champion)), 201)
 
 
 async def withdraw(call: Call) -> Response:
@@ -147,7 +152,13 @@ async def key(call: Call) -> Response:
     part = await call.service.part(_entry(call), checked_key(call.path["key"]))
     if part is None:
         raise Refusal(404, f"the model has no key {call.path['key'][:60]!r}")
-    return answered(part.described())
+    return answered(await call.service.aside(part.described))
+
+
+async def sources(call: Call) -> Response:
+    name = call.path.get("key")
+    key = None if name is None else checked_key(name)
+    return answered(await call.service.ask(admin.Sources(_entry(call), key)))
 
 
 async def delete_key(call: Call) -> Response:
@@ -179,6 +190,8 @@ TABLE: list[tuple[str, str, Handler, str | None]] = [
     ("PUT", f"{MODEL}/challengers/{{challenger}}", challenge, "admin"),
     ("DELETE", f"{MODEL}/challengers/{{challenger}}", withdraw, "admin"),
     ("POST", f"{MODEL}/challengers/{{challenger}}/promote", promote, "admin"),
+    ("GET", f"{MODEL}/sources", sources, "read"),
+    ("GET", f"{MODEL}/keys/{{key}}/sources", sources, "read"),
     ("GET", f"{MODEL}/keys", keys, "read"),
     ("GET", f"{MODEL}/keys/{{key}}", key, "read"),
     ("GET", f"{MODEL}/keys/{{key}}/file", download, "read"),

@@ -13,10 +13,15 @@ import orjson
 
 from nystream.runtime.types import Array
 
-__all__ = ["PIECE", "Batch"]
+__all__ = ["PIECE", "Batch", "first_piece"]
 
 _HEAD = struct.Struct("<IIIIBI")
 PIECE = 64
+"""Rows of a piece where nothing else is said."""
+FIRST = 8
+"""Rows of the first pieces of a model; its first rows may take some milliseconds each."""
+WIDE = 512
+"""Columns from which on first pieces are shorter still."""
 _LABELS, _WEIGHTS = 1, 2
 _NO_LABELS = 0
 
@@ -52,6 +57,12 @@ class Batch:
     def n(self) -> int:
         """Rows."""
         return len(self.numbers)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory, about."""
+        texts = sum(sum(len(v) for v in values if v is not None) + 60 * len(values) for values in self.words.values())
+        return self.numbers.nbytes + texts + 8 * self.n * (len(self.times) + 2)
 
     def pieces(self) -> Iterator[Batch]:
         """The same rows in pieces of `piece` rows."""
@@ -131,3 +142,8 @@ class Batch:
         if all(b.predictions is not None for b in batches):
             together.predictions = [p for b in batches for p in b.predictions or []]
         return together
+
+
+def first_piece(columns: int) -> int:
+    """Return the rows of a model's first pieces, before the time of a row is known: fewer of wide rows."""
+    return max(1, min(FIRST, FIRST * WIDE // max(1, columns)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import os
 import signal
 import socket
 import sys
@@ -14,17 +16,20 @@ import uvicorn
 import uvloop
 
 from nystream.serve.app import application
-from nystream.serve.folder import Held
+from nystream.serve.connections import connection_class
+from nystream.serve.folder import Held, mend_permissions
+from nystream.serve.logs import start_log
 from nystream.serve.routes import quick, routes
 from nystream.serve.service import Service
 from nystream.serve.settings import Settings, is_loopback
 
 __all__ = ["listening", "run", "serve"]
 
+logger = logging.getLogger("nystream.serve")
 Stopper: TypeAlias = Callable[[], object]
 
-GRACE = 10
-"""Seconds that open connections have to end."""
+GRACE = 0.6
+"""Share of the time to end that open connections have; the rest is for rows that wait and for snapshots."""
 SWITCH = 0.001
 """Seconds that a thread may keep the interpreter while another waits: answers wait for it, so shorter than usual."""
 
@@ -42,10 +47,13 @@ class _Server(uvicorn.Server):
         for kind in (signal.SIGTERM, signal.SIGINT):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(kind, self.ask_to_stop)
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError, AttributeError):
+            loop.add_signal_handler(signal.SIGHUP, self._service.tokens.refresh)
         yield
 
     def ask_to_stop(self) -> None:
         """No new connections; event streams end; the others finish."""
+        self._service.ask_to_stop()
         self._service.bus.close()
         if self.should_exit:
             self.force_exit = True
@@ -59,8 +67,14 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
             f"without --tokens the server listens on this machine alone, and {settings.host} is not; give --tokens FILE"
         )
     sys.setswitchinterval(SWITCH)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a terminal that closes ends nothing
+    os.umask(0o077)
+    log = start_log(settings.log_format, requests=settings.log_requests)
     held = Held(settings.folder)
     try:
+        for path in mend_permissions(settings.folder, settings.tokens):
+            logger.warning("%s could be read by others; now it cannot", path)
         found = listening(settings.host, settings.port)
         service = Service(settings)
         host, port = found.getsockname()[:2]
@@ -72,6 +86,12 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
             found.close()
     finally:
         held.release()
+        log.stop()
+    if not service.ended_in_time:
+        logger.warning("the time to end is over; the next start learns again what the log has and no snapshot covers")
+        sys.stderr.flush()
+        sys.stdout.flush()
+        os._exit(0)  # a thread is still learning; everything that was acknowledged is in the log
 
 
 def serve(service: Service, place: socket.socket, started: Callable[[Stopper], None] | None = None) -> None:
@@ -86,11 +106,13 @@ async def _serve(service: Service, place: socket.socket, started: Callable[[Stop
         application(service, routes(service), quick(service)),
         log_level="warning",
         access_log=False,
+        log_config=None,
+        http=connection_class(service.settings.limits, service.connections_refused),
         lifespan="off",
         proxy_headers=False,
         server_header=False,
         limit_concurrency=service.settings.limits.connections,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=max(1, int(GRACE * service.settings.drain)),
         h11_max_incomplete_event_size=65_536,
     )
     config.load()
@@ -101,7 +123,7 @@ async def _serve(service: Service, place: socket.socket, started: Callable[[Stop
     try:
         await server.serve(sockets=[place])
     finally:
-        await asyncio.to_thread(service.stop)
+        service.ended_in_time = await asyncio.to_thread(service.stop)
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -120,8 +142,6 @@ def listening(host: str, port: int) -> socket.socket:
 
 def _announce(settings: Settings, service: Service, host: str, port: int) -> None:
     shown: Any = f"[{host}]" if ":" in host else host
-    models, events = len(service.store.models), service.replayed
     print(f"nystream: serving {settings.folder} at http://{shown}:{port}", flush=True)
-    print(f"nystream: {models} models; {events} events learnt again in {service.recovery_seconds:.2f} s", flush=True)
     if settings.tokens is None:
         print("nystream: no --tokens: only this machine is served, and anybody on it may do everything", flush=True)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 from nystream.model import Model
 from nystream.runtime.lock import Gate
 from nystream.serve import learning
+from nystream.serve.answering import Answering
 from nystream.serve.bus import Bus
-from nystream.serve.commands import Bring, Label, Learn, Remember, Unlearn
+from nystream.serve.commands import Bring, Label, Learn, Remember, Source, Unlearn
 from nystream.serve.form import Form, one_line
+from nystream.serve.log import Damaged
+from nystream.serve.logs import Audit
 from nystream.serve.metrics import Timings
-from nystream.serve.models import Entry
+from nystream.serve.models import QUARANTINED, READY, Entry
 from nystream.serve.parts import Part, dumped, listed
-from nystream.serve.recovery import recover
+from nystream.serve.rates import Rates
 from nystream.serve.refusals import Refusal
 from nystream.serve.rows import Batch
 from nystream.serve.settings import Settings
@@ -31,9 +35,11 @@ from nystream.serve.writer import Command, Writer
 
 __all__ = ["Service"]
 
-THREADS = 4
-FEW = 4
-"""Rows that are predicted in the event loop itself, if the model is not being taught at that moment."""
+logger = logging.getLogger("nystream.serve")
+FEW = 1024
+"""Numbers of a request that are checked in the event loop itself; more go to a thread."""
+AUDIT = "audit.log"
+"""Name of the audit log in the folder."""
 OLD_MODELS = 4
 """Snapshots held in memory for predictions with them."""
 
@@ -47,14 +53,17 @@ class Service:
         self.webhook = Webhook(settings.webhook)
         self.store = Store(settings)
         self.timings = Timings()
-        began = time.perf_counter()
-        self.replayed = recover(self.store)
-        self.recovery_seconds = time.perf_counter() - began
-        self.writer = Writer(self.store, self._answered, self._failed, self.timings)
+        self.recovery_seconds = 0.0
+        self.writer = Writer(self.store, self._answered, self._failed, self._recovered, self.timings)
         self.bus = Bus(settings.limits.subscribers, self._tick)
-        self.pool = ThreadPoolExecutor(THREADS, "predict")
-        self.refused: dict[str, int] = {"bad request": 0, "not allowed": 0}
+        self.answering = Answering(settings.limits.seconds)
+        self.refused: dict[str, int] = {"bad request": 0, "not allowed": 0, "too slow": 0}
+        self.connections_refused: dict[str, int] = {}
+        self.rates = Rates(settings.limits.rate)
+        self.audit = Audit(None if settings.audit == "off" else settings.folder / AUDIT, every=settings.audit == "all")
         self.ready = False
+        self.stop_by = float("inf")
+        self.ended_in_time = True
         self.began = time.time()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._old: OrderedDict[int, Model] = OrderedDict()
@@ -64,18 +73,55 @@ class Service:
     def start(self) -> None:
         """In the event loop: begin to take requests."""
         self._loop = asyncio.get_running_loop()
+        self._recovery_began = time.perf_counter()
         self.writer.start()
-        self.ready = True
 
-    def stop(self) -> None:
-        """Finish what waits, save all, end."""
+    def ask_to_stop(self) -> None:
+        """From now on the time to end is counted."""
         self.ready = False
-        self.writer.close()
+        self.stop_by = min(self.stop_by, time.monotonic() + self.settings.drain)
+
+    def stop(self) -> bool:
+        """Finish what waits, save all, end; return whether everything was done in time. Nothing in the log is lost."""
+        self.ask_to_stop()
+        in_time = self.writer.close(max(self.stop_by - time.monotonic(), 0.5))
         self.webhook.close()
-        self.pool.shutdown(wait=True, cancel_futures=True)
+        self.answering.close()
+        self.audit.close()
+        return in_time
 
     def _failed(self) -> None:
         self.ready = False
+
+    def _recovered(self) -> None:
+        """Every model is ready or quarantined."""
+        self.recovery_seconds = time.perf_counter() - self._recovery_began
+        self.ready = self.stop_by == float("inf")
+        quarantined = sum(entry.state == QUARANTINED for entry in self.store.models)
+        logger.info(
+            "%d models; %d events learnt again in %.2f s; %d models are quarantined",
+            len(self.store.models),
+            self.replayed,
+            self.recovery_seconds,
+            quarantined,
+        )
+
+    @property
+    def replayed(self) -> int:
+        """Events that this start has learnt again."""
+        return sum(entry.replayed for entry in self.store.models)
+
+    def progress(self) -> dict[str, Any]:
+        """How far the start is."""
+        models = list(self.store.models)
+        return {
+            "models": len(models),
+            "ready": sum(entry.state == READY for entry in models),
+            "quarantined": [entry.name for entry in models if entry.state == QUARANTINED],
+            "events_replayed": self.replayed,
+            "events_to_replay": sum(entry.to_replay for entry in models),
+            "damage": self.store.findings[:20],
+        }
 
     # -- the writer's thread answers ---------------------------------------------------------------------------------
     def _answered(self, results: list[Any], news: list[Any]) -> None:
@@ -108,18 +154,32 @@ class Service:
         return await command.future
 
     async def aside(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Run it in a thread that may wait."""
-        assert self._loop is not None
-        return await self._loop.run_in_executor(self.pool, function, *arguments)
+        """Run it in a thread, for work of milliseconds."""
+        return await self.answering.aside(function, *arguments)
 
     # -- requests ----------------------------------------------------------------------------------------------------
     async def learn(
-        self, entry: Entry, key: str | None, rows: Rows, *, step: bool, idempotency: str | None, digest: bytes
+        self,
+        entry: Entry,
+        key: str | None,
+        rows: Rows,
+        *,
+        step: bool,
+        idempotency: str | None,
+        digest: bytes,
+        source: Source | None,
     ) -> bytes:
         began = time.perf_counter()
-        batch = None
+        self._check_memory(entry, key)
+        batch = opened = None
         if entry.form is not None:
-            batch = self._checked(entry, entry.form, rows)
+            batch = await self._checked(entry, entry.form, rows)
+        else:
+            try:
+                opened = await self.answering.long(learning.opened, entry.config, rows.table, rows.labels)
+            except Refusal:
+                if entry.form is None:  # else another request has told meanwhile what the rows are
+                    raise
         command = Learn(
             entry,
             key,
@@ -130,15 +190,31 @@ class Service:
             labels=rows.labels,
             weights=rows.weights,
             batch=batch,
+            count=rows.n,
+            opened=opened,
+            source=source,
         )
         answer: bytes = await self.ask(command)
         self.timings.learn.observe(time.perf_counter() - began)
         return answer
 
-    def _checked(self, entry: Entry, form: Form, rows: Rows, *, labelled: bool = True) -> Batch:
+    def _check_memory(self, entry: Entry, key: str | None) -> None:
+        """Refuse rows for a model that has grown beyond its memory."""
+        most = self.settings.limits.model_bytes
+        part = entry.champion if key is None else self.store.keyed.held(entry, key)
+        if most is not None and part is not None and part.known_bytes > most:
+            raise Refusal(
+                507,
+                f"the model takes {part.known_bytes:,} bytes, more than --model-memory allows ({most:,}); "
+                "it learns no more, predictions go on",
+            )
+
+    async def _checked(self, entry: Entry, form: Form, rows: Rows, *, labelled: bool = True) -> Batch:
+        """Check the rows, many of them in a thread; tell of columns that nobody knows."""
         unknown: list[str] = []
         labels, weights = (rows.labels, rows.weights) if labelled else (None, None)
-        batch = form.batch(rows.table, labels, weights, unknown.extend, labelled=labelled)
+        check = partial(form.batch, rows.table, labels, weights, unknown.extend, labelled=labelled)
+        batch: Batch = check() if rows.n * len(form.names) <= FEW else await self.aside(check)
         if unknown and entry.champion.model is not None:
             for alarm in entry.champion.watch.unknown(unknown):
                 at = time.time()
@@ -158,14 +234,13 @@ class Service:
             if ids is not None:
                 raise Refusal(409, "the model has learnt nothing yet: nobody knows what its rows are")
             return dumped({"predictions": [None] * rows.n, "row": 0})
-        batch = self._checked(entry, form, rows, labelled=False)
+        batch = await self._checked(entry, form, rows, labelled=False)
         batch.labels = None
-        model, gate = await self._asked(entry, key, wishes)
-        if batch.n <= FEW and not gate.busy:  # two changes of threads cost more than the prediction
-            found = learning.answer(model, form, batch, wishes, gate)
-        else:
-            found = await self.aside(learning.answer, model, form, batch, wishes, gate)
+        part, model, gate = await self._asked(entry, key, wishes)
+        found = await self.answering.answer(part, model, form, batch, {**wishes, "ids": ids}, gate)
         entry.counts["predicted"] += batch.n
+        if isinstance(found, bytes):
+            return found
         if ids is None:
             return dumped(found)
         found["ids"] = ids
@@ -174,18 +249,18 @@ class Service:
         answer: bytes = await self.ask(Remember(entry, key, ids, batch, found))
         return answer
 
-    async def _asked(self, entry: Entry, key: str | None, wishes: dict[str, Any]) -> tuple[Model, Gate]:
+    async def _asked(self, entry: Entry, key: str | None, wishes: dict[str, Any]) -> tuple[Part | None, Model, Gate]:
         """The model that a prediction is asked of: the champion's, a key's, or one of a snapshot."""
         if wishes.get("snapshot") is not None:
             if key is not None:
                 raise Refusal(422, "keyed models have no snapshots")
-            return await self._of_snapshot(entry, wishes["snapshot"]), Gate()
+            return None, await self._of_snapshot(entry, wishes["snapshot"]), Gate()
         part = entry.champion if key is None else await self.part(entry, key)
         if part is None:
             assert entry.pattern is not None
-            return learning.fresh(entry.pattern), Gate()
+            return None, learning.fresh(entry.pattern), Gate()
         assert part.model is not None
-        return part.model, part.gate
+        return part, part.model, part.gate
 
     async def part(self, entry: Entry, key: str) -> Part | None:
         """The model of a key, brought into memory where it is not; None where there is none."""
@@ -202,10 +277,11 @@ class Service:
         model = self._old.pop(id, None)
         if model is None:
             try:
-                content = await self.aside((self.store.files / found["file"]).read_bytes)
-            except FileNotFoundError:
-                raise Refusal(404, f"the model has no snapshot {id} any more") from None
-            model = await self.aside(learning.loaded, content)
+                model = await self.aside(self.store.read_snapshot, found["file"], found["bytes"], found["crc"])
+            except Damaged as error:
+                if not any(other["id"] == id for other in entry.snapshots):
+                    raise Refusal(404, f"the model has no snapshot {id} any more") from None
+                raise Refusal(409, f"snapshot {id} cannot be used: {error}") from None
         self._old[id] = model
         while len(self._old) > OLD_MODELS:
             self._old.popitem(last=False)
@@ -217,12 +293,13 @@ class Service:
         answer: bytes = await self.ask(Label(entry, key, idempotency, digest, ids, labels))
         return answer
 
-    async def unlearn(self, entry: Entry, key: str | None, rows: Rows, idempotency: str | None, digest: bytes) -> bytes:
+    async def unlearn(
+        self, entry: Entry, key: str | None, rows: Rows, idempotency: str | None, digest: bytes, *, drop: bool
+    ) -> bytes:
         if entry.form is None:
             raise Refusal(422, "the model has learnt nothing that could be forgotten")
-        batch = self._checked(entry, entry.form, rows)
-        snapshots = bool(rows.options.get("drop_snapshots"))
-        answer: bytes = await self.ask(Unlearn(entry, key, idempotency, digest, batch, snapshots=snapshots))
+        batch = await self._checked(entry, entry.form, rows)
+        answer: bytes = await self.ask(Unlearn(entry, key, idempotency, digest, batch, snapshots=drop))
         return answer
 
     # -- what is shown -----------------------------------------------------------------------------------------------
@@ -237,6 +314,8 @@ class Service:
             found.append(
                 {
                     "name": entry.name,
+                    "state": entry.state,
+                    "reason": entry.reason,
                     "learner": entry.config.get("learner") or "auto",
                     "task": entry.form.task if entry.form else entry.config.get("task"),
                     "rows": part.model.n_seen if part.model is not None else 0,
@@ -258,12 +337,14 @@ class Service:
             )
         return found
 
-    def _tick(self, name: str | None) -> dict[str, Any]:
-        models = self.listed(name)
+    async def _tick(self, name: str | None) -> dict[str, Any]:
+        models = await self.aside(self.listed, name)
         return {"at": time.time(), "queue": self.writer.depth, "event": self.store.log.seq, "models": models}
 
     def described(self, entry: Entry) -> dict[str, Any]:
         """One model: its columns, its champion and challengers, its counts, its last rows and notes."""
+        if entry.state == QUARANTINED:
+            return self._quarantined(entry)
         form = entry.form
         schema: dict[str, Any] | None = None
         if form is not None:
@@ -276,6 +357,7 @@ class Service:
                 relied = learning.relied_on(entry.champion.model)
         return {
             "name": entry.name,
+            "state": entry.state,
             "created": entry.created,
             "config": entry.config,
             "schema": schema,
@@ -290,6 +372,17 @@ class Service:
             "counts": entry.counts,
         }
 
+    def _quarantined(self, entry: Entry) -> dict[str, Any]:
+        """A model that is not served: why, and where its files are."""
+        return {
+            "name": entry.name,
+            "state": entry.state,
+            "reason": entry.reason,
+            "created": entry.created,
+            "files": [str(self.store.folder / "log.db"), str(self.store.files)],
+            "help": "nothing was deleted; `nystream verify DIR` says more, `nystream repair DIR` offers ways out",
+        }
+
     async def importance(self, entry: Entry) -> dict[str, Any]:
         """Shares of the columns in what the champion predicts now. One at a time: it takes thousands of predictions."""
         part = entry.champion
@@ -301,7 +394,7 @@ class Service:
             )
         self._weighing = True
         try:
-            found: dict[str, Any] = await self.aside(_weighed, part)
+            found: dict[str, Any] = await self.answering.long(_weighed, part)
             return found
         finally:
             self._weighing = False

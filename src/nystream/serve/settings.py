@@ -43,14 +43,26 @@ class Limits:
     answers: int = 1_000_000
     """Idempotency keys that are remembered; the oldest give way."""
     connections: int = 1000
+    per_address: int = 256
+    """Connections of one address; a proxy in front of the server counts as one."""
+    header_bytes: int = 32_768
+    headers: int = 100
+    header_seconds: float = 10.0
+    """Time that the headers of a request may take."""
+    rate: float | None = None
+    """Requests a second of one token, or of one address where there are no tokens."""
+    model_bytes: int | None = None
+    """Memory of one model; one that has more learns no more."""
     subscribers: int = 64
     """Listeners to the event stream."""
     seconds: float = 30.0
     """Time that a request may take."""
     queue: int = 4096
     """Requests that wait to be learnt."""
+    queue_rows: int = 500_000
+    """Rows that are accepted and not learnt yet."""
     queue_bytes: int = 256 * 2**20
-    """Bytes of the requests that wait to be learnt."""
+    """Bytes of the requests that are accepted and not learnt yet."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +96,12 @@ class Settings:
     """Seconds that an idempotency key is remembered."""
     replay: float = 0.5
     """Seconds of learning that a restart may have to repeat; snapshots are taken so that it is not more."""
+    drain: float = 30.0
+    """Seconds that the server may take to end after SIGTERM."""
+    audit: str = "changes"
+    """Which requests the audit log has: "changes" (and refusals of access), "all", or "off"."""
+    log_format: str = "text"
+    log_requests: bool = False
     limits: Limits = field(default_factory=Limits)
     retention: Retention = field(default_factory=Retention)
     acknowledge_early: bool = False

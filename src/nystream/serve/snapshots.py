@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from nystream.serve.log import Broken, Full
 from nystream.serve.settings import Retention
 
-__all__ = ["durably_written", "no_room", "surplus"]
+__all__ = ["durably_written", "no_room", "surplus", "sync_folder"]
 
 HOUR, DAY = 3600.0, 86400.0
 
 
 def durably_written(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole after any crash, or not at all. OSError: it is not there."""
+    """Write a file so that it is there whole after any crash, or not at all.
+
+    Raises Full where there is no room, and Broken where the disk failed.
+    """
     temporary = path.with_name(path.name + ".tmp")
     try:
         with open(temporary, "wb") as file:
@@ -23,10 +28,18 @@ def durably_written(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    handle = os.open(path.parent, os.O_RDONLY)
+        sync_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if no_room(error):
+            raise Full(str(error)) from None
+        raise Broken(f"{path}: {error}") from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a crash."""
+    handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

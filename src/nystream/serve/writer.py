@@ -1,4 +1,4 @@
-"""The one thread that writes: takes what waits, one transaction, one sync, applies it in order, one wake-up for all.
+"""The one thread that writes: it takes what waits, makes it durable with one sync, and applies it in fair turns.
 
 A request that is answered with success is on the disk. When there is no room for a transaction nothing of it happens,
 and its requests are refused with 507. When the disk fails the process ends: after a failed sync nobody knows what is on
@@ -10,22 +10,33 @@ from __future__ import annotations
 import logging
 import os
 import queue
-import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from nystream.serve.checkpoints import Checkpoints
-from nystream.serve.log import Broken, Full
+from nystream.serve.log import Damaged, Full, is_disk_error
 from nystream.serve.metrics import Timings
-from nystream.serve.refusals import Refusal
+from nystream.serve.models import READY
+from nystream.serve.recovery import recover, restore
+from nystream.serve.refusals import Refusal, report_failure
+from nystream.serve.salvage import close_log
+from nystream.serve.slices import Slices, complete
 from nystream.serve.store import Store
+from nystream.serve.turns import Turns
 
 __all__ = ["Command", "Writer"]
 
 GROUP = 256
 """Requests in one transaction, at most."""
+ROUND = 0.02
+"""Seconds of learning after which the writer looks for new requests."""
+SOON = 0.002
+"""Seconds that an answer may wait for others, to be sent together."""
+SPARE = 1.0
+"""Seconds of the time to end that are kept for closing the log."""
 TURN = 0.05
 """Seconds between looks at which models should be saved."""
 NO_ROOM = "there is no room on the disk (or in the log's limit); nothing was learnt, predictions go on"
@@ -36,13 +47,26 @@ class Command:
     """Something that the writer's thread is asked to do.
 
     `prepare` checks and writes into the transaction that is open, or raises Refusal having written nothing; `apply`,
-    after the commit, changes what memory holds and gives the answer. One that is `alone` sees all before it applied.
+    after the commit, changes what memory holds and gives the answer. One that is `alone` has transactions of its own.
     """
 
     alone = False
-    size = 0
-    """Bytes that it holds while it waits."""
+    line: Any = None
+    """The model whose earlier commands must be applied before this one; None: it need not wait."""
+    entry: Any = None
+    """The model that it is about, where there is one already."""
+    seq = 0
+    """The event that it became."""
+    seconds = 0.0
+    """Time that it will take, about."""
+    size = rows = 0
+    """Bytes and rows that it holds while it waits."""
     future: Any = None
+
+    @property
+    def what(self) -> str:
+        """The command in words, for the log."""
+        return type(self).__name__.lower()
 
     def prepare(self, store: Store) -> None:
         """Check and write."""
@@ -50,8 +74,13 @@ class Command:
     def apply(self, store: Store) -> Any:
         """Do it; the answer."""
 
+    def apply_in_slices(self, store: Store) -> Slices[Any]:
+        """As `apply`, with pauses in which commands of other models are applied."""
+        yield from ()
+        return self.apply(store)
+
     def undo(self, store: Store) -> None:
-        """The transaction did not come about."""
+        """Take back what `prepare` changed in memory: nothing of the command was written."""
 
     def execute(self, writer: Writer) -> Any:
         """Of one that is alone: all of it, with transactions of its own where it needs several."""
@@ -72,6 +101,8 @@ class Writer:
         writer's thread.
     fail : callable
         Called when the disk failed, before the process ends.
+    recovered : callable
+        Called when every model is ready or quarantined.
     timings : Timings
         Records the time of each commit.
     """
@@ -81,18 +112,28 @@ class Writer:
         store: Store,
         answer: Callable[[list[Any], list[Any]], None],
         fail: Callable[[], None],
+        recovered: Callable[[], None],
         timings: Timings,
     ) -> None:
         self.store = store
-        self._answer, self._fail = answer, fail
+        self._answer, self._fail, self._recovered = answer, fail, recovered
         self._queue: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
-        self._bytes = 0
+        self._bytes = self._rows = 0
+        self._stopping = False
+        self._stop_by = float("inf")
         self._lock = threading.Lock()
         self.checkpoints = Checkpoints(store, self._saved_aside)
         self._timings = timings
         self.refused = {"full queue": 0, "full disk": 0}
         self.closing = False
         self._next_turn = 0.0
+        self._turns = Turns()
+        self._blocked: dict[int, deque[Command]] = {}
+        """By model: a command that is alone and waits for the earlier ones of the model, and the commands after it."""
+        self._released: deque[Command] = deque()
+        """Commands that waited behind such a one and are next."""
+        self._held: dict[int, deque[Command]] = {}
+        """By model: commands that are not yet in the log, because what is there takes long enough to learn again."""
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
 
     def start(self) -> None:
@@ -100,68 +141,175 @@ class Writer:
 
     @property
     def depth(self) -> int:
-        """Requests that wait."""
-        return self._queue.qsize()
+        """Requests that wait: to be made durable, or to be applied."""
+        return self._queue.qsize() + self._turns.waiting
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the requests that wait."""
+        return self._bytes
 
     def submit(self, command: Command) -> None:
         """Queue it, or refuse because too much waits already."""
         limits = self.store.settings.limits
         if self.closing:
             raise Refusal(503, "the server is stopping", {"Retry-After": "5"})
-        if self._queue.qsize() >= limits.queue or self._bytes + command.size > limits.queue_bytes:
+        waits = self.depth > 0
+        too_many = self.depth >= limits.queue or (waits and self._rows + command.rows > limits.queue_rows)
+        if too_many or (waits and self._bytes + command.size > limits.queue_bytes):
             self.refused["full queue"] += 1
-            raise Refusal(429, "too many requests wait to be learnt; try again in a second", {"Retry-After": "1"})
+            raise Refusal(429, "too many rows wait to be learnt; try again in a second", {"Retry-After": "1"})
         with self._lock:
             self._bytes += command.size
+            self._rows += command.rows
         self._queue.put(command)
 
     def _saved_aside(self, *found: Any) -> None:
         command = Finished(self, found)
         self._queue.put(command)
 
-    def close(self) -> None:
-        """Finish what waits, save everything, and end."""
+    @property
+    def backlog(self) -> tuple[int, int]:
+        """Rows and bytes that are accepted and not applied."""
+        return self._rows, self._bytes
+
+    def close(self, seconds: float = float("inf")) -> bool:
+        """Finish what waits, save everything, and end; return whether that was done within so many seconds.
+
+        Requests that are in the log and not applied by then are applied by the next start.
+        """
+        self._stop_by = time.monotonic() + seconds
         self.closing = True
         self._queue.put(None)
-        self._thread.join()
+        self._thread.join(None if seconds == float("inf") else seconds)
+        return not self._thread.is_alive()
+
+    @property
+    def _is_late(self) -> bool:
+        """Whether the time to end is nearly over."""
+        return time.monotonic() > self._stop_by - SPARE
 
     # -- the thread ----------------------------------------------------------------------------------------------------
     def _run(self) -> None:
         try:
-            held: Command | None = None
-            while True:
-                batch, held, stop = self._take(held)
-                if batch:
-                    self._group(batch)
-                if held is not None:
-                    self._single(held)
-                    held = None
-                self._between()
-                if stop:
-                    self._last()
+            for _ in recover(self.store):  # requests to models that are ready get their turn in between
+                if self._turn(wait=False):
+                    self._last(snapshots=False)
                     return
+            self._recovered()
+            while not self._turn(wait=True):
+                pass
+            self._last()
         except BaseException as error:
             self._die(error)
 
-    def _take(self, held: Command | None) -> tuple[list[Command], Command | None, bool]:
-        """What waits, up to one that must be alone; whether the end was asked for."""
+    def _turn(self, *, wait: bool) -> bool:
+        """Do some of what waits; return whether the end was asked for, and everything is done or the time is over."""
+        batch, single, asked = self._take(wait)
+        self._stopping = self._stopping or asked
+        if batch:
+            self._group(batch)
+        if single is not None:
+            self._single_in_turn(single)
+        self._apply_some()
+        self._release()
+        self._between()
+        if not self._stopping:
+            return False
+        return self._is_late or not (self._turns.waiting or self._blocked or self._released or self._held)
+
+    def _take(self, wait: bool) -> tuple[list[Command], Command | None, bool]:
+        """Return what waits, up to one that must be alone, and whether the end was asked for."""
         batch: list[Command] = []
         try:
-            command = self._queue.get(timeout=1.0)
+            command, is_new = self._next(wait=wait and not self._turns.waiting)
             while True:
                 if command is None:
-                    return batch, held, True
-                with self._lock:
-                    self._bytes -= command.size
-                if command.alone:
+                    return batch, None, True
+                behind = None if command.line is None else self._blocked.get(command.line.id)
+                if behind is not None:
+                    behind.append(command)
+                elif is_new and self._must_wait(command):
+                    self._held.setdefault(command.line.id, deque()).append(command)
+                elif command.alone:
                     return batch, command, False
-                batch.append(command)
-                if len(batch) >= GROUP:
-                    break
-                command = self._queue.get_nowait()
+                else:
+                    batch.append(command)
+                    if len(batch) >= GROUP:
+                        break
+                command, is_new = self._next(wait=False)
         except queue.Empty:
             pass
-        return batch, held, False
+        return batch, None, False
+
+    def _next(self, *, wait: bool) -> tuple[Command | None, bool]:
+        """Return the next command, and whether it comes from the queue."""
+        if self._released:
+            return self._released.popleft(), False
+        return self._queue.get(timeout=1.0) if wait else self._queue.get_nowait(), True
+
+    def _must_wait(self, command: Command) -> bool:
+        """Whether a command has to wait outside of the log, so that a restart does not take too long.
+
+        One command of each model is always let in: a light model never waits for a heavy one.
+        """
+        entry = command.line
+        if entry is None:
+            return False
+        too_long = self._turns.seconds > self.store.settings.replay
+        return entry.id in self._held or (bool(entry.pending) and too_long)
+
+    def _single_in_turn(self, command: Command) -> None:
+        """Do a command that is alone now, or when the earlier ones of its model are applied."""
+        if command.line is not None and command.line.pending:
+            self._blocked[command.line.id] = deque([command])
+        else:
+            self._single(command)
+
+    def _release(self) -> None:
+        """Do the commands that waited alone for their models; those that came after them are next."""
+        for id, behind in list(self._blocked.items()):
+            line = behind[0].line
+            assert line is not None
+            if not line.pending:
+                del self._blocked[id]
+                self._single(behind.popleft())
+                self._released.extend(behind)
+        for id, held in list(self._held.items()):
+            seconds = self._turns.seconds
+            while held and (seconds <= self.store.settings.replay or not held[0].line.pending):
+                command = held.popleft()
+                seconds += command.rows * command.line.row_seconds
+                self._released.append(command)
+                if seconds > self.store.settings.replay:
+                    break
+            if not held:
+                del self._held[id]
+
+    def _apply_some(self) -> None:
+        """Apply slices of durable commands for a moment; tell each answer as soon as it is there."""
+        results: list[tuple[Any, Any]] = []
+        began = told = time.perf_counter()
+        while self._turns.waiting:
+            done = self._turns.take(self._applied)
+            if done is not None:
+                results.append((done[0].future, done[1]))
+                self._taken(done[0])
+            now = time.perf_counter()
+            if results and now - told > SOON:
+                self._tell(results)
+                results, told = [], now
+            if now - began > ROUND:
+                break
+        if results or self.store.news:
+            self._tell(results)
+
+    def _taken(self, command: Command) -> None:
+        """Count a command no longer among those that wait."""
+        with self._lock:
+            self._bytes -= command.size
+            self._rows -= command.rows
+        self.store.log.settle([command.seq])
 
     def _group(self, batch: list[Command]) -> None:
         store = self.store
@@ -173,46 +321,87 @@ class Writer:
             with store.log.transaction():
                 store.write_pending(time.time())
                 for command in batch:
-                    try:
-                        command.prepare(store)
+                    refused = self._prepare(command)
+                    if refused is None:
                         ready.append(command)
-                    except Refusal as refusal:
-                        results.append((command.future, refusal))
+                    else:
+                        results.append((command.future, refused))
+                        self._taken(command)
         except Full:
+            self.checkpoints.is_tight = True
             for command in reversed(ready):
                 command.undo(store)
             self.refused["full disk"] += len(batch)
             done = {id(future) for future, _ in results}
-            results += [(c.future, Refusal(507, NO_ROOM)) for c in batch if id(c.future) not in done]
+            for command in batch:
+                if id(command.future) not in done:
+                    results.append((command.future, Refusal(507, NO_ROOM)))
+                    self._taken(command)
             self._tell(results)
             return
         store.pending_written()
         self._timings.commit.observe(store.log.commit_seconds)
         for command in ready:
-            results.append((command.future, self._applied(command)))
-        self._tell(results)
+            if command.line is not None:
+                self._turns.add(command)
+            else:
+                results.append((command.future, complete(self._applied(command))))
+                self._taken(command)
+        if results:
+            self._tell(results)
 
-    def _applied(self, command: Command) -> Any:
+    def _prepare(self, command: Command) -> Refusal | None:
+        """Write a command into the open transaction; return why it is refused, if it is."""
         try:
-            return command.apply(self.store)
+            with self.store.log.savepoint():
+                command.prepare(self.store)
+        except Refusal as refusal:
+            command.undo(self.store)
+            return refusal
+        except Exception as error:
+            command.undo(self.store)
+            if is_disk_error(error) or not self.store.log.db.in_transaction:
+                raise
+            return self._explain(error, command)
+        return None
+
+    def _applied(self, command: Command) -> Slices[Any]:
+        try:
+            return (yield from command.apply_in_slices(self.store))
         except Refusal as refusal:
             return refusal
-        except (Broken, OSError, sqlite3.Error, MemoryError):
-            raise
-        except Exception:
-            logger.exception("a command failed after its commit")
-            return Refusal(500, "the server failed to do this; its log has the reason")
+        except Exception as error:
+            if is_disk_error(error):
+                raise
+            return self._explain(error, command)
+
+    def _explain(self, error: Exception, command: Command) -> Refusal:
+        """The answer to a command that failed; a model of which something on the disk is damaged is quarantined."""
+        if isinstance(error, Damaged) and command.entry is not None:
+            self.store.quarantine(command.entry, str(error))
+            return Refusal(409, f"model {command.entry.name!r} is quarantined: {error}")
+        return report_failure(error, command.what)
 
     def _single(self, command: Command) -> None:
         answer: Any
         try:
             answer = command.execute(self)
         except Refusal as refusal:
+            command.undo(self.store)
             answer = refusal
         except Full:
             command.undo(self.store)
             self.refused["full disk"] += 1
             answer = Refusal(507, NO_ROOM)
+        except Exception as error:
+            if is_disk_error(error):
+                raise
+            command.undo(self.store)
+            answer = self._explain(error, command)
+            entry = command.entry
+            if entry is not None and not entry.gone and entry.state == READY:
+                restore(self.store, entry, self.store.applied(entry) + 1)  # memory may have been left half changed
+        self._taken(command)
         self._tell([(command.future, answer)])
 
     def _tell(self, results: list[tuple[Any, Any]]) -> None:
@@ -228,12 +417,19 @@ class Writer:
             self.checkpoints.take_turn()
         except Full:
             self.refused["full disk"] += 1
-            self.checkpoints._not_before = time.time() + 5.0
+            self.checkpoints.postpone()
+        except Exception as error:
+            if is_disk_error(error):
+                raise
+            report_failure(error, "snapshot")
+            self.checkpoints.postpone()
         self._next_turn = time.monotonic() + TURN
 
-    def _last(self) -> None:
+    def _last(self, *, snapshots: bool = True) -> None:
         """Everything is learnt; leave snapshots behind, so that the next start has nothing to repeat."""
-        self.checkpoints.close()
+        self._refuse_rest()
+        if not self._is_late:
+            self.checkpoints.close()
         try:
             while True:  # snapshots that were written aside
                 command = self._queue.get_nowait()
@@ -241,7 +437,9 @@ class Writer:
                     command.execute(self)
         except queue.Empty:
             pass
-        for entry in self.store.models:
+        for entry in self.store.models if snapshots else ():
+            if entry.state != READY or entry.halfway or self._is_late:
+                continue
             try:
                 if any(part.dirty for part in entry.parts) or self.store.keyed.dirty(entry):
                     self.checkpoints.save(entry, at_once=True)
@@ -253,7 +451,16 @@ class Writer:
             self.store.pending_written()
         except Full:
             logger.warning("no room to write the last answers; a restart repeats a few events")
-        self.store.log.close()
+        close_log(self.store.log, self.store.folder)
+
+    def _refuse_rest(self) -> None:
+        """Tell requests that were not applied in time that the next start applies them, if they are in the log."""
+        lines = [*self._blocked.values(), *self._held.values()]
+        waiting = [*self._turns.commands(), *(command for line in lines for command in line), *self._released]
+        text = "the server is stopping; repeat the request with the same Idempotency-Key"
+        if waiting:
+            logger.warning("%d requests were not applied before the end; the next start applies them", len(waiting))
+        self._tell([(command.future, Refusal(503, text, {"Retry-After": "5"})) for command in waiting])
 
     def _die(self, error: BaseException) -> None:
         """The disk failed, or we did: be not ready, then be gone; a restart finds all that was acknowledged."""
@@ -269,7 +476,7 @@ class Finished(Command):
     alone = True
 
     def __init__(self, writer: Writer, found: tuple[Any, ...]) -> None:
-        self._found = found
+        self._found, self.line = found, found[0]
 
     def execute(self, writer: Writer) -> Any:
         writer.checkpoints.finished(*self._found)

@@ -1,0 +1,135 @@
+"""Where a prediction is computed: in the event loop if it is quick, else in a thread; if it is long, on a copy.
+
+A prediction holds the model's read lock, and the thread that learns waits for it. A long one therefore takes a copy,
+so that nobody waits for more than the copying.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from nystream.model import Model
+from nystream.runtime.deadline import check_time, limit_time
+from nystream.runtime.lock import Gate
+from nystream.serve import learning
+from nystream.serve.form import Form
+from nystream.serve.parts import Part, dumped
+from nystream.serve.refusals import Refusal
+from nystream.serve.rows import Batch
+
+__all__ = ["Answering"]
+
+THREADS, LONG_THREADS = 4, 2
+"""Threads for work of milliseconds, and for work of seconds, which therefore never fills the first ones."""
+MOST_LONG = 16
+"""Long requests that run or wait; more are refused."""
+INLINE = 0.001
+"""Seconds of a prediction that is made in the event loop itself: two changes of threads cost more."""
+INLINE_ROWS = 4
+IN_PLACE = 0.01
+"""Seconds that a prediction may hold the model's read lock."""
+GUESSED = 4096
+"""Numbers of a request above which it counts as long while the time of a row is not known."""
+SLICE = 32_768
+"""Numbers that are predicted between two looks at the time limit; the interpreter may be held that long."""
+WISHES = ("probabilities", "interval", "quantiles", "explain")
+
+
+class Answering:
+    """The threads beside the event loop, and the time that rows of each model take."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._pool = ThreadPoolExecutor(THREADS, "predict")
+        self._long = ThreadPoolExecutor(LONG_THREADS, "long")
+        self._open = 0
+
+    async def aside(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run it in a thread, for work of milliseconds."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+
+    async def long(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run it in a thread for work of seconds; it ends at its next look at the time when the request's is over."""
+        if self._open >= MOST_LONG:
+            raise Refusal(429, f"{MOST_LONG} long requests run or wait already; try again", {"Retry-After": "2"})
+        end = time.monotonic() + self._seconds
+        self._open += 1
+        task = asyncio.get_running_loop().run_in_executor(self._long, _limited, end, function, *arguments)
+        task.add_done_callback(self._ended)
+        return await task
+
+    def _ended(self, task: Any) -> None:
+        self._open -= 1
+        if not task.cancelled():
+            task.exception()  # one that nobody waits for any more is not worth a message
+
+    async def answer(
+        self, part: Part | None, model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: Gate
+    ) -> bytes | dict[str, Any]:
+        """Return the answer to a prediction request: as JSON already where that takes long."""
+        kind = tuple(name for name in WISHES if wishes.get(name))
+        each = None if part is None else part.answer_seconds.get(kind)
+        size = batch.n * len(form.names)
+        likely = each * batch.n if each is not None else None
+        long = "explain" in kind or (size > GUESSED if likely is None else likely > IN_PLACE)
+        if long:
+            found = await self.long(_on_a_copy, model, form, batch, wishes, gate)
+        elif likely is not None and likely <= INLINE and batch.n <= INLINE_ROWS and not gate.busy:
+            found = _timed(part, kind, learning.answer, model, form, batch, wishes, gate)
+        else:
+            found = await self.aside(_timed, part, kind, learning.answer, model, form, batch, wishes, gate)
+        return found
+
+    def close(self) -> None:
+        """Wait for what runs; what waits is cancelled."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._long.shutdown(wait=False, cancel_futures=True)
+
+
+def _limited(end: float, function: Callable[..., Any], *arguments: Any) -> Any:
+    with limit_time(end):
+        check_time()
+        return function(*arguments)
+
+
+def _timed(part: Part | None, kind: tuple[str, ...], function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call it, and note the time of a row."""
+    began = time.thread_time()
+    found = function(*arguments)
+    if part is not None:
+        batch: Batch = arguments[2]
+        each = (time.thread_time() - began) / batch.n
+        part.answer_seconds[kind] = each + 0.7 * (part.answer_seconds.get(kind, each) - each)
+    return found
+
+
+def _on_a_copy(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: Gate) -> Any:
+    with gate.reading():
+        model = learning.copied(model)
+    own, rows = Gate(), max(1, SLICE // max(1, len(form.names)))
+    parts = []
+    for start in range(0, batch.n, rows):
+        check_time()
+        parts.append(learning.answer(model, form, batch.part(slice(start, start + rows)), wishes, own))
+    found = _joined(parts)
+    return found if wishes.get("ids") else dumped(found)
+
+
+def _joined(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return answers to consecutive rows as one."""
+    found = dict(parts[0])
+    if len(parts) == 1:
+        return found
+    for name in found:
+        values = [part[name] for part in parts]
+        if name in ("predictions", "probabilities", "low", "high", "quantiles"):
+            found[name] = np.concatenate(values)
+        elif name == "explanation" and isinstance(values[0], list):
+            found[name] = [reasons for value in values for reasons in value]
+    return found

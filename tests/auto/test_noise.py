@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
 from nystream import Auto, Unable
-from nystream.auto.intervals import Intervals
 from nystream.auto.noise import Noise
 from nystream.auto.recipe import Recipe
 from oracles_noise import law
@@ -228,15 +227,3 @@ def test_saved_models_go_on_with_the_same_bits_and_weights_of_0_leave_no_trace(c
     Q = stayed.predict_quantile(X, LEVELS)
     assert_array_equal(resumed.predict_quantile(X, LEVELS), Q)
     assert_array_equal(bare.predict_quantile(X, LEVELS), Q)
-
-
-def test_models_of_before_have_quantiles_too():
-    old = Intervals(window=50)
-    old.start(1)
-    X, P, R, spread = rows(80)
-    old.learn(X, P, R, spread, None)
-    Q = old.quantiles(X, P, spread, np.array([0.001, 0.05, 0.5, 0.95])) - P[:, :, None]
-    assert_array_equal(Q[..., 2], 0.0)
-    assert_allclose(Q[..., 1], -Q[..., 3])
-    assert np.isinf(Q[..., 0]).all()
-    assert np.mean(np.abs(R[-50:, 0]) <= Q[-50:, 0, 3]) >= 0.9

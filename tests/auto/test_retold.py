@@ -152,7 +152,7 @@ def asked(X, y, given):
     tails = model.tails_
     tails.wild_[:], tails.suspected_[:] = -tails.lasting, False
     found = retold(model.bank_, model._last(len(y)), tails, np.array([0.1]), np.ones(1, dtype=bool))
-    return bool(tails.suspected[0]), found[:, 0]
+    return bool(tails.suspected_[0]), found[:, 0]
 
 
 def test_labels_that_tell_others_better_where_they_are_cut_have_long_tails():
@@ -183,12 +183,12 @@ def test_a_suspicion_lasts_until_the_next_rebuild_and_is_asked_again():
     model.run(X[60:120], y[60:120])
     tails.wild_[:] = tails.past_.seen_ - tails.lasting
     assert not tails.long.any()
-    assert tails.suspected.all()
+    assert tails.suspected_.all()
     labels = tails.labels_.last(120)[:, 0]
     labels[:] = y[:120]  # nothing far out any more
-    found = retold(model.bank_, model._last(120), tails, np.array([0.1]), tails.suspected)
+    found = retold(model.bank_, model._last(120), tails, np.array([0.1]), tails.suspected_)
     np.testing.assert_array_equal(found[:, 0], y[:120])
-    assert not tails.suspected.any()
+    assert not tails.suspected_.any()
 
 
 def test_cauchy_noise_costs_less_than_without_it(monkeypatch):

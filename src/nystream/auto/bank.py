@@ -76,11 +76,9 @@ class Bank(Footprint):
     """Which view each expert looks through."""
     holes_: npt.NDArray[np.int64]
     """Columns with missing values, which have an indicator."""
-    lags_: Array = np.empty((0, 0))
+    lags_: Array
     """(4, K) the last target, running means and the target before the last, for the expert of changes; empty where
     there is none."""
-    follows_: bool = False
-    """Whether losses follow the scale of targets; not in models saved before they did."""
     _asked: tuple[dict[str, Expert], tuple[tuple[Asked, int], ...], tuple[Parts, ...]] | None = None
     """The experts, and what `_in_turn` says of them."""
 
@@ -92,7 +90,6 @@ class Bank(Footprint):
     def start(self) -> None:
         self.views_, self.experts_, self.others_ = {}, {}, {}
         self.losses_ = {name: np.zeros((len(LAMS), 1)) for name in CANDIDATES}
-        self.follows_ = True
         self.seen_in_ = {}
         self.winner_ = "ag"
         self.holes_ = np.empty(0, dtype=np.int64)
@@ -207,9 +204,7 @@ class Bank(Footprint):
         """
         fresh = Bank(recipe, self.codes, self.delay)
         fresh.start()
-        fresh.follows_ = self.follows_
-        times = np.square(factor) if self.follows_ else 1.0
-        fresh.losses_ = {name: self._lost(name) * times for name in self.losses_}
+        fresh.losses_ = {name: losses * np.square(factor) for name, losses in self.losses_.items()}
         return fresh
 
     def rebuilding(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> Work[None]:
@@ -388,14 +383,11 @@ class Bank(Footprint):
         for i, F in enumerate(outputs):
             miss = (np.clip(F, *bounds) - Y) ** 2
             lost[i] = v @ (miss.mean(axis=1, keepdims=True) if self.codes else miss)
-        self.losses_[name] = keep ** len(Y) * self._lost(name) + lost
-
-    def _lost(self, name: str) -> Array:
-        return np.reshape(self.losses_[name], (len(LAMS), -1))  # lists in models saved before losses followed
+        self.losses_[name] = keep ** len(Y) * self.losses_[name] + lost
 
     def _winner(self) -> tuple[str, float]:
         """The competitor with the least loss, and the width factor of the big expert."""
-        best = {name: float(self._lost(name).mean(axis=1).min()) for name in self.losses_}
+        best = {name: float(losses.mean(axis=1).min()) for name, losses in self.losses_.items()}
         if not any(best.values()):
             return "ag", 1.0
         least = min(best.values())

@@ -22,7 +22,7 @@ __all__ = ["ByColumn", "explanation", "metric_shares", "recent_share"]
 
 MEANS = ("mean of about the last 10 labels", "mean of about the last 100 labels")
 LAGS = ("the last label", *MEANS, "the label before the last")
-"""Inputs of the stack beside the experts; those of models saved before have no last one."""
+"""Inputs of the stack beside the experts."""
 LAST = "the last labels"
 """What `Auto.weights` calls them."""
 HELD = 512
@@ -231,7 +231,7 @@ def _generation(model: Auto, generation: Generation) -> list[str]:
     unit, told = _unit(generation)
     errors = unit * np.sqrt(stack.recent_losses(count - generation.refitted_))
     recent = np.r_[errors, np.full(len(weights) - len(names), np.nan)]
-    inputs = [*model._titles(generation), *(LAGS[: len(generation.stack_.lags_)] if model.lags else ())]
+    inputs = [*model._titles(generation), *(LAGS if model.lags else ())]
     lines.append(f"experts, their weights, and their recent root mean squared errors {told}:")
     lines.append(f"{'weight':>7} {'error':>12}  expert")
     for i in np.argsort(-np.abs(weights), kind="stable"):

@@ -448,17 +448,6 @@ class Auto(ByColumn, Rounds):
             return in_time(recipe, seconds, d, outputs, beside)
         return in_time(recipe, seconds, d, outputs, beside + WATCHED, 1 + CREDIT[1])  # the part that young ones run too
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        if "bank_" in state:  # saved before changes were watched for: it goes on as it would have
-            state, bank = dict(state), state["bank_"]
-            self.changes = False
-            old = Generation(bank.recipe, self._classes, self.lags, state["seed_"])
-            own = {name: state.pop(name, None) for name in ("bank_", "stack_", "targets_")}
-            columns = state["buffer_"][0].d
-            old._restore({**own, "d_": columns, "outputs_": state["outputs_"], "count_": state["count_"]})
-            state |= {"old_": old, "changes_": None}
-        super()._restore(state)
-
     @property
     def size(self) -> int:
         """Landmarks and window rows of all experts."""

@@ -13,7 +13,6 @@ from nystream.auto.changes.memory import Afforded, beside, reach_of
 from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation
 from nystream.auto.guard import Guard
-from nystream.auto.intervals import Intervals
 from nystream.auto.memory import Need, growing, in_memory, most_bytes
 from nystream.auto.noise import Noise
 from nystream.auto.quantities import bytes_of
@@ -52,16 +51,16 @@ class Parts(TabularLearner):
     """What predicts, where there is no young generation beside it."""
     changes_: Changes | None
     """Alarms, and at times a young generation. None: the stream is not watched."""
-    intervals_: Noise | Intervals | None
-    """What labels will be beside predictions; of regression only. The second: of models saved before the first."""
-    tails_: Tails | None = None
-    """What labels with long tails are told as; of regression only, none in models saved before it."""
-    guard_: Guard | None = None
-    """Of labels that hardly ever change; none without lags, nor in models saved before it."""
+    intervals_: Noise | None
+    """Quantiles of the residuals; of regression only."""
+    tails_: Tails | None
+    """What labels with long tails are told as; of regression only."""
+    guard_: Guard | None
+    """Of labels that hardly ever change; none without lags."""
     steady_: Steady
     """What predicts rows that are not the next one."""
-    recalibration_: Recalibration | None = None
-    """Of classes only; none in models saved before it."""
+    recalibration_: Recalibration | None
+    """Of classes only."""
     buffer_: list[Ring]
     """Inputs, labels or targets, and weights: all rows of a warm-up, or the last ones."""
     count_: int

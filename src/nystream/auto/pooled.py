@@ -9,7 +9,6 @@ import numpy as np
 
 from nystream.auto.experts import Ridge, copied
 from nystream.auto.footprint import CANDIDATES
-from nystream.auto.intervals import symmetric
 from nystream.auto.recipe import WIDE
 from nystream.auto.rough import Rough, RoughView
 from nystream.auto.view import View
@@ -37,6 +36,8 @@ BLOCK = 512
 METRIC_TARGETS = 64
 MARGIN = 1.5
 """Scores of classes are clipped to these."""
+ROUNDING = 1e-9
+"""By which (n + 1) coverage may miss a whole number."""
 
 
 class PooledAuto(Learner):
@@ -157,7 +158,7 @@ class PooledAuto(Learner):
     def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
         """What a share q of labels are below, shaped as predictions: as far for all rows, and as far to both sides.
 
-        With a list of levels one more axis, the last. See `nystream.auto.intervals.symmetric`.
+        With a list of levels one more axis, the last. See `symmetric`.
         """
         self._require("predict_quantile")
         checked_ahead(ahead)
@@ -353,3 +354,16 @@ def _few(T: Array) -> Array:
     if T.shape[1] <= METRIC_TARGETS:
         return T
     return T @ np.random.default_rng(T.shape[1]).choice([-1.0, 1.0], size=(T.shape[1], METRIC_TARGETS))
+
+
+def symmetric(sizes: Array, levels: Array) -> Array:
+    """(K, Q) quantiles of residuals that are distributed alike to both sides, from sorted sizes (n, K).
+
+    Between those of (1 - c)/2 and (1 + c)/2 lies the next with probability c where all are exchangeable, and at most
+    1/(n + 1) more: it is the ceil((n + 1) c)-th smallest size, infinite where there are fewer.
+    """
+    n = len(sizes)
+    around = 2 * levels - 1
+    places = np.ceil((n + 1) * np.abs(around) - ROUNDING).astype(np.intp)
+    known = np.vstack([np.zeros((1, sizes.shape[1])), sizes, np.full((1, sizes.shape[1]), np.inf)])
+    return np.asarray(np.sign(around) * known[places].T)

@@ -63,10 +63,10 @@ def tell_anew(
     What is under way looks at it, and is taken up before, as it would be: whether that was so is returned.
     """
     n = old.count_
-    if n < FEWEST or old.targets_ is None or tails.labels_ is None:
+    if n < FEWEST or old.targets_ is None:
         return False
     rows = last(min(n, tails.kept))
-    some = tails.long | tails.suspected
+    some = tails.long | tails.suspected_
     if n <= EARLY:
         some |= _far(tails.labels_.last(len(rows.X)), rows.w)
     if not some.any():
@@ -96,7 +96,6 @@ def retold(bank: Bank, rows: Rows, tails: Tails, least: Array, some: NDArray[np.
     they came.
     """
     X, told, w = rows
-    assert tails.labels_ is not None
     labels, long, late = tails.labels_.last(len(X)), tails.long, len(X) >= LATE
     found, fenced = told.copy(), np.clip(labels, *fences(labels, w))
     others, recent = Others(bank, X, w, late=late), tails.variance(least)

@@ -149,7 +149,7 @@ class Rounds(Parts):
 
         What is under way looks at them: then they stay as they are.
         """
-        if self.tails_ is None or not self.tails_.changed(rows, len(Y), after) or self.tails_.labels_ is None:
+        if self.tails_ is None or not self.tails_.changed(rows, len(Y), after):
             return
         labels = np.concatenate((self.tails_.labels_.last(max(0, rows - len(Y))), Y))[-rows:]
         if not any(generation.begun_ for generation in self._generations):

@@ -76,15 +76,14 @@ class Tails(Params):
     """(K,) rows that had been seen before the last wild label; long ago where there was none."""
     foreseen_: Array
     """(K,) running share of labels far off that were foreseen."""
-    labels_: Ring | None = None
-    """(n, K) the last labels as they came; none in models saved before it."""
-
-    began_: NDArray[np.int64] | None = None
-    """(K,) rows that had been seen when tails became long for the last time; none in models saved before it."""
-    suspected_: NDArray[np.bool_] | None = None
-    """(K,) see `suspect`; none in models saved before it."""
-    limit_: Array | None = None
-    """(K,) what residuals are cut to for alarms where tails are long; none in models saved before it."""
+    labels_: Ring
+    """(n, K) the last labels as they came."""
+    began_: NDArray[np.int64]
+    """(K,) rows that had been seen when tails became long for the last time."""
+    suspected_: NDArray[np.bool_]
+    """(K,) whether tails were last said to be long, or are, without a wild label: see `suspect`."""
+    limit_: Array
+    """(K,) what residuals are cut to for alarms where tails are long."""
     _anew: int | None = None
     """The last rows of those to be seen next that alone are to be known after them; None: no change was noticed."""
 
@@ -144,8 +143,7 @@ class Tails(Params):
             self.wild_[others] = -self.lasting
         long = self.long
         self._begins(long & ~before)
-        if self.limit_ is not None:
-            self.limit_ = np.minimum(self.limit_, np.maximum(LIMIT * median, LEAST * deviation))
+        self.limit_ = np.minimum(self.limit_, np.maximum(LIMIT * median, LEAST * deviation))
         told = np.where(long, p + np.minimum(np.maximum(y - p, -reach), reach) / kept, y)
         return told, self._told_before(long & ~before, reach, kept)
 
@@ -164,15 +162,13 @@ class Tails(Params):
         What is told follows the last residuals: losses by that would rise and fall without a change. So they are cut to
         6 medians, the least that there were since tails became long.
         """
-        if self.limit_ is None or not self.long.any():
+        if not self.long.any():
             return None
         return np.where(self.long, np.clip(y, p - self.limit_, p + self.limit_), np.nan)
 
     def _begins(self, new: NDArray[np.bool_]) -> None:
-        if self.began_ is not None:
-            self.began_[new] = self.past_.seen_
-        if self.limit_ is not None:
-            self.limit_[new] = np.inf
+        self.began_[new] = self.past_.seen_
+        self.limit_[new] = np.inf
 
     def _note(self, y: Array, p: Array, far: NDArray[np.bool_]) -> None:
         """Labels (K,) that are far off are wild, unless such ones are mostly foreseen."""
@@ -190,14 +186,8 @@ class Tails(Params):
         P, R = np.split(self.past_.last(self.window), 2, axis=1)
         return np.where(new & (np.abs(R) > reach), P + np.clip(R, -reach, reach) / kept, np.nan)
 
-    @property
-    def suspected(self) -> NDArray[np.bool_]:
-        """(K,) whether tails were last said to be long, or are, without a wild label."""
-        return np.zeros(self.outputs, dtype=bool) if self.suspected_ is None else self.suspected_
-
     def suspect(self, target: int, rows: int) -> None:
         """Tails of this target are long for the next so many rows, without a wild label; 0: they no longer are."""
-        self.suspected_ = self.suspected.copy()
         self.suspected_[target] = rows > 0
         self._begins(~self.long & self.suspected_ & (np.arange(self.outputs) == target))
         self.wild_[target] = self.past_.seen_ - self.lasting + min(rows, self.lasting)
@@ -210,7 +200,7 @@ class Tails(Params):
         that is known of what noise is like.
         """
         before = self.past_.seen_ + unseen - rows
-        if self.began_ is None or (self.long & (self.began_ < before)).any():
+        if (self.long & (self.began_ < before)).any():
             return False
         self._anew = after
         return True
@@ -223,8 +213,7 @@ class Tails(Params):
             self.past_.extend(rows)
             self.wild_[:], self.foreseen_[:] = -self.lasting, HALF
             self._anew = None
-        if self.labels_ is not None:
-            self.labels_.extend(Y)
+        self.labels_.extend(Y)
 
     def variance(self, least: Array) -> Array:
         """(K,) of the estimate, from the last residuals; none is cut to less than `least` (K,)."""
@@ -241,8 +230,7 @@ class Tails(Params):
 
     @property
     def nbytes(self) -> int:
-        labels = 0 if self.labels_ is None else self.labels_.nbytes
-        return self.past_.nbytes + self.wild_.nbytes + self.foreseen_.nbytes + labels
+        return self.past_.nbytes + self.wild_.nbytes + self.foreseen_.nbytes + self.labels_.nbytes
 
 
 def _inside(Y: Array, low: Array, high: Array) -> int:

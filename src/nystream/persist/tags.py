@@ -33,7 +33,6 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/suspicion": "nystream.auto.changes.suspicion:Suspicion",
     "auto/guard": "nystream.auto.guard:Guard",
     "auto/input-alarm": "nystream.auto.changes.inputs:InputAlarm",
-    "auto/intervals": "nystream.auto.intervals:Intervals",
     "auto/noise": "nystream.auto.noise:Noise",
     "auto/linear": "nystream.auto.experts:Linear",
     "auto/past": "nystream.auto.changes.past:Past",

@@ -45,7 +45,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/ridge": "nystream.auto.experts:Ridge",
     "auto/rough": "nystream.auto.rough:Rough",
     "auto/rough-view": "nystream.auto.rough:RoughView",
-    "auto/scaled-features": "nystream.auto.baseline:ScaledFeatures",
+    "baseline/scaled-features": "nystream.learners.baseline:ScaledFeatures",
     "auto/steady": "nystream.auto.steady:Steady",
     "auto/steady-classes": "nystream.auto.steady:ClassStack",
     "auto/steady-numbers": "nystream.auto.steady:NumberStack",

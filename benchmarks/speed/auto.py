@@ -24,7 +24,7 @@ import numpy as np
 from _results import note
 
 from nystream import Auto
-from nystream.auto.clock import slowness
+from nystream.auto.budget import slowness
 
 
 def generated(rows: int, columns: int = 22) -> tuple[np.ndarray, np.ndarray]:

@@ -13,11 +13,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from changing_streams import changing, in_cuts
 from nystream import Auto
-from nystream.auto import clock, renewal
+from nystream.auto import budget, renewal
 from nystream.auto.big import WORK, Big
+from nystream.auto.budget import Need, growing, in_memory, largest_bytes
 from nystream.auto.changes import Changes
 from nystream.auto.changes.memory import Afforded
-from nystream.auto.memory import Need, growing, in_memory, most_bytes
 from nystream.auto.recipe import Recipe
 from nystream.auto.rough import Rough
 
@@ -277,7 +277,7 @@ def test_a_budget_holds_what_it_grows_to():
     model, (X, y) = Auto(memory="24MB", recipe=recipe), changing(2000, at=NEVER)
     model.run(X[:3], y[:3])  # what Python itself keeps is there
     assert len(model.sized_.grows) == 2
-    assert 10e6 < most_bytes(model.sized_.largest, 3, 1) <= 24e6
+    assert 10e6 < largest_bytes(model.sized_.largest, 3, 1) <= 24e6
     tracemalloc.start()
     for i in range(3, 2000, 20):
         model.run(X[i : i + 20], y[i : i + 20])
@@ -288,9 +288,9 @@ def test_a_budget_holds_what_it_grows_to():
 
 
 def test_a_deadline_decides_it_too(monkeypatch):
-    monkeypatch.setattr(clock, "slowness", lambda: 1.0)
+    monkeypatch.setattr(budget, "slowness", lambda: 1.0)
     whole = Recipe(grows=(6400, 12800))
-    found = [len(clock.in_time(whole, seconds, 22, 1).grows) for seconds in (1e-3, 2e-3, 1.0)]
+    found = [len(budget.in_time(whole, seconds, 22, 1).grows) for seconds in (1e-3, 2e-3, 1.0)]
     assert found == [0, 1, 2]
 
 

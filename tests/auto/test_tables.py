@@ -9,8 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from nystream import Auto, Model, from_bytes
-from nystream.auto.clock import slowness
-from nystream.auto.quantities import bytes_of
+from nystream.auto.budget import bytes_of, slowness
 from nystream.auto.recipe import EXPERTS
 from nystream.auto.tables import SHARE, seconds_to_translate
 from table_streams import KINDS, SMALL, columns, late, sparse

@@ -14,13 +14,13 @@ from nystream._core.auto.experts import Asked, answers
 from nystream._core.auto.stack import lagged
 from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Expert, Linear, Ridge, Window
-from nystream.auto.footprint import CANDIDATES, LAMS, METRIC_TARGETS, Footprint
 from nystream.auto.late import after, shifted
-from nystream.auto.recipe import Recipe
+from nystream.auto.recipe import CANDIDATES, LAMS, METRIC_TARGETS, Recipe
 from nystream.auto.rough import Change, Rough, RoughView
 from nystream.auto.stack import LAGS, PACES
 from nystream.auto.view import Parts, View, taming
 from nystream.runtime.incremental import Work
+from nystream.runtime.params import Params
 from nystream.runtime.threads import side_by_side
 from nystream.runtime.types import Array
 from nystream.scaling import GlobalScale, LogScale, StandardScale
@@ -54,7 +54,7 @@ VIEW_TITLES = {"std": "standardised", "ag": "learnt metric", "glob": "one scale"
 """What a view does, for people."""
 
 
-class Bank(Footprint):
+class Bank(Params):
     """Views and experts. Rows X may hold nan; Y (n, K) are the targets of all experts.
 
     Parameters

@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nystream.auto.budget import bytes_of, in_time, seconds_of
 from nystream.auto.changes import Alarm, Listener, Listeners
 from nystream.auto.changes.record import CREDIT
-from nystream.auto.clock import in_time
 from nystream.auto.explain import ByColumn, explanation, metric_shares, recent_share
 from nystream.auto.generation import Generation
 from nystream.auto.guard import Guard
 from nystream.auto.noise import Noise
-from nystream.auto.quantities import bytes_of, seconds_of
 from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.rounds import Rounds
@@ -38,7 +37,7 @@ __all__ = ["Auto"]
 LABELS = "the last labels"
 """The name under which `weights` adds up the label lags."""
 WATCHED = 12e-6
-"""Seconds of one `step`, on the machine of `nystream.auto.clock`, to look for changes."""
+"""Seconds of one `step`, on the machine of `nystream.auto.budget`, to look for changes."""
 SCORES = 0.01
 """Of the memory: what past residuals may take, which quantiles are made of."""
 SIZES = 0.005
@@ -81,7 +80,7 @@ class Auto(ByColumn, Rounds):
     deadline : str or number, optional
         Time for a `step`, as "1ms", on average after the warm-up, that decides which experts live and how large they
         are; None: as large as memory allows. A formula decides, times how much slower this machine is than the one it
-        was made on (1 if it is not), measured at the first row: see `nystream.auto.clock`. What was decided
+        was made on (1 if it is not), measured at the first row: see `nystream.auto.budget`. What was decided
         is part of the model. ValueError at the first row if nothing is fast enough. `run` takes less than `step`. With
         `changes` two generations learn in at most 15 of 100 rows (and 1,500 at first): that is part of the average, and
         while it lasts a `step` takes twice as long.

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from nystream.auto.bank import Bank
+from nystream.auto.budget import Need, bytes_of, growing, in_memory, largest_bytes
 from nystream.auto.changes import Changes
 from nystream.auto.changes.catching_up import CatchingUp
 from nystream.auto.changes.memory import Afforded, beside, reach_of
 from nystream.auto.changes.novice import Novice
 from nystream.auto.generation import Generation
 from nystream.auto.guard import Guard
-from nystream.auto.memory import Need, growing, in_memory, most_bytes
 from nystream.auto.noise import Noise
-from nystream.auto.quantities import bytes_of
 from nystream.auto.recalibration import Recalibration
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
@@ -163,7 +162,7 @@ class Parts(TabularLearner):
         more, columns = self._more, 1 if self._classes and outputs == 2 else outputs
         few = Novice.affordable(NOVICE * bytes_of(self.memory) / 8, self.old_.d_, outputs)
         few = max(1, min(few, MOST))
-        most = most_bytes(self.sized_.largest, self.old_.d_, outputs, codes=self._classes, more=more)
+        most = largest_bytes(self.sized_.largest, self.old_.d_, outputs, codes=self._classes, more=more)
         room = int(max(0.0, min(REGIMES * bytes_of(self.memory), self._share * bytes_of(self.memory) - most)))
         reach, late = self._reach(outputs)
         changes = Changes(self._classes, reach, self.sized_.rows_at_once(outputs), few, room, late)

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nystream.auto.experts import Ridge, copied
-from nystream.auto.footprint import CANDIDATES
-from nystream.auto.recipe import WIDE
+from nystream.auto.recipe import CANDIDATES, WIDE
 from nystream.auto.rough import Rough, RoughView
 from nystream.auto.view import View
 from nystream.data.inputs import as_block, as_levels

@@ -10,11 +10,10 @@ from weakref import ref
 import numpy as np
 
 from nystream._core.inputs import clean_label, is_clean_row
+from nystream.auto.budget import bytes_of, largest_bytes
 from nystream.auto.changes.block import Block, Surroundings
 from nystream.auto.changes.memory import fit_together
-from nystream.auto.memory import most_bytes
 from nystream.auto.parts import Parts
-from nystream.auto.quantities import bytes_of
 from nystream.auto.retold import tell_anew
 from nystream.auto.rows import Rows
 from nystream.auto.targets import within
@@ -297,7 +296,7 @@ class Rounds(Parts):
         recipe, translator, budget = self.bank_.recipe, self.translator_, self._share * bytes_of(self.memory)
         wide = self._dense if translator is None else translator.width_of(outputs)
         smaller = None
-        if most_bytes(recipe, wide, outputs, codes=True, more=self._more) > budget:
+        if largest_bytes(recipe, wide, outputs, codes=True, more=self._more) > budget:
             smaller = self._affordable(self.sized_, wide, outputs)  # or it is refused, and nothing has changed
         self._settle()
         self.steady_.flush(self.old_)

@@ -36,10 +36,10 @@ from auto_streams import read
 from drift_streams import GENERATED, Stream, stream
 
 from nystream import Auto
-from nystream._core.auto.lags import lagged
+from nystream._core.auto.stack import lagged
 from nystream.auto.noise import Noise
+from nystream.auto.outputs import Recalibration
 from nystream.auto.pooled import symmetric
-from nystream.auto.recalibration import Recalibration
 from nystream.evaluate.metrics import CRPS
 from nystream.scaling.ring import Ring
 from refitted.streams import read as read_in_time
@@ -94,10 +94,13 @@ def told(found: Stream) -> tuple[np.ndarray, list[Any]]:
     """Predictions of `Auto`, and what its `Noise` or its `Recalibration` was told after the first row, by blocks."""
     model = Auto(task="regression" if found.regression else "classification")
     first = model.run(found.X[:1], found.y[:1])
-    name, keeps = ("intervals_", Kept()) if found.regression else ("recalibration_", Raw())
+    pipeline = model.pipeline_
+    where, name, keeps = (
+        (pipeline, "quantiles_", Kept()) if found.regression else (pipeline.stages_, "recalibration_", Raw())
+    )
     keeps.blocks = []
-    keeps.__dict__.update(getattr(model, name)._state())
-    setattr(model, name, keeps)
+    keeps.__dict__.update(getattr(where, name)._state())
+    setattr(where, name, keeps)
     P = model.run(found.X[1:], found.y[1:])
     if not found.regression:
         first = np.log(np.full((1, P.shape[1]), 1 / P.shape[1]))

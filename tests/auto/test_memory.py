@@ -82,7 +82,7 @@ def test_memory_holds_for_any_experts(experts):
         model.run(X[i : i + 100], y[i : i + 100])
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert model.old_.warm
+    assert model.pipeline_.incumbent_.warm
     assert model.nbytes < most < 6e6
 
 

@@ -62,7 +62,7 @@ def test_the_time_of_translating_rows_is_within_the_deadline():
     plain, table = Auto(deadline=3e-4 * slowness()), Auto(deadline=3e-4 * slowness())
     plain.run(numbers, f)
     table.run(X, f)
-    assert len(table.sized_.living) < len(plain.sized_.living) <= len(EXPERTS)
+    assert len(table.pipeline_.sizes_.living) < len(plain.pipeline_.sizes_.living) <= len(EXPERTS)
     assert seconds_to_translate(KINDS, 1) > 1e-4
     with pytest.raises(ValueError, match="deadline is too short"):
         Auto(deadline="0.1ms").run(X, f)

@@ -29,7 +29,7 @@ from nystream.auto.experts import Ridge
 from nystream.auto.generation import CODES, Generation
 from nystream.auto.linear import LinearMoments
 from nystream.auto.noise import Noise
-from nystream.auto.recalibration import Recalibration
+from nystream.auto.outputs import Recalibration
 from nystream.auto.stack import Stack
 from nystream.auto.targets import Targets
 from nystream.runtime.params import Params

@@ -37,9 +37,9 @@ from drift_streams import GENERATED, Stream, stream
 
 from nystream import Auto
 from nystream._core.auto.stack import lagged
-from nystream.auto.noise import Noise
 from nystream.auto.outputs import Recalibration
 from nystream.auto.pooled import symmetric
+from nystream.auto.quantiles import ResidualQuantiles
 from nystream.evaluate.metrics import CRPS
 from nystream.scaling.ring import Ring
 from refitted.streams import read as read_in_time
@@ -75,8 +75,8 @@ def data(name: str, seed: int, rows: int) -> Stream:
     return Stream(X, np.sin(2 * X[:, 0]) + X[:, 1] + noise, True, [])
 
 
-class Kept(Noise):
-    """A `Noise` that keeps what it is told: rows before their labels are learnt."""
+class Kept(ResidualQuantiles):
+    """A `ResidualQuantiles` that keeps what it is told: rows before their labels are learnt."""
 
     def learn(self, X: Any, P: Any, residuals: Any, spread: Any, w: Any) -> None:
         self.blocks.append((X, P, residuals, spread))
@@ -91,7 +91,7 @@ class Raw(Recalibration):
 
 
 def told(found: Stream) -> tuple[np.ndarray, list[Any]]:
-    """Predictions of `Auto`, and what its `Noise` or its `Recalibration` was told after the first row, by blocks."""
+    """Predictions of `Auto`, and what its `ResidualQuantiles` or its `Recalibration` was told after the first row, by blocks."""
     model = Auto(task="regression" if found.regression else "classification")
     first = model.run(found.X[:1], found.y[:1])
     pipeline = model.pipeline_
@@ -131,7 +131,7 @@ class PlainIntervals:
         return np.maximum(np.sqrt(power + spread * spread), 1e-150)
 
 
-def quantiles(law: Noise | PlainIntervals, blocks: list[Any]) -> np.ndarray:
+def quantiles(law: ResidualQuantiles | PlainIntervals, blocks: list[Any]) -> np.ndarray:
     """(n, Q) before each row; nan for the first two."""
     X, P, R, spread = (np.concatenate(part) for part in zip(*blocks, strict=True))
     Q = np.full((1 + len(X), len(LEVELS)), np.nan)
@@ -145,7 +145,7 @@ def quantiles(law: Noise | PlainIntervals, blocks: list[Any]) -> np.ndarray:
 
 def numbers(found: Stream) -> dict[str, Any]:
     rows = told(found)[1]
-    new, old = Noise(), PlainIntervals()
+    new, old = ResidualQuantiles(), PlainIntervals()
     new.start(found.X.shape[1], 1)
     cells: dict[str, Any] = {"deviation": float(np.std(found.y))}
     for name, law in (("now", new), ("before", old)):
@@ -292,7 +292,7 @@ def chart(name: str, seed: int, rows: int, path: Path) -> None:
 
     found = data(name, seed, rows)
     given = told(found)[1]
-    new, old = Noise(), PlainIntervals()
+    new, old = ResidualQuantiles(), PlainIntervals()
     new.start(found.X.shape[1], 1)
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 5.4), sharex=True, layout="constrained")
     mean = np.ones(100) / 100

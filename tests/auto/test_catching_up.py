@@ -34,7 +34,7 @@ def auto(task="regression", recipe=PATIENT, **options):
 
 
 def slowly(task="regression", n=N):
-    """Noise grows at a row: an alarm is sure only after many more."""
+    """ResidualQuantiles grows at a row: an alarm is sure only after many more."""
     rng = np.random.default_rng(2)
     X = rng.normal(size=(n, 3))
     noise = 0.4 if task == "regression" else 0.7

@@ -19,8 +19,8 @@ from nystream.auto.changes.novice import Novice
 from nystream.auto.changes.record import CREDIT
 from nystream.auto.generation import Generation
 from nystream.auto.labels import LabelFilter, winsorize_kept_labels
-from nystream.auto.noise import Noise
 from nystream.auto.outputs import OutputStages
+from nystream.auto.quantiles import ResidualQuantiles
 from nystream.auto.recipe import Recipe
 from nystream.auto.rows import RowBuffer, Rows
 from nystream.auto.stack import Stack
@@ -77,7 +77,7 @@ class Pipeline(Params):
     """The ensemble that makes the predictions, unless there is a candidate beside it."""
     drift_: Changes | None
     """Drift alarms, and at times a candidate. None: the stream is not watched."""
-    quantiles_: Noise | None
+    quantiles_: ResidualQuantiles | None
     """Quantiles of the residuals of next rows; for regression only."""
     label_filter_: LabelFilter | None
     """Decides which labels are winsorised; for regression only."""
@@ -141,10 +141,10 @@ class Pipeline(Params):
         self.drift_ = self._start_drift(outputs) if self.changes else None
         self.stages_ = OutputStages(self.classes, persistence=self.lags and not self.delay)
         self.stages_.start(outputs)
-        scores = Noise.window_for(SCORES * memory, outputs)
+        scores = ResidualQuantiles.window_for(SCORES * memory, outputs)
         self.quantiles_ = self.label_filter_ = None
         if not self.classes:
-            self.quantiles_ = Noise(scores)
+            self.quantiles_ = ResidualQuantiles(scores)
             self.quantiles_.start(d, outputs)
             window = LabelFilter.window_for(RESIDUALS * memory, outputs)
             kept = int(min(self.sizes_.warmup, max(1, RESIDUALS * memory / (8 * outputs))))

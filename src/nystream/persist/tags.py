@@ -36,7 +36,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/persistence": "nystream.auto.outputs:PersistenceStage",
     "auto/pipeline": "nystream.auto.pipeline:Pipeline",
     "auto/input-alarm": "nystream.auto.changes.inputs:InputAlarm",
-    "auto/noise": "nystream.auto.noise:Noise",
+    "auto/residual-quantiles": "nystream.auto.quantiles:ResidualQuantiles",
     "auto/linear": "nystream.auto.experts:Linear",
     "auto/past": "nystream.auto.changes.past:Past",
     "auto/pooled": "nystream.auto.pooled:PooledAuto",

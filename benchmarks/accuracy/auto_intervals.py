@@ -91,7 +91,7 @@ class Raw(Recalibration):
 
 
 def told(found: Stream) -> tuple[np.ndarray, list[Any]]:
-    """Predictions of `Auto`, and what its `ResidualQuantiles` or its `Recalibration` was told after the first row, by blocks."""
+    """Predictions of `Auto`, and what its quantiles or recalibration learnt after the first row, by blocks."""
     model = Auto(task="regression" if found.regression else "classification")
     first = model.run(found.X[:1], found.y[:1])
     pipeline = model.pipeline_

@@ -19,7 +19,7 @@ from _results import note
 
 from nystream.auto.big import Big
 from nystream.auto.experts import Ridge
-from nystream.auto.view import View
+from nystream.auto.views import View
 from nystream.scaling import StandardScale
 
 ROWS, TURNS = 160, 20

@@ -12,7 +12,7 @@ from nystream._core.auto.experts import Asked, answers
 from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Linear, Ridge, Window
 from nystream.auto.rough import Rough
-from nystream.auto.view import View
+from nystream.auto.views import View
 from nystream.scaling import LogScale, StandardScale
 
 EXPERTS = {

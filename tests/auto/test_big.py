@@ -10,7 +10,7 @@ from nystream import from_bytes, to_bytes
 from nystream._core.linalg import solution
 from nystream.auto.big import Big
 from nystream.auto.experts import Ridge
-from nystream.auto.view import View
+from nystream.auto.views import View
 from nystream.scaling import StandardScale
 from nystream.solvers import AWV
 

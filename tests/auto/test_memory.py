@@ -11,7 +11,7 @@ from nystream.auto.budget import SLACK, Need, in_memory, largest_bytes, warmup_b
 from nystream.auto.experts import Decaying, Linear, Ridge, Window
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
-from nystream.auto.view import View
+from nystream.auto.views import View
 from nystream.scaling import StandardScale
 from nystream.scaling.ring import Ring
 

@@ -10,7 +10,8 @@ from nystream import from_bytes, to_bytes
 from nystream.auto.experts import JITTER
 from nystream.auto.learner import Auto
 from nystream.auto.recipe import Recipe
-from nystream.auto.rough import LAM, Change, Rough, RoughView
+from nystream.auto.rough import LAM, Change, Rough
+from nystream.auto.views import LaplacianView
 from nystream.scaling import StandardScale
 
 SMALL = Recipe((1, 2, 5, 20, 60, 200), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=80)
@@ -20,7 +21,7 @@ def fitted(m=40, outputs=2, weighted=False):
     rng = np.random.default_rng(0)
     X, Y, w = rng.normal(size=(150, 3)), rng.normal(size=(150, outputs)), rng.uniform(0.5, 2, 150)
     given = w if weighted else None
-    view, expert = RoughView(StandardScale()), Rough(m)
+    view, expert = LaplacianView(StandardScale()), Rough(m)
     view.fit(X, Y, given, rows=60)
     expert.fit(view, X, Y, given, np.random.default_rng(1))
     return view, expert, X, Y, given
@@ -62,7 +63,7 @@ def test_rows_learnt_later_are_as_if_they_had_been_there():
 def test_equal_rows_are_one_landmark():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(20, 2)), 5, axis=0)
-    view, expert = RoughView(StandardScale()), Rough(90)
+    view, expert = LaplacianView(StandardScale()), Rough(90)
     view.fit(X, X[:, :1])
     expert.fit(view, X, X[:, :1], None, rng)
     assert len(expert.points_) <= 20
@@ -152,7 +153,7 @@ def test_a_change_expert_alone_adds_to_the_last_label():
     expert = Change(20, 1)
     expert.rest()
     assert_array_equal(expert.predict(X[:, :1]), X[:, :1])
-    view = RoughView(StandardScale())
+    view = LaplacianView(StandardScale())
     view.fit(X, Y - X[:, :1])
     expert.fit(view, X, Y, None, rng)
     rows = np.hstack([X[:, :1], view(X)])

@@ -16,9 +16,9 @@ from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Expert, Linear, Ridge, Window
 from nystream.auto.late import after, shifted
 from nystream.auto.recipe import CANDIDATES, LAMS, METRIC_TARGETS, Recipe
-from nystream.auto.rough import Change, Rough, RoughView
+from nystream.auto.rough import Change, Rough
 from nystream.auto.stack import LAGS, PACES
-from nystream.auto.view import Parts, View, taming
+from nystream.auto.views import LaplacianView, Parts, View, taming
 from nystream.runtime.incremental import Work
 from nystream.runtime.params import Params
 from nystream.runtime.threads import side_by_side
@@ -231,7 +231,7 @@ class Bank(Params):
         for name in set(self.views_) - wanted:
             del self.views_[name]
         if "rough" in wanted:
-            rough = RoughView(StandardScale())
+            rough = LaplacianView(StandardScale())
             yield from rough.fitting(A, labels, w, **options)
             self.views_["rough"] = rough
         del options
@@ -266,9 +266,9 @@ class Bank(Params):
         spread = float(np.average(((Y - np.average(Y, axis=0, weights=w)) ** 2).mean(axis=1), weights=w))
         if seed is None or moved > UNRELATED * spread:  # too few rows to tell, or labels do not follow each other
             return
-        rough, view = self.views_.get("rough"), RoughView(StandardScale())
+        rough, view = self.views_.get("rough"), LaplacianView(StandardScale())
         yield from view.fitting(X, moves, w, rows=self.recipe.metric, seed=seed)
-        others = [moved, *([rough.loss] if isinstance(rough, RoughView) else [])]
+        others = [moved, *([rough.loss] if isinstance(rough, LaplacianView) else [])]
         if view.loss < HELPFUL * min(others):
             self.views_["change"] = view
             yield from expert.fitting(view, X, Y, w, rng)

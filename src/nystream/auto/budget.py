@@ -15,9 +15,9 @@ import numpy as np
 from nystream.auto.big import Big
 from nystream.auto.experts import Decaying, Linear, Ridge, Window
 from nystream.auto.recipe import CANDIDATES, LAMS, LARGE, METRIC_TARGETS, Recipe
-from nystream.auto.rough import Rough, sizes
+from nystream.auto.rough import Rough
 from nystream.auto.stack import Stack
-from nystream.auto.view import View
+from nystream.auto.views import View, sizes
 from nystream.features.metric import LearnedMetric
 from nystream.features.scales import LearnedScales
 from nystream.scaling.ring import Ring

@@ -19,7 +19,7 @@ from nystream._core.auto.experts import (
 )
 from nystream._core.kernels import KernelRows
 from nystream._core.linalg import add_gram, solution
-from nystream.auto.view import View, thinned
+from nystream.auto.views import View, thinned
 from nystream.features.landmarks import Landmarks
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.smoother import KernelSmoother

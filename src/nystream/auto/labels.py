@@ -21,7 +21,7 @@ from nystream.auto.experts import Ridge
 from nystream.auto.generation import Generation
 from nystream.auto.rows import RowBuffer, Rows
 from nystream.auto.targets import USUAL
-from nystream.auto.view import View
+from nystream.auto.views import View
 from nystream.runtime.blas import single_threaded
 from nystream.runtime.incremental import pairs
 from nystream.runtime.params import Params, at_least

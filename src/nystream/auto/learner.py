@@ -246,7 +246,7 @@ class Auto(TabularLearner):
     def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
         """Return quantiles (n,), or (n, K) for several targets: a share q of the labels lies below them. Pure.
 
-        A list of levels adds a last axis; quantiles rise with their levels. See `nystream.auto.quantiles.ResidualQuantiles`. They are
+        A list of levels adds a last axis; quantiles rise with their levels. See `nystream.auto.quantiles`. They are
         infinite while too few rows have been seen: n rows give quantiles from 1/(n + 1) to n/(n + 1). `ahead` as in
         `predict`.
         """

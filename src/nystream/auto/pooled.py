@@ -9,8 +9,8 @@ import numpy as np
 
 from nystream.auto.experts import Ridge, copied
 from nystream.auto.recipe import CANDIDATES, WIDE
-from nystream.auto.rough import Rough, RoughView
-from nystream.auto.view import View
+from nystream.auto.rough import Rough
+from nystream.auto.views import LaplacianView, View
 from nystream.data.inputs import as_block, as_levels
 from nystream.learners.base import Learner
 from nystream.runtime.incremental import all_at_once
@@ -216,7 +216,7 @@ class PooledAuto(Learner):
         for name, (view, factor) in CANDIDATES.items():
             self._enter(name, view, Ridge(self.landmarks, factor), rng)
         if self.rough and self.d_ <= WIDE:
-            self.views_["rough"] = RoughView(StandardScale())
+            self.views_["rough"] = LaplacianView(StandardScale())
             self.views_["rough"].fit(A, labels, rows=min(self.metric, len(A)), seed=self.seed)
             self._enter("rough", "rough", Rough(self.rough), rng)
 

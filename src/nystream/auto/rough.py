@@ -10,42 +10,14 @@ from nystream._core.auto.experts import Asked, AskedChange
 from nystream._core.kernels import KernelRows
 from nystream.auto.big import Big
 from nystream.auto.experts import Expert
-from nystream.auto.view import SORTED, View
-from nystream.features.scales import LearnedScales
+from nystream.auto.views import SORTED, View
 from nystream.runtime.incremental import CALL, Work
 from nystream.runtime.types import Array
 
-__all__ = ["Change", "Rough", "RoughView"]
+__all__ = ["Change", "Rough"]
 
 LAM = 0.1
-HELD = 0.6
-"""Rows held out in a step of learning scales, for every row fitted."""
-PAIRS = 2e7
-"""Pairs of rows times columns that a step may look at: with many columns, fewer rows."""
 _LAPLACIAN = KernelRows("laplacian", -1.0)
-
-
-class RoughView(View):
-    """Standardised inputs times column scales that were learnt, see `nystream.features.LearnedScales`."""
-
-    def _learning(
-        self, X: Array, Y: Array | None, w: Array | None, rows: int, rounds: int, full: int, seed: int
-    ) -> Work[LearnedScales]:
-        fitted, held = sizes(rows, X.shape[1])
-        scales = LearnedScales(rows=fitted, held=held, lam=LAM, seed=seed)
-        return (yield from scales.fitting(self._scaled(X), np.zeros((len(X), 1)) if Y is None else Y, w))
-
-    @property
-    def loss(self) -> float:
-        """Of what was learnt, on rows held out; nan where nothing was."""
-        assert isinstance(self.metric_, LearnedScales)
-        return self.metric_.loss_
-
-
-def sizes(rows: int, d: int) -> tuple[int, int]:
-    """Rows fitted, and held out, in a step of learning scales of d columns; twice as many choose in the end."""
-    fitted = max(2, int(min(rows / 2, (PAIRS / d) ** 0.5)))
-    return fitted, max(1, int(HELD * fitted))
 
 
 class Rough(Big):

@@ -465,7 +465,7 @@ class LeaveOneOut:
         self.root = np.ones(len(X)) if w is None else np.sqrt(w / w.mean())
         kernels, ridge = [], bank.experts_.get("ag")
         if isinstance(ridge, Ridge) and len(X) >= AGAIN.learnt:
-            kernels.append((ridge._kernel, bank.views_[bank.seen_in_["ag"]](bank._augmented(X))))
+            kernels.append((ridge.kernel_rows, bank.views_[bank.seen_in_["ag"]](bank._augmented(X))))
         if not late or not kernels:
             view = View(StandardScale())
             view.fit(X, None, w)

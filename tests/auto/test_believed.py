@@ -102,11 +102,11 @@ def test_tails_that_were_long_before_a_change_stay():
 def test_rows_of_a_block_after_the_alarm_are_known():
     one, two = tails_with([]), tails_with([])
     R = np.arange(6.0)[:, None]
-    assert one.changed(5, 6, 2)
-    one.see(np.zeros((6, 1)), R)
-    two.see(np.zeros((3, 1)), R[:3])
-    assert two.changed(3, 1, 0)
-    two.see(np.zeros((1, 1)), R[3:4])
-    two.see(np.zeros((2, 1)), R[4:])
+    assert one.trust_since_change(5, 6, 2)
+    one.record(np.zeros((6, 1)), R)
+    two.record(np.zeros((3, 1)), R[:3])
+    assert two.trust_since_change(3, 1, 0)
+    two.record(np.zeros((1, 1)), R[3:4])
+    two.record(np.zeros((2, 1)), R[4:])
     assert_array_equal(one.past_.rows, two.past_.rows)
     assert one.past_.seen_ == two.past_.seen_ == 2

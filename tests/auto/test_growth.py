@@ -14,12 +14,11 @@ import nystream
 from changing_streams import changing, in_cuts
 from nystream import Auto
 from nystream.auto import budget, renewal
-from nystream.auto.big import WORK, Big
 from nystream.auto.budget import Need, growing, in_memory, largest_bytes
 from nystream.auto.changes import Changes
 from nystream.auto.changes.memory import Afforded
+from nystream.auto.experts import WORK, LaplacianRidge, LargeRidge
 from nystream.auto.recipe import Recipe
-from nystream.auto.rough import Rough
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 40, "change": 20, "windows": (30, 10), "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 150), grows=(300, 640), ring=200, refresh=100, block=64, **SIZES)
@@ -311,6 +310,6 @@ def test_classes_that_come_late_and_need_the_memory_end_growth():
 
 # -- many landmarks --------------------------------------------------------------------------------------------------
 def test_many_landmarks_learn_fewer_rows_at_a_time():
-    assert [Rough.group(m) for m in (10, 1700, 2404, 3399)] == [64, 64, 32, 16]
-    assert [Big.group(m) for m in (1000, 1999, 4000)] == [32, 32, 8]
-    assert Rough.group(3399) * 3399**2 <= WORK
+    assert [LaplacianRidge.group(m) for m in (10, 1700, 2404, 3399)] == [64, 64, 32, 16]
+    assert [LargeRidge.group(m) for m in (1000, 1999, 4000)] == [32, 32, 8]
+    assert LaplacianRidge.group(3399) * 3399**2 <= WORK

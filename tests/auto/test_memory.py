@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from nystream import Auto
-from nystream.auto.big import Big
 from nystream.auto.budget import SLACK, Need, in_memory, largest_bytes, warmup_bytes
-from nystream.auto.experts import Decaying, Linear, Ridge, Window
+from nystream.auto.experts import ForgettingLinear, ForgettingRidge, LargeRidge, Ridge, WindowSmoother
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.auto.views import View
@@ -32,11 +31,11 @@ def fitted(expert, outputs=K):
     [
         (Ridge(200), Ridge.nbytes_for(200, D, K)),
         (Ridge(200, 1.0, (0.01, 0.1)), Ridge.nbytes_for(200, D, K, 2)),
-        (Big(300), Big.nbytes_for(300, D, K)),
-        (Decaying(150), Decaying.nbytes_for(150, K)),
-        (Linear(), Linear.nbytes_for(D + 1, K)),
-        (Linear(1.0), Linear.nbytes_for(D + 1, K, forgets=False)),
-        (Window(250), Window.nbytes_for(250, D, K)),
+        (LargeRidge(300), LargeRidge.nbytes_for(300, D, K)),
+        (ForgettingRidge(150), ForgettingRidge.nbytes_for(150, K)),
+        (ForgettingLinear(), ForgettingLinear.nbytes_for(D + 1, K)),
+        (ForgettingLinear(1.0), ForgettingLinear.nbytes_for(D + 1, K, forgets=False)),
+        (WindowSmoother(250), WindowSmoother.nbytes_for(250, D, K)),
     ],
     ids=lambda value: value.title if hasattr(value, "title") else "",
 )

@@ -12,11 +12,18 @@ import numpy.typing as npt
 
 from nystream._core.auto.experts import Asked, answers
 from nystream._core.auto.stack import lagged
-from nystream.auto.big import Big
-from nystream.auto.experts import Decaying, Expert, Linear, Ridge, Window
+from nystream.auto.experts import (
+    Expert,
+    ForgettingLinear,
+    ForgettingRidge,
+    Innovation,
+    LaplacianRidge,
+    LargeRidge,
+    Ridge,
+    WindowSmoother,
+)
 from nystream.auto.late import after, shifted
 from nystream.auto.recipe import CANDIDATES, LAMS, METRIC_TARGETS, Recipe
-from nystream.auto.rough import Change, Rough
 from nystream.auto.stack import LAGS, PACES
 from nystream.auto.views import LaplacianView, Parts, View, taming
 from nystream.runtime.incremental import Work
@@ -239,7 +246,7 @@ class Bank(Params):
         largest_first = sorted(names, key=lambda name: FITTED_IN.index(name))
         experts = {name: self._new(name, A.shape[1], factor, lams) for name in largest_first}
         for name, expert in experts.items():
-            if isinstance(expert, Change):
+            if isinstance(expert, Innovation):
                 assert past is not None
                 moved = np.hstack([past, A])
                 yield from self._fitting_changes(expert, moved, Y, w, rng, None if labels is None else seed)
@@ -257,7 +264,7 @@ class Bank(Params):
         return np.nan_to_num(lagged(known, self.lags_, PACES).reshape(len(Y), -1), nan=0.0)
 
     def _fitting_changes(
-        self, expert: Change, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, seed: int | None
+        self, expert: Innovation, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, seed: int | None
     ) -> Work[None]:
         """Rows X begin with the label lags. The expert rests where rows held out do not tell that it helps."""
         expert.rest()
@@ -279,16 +286,16 @@ class Bank(Params):
         if name in CANDIDATES:
             return self._ridge(name, lams)
         if name == "big":
-            return Big(r.big, factor)
+            return LargeRidge(r.big, factor)
         if name == "rough":
-            return Rough(r.rough)
+            return LaplacianRidge(r.rough)
         if name == "change":
-            return Change(r.change, self.lags_.shape[1])
+            return Innovation(r.change, self.lags_.shape[1])
         if name == "ag.99":
-            return Decaying(r.small)
+            return ForgettingRidge(r.small)
         if name == "lin.95":
-            return Linear(0.95 if columns <= r.full else 1.0)
-        return Window(r.windows[0] if name == "win1000" else r.windows[1])
+            return ForgettingLinear(0.95 if columns <= r.full else 1.0)
+        return WindowSmoother(r.windows[0] if name == "win1000" else r.windows[1])
 
     def _ridge(self, name: str, lams: tuple[float, ...]) -> Ridge:
         return Ridge(self.recipe.landmarks, CANDIDATES[name][1], lams)
@@ -336,7 +343,7 @@ class Bank(Params):
     def size(self) -> int:
         """Landmarks and window rows."""
         return sum(len(e.points_) for e in self.experts_.values() if isinstance(e, Ridge)) + sum(
-            e.smoother_.size for e in self.experts_.values() if isinstance(e, Window)
+            e.smoother_.size for e in self.experts_.values() if isinstance(e, WindowSmoother)
         )
 
     @property
@@ -370,7 +377,7 @@ class Bank(Params):
         return U
 
     def _changing(self, A: Array, past: Array) -> Array:
-        """Rows as `Change` wants them."""
+        """Rows as `Innovation` wants them."""
         if "change" not in self.views_:
             return past[:, 0]
         return np.hstack([past[:, 0], self.views_["change"](np.hstack([past.reshape(len(A), -1), A]))])

@@ -12,10 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nystream.auto.big import Big
-from nystream.auto.experts import Decaying, Linear, Ridge, Window
+from nystream.auto.experts import ForgettingLinear, ForgettingRidge, LaplacianRidge, LargeRidge, Ridge, WindowSmoother
 from nystream.auto.recipe import CANDIDATES, LAMS, LARGE, METRIC_TARGETS, Recipe
-from nystream.auto.rough import Rough
 from nystream.auto.stack import Stack
 from nystream.auto.views import View, sizes
 from nystream.features.metric import LearnedMetric
@@ -64,8 +62,8 @@ def fit_bytes(recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
     r, K, targets = recipe, outputs + codes, min(outputs, METRIC_TARGETS)
     block = _block_bytes(r, d, outputs, K)
     rough = _rough_bytes(r, d, K)
-    moments = [_big_bytes(r, d, K) + Big.fit_nbytes(_landmarks(r, "big"), K)]
-    moments += [Rough.fit_nbytes(min(_landmarks(r, name), r.warmup), K) for name in ("rough", "change")]
+    moments = [_big_bytes(r, d, K) + LargeRidge.fit_nbytes(_landmarks(r, "big"), K)]
+    moments += [LaplacianRidge.fit_nbytes(min(_landmarks(r, name), r.warmup), K) for name in ("rough", "change")]
     scales = LearnedScales.fit_nbytes(*sizes(r.metric, d), d, targets) if rough else 0.0
     view = max(View.fit_nbytes(r.warmup, d, r.metric, targets, r.full), scales)
     return max(view, rough + block + max(moments))
@@ -107,22 +105,22 @@ def frozen_bytes(recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
 
 
 def _big_bytes(r: Recipe, d: int, K: int) -> float:
-    return Big.nbytes_for(_landmarks(r, "big"), d, K)
+    return LargeRidge.nbytes_for(_landmarks(r, "big"), d, K)
 
 
 def _rough_bytes(r: Recipe, d: int, K: int) -> float:
     """Return the bytes of both Laplacian experts; the second sees three lags of every target too."""
     m, c = (min(_landmarks(r, name), r.warmup) for name in ("rough", "change"))
-    return Rough.nbytes_for(m, d, K) + (Rough.nbytes_for(c, d + 3 * K, K) if c else 0.0)
+    return LaplacianRidge.nbytes_for(m, d, K) + (LaplacianRidge.nbytes_for(c, d + 3 * K, K) if c else 0.0)
 
 
 def _following_bytes(r: Recipe, d: int, K: int) -> float:
     """Return the bytes of the experts that forget, of the window smoothers, and of two metrics."""
     each = {
-        "ag.99": Decaying.nbytes_for(r.small, K),
-        "lin.95": Linear.nbytes_for(d, K, forgets=d <= r.full),
-        "win1000": Window.nbytes_for(r.windows[0], d, K),
-        "win100": Window.nbytes_for(r.windows[1], d, K),
+        "ag.99": ForgettingRidge.nbytes_for(r.small, K),
+        "lin.95": ForgettingLinear.nbytes_for(d, K, forgets=d <= r.full),
+        "win1000": WindowSmoother.nbytes_for(r.windows[0], d, K),
+        "win100": WindowSmoother.nbytes_for(r.windows[1], d, K),
     }
     return 2 * LearnedMetric.nbytes_for(d, r.full) + sum(each.get(name, 0.0) for name in r.living)
 

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream.auto.experts import Ridge, copied
+from nystream.auto.experts import LaplacianRidge, Ridge, copied
 from nystream.auto.recipe import CANDIDATES, WIDE
-from nystream.auto.rough import Rough
 from nystream.auto.views import LaplacianView, View
 from nystream.data.inputs import as_block, as_levels
 from nystream.learners.base import Learner
@@ -218,7 +217,7 @@ class PooledAuto(Learner):
         if self.rough and self.d_ <= WIDE:
             self.views_["rough"] = LaplacianView(StandardScale())
             self.views_["rough"].fit(A, labels, rows=min(self.metric, len(A)), seed=self.seed)
-            self._enter("rough", "rough", Rough(self.rough), rng)
+            self._enter("rough", "rough", LaplacianRidge(self.rough), rng)
 
     def _enter(self, name: str, view: str, member: Ridge, rng: np.random.Generator) -> None:
         all_at_once(member.placing(self.views_[view], self._sample, rng))

@@ -28,8 +28,8 @@ from nystream.auto.changes.regimes import EVERY, thin
 from nystream.auto.experts import Ridge
 from nystream.auto.generation import CODES, Generation
 from nystream.auto.linear import LinearMoments
-from nystream.auto.quantiles import ResidualQuantiles
 from nystream.auto.outputs import Recalibration
+from nystream.auto.quantiles import ResidualQuantiles
 from nystream.auto.stack import Stack
 from nystream.auto.targets import Targets
 from nystream.runtime.params import Params

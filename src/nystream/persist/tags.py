@@ -61,6 +61,8 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/targets": "nystream.auto.targets:Targets",
     "auto/view": "nystream.auto.views:View",
     "auto/window-smoother": "nystream.auto.experts:WindowSmoother",
+    "bandit/bkb": "nystream.bandits.bkb:BKB",
+    "bandit/kernel-ucb": "nystream.bandits.kernel_ucb:KernelUCB",
     "compose/classifier": "nystream.compose.classifier:Classifier",
     "compose/columns": "nystream.compose.columns:Columns",
     "compose/conformal": "nystream.compose.conformal:Conformal",

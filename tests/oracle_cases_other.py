@@ -9,10 +9,10 @@ from itertools import product
 import numpy as np
 
 from nystream import Fourier
-from nystream.auto import Auto, Baseline
+from nystream.auto import Auto
 from nystream.auto.recipe import Recipe
 from nystream.compose import Mixture
-from nystream.learners import Forgetting, KernelAWV, KernelSmoother
+from nystream.learners import Baseline, Forgetting, KernelAWV, KernelSmoother
 from oracle_cases_base import ROUNDS, Case, Trial, stream, weights_for
 from oracle_cases_second import SIGMA, G, regressions
 from oracles_auto import stacked_classes

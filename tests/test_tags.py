@@ -14,7 +14,7 @@ from nystream.persist.tags import TAGS, class_of, tag_of
 from nystream.runtime.params import Params
 
 BASES = {
-    "auto": ["Beginning", "Beside", "Expert", "Footprint", "Parts", "Rounds", "_Landmarks"],
+    "auto": ["Beginning", "Beside", "Expert", "_Landmarks"],
     "compose": ["Calibration", "ClassLearner", "Ensemble", "Wrapper"],
     "dictionary": ["FactoredPoints", "Growing"],
     "evaluate": ["Mean", "Meter", "Metric", "OfIntervals", "OfQuantiles", "Shares", "_Confusion", "_Share"],

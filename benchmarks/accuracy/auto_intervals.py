@@ -10,7 +10,7 @@ Streams: casp, cpusmall (as in auto_streams.py), bike, beijing (as in boosters.p
 Numbers: share of labels inside 90 percent intervals, the least and the most in a stretch, and the share of stretches
 within .85 to .95 (500 rows of an exact 90 percent have a deviation of .0134), of all and of those after a change; mean
 width over the deviation of all labels; CRPS (evaluate.metrics.CRPS) over the same deviation, and both beside those of
-the intervals of before (`nystream.auto.intervals.Intervals`), which see the same residuals.
+`PlainIntervals`, which see the same residuals.
 Classes: expected calibration error (ECE) of the class that is said, in 10 bins of 50 rows, with its noise: what labels
 drawn from these very probabilities would have shown on average, and in 95 of 100 draws at most; and log loss, also
 without the recalibration, which sees the same probabilities. Of streams without a change, all stretches.
@@ -36,10 +36,12 @@ from auto_streams import read
 from drift_streams import GENERATED, Stream, stream
 
 from nystream import Auto
-from nystream.auto.intervals import Intervals
-from nystream.auto.noise import Noise
-from nystream.auto.recalibration import Recalibration
+from nystream._core.auto.stack import lagged
+from nystream.auto.outputs import Recalibration
+from nystream.auto.pooled import symmetric
+from nystream.auto.quantiles import ResidualQuantiles
 from nystream.evaluate.metrics import CRPS
+from nystream.scaling.ring import Ring
 from refitted.streams import read as read_in_time
 
 CACHE = Path(__file__).resolve().parents[2] / "out" / "auto_intervals.json"
@@ -73,8 +75,8 @@ def data(name: str, seed: int, rows: int) -> Stream:
     return Stream(X, np.sin(2 * X[:, 0]) + X[:, 1] + noise, True, [])
 
 
-class Kept(Noise):
-    """A `Noise` that keeps what it is told: rows before their labels are learnt."""
+class Kept(ResidualQuantiles):
+    """A `ResidualQuantiles` that keeps what it is told: rows before their labels are learnt."""
 
     def learn(self, X: Any, P: Any, residuals: Any, spread: Any, w: Any) -> None:
         self.blocks.append((X, P, residuals, spread))
@@ -89,20 +91,47 @@ class Raw(Recalibration):
 
 
 def told(found: Stream) -> tuple[np.ndarray, list[Any]]:
-    """Predictions of `Auto`, and what its `Noise` or its `Recalibration` was told after the first row, by blocks."""
+    """Predictions of `Auto`, and what its quantiles or recalibration learnt after the first row, by blocks."""
     model = Auto(task="regression" if found.regression else "classification")
     first = model.run(found.X[:1], found.y[:1])
-    name, keeps = ("intervals_", Kept()) if found.regression else ("recalibration_", Raw())
+    pipeline = model.pipeline_
+    where, name, keeps = (
+        (pipeline, "quantiles_", Kept()) if found.regression else (pipeline.stages_, "recalibration_", Raw())
+    )
     keeps.blocks = []
-    keeps.__dict__.update(getattr(model, name)._state())
-    setattr(model, name, keeps)
+    keeps.__dict__.update(getattr(where, name)._state())
+    setattr(where, name, keeps)
     P = model.run(found.X[1:], found.y[1:])
     if not found.regression:
         first = np.log(np.full((1, P.shape[1]), 1 / P.shape[1]))
     return np.concatenate([first, P]), keeps.blocks
 
 
-def quantiles(law: Noise | Intervals, blocks: list[Any]) -> np.ndarray:
+class PlainIntervals:
+    """Intervals alike to both sides: quantiles of the sizes of the last 1,000 residuals, relative to a simple scale.
+
+    The scale of a row is h, h^2 = (running mean of squared residuals) + (disagreement of the experts)^2, as in
+    Papadopoulos, Gammerman, Vovk, Normalized nonconformity measures for regression conformal prediction, AIA 2008.
+    """
+
+    def __init__(self) -> None:
+        self.scores, self.power = Ring(1000, 1), np.full((1, 1), np.nan)
+
+    def learn(self, X: Any, P: Any, residuals: np.ndarray, spread: np.ndarray, w: Any) -> None:
+        before = lagged(residuals * residuals, self.power, np.array([0.02]))[:, 0]
+        if not np.isnan(before[0, 0]):
+            self.scores.extend(np.abs(residuals) / self.scale(before, spread))
+
+    def quantiles(self, X: Any, P: np.ndarray, spread: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        scores = symmetric(np.sort(self.scores.rows, axis=0), levels)
+        return P[:, :, None] + self.scale(self.power, spread)[:, :, None] * scores
+
+    @staticmethod
+    def scale(power: np.ndarray, spread: np.ndarray) -> np.ndarray:
+        return np.maximum(np.sqrt(power + spread * spread), 1e-150)
+
+
+def quantiles(law: ResidualQuantiles | PlainIntervals, blocks: list[Any]) -> np.ndarray:
     """(n, Q) before each row; nan for the first two."""
     X, P, R, spread = (np.concatenate(part) for part in zip(*blocks, strict=True))
     Q = np.full((1 + len(X), len(LEVELS)), np.nan)
@@ -116,9 +145,8 @@ def quantiles(law: Noise | Intervals, blocks: list[Any]) -> np.ndarray:
 
 def numbers(found: Stream) -> dict[str, Any]:
     rows = told(found)[1]
-    new, old = Noise(), Intervals()
+    new, old = ResidualQuantiles(), PlainIntervals()
     new.start(found.X.shape[1], 1)
-    old.start(1)
     cells: dict[str, Any] = {"deviation": float(np.std(found.y))}
     for name, law in (("now", new), ("before", old)):
         Q = quantiles(law, rows)
@@ -264,9 +292,8 @@ def chart(name: str, seed: int, rows: int, path: Path) -> None:
 
     found = data(name, seed, rows)
     given = told(found)[1]
-    new, old = Noise(), Intervals()
+    new, old = ResidualQuantiles(), PlainIntervals()
     new.start(found.X.shape[1], 1)
-    old.start(1)
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 5.4), sharex=True, layout="constrained")
     mean = np.ones(100) / 100
     for title, law, style in (("now", new, "-"), ("before", old, "--")):

@@ -8,7 +8,7 @@ Regression on cpusmall (files as in auto_streams.py) and on a generated stream o
 against the true labels, on rows whose label was left as it is, of a model that was given the true labels and of one
 that was given others: some labels multiplied, labels 2 and 8 of a million deviations, Cauchy noise of a fifth of the
 deviation. Then labels that are far off by nature, skewed noise and functions with far values, on 1,200 rows: error
-against the labels without `nystream.auto.tails` and with it; and what a `step` takes, rows 3,801 to 4,300, where tails
+against the labels without `nystream.auto.labels` and with it; and what a `step` takes, rows 3,801 to 4,300, where tails
 are long over what it takes where they are not. Then 2,000 classes of Zipf frequencies around centres in 8 columns:
 error, all rows and second half, of the model and of the most frequent class; peak of traced memory; processor time.
 
@@ -31,8 +31,7 @@ import numpy as np
 from auto_streams import read
 
 from nystream import Auto
-from nystream.auto.retold import retold
-from nystream.auto.tails import LEAST
+from nystream.auto.labels import FILTER, winsorize_again
 from nystream.runtime.blas import single_threaded
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -112,7 +111,7 @@ def by_nature(rows: int = 1200) -> None:
             plain, told = Auto(), Auto()
             for model in (plain, told):
                 model.run(X[:1], y[:1])
-            plain.tails_ = None
+            plain.pipeline_.label_filter_ = None
             a, b = (_error(model, X[1:], y[1:]) for model in (plain, told))
             print(f"{name:<24} seed {seed}: {a:8.4f} without, {b:8.4f} with", flush=True)
 
@@ -150,13 +149,17 @@ def cutting_anew(repeats: int = 9) -> None:
     y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.25 * rng.standard_cauchy(3200)
     model = Auto()
     model.run(X[:-1], y[:-1])
-    assert model.tails_ is not None and model.targets_ is not None  # noqa: PT018
+    assert model.pipeline_.label_filter_ is not None and model.pipeline_.incumbent_.targets_ is not None  # noqa: PT018
     for n in (50, 100, 200, 400, 800, 1600, 3199):
-        rows, least, seconds = model._last(n), LEAST * model.targets_.scale_, []
+        rows, least, seconds = (
+            model.pipeline_.buffer_.last(n),
+            FILTER.least * model.pipeline_.incumbent_.targets_.scale_,
+            [],
+        )
         for _ in range(repeats):
             start = time.process_time()
             with single_threaded():
-                retold(model.bank_, rows, model.tails_, least, np.ones(1, dtype=bool))
+                winsorize_again(model.bank_, rows, model.pipeline_.label_filter_, least, np.ones(1, dtype=bool))
             seconds.append(time.process_time() - start)
         print(f"labels of {n} rows cut anew: {1e3 * min(seconds):.1f} ms", flush=True)
 

@@ -6,7 +6,7 @@ Labels that change once in 200, 600, 2,000 rows on average, two and four classes
 columns that tell nothing; the first of them with one label in two, or in ten, known (weight 0 for the others, mistakes
 of all rows, beside the last known label); two classes, and numbers from 1 to 9, of which one row in 50 is not 0, so
 that changes do not last; and elec2 (files as in auto_streams.py), where columns tell something. With --unguarded the
-learner is without its guard (nystream.auto.guard). With --touched nothing is learnt: of the streams of boosters.py the
+learner has no first output stage (nystream.auto.outputs). With --touched nothing is learnt: of some streams the
 rows, as many as there are or --rows, in which the guard may change a prediction, which labels alone decide. With
 --first nothing is learnt either: parts of the streams with classes, from random rows on, one label in 1, 2 or 10 known,
 whose first change comes after 5 to 19 equal labels; then the rows up to the next known label, and of how many of them
@@ -27,7 +27,7 @@ import numpy as np
 from auto_streams import read
 
 from nystream import Auto
-from nystream.auto.guard import Guard
+from nystream.auto.outputs import PersistenceStage
 from refitted.streams import STREAMS
 from refitted.streams import read as read_any
 
@@ -46,7 +46,7 @@ def single(rows: int) -> tuple[np.ndarray, np.ndarray]:
 class Unguarded(Auto):
     def _start(self, d: int, outputs: int) -> None:
         super()._start(d, outputs)
-        self.guard_ = None
+        self.pipeline_.stages_.persistence_ = None
 
 
 def said(X: np.ndarray, y: np.ndarray, task: str, guarded: bool, w: np.ndarray | None = None) -> np.ndarray:
@@ -71,7 +71,7 @@ def errors(X: np.ndarray, y: np.ndarray, guarded: bool) -> tuple[float, float]:
 
 def touched(y: np.ndarray, classes: int) -> int:
     """Rows in which the guard may change a prediction."""
-    guard, count = Guard(classes > 0), 0
+    guard, count = PersistenceStage(classes > 0), 0
     guard.start(1)
     P = np.full((1, max(classes, 1)), -np.log(max(classes, 1)))
     for label in y:

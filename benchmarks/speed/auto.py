@@ -24,7 +24,7 @@ import numpy as np
 from _results import note
 
 from nystream import Auto
-from nystream.auto.clock import slowness
+from nystream.auto.budget import slowness
 
 
 def generated(rows: int, columns: int = 22) -> tuple[np.ndarray, np.ndarray]:
@@ -52,8 +52,8 @@ def stepped(X: np.ndarray, y: np.ndarray, memory: str, bar: float | None) -> tup
         begun = time.process_time(), time.perf_counter()
         model.step(x, label)
         seconds[i] = time.process_time() - begun[0], time.perf_counter() - begun[1]
-        if not i and bar is not None and model.changes_ is not None:
-            model.changes_.alarm_.bar = model.changes_.steady_.bar = bar
+        if not i and bar is not None and model.pipeline_.drift_ is not None:
+            model.pipeline_.drift_.alarm_.bar = model.pipeline_.drift_.steady_.bar = bar
     return model, seconds
 
 

@@ -17,9 +17,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from _results import note
 
-from nystream.auto.big import Big
-from nystream.auto.experts import Ridge
-from nystream.auto.view import View
+from nystream.auto.experts import LargeRidge, Ridge
+from nystream.auto.views import View
 from nystream.scaling import StandardScale
 
 ROWS, TURNS = 160, 20
@@ -42,7 +41,7 @@ def main() -> None:
     U = view(X[:ROWS])
     for outputs, m in itertools.product((1, 10), KINDS):
         Y = rng.normal(size=(3000, outputs))
-        experts = {"every row": Ridge(m), "in groups": Big(m)}
+        experts = {"every row": Ridge(m), "in groups": LargeRidge(m)}
         for expert in experts.values():
             expert.fit(view, X, Y, None, np.random.default_rng(1))
         for size in (1, ROWS):

@@ -34,8 +34,8 @@ COLUMNS, WARMUP, ROWS, STEPS, BLOCK = (8, 22, 54), 7100, 10_000, 2000, 256
 
 def more(model: Auto, X: np.ndarray, y: np.ndarray, clock: Callable[[], float]) -> float:
     """Seconds that the experts take more for a row by itself than for one of a block."""
-    assert model.targets_ is not None
-    T, seconds = model.targets_.standardised(y[:, None]), []
+    assert model.pipeline_.incumbent_.targets_ is not None
+    T, seconds = model.pipeline_.incumbent_.targets_.standardised(y[:, None]), []
     for size in (1, BLOCK):
         bank = copy.deepcopy(model.bank_)
         bounds = (np.full((1, 1), -9.0), np.full((1, 1), 9.0))

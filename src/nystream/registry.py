@@ -674,7 +674,7 @@ _RECORDS = [
     ),
     Record(
         "baseline",
-        "auto.baseline:Baseline",
+        "learners.baseline:Baseline",
         family=AUTOMATIC,
         tasks=NUMBERS_CLASSES,
         cost="r^2 + r d",

@@ -9,21 +9,19 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from nystream._core.auto.experts import Asked, answers
-from nystream.auto.big import Big
-from nystream.auto.experts import Decaying, Linear, Ridge, Window
-from nystream.auto.rough import Rough
-from nystream.auto.view import View
+from nystream.auto.experts import ForgettingLinear, ForgettingRidge, LaplacianRidge, LargeRidge, Ridge, WindowSmoother
+from nystream.auto.views import View
 from nystream.scaling import LogScale, StandardScale
 
 EXPERTS = {
     "ridge": Ridge(20),
     "racing": Ridge(20, 1.0, (0.01, 0.1)),
-    "big": Big(20),
-    "rough": Rough(20),
-    "forgets": Decaying(12, decay=0.97),
-    "linear": Linear(0.9),
-    "linear, all rows": Linear(1.0),
-    "window": Window(30),
+    "big": LargeRidge(20),
+    "rough": LaplacianRidge(20),
+    "forgets": ForgettingRidge(12, decay=0.97),
+    "linear": ForgettingLinear(0.9),
+    "linear, all rows": ForgettingLinear(1.0),
+    "window": WindowSmoother(30),
 }
 
 

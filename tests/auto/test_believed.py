@@ -9,8 +9,8 @@ from numpy.testing import assert_array_equal
 import nystream
 from changing_streams import AT, changing, in_cuts
 from nystream import Auto
+from nystream.auto.labels import LabelFilter
 from nystream.auto.recipe import Recipe
-from nystream.auto.tails import Tails
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
@@ -35,7 +35,7 @@ def test_what_is_kept_since_a_change_is_as_it_came(seed):
     alarm = model.alarms()[0]
     assert AT <= alarm.change < alarm.row < AT + 30
     since = len(y) - alarm.change
-    assert_array_equal(model.buffer_[1].last(since)[:, 0], y[-since:])
+    assert_array_equal(model.pipeline_.buffer_.labels_.last(since)[:, 0], y[-since:])
 
 
 def test_it_predicts_as_well_as_one_that_begins_at_the_change():
@@ -70,43 +70,43 @@ def test_saved_after_the_change_it_goes_on_bit_for_bit(after):
 
 # -- what is known of tails ----------------------------------------------------------------------------------------
 def tails_with(noise):
-    """Tails that have seen 300 rows with residuals of size 1, and then some wild ones."""
-    tails = Tails(1)
+    """LabelFilter that have seen 300 rows with residuals of size 1, and then some wild ones."""
+    tails = LabelFilter(1)
     tails.start()
     residuals = np.random.default_rng(0).normal(size=300)
-    tails.see(np.zeros((300, 1)), residuals[:, None])
+    tails.record(np.zeros((300, 1)), residuals[:, None])
     for y in noise:
         label = np.array([y])
-        tails.told(label, np.zeros(1), np.array([True]), np.ones(1))
-        tails.see(np.zeros((1, 1)), label[None])
+        tails.winsorize(label, np.zeros(1), np.array([True]), np.ones(1))
+        tails.record(np.zeros((1, 1)), label[None])
     return tails
 
 
 def test_tails_that_became_long_since_a_change_are_forgotten():
     tails = tails_with([80.0, -90.0, 70.0])
-    assert tails.long.all()
-    assert tails.changed(4, 1, 0)  # the change was three rows before the next, with which the alarm sounds
-    tails.see(np.zeros((1, 1)), np.full((1, 1), 60.0))
-    assert not tails.long.any()
+    assert tails.is_heavy.all()
+    assert tails.trust_since_change(4, 1, 0)  # the change was three rows before the next, with which the alarm sounds
+    tails.record(np.zeros((1, 1)), np.full((1, 1), 60.0))
+    assert not tails.is_heavy.any()
     assert len(tails.past_) == 0
 
 
 def test_tails_that_were_long_before_a_change_stay():
     tails = tails_with([80.0, *np.zeros(20), 90.0])
-    assert not tails.changed(4, 1, 0)
-    tails.see(np.zeros((1, 1)), np.full((1, 1), 60.0))
-    assert tails.long.all()
+    assert not tails.trust_since_change(4, 1, 0)
+    tails.record(np.zeros((1, 1)), np.full((1, 1), 60.0))
+    assert tails.is_heavy.all()
     assert len(tails.past_) == 323
 
 
 def test_rows_of_a_block_after_the_alarm_are_known():
     one, two = tails_with([]), tails_with([])
     R = np.arange(6.0)[:, None]
-    assert one.changed(5, 6, 2)
-    one.see(np.zeros((6, 1)), R)
-    two.see(np.zeros((3, 1)), R[:3])
-    assert two.changed(3, 1, 0)
-    two.see(np.zeros((1, 1)), R[3:4])
-    two.see(np.zeros((2, 1)), R[4:])
+    assert one.trust_since_change(5, 6, 2)
+    one.record(np.zeros((6, 1)), R)
+    two.record(np.zeros((3, 1)), R[:3])
+    assert two.trust_since_change(3, 1, 0)
+    two.record(np.zeros((1, 1)), R[3:4])
+    two.record(np.zeros((2, 1)), R[4:])
     assert_array_equal(one.past_.rows, two.past_.rows)
     assert one.past_.seen_ == two.past_.seen_ == 2

@@ -8,9 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import from_bytes, to_bytes
 from nystream._core.linalg import solution
-from nystream.auto.big import Big
-from nystream.auto.experts import Ridge
-from nystream.auto.view import View
+from nystream.auto.experts import LargeRidge, Ridge
+from nystream.auto.views import View
 from nystream.scaling import StandardScale
 from nystream.solvers import AWV
 
@@ -44,22 +43,22 @@ def test_weights_from_the_tiles_are_those_of_least_squares(dim, outputs):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_group_is_predicted_by_the_ridge_that_learnt_all_groups_before(weighted):
-    (view, big), (_, ridge) = fitted(Big), fitted(Ridge)
+    (view, big), (_, ridge) = fitted(LargeRidge), fitted(Ridge)
     X, Y, w = rows()
     given = w if weighted else None
     U = view(X)
     P = big.run(U, Y, given)
-    for i in range(0, 100, Big.together):
-        part = slice(i, i + Big.together)
+    for i in range(0, 100, LargeRidge.together):
+        part = slice(i, i + LargeRidge.together)
         assert_allclose(P[part], ridge.predict(U[part]), atol=1e-9)
-        if i + Big.together <= 100:
+        if i + LargeRidge.together <= 100:
             ridge.run(U[part], Y[part], None if given is None else given[part])
     assert_allclose(big.predict(U), ridge.predict(U), atol=1e-9)
 
 
-@pytest.mark.parametrize("size", [1, 7, Big.together, Big.together + 1])
+@pytest.mark.parametrize("size", [1, 7, LargeRidge.together, LargeRidge.together + 1])
 def test_blocks_do_not_matter_nor_does_saving_between_them(size):
-    (view, whole), (_, parts) = fitted(Big), fitted(Big)
+    (view, whole), (_, parts) = fitted(LargeRidge), fitted(LargeRidge)
     X, Y, _ = rows()
     U, Q = view(X), []
     P = whole.run(U, Y, None)
@@ -74,7 +73,7 @@ def test_a_late_target_is_as_if_it_had_always_been_there():
     combination = np.array([[0.5], [-1.0]])
     X, Y, _ = rows()
     full = np.hstack([Y, Y @ combination])
-    view, late = fitted(Big)
+    view, late = fitted(LargeRidge)
     U = view(X)
     late.run(U[:45], Y[:45], None)
     before = late.predict(U)

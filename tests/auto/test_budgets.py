@@ -11,9 +11,8 @@ import pytest
 
 import nystream
 from nystream import Auto
-from nystream.auto import clock
-from nystream.auto.clock import in_time, seconds_a_row, slowness
-from nystream.auto.quantities import bytes_of, seconds_of
+from nystream.auto import budget
+from nystream.auto.budget import bytes_of, in_time, seconds_a_row, seconds_of, slowness
 from nystream.auto.recipe import EXPERTS, Recipe
 
 
@@ -105,10 +104,10 @@ def test_what_a_deadline_decided_is_part_of_the_model(monkeypatch):
     """Loaded on a machine a hundred times slower, the model goes on as it was."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
-    monkeypatch.setattr(clock, "slowness", lambda: 1.0)
+    monkeypatch.setattr(budget, "slowness", lambda: 1.0)
     model = Auto(deadline="12ms")
     model.run(X[:30], y[:30])
-    monkeypatch.setattr(clock, "slowness", lambda: 100.0)
+    monkeypatch.setattr(budget, "slowness", lambda: 100.0)
     resumed = nystream.from_bytes(model.to_bytes())
     assert resumed.bank_.recipe.experts == model.bank_.recipe.experts
     np.testing.assert_array_equal(resumed.run(X[30:], y[30:]), model.run(X[30:], y[30:]))
@@ -118,7 +117,7 @@ def test_what_a_deadline_decided_is_part_of_the_model(monkeypatch):
 
 
 def test_the_shortest_deadline_that_a_refusal_names_is_accepted(monkeypatch):
-    monkeypatch.setattr(clock, "slowness", lambda: 1.0)
+    monkeypatch.setattr(budget, "slowness", lambda: 1.0)
     for changes in (True, False):
         with pytest.raises(ValueError, match="it can be") as caught:
             Auto(deadline="1us", changes=changes).run(np.zeros((1, 22)), [0.0])
@@ -128,7 +127,7 @@ def test_the_shortest_deadline_that_a_refusal_names_is_accepted(monkeypatch):
 
 def test_the_deadline_holds_against_the_processor_clock(monkeypatch):
     """At 2 ms, several times what all experts take: load moves times, but not by that much."""
-    monkeypatch.setattr(clock, "slowness", lambda: 1.0)
+    monkeypatch.setattr(budget, "slowness", lambda: 1.0)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 5))
     y = X[:, 0] * X[:, 1]

@@ -34,7 +34,7 @@ def auto(task="regression", recipe=PATIENT, **options):
 
 
 def slowly(task="regression", n=N):
-    """Noise grows at a row: an alarm is sure only after many more."""
+    """ResidualQuantiles grows at a row: an alarm is sure only after many more."""
     rng = np.random.default_rng(2)
     X = rng.normal(size=(n, 3))
     noise = 0.4 if task == "regression" else 0.7
@@ -47,7 +47,7 @@ def awaited(model, X, y):
     found = {}
     for i, (x, label) in enumerate(zip(X, y, strict=True)):
         model.step(x, label)
-        coming = model.changes_.coming_
+        coming = model.pipeline_.drift_.coming_
         if coming is not None:
             found[i + 1] = i + 1 - coming.learnt_
     return found
@@ -63,7 +63,7 @@ def test_it_is_level_some_rows_after_the_alarm_and_learns_few_rows_with_each():
     assert len(found) > 10
     assert sorted(found) == list(range(alarm.row, alarm.row + len(found)))
     assert max(before + 1 - after for before, after in pairwise(found.values())) == 4
-    assert model.changes_.born_ == max(found) + 1
+    assert model.pipeline_.drift_.born_ == max(found) + 1
 
 
 def test_where_it_would_be_too_late_it_learns_what_is_missing_at_once(monkeypatch):
@@ -73,7 +73,7 @@ def test_where_it_would_be_too_late_it_learns_what_is_missing_at_once(monkeypatc
     found = awaited(model, X, y)
     assert len(found) == PATIENT.late
     assert found[max(found)] > 20
-    assert model._young is not None or model.alarms()[0].outcome != "running"
+    assert model.pipeline_.candidate is not None or model.alarms()[0].outcome != "running"
 
 
 def test_a_recipe_that_does_not_spread_its_rebuilds_is_level_at_once():
@@ -87,12 +87,13 @@ def test_when_it_is_level_it_is_what_it_were_if_it_had_lived_since_the_change(mo
     found = awaited(model, X[:1200], y[:1200])
     alarm = model.alarms()[0]
     assert max(found) < 1100
-    assert model._young is not None
+    assert model.pipeline_.candidate is not None
     monkeypatch.setattr(stack, "EARLY", 0)  # its rows are not the first ones of the stream
-    fresh = auto(recipe=model._young.recipe, changes=False)
+    fresh = auto(recipe=model.pipeline_.candidate.recipe, changes=False)
     fresh.run(X[alarm.change : 1200], y[alarm.change : 1200])
-    assert model._young.count_ == fresh.old_.count_ == 1200 - alarm.change
-    assert_array_equal(model._young.predict(X[:50], None).P, fresh.old_.predict(X[:50], None).P)
+    assert model.pipeline_.candidate.count_ == fresh.pipeline_.incumbent_.count_ == 1200 - alarm.change
+    found, expected = (one.predict(X[:50], None).P for one in (model.pipeline_.candidate, fresh.pipeline_.incumbent_))
+    assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
@@ -102,7 +103,7 @@ def test_blocks_do_not_matter_to_the_last_bit(task, sizes):
     whole, parts = auto(task), auto(task)
     assert_array_equal(in_cuts(parts, X, y, sizes), whole.run(X, y))
     assert parts.alarms() == whole.alarms() != []
-    assert parts.changes_.used_ == whole.changes_.used_
+    assert parts.pipeline_.drift_.used_ == whole.pipeline_.drift_.used_
     assert_array_equal(parts.predict(X[:40]), whole.predict(X[:40]))
 
 
@@ -112,8 +113,8 @@ def test_saved_at_any_row_on_the_way_it_goes_on_bit_for_bit():
     stayed = auto()
     stayed.run(X[: found[0]], y[: found[0]])
     for cut in found[::7]:
-        stayed.run(X[stayed.count_ : cut], y[stayed.count_ : cut])
-        assert stayed.changes_.coming_ is not None
+        stayed.run(X[stayed.pipeline_.count_ : cut], y[stayed.pipeline_.count_ : cut])
+        assert stayed.pipeline_.drift_.coming_ is not None
         before = stayed.to_bytes()
         resumed = nystream.from_bytes(before)
         assert_array_equal(resumed.predict(X[:30]), stayed.predict(X[:30]))
@@ -137,21 +138,22 @@ def test_new_classes_new_columns_and_settle_make_it_level_first():
     model = auto("classification")
     model.run(X[:cut], y[:cut])
     saved = model.to_bytes()
-    assert model.changes_.coming_ is not None
+    assert model.pipeline_.drift_.coming_ is not None
 
     def level(model):
-        return model.changes_.coming_ is None and model._young.count_ == cut - model.changes_.since_
+        drift = model.pipeline_.drift_
+        return drift.coming_ is None and model.pipeline_.candidate.count_ == cut - drift.since_
 
     model.settle()
     assert level(model)
     model = nystream.from_bytes(saved)
     model.widen(5)
     assert level(model)
-    assert model._young.d_ == 5
+    assert model.pipeline_.candidate.d_ == 5
     model = nystream.from_bytes(saved)
     model.step(X[cut], 3.0)
-    assert model.changes_.coming_ is None
-    assert model._young is None or model._young.outputs_ == 4
+    assert model.pipeline_.drift_.coming_ is None
+    assert model.pipeline_.candidate is None or model.pipeline_.candidate.outputs_ == 4
     more = y.copy()
     more[cut] = 3.0
     assert_array_equal(

@@ -25,7 +25,7 @@ def unsuspicious(model, X, y, task):
     trace in the calibration."""
     quiet = []
     for x, label in zip(X, y, strict=True):
-        quiet.append(not model.d_ or model.changes_.suspicion_.mixture_ is None)
+        quiet.append(not model.d_ or model.pipeline_.drift_.suspicion_.mixture_ is None)
         model.step(x, label)
     return np.array(quiet) if task == "regression" else np.logical_and.accumulate(quiet)
 
@@ -53,8 +53,8 @@ def test_after_a_change_it_is_soon_as_good_as_a_fresh_copy_and_the_fresh_one_sta
     after = slice(AT + 50, AT + 1000)
     assert loss(P[after], y[after]).sum() < 1.4 * loss(F[50:1000], y[after]).sum()
     assert loss(P[after], y[after]).sum() < 0.9 * loss(Q[after], y[after]).sum()
-    assert watched._young is None
-    assert watched.old_.count_ == len(y) - alarm.change
+    assert watched.pipeline_.candidate is None
+    assert watched.pipeline_.incumbent_.count_ == len(y) - alarm.change
 
 
 def test_without_a_suspicion_nothing_is_different_to_the_last_bit():
@@ -65,7 +65,7 @@ def test_without_a_suspicion_nothing_is_different_to_the_last_bit():
     assert watched.weights() == plain.weights()
     P, calm = np.empty(N - 240), np.empty(N - 240, dtype=bool)
     for i in range(240, N):
-        calm[i - 240] = watched.changes_.suspicion_.mixture_ is None
+        calm[i - 240] = watched.pipeline_.drift_.suspicion_.mixture_ is None
         P[i - 240] = watched.step(X[i], y[i])
     assert calm.mean() > 0.9
     assert_array_equal(P[calm], plain.run(X[240:], y[240:])[calm])
@@ -79,7 +79,7 @@ def test_while_losses_are_suspicious_what_learns_from_few_rows_is_mixed_in_until
     model, plain = auto(), auto(changes=False)
     for i in range(AT + 2):
         model.step(X[i], y[i])
-    mixture = model.changes_.suspicion_.mixture_
+    mixture = model.pipeline_.drift_.suspicion_.mixture_
     assert mixture is not None
     assert mixture.novice_.count_ >= 2
     plain.run(X[: AT + 2], y[: AT + 2])
@@ -91,7 +91,7 @@ def test_while_losses_are_suspicious_what_learns_from_few_rows_is_mixed_in_until
     assert model.to_bytes() == before
     model.run(X[AT + 2 :], y[AT + 2 :])
     plain.run(X[AT + 2 :], y[AT + 2 :])
-    assert model.changes_.suspicion_.mixture_ is None
+    assert model.pipeline_.drift_.suspicion_.mixture_ is None
     assert model.alarms() == []
     assert_array_equal(model.predict(X[:30], ahead=1), plain.predict(X[:30], ahead=1))
 
@@ -135,7 +135,7 @@ def test_too_many_alarms_use_up_the_credit_and_are_only_reported():
     model.run(X, y)
     outcomes = [alarm.outcome for alarm in model.alarms()]
     assert "over budget" in outcomes
-    assert model.changes_.used_ < 1500 + 0.15 * 6000 + 3200
+    assert model.pipeline_.drift_.used_ < 1500 + 0.15 * 6000 + 3200
 
 
 # -- blocks, steps, files ----------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_some_of_those_cuts_fall_where_two_generations_live():
     X, y = changing()
     model = auto()
     model.run(X[: AT + 200], y[: AT + 200])
-    assert model._young is not None
+    assert model.pipeline_.candidate is not None
     text = model.explain()
     assert "A candidate model learns beside the incumbent." in text
     before = model.to_bytes()
@@ -220,10 +220,10 @@ def test_a_class_that_comes_while_two_generations_live_reaches_both():
     y[AT + 150 :: 7] = 2.0
     model, parts = auto("classification"), auto("classification")
     model.run(X[: AT + 140], y[: AT + 140])
-    assert model._young is not None
+    assert model.pipeline_.candidate is not None
     model.run(X[AT + 140 :], y[AT + 140 :])
     assert model.outputs_ == 3
-    assert all(generation.outputs_ == 3 for generation in model._generations)
+    assert all(generation.outputs_ == 3 for generation in model.pipeline_.ensembles)
     in_cuts(parts, X, y, (41, 7))
     assert_array_equal(model.predict(X[:30]), parts.predict(X[:30]))
     assert_allclose(np.exp(model.predict(X)).sum(axis=1), 1.0)
@@ -233,7 +233,7 @@ def test_columns_that_come_while_two_generations_live_reach_both():
     X, y = changing()
     model = auto()
     model.run(X[: AT + 150], y[: AT + 150])
-    assert model._young is not None
+    assert model.pipeline_.candidate is not None
     before = model.predict(X[:40], ahead=1)
     model.widen(5)
     wide = np.pad(X, ((0, 0), (0, 2)))

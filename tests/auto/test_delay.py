@@ -64,12 +64,12 @@ def test_rows_are_learnt_with_the_labels_of_so_many_rows_before(delay):
     X, y = waves(400)
     model = auto(delay=delay)
     model.run(X, y)
-    known, own = model.old_.stack_.lags_[:, 0], y[: 400 - delay]
+    known, own = model.pipeline_.incumbent_.stack_.lags_[:, 0], y[: 400 - delay]
     assert_allclose(known[[0, 3]], own[[-1, -2]], atol=1e-12)
-    T = model.targets_.standardised(own[:, None])
+    T = model.pipeline_.incumbent_.targets_.standardised(own[:, None])
     assert_allclose(model.bank_.lags_[[0, 3], 0], T[[-1, -2], 0], atol=1e-12)
-    assert_array_equal(model.old_.late_.rows[:, 0], y[-delay:])
-    assert model.guard_ is None
+    assert_array_equal(model.pipeline_.incumbent_.late_.rows[:, 0], y[-delay:])
+    assert model.pipeline_.stages_.persistence_ is None
 
 
 @pytest.mark.parametrize("delay", [1, 30])
@@ -79,9 +79,9 @@ def test_so_they_are_in_every_row_also_where_what_was_fitted_anew_is_taken_up(mo
     model, waited = auto(delay=delay), 0
     for t in range(400):
         model.step(X[t], y[t])
-        waited += model.old_.begun_ > 0
+        waited += model.pipeline_.incumbent_.begun_ > 0
         if t > delay + 2:
-            known = model.targets_.standardised(y[t - delay - 1 : t - delay + 1][:, None])
+            known = model.pipeline_.incumbent_.targets_.standardised(y[t - delay - 1 : t - delay + 1][:, None])
             assert_allclose(model.bank_.lags_[[3, 0]], known, atol=1e-12)
     assert waited > 10
 
@@ -189,4 +189,4 @@ def test_where_no_delay_is_said_lags_are_the_last_labels_that_were_learnt(task):
         model.step(X[t - 7], y[t - 7])
         if t in (20, 90, 119):
             last = y[t - 7] if task == "regression" else np.where(np.arange(3) == y[t - 7], 1.0, -1.0)
-            assert_allclose(model.stack_.lags_[0], last)
+            assert_allclose(model.pipeline_.incumbent_.stack_.lags_[0], last)

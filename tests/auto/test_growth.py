@@ -13,13 +13,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from changing_streams import changing, in_cuts
 from nystream import Auto
-from nystream.auto import clock, renewal
-from nystream.auto.big import WORK, Big
+from nystream.auto import budget, renewal
+from nystream.auto.budget import Need, growing, in_memory, largest_bytes
 from nystream.auto.changes import Changes
 from nystream.auto.changes.memory import Afforded
-from nystream.auto.memory import Need, growing, in_memory, most_bytes
+from nystream.auto.experts import WORK, LaplacianRidge, LargeRidge
 from nystream.auto.recipe import Recipe
-from nystream.auto.rough import Rough
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 40, "change": 20, "windows": (30, 10), "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 150), grows=(300, 640), ring=200, refresh=100, block=64, **SIZES)
@@ -47,8 +46,8 @@ def under_way(n):
     model, found = auto(), []
     for i in range(n):
         model.step(X[i], y[i])
-        if model.old_.begun_:
-            found.append((model.old_.begun_, model.old_.growing_))
+        if model.pipeline_.incumbent_.begun_:
+            found.append((model.pipeline_.incumbent_.begun_, model.pipeline_.incumbent_.growing_))
     return found
 
 
@@ -58,7 +57,7 @@ def test_landmarks_grow_by_half_at_the_rows_of_the_recipe():
     model, before = auto(), (15, 30, 40, 20)
     model.run(X[:299], y[:299])
     assert sizes(model) == before
-    assert model.buffer_[0].capacity >= 300
+    assert model.pipeline_.buffer_.inputs_.capacity >= 300
     model.run(X[299:300], y[299:300])
     model.settle()
     assert sizes(model) == (21, 42, 56, 28)
@@ -67,7 +66,7 @@ def test_landmarks_grow_by_half_at_the_rows_of_the_recipe():
     model.settle()
     assert sizes(model) == (29, 59, 79, 39)
     assert not model.bank_.recipe.grows
-    assert model.buffer_[0].capacity < 640  # nothing is going to look at as many rows
+    assert model.pipeline_.buffer_.inputs_.capacity < 640  # nothing is going to look at as many rows
 
 
 def test_a_growth_is_fitted_on_all_rows_so_far():
@@ -119,7 +118,7 @@ def test_all_is_fitted_once_more_without_more_landmarks():
     assert not model.bank_.recipe.grows
     assert_array_equal(*(one.bank_.experts_["rough"].points_ for one in (model, longer)))
     model.run(X[300:], y[300:])
-    assert model.buffer_[0].capacity < 300
+    assert model.pipeline_.buffer_.inputs_.capacity < 300
 
 
 def test_rows_of_a_recipe_are_checked():
@@ -148,7 +147,7 @@ def test_saved_while_it_grows_it_goes_on_bit_for_bit(slow, task, stop):
     X, y = changing(800, at=NEVER, task=task)
     model = auto(task)
     model.run(X[:stop], y[:stop])
-    assert model.old_.growing_ == (stop != 500)
+    assert model.pipeline_.incumbent_.growing_ == (stop != 500)
     twin = nystream.from_bytes(nystream.to_bytes(model))
     P = model.run(X[stop:], y[stop:])
     assert_array_equal([twin.step(X[i], y[i]) for i in range(stop, 800)], P)
@@ -169,9 +168,9 @@ def test_a_class_and_columns_that_come_while_it_grows(slow):
     models = auto("classification"), auto("classification")
     for model, cuts in zip(models, ((500,), (1,)), strict=True):
         in_cuts(model, X[:303], y[:303], cuts)
-        assert model.old_.growing_
+        assert model.pipeline_.incumbent_.growing_
         model.widen(5)
-        assert not model.old_.growing_
+        assert not model.pipeline_.incumbent_.growing_
         in_cuts(model, wide[303:], y[303:], cuts)
         assert model.outputs_ == 3
         assert sizes(model)[0] == 21
@@ -185,7 +184,8 @@ def test_growth_waits_while_a_young_generation_lives(task):
     whole, parts, two = auto(task), auto(task), []
     for i in range(len(y)):
         parts.step(X[i], y[i])
-        two.append((parts._young is not None, parts.old_.growing_ or parts.bank_.recipe.rough > 56))
+        grows = parts.pipeline_.incumbent_.growing_ or parts.bank_.recipe.rough > 56
+        two.append((parts.pipeline_.candidate is not None, grows))
     young, grew = np.array(two).T
     assert young[650]
     assert not grew[young & (np.arange(1500) < 700)].any()
@@ -199,7 +199,7 @@ def test_the_generation_that_takes_over_grows_too():
     model = auto()
     model.run(X, y)
     assert [alarm.outcome for alarm in model.alarms()] == ["promoted"]
-    assert model.old_.count_ == 940
+    assert model.pipeline_.incumbent_.count_ == 940
     assert sizes(model) == (29, 59, 79, 39)
 
 
@@ -207,10 +207,11 @@ def test_a_generation_that_took_over_with_fewer_landmarks_regains_them_at_its_ne
     X, y = changing(2300, at=560)
     model, found = auto(recipe=SMALL.resized(grows=(1500,), growth=1.0)), []
     fewer = model.recipe.resized(landmarks=14, big=28, rough=30, change=15)
-    model._beside = lambda old: Afforded(fewer, True)
+    model.reserve(X.shape[1], 1)
+    model.pipeline_._beside = lambda old: Afforded(fewer, True)
     for i in range(len(y)):
         model.step(X[i], y[i])
-        found.append((model.old_.count_ <= i, len(model.bank_.experts_["rough"].points_)))
+        found.append((model.pipeline_.incumbent_.count_ <= i, len(model.bank_.experts_["rough"].points_)))
     assert [alarm.outcome for alarm in model.alarms()] == ["promoted"]
     promoted = [points for young, points in found if young]
     assert (promoted[0], promoted[-1]) == (30, 40)
@@ -231,8 +232,8 @@ def test_a_young_generation_that_is_replaced_gives_up_its_memory_before_the_next
     model = auto(recipe=SMALL.resized(grows=()))
     for i in range(len(y)):
         model.step(X[i], y[i])
-        if model._young is not None and ref(model._young) not in young:
-            young.append(ref(model._young))
+        if model.pipeline_.candidate is not None and ref(model.pipeline_.candidate) not in young:
+            young.append(ref(model.pipeline_.candidate))
     assert [alarm.outcome for alarm in model.alarms()] == ["superseded", "running"]
     assert alive == [[], [False]]
 
@@ -250,7 +251,7 @@ def test_memory_decides_how_often_landmarks_grow():
         model = Auto(memory=memory, **options)
         X = np.random.default_rng(0).normal(size=(3, d))
         model.run(X, np.arange(3.0))
-        return tuple(model.sized_.grows), round(model.sized_.growth, 2)
+        return tuple(model.pipeline_.sizes_.grows), round(model.pipeline_.sizes_.growth, 2)
 
     assert grows("4MB")[0] == grows("64MB", d=300)[0] == ()
     assert grows("64MB") == grows("100MB") == grows("64MB", task="classification") == ((6400,), 1.0)
@@ -276,8 +277,8 @@ def test_a_budget_holds_what_it_grows_to():
     recipe = Recipe((1, 2, 5, 50, 200, 400), grows=(800, 1600), metric=200, **large)
     model, (X, y) = Auto(memory="24MB", recipe=recipe), changing(2000, at=NEVER)
     model.run(X[:3], y[:3])  # what Python itself keeps is there
-    assert len(model.sized_.grows) == 2
-    assert 10e6 < most_bytes(model.sized_.largest, 3, 1) <= 24e6
+    assert len(model.pipeline_.sizes_.grows) == 2
+    assert 10e6 < largest_bytes(model.pipeline_.sizes_.largest, 3, 1) <= 24e6
     tracemalloc.start()
     for i in range(3, 2000, 20):
         model.run(X[i : i + 20], y[i : i + 20])
@@ -288,9 +289,9 @@ def test_a_budget_holds_what_it_grows_to():
 
 
 def test_a_deadline_decides_it_too(monkeypatch):
-    monkeypatch.setattr(clock, "slowness", lambda: 1.0)
+    monkeypatch.setattr(budget, "slowness", lambda: 1.0)
     whole = Recipe(grows=(6400, 12800))
-    found = [len(clock.in_time(whole, seconds, 22, 1).grows) for seconds in (1e-3, 2e-3, 1.0)]
+    found = [len(budget.in_time(whole, seconds, 22, 1).grows) for seconds in (1e-3, 2e-3, 1.0)]
     assert found == [0, 1, 2]
 
 
@@ -303,12 +304,12 @@ def test_classes_that_come_late_and_need_the_memory_end_growth():
     model.run(X[200:], y[200:])
     assert (model.outputs_, model.bank_.recipe.rough) == (40, 60)
     assert not model.bank_.recipe.grows
-    assert not model.sized_.grows
+    assert not model.pipeline_.sizes_.grows
     assert model.nbytes < 2.5e6
 
 
 # -- many landmarks --------------------------------------------------------------------------------------------------
 def test_many_landmarks_learn_fewer_rows_at_a_time():
-    assert [Rough.group(m) for m in (10, 1700, 2404, 3399)] == [64, 64, 32, 16]
-    assert [Big.group(m) for m in (1000, 1999, 4000)] == [32, 32, 8]
-    assert Rough.group(3399) * 3399**2 <= WORK
+    assert [LaplacianRidge.group(m) for m in (10, 1700, 2404, 3399)] == [64, 64, 32, 16]
+    assert [LargeRidge.group(m) for m in (1000, 1999, 4000)] == [32, 32, 8]
+    assert LaplacianRidge.group(3399) * 3399**2 <= WORK

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import from_bytes, to_bytes
-from nystream.auto.guard import Guard
 from nystream.auto.learner import Auto
+from nystream.auto.outputs import PersistenceStage
 from nystream.auto.recipe import Recipe
 from oracles_auto import guarded_classes, guarded_numbers
 
@@ -43,7 +43,7 @@ def switching(n, every, seed=0):
 def test_numbers_as_defined_every_target_by_itself(weighted):
     P, Y, w = numbers(600)
     w = w if weighted else None
-    guard = Guard(classes=False)
+    guard = PersistenceStage(classes=False)
     guard.start(4)
     Q = guard.run(P, Y, w)
     for k in range(4):
@@ -56,7 +56,7 @@ def test_numbers_as_defined_every_target_by_itself(weighted):
 def test_classes_as_defined(K, weighted):
     P, y, w = classes(600, K)
     w = w if weighted else None
-    guard = Guard(classes=True)
+    guard = PersistenceStage(classes=True)
     guard.start(K)
     Q = guard.run(P, y, w)
     assert_allclose(Q, guarded_classes(P, y, w), rtol=1e-9, atol=1e-12)
@@ -67,7 +67,7 @@ def test_classes_as_defined(K, weighted):
 @pytest.mark.parametrize("task", ["numbers", "classes"])
 def test_blocks_rows_and_files_make_no_difference_and_asking_leaves_no_trace(task):
     P, Y, w = numbers(300) if task == "numbers" else classes(300, 3)
-    whole, parts = (Guard(classes=task == "classes") for _ in range(2))
+    whole, parts = (PersistenceStage(classes=task == "classes") for _ in range(2))
     whole.start(P.shape[1])
     parts.start(P.shape[1])
     Q = whole.run(P, Y, w)
@@ -81,7 +81,7 @@ def test_blocks_rows_and_files_make_no_difference_and_asking_leaves_no_trace(tas
 def test_a_late_class_makes_no_difference_to_the_state():
     P, y, _ = classes(300, 2)
     wide = np.column_stack([P, np.full(300, -50.0)])
-    late, known = Guard(classes=True), Guard(classes=True)
+    late, known = PersistenceStage(classes=True), PersistenceStage(classes=True)
     late.start(2)
     known.start(3)
     late.run(P[:150], y[:150], None)
@@ -94,7 +94,7 @@ def test_an_accident_decides_nothing_for_long():
     y = np.where(rng.random(3000) < 0.03, rng.integers(1, 9, 3000), 0).astype(float)
     y[30] = 1e75
     p = np.full(3000, y[31:].mean())
-    guard = Guard(classes=False)
+    guard = PersistenceStage(classes=False)
     guard.start(1)
     q = guard.run(p[:, None], y[:, None], None)[:, 0]
     assert np.mean((q - y)[1500:] ** 2) < 1.1 * np.mean((p - y)[1500:] ** 2)
@@ -121,7 +121,7 @@ def test_changes_that_do_not_last_cost_two_mistakes():
     y = (np.random.default_rng(3).random(1500) < 0.03).astype(float)
     with_guard, without = Auto(task="classification", recipe=SMALL), Auto(task="classification", recipe=SMALL)
     without.reserve(3, 2)
-    without.guard_ = None
+    without.pipeline_.stages_.persistence_ = None
     wrong, before = (np.sum(model.run(X, y).argmax(axis=1) != y) for model in (with_guard, without))
     assert wrong <= before + 2
 
@@ -133,9 +133,9 @@ def test_where_labels_change_nothing_is_different_and_a_model_without_it_goes_on
     y = np.sin(X[:, 0]) if task == "regression" else (X[:, 0] > 0).astype(float)
     models = [Auto(task=task, recipe=SMALL) for _ in range(2)]
     models[1].reserve(3, 2 if task == "classification" else 1)
-    models[1].guard_ = None
+    models[1].pipeline_.stages_.persistence_ = None
     models[1] = from_bytes(to_bytes(models[1]))
-    assert models[1].guard_ is None
+    assert models[1].pipeline_.stages_.persistence_ is None
     assert_array_equal(models[0].run(X, y), models[1].run(X, y))
 
 

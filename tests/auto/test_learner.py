@@ -153,7 +153,7 @@ def test_columns_that_come_late_change_no_prediction_at_first_and_were_missing_b
     model.widen(5)
     wide = np.pad(X, ((0, 0), (0, 2)))
     assert_allclose(model.predict(wide), before, atol=1e-9)
-    assert np.isnan(model.buffer_[0].rows[:, 3:]).all()
+    assert np.isnan(model.pipeline_.buffer_.inputs_.rows[:, 3:]).all()
     model.run(wide[30:], y[30:])
     assert model.bank_.holes_.tolist() == [3, 4]
     assert np.isfinite(model.predict(wide)).all()
@@ -169,7 +169,7 @@ def test_scales_metric_and_targets_count_weights():
     view = model.bank_.views_["std"].scale_
     assert_allclose(view.mean_, repeated.mean(axis=0))
     assert_allclose(view.scale_, repeated.std(axis=0))
-    assert_allclose(model.targets_.scale_, np.repeat(y, w.astype(int)).std())
+    assert_allclose(model.pipeline_.incumbent_.targets_.scale_, np.repeat(y, w.astype(int)).std())
 
 
 # -- intervals -------------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_the_explanation_tells_errors_of_predictions_in_units_of_the_label():
     found = re.search(r"root mean squared error over the last 500 rows: ([\d.]+) \(units of the label\)", text)
     assert float(found[1]) == pytest.approx(np.sqrt(np.mean((p - y)[-500:] ** 2)), rel=0.1)
     shares = re.search(r"always predicting the mean: ([\d.]+)%; relative to repeating the last value: ([\d.]+)%", text)
-    kept = len(model.buffer_[1]) - 1
+    kept = len(model.pipeline_.buffer_.labels_) - 1
     error, tail = np.mean((p - y)[-kept:] ** 2), y[-kept - 1 :]
     assert float(shares[1]) == pytest.approx(100 * error / tail[1:].var(), rel=0.1)
     assert float(shares[2]) == pytest.approx(100 * error / np.mean(np.diff(tail) ** 2), rel=0.1)

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from nystream import Auto
-from nystream.auto.bank import Bank
-from nystream.auto.big import Big
-from nystream.auto.experts import Decaying, Linear, Ridge, Window
-from nystream.auto.memory import SLACK, Need, in_memory, most_bytes
+from nystream.auto.budget import SLACK, Need, in_memory, largest_bytes, warmup_bytes
+from nystream.auto.experts import ForgettingLinear, ForgettingRidge, LargeRidge, Ridge, WindowSmoother
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
-from nystream.auto.view import View
+from nystream.auto.views import View
 from nystream.scaling import StandardScale
 from nystream.scaling.ring import Ring
 
@@ -33,11 +31,11 @@ def fitted(expert, outputs=K):
     [
         (Ridge(200), Ridge.nbytes_for(200, D, K)),
         (Ridge(200, 1.0, (0.01, 0.1)), Ridge.nbytes_for(200, D, K, 2)),
-        (Big(300), Big.nbytes_for(300, D, K)),
-        (Decaying(150), Decaying.nbytes_for(150, K)),
-        (Linear(), Linear.nbytes_for(D + 1, K)),
-        (Linear(1.0), Linear.nbytes_for(D + 1, K, forgets=False)),
-        (Window(250), Window.nbytes_for(250, D, K)),
+        (LargeRidge(300), LargeRidge.nbytes_for(300, D, K)),
+        (ForgettingRidge(150), ForgettingRidge.nbytes_for(150, K)),
+        (ForgettingLinear(), ForgettingLinear.nbytes_for(D + 1, K)),
+        (ForgettingLinear(1.0), ForgettingLinear.nbytes_for(D + 1, K, forgets=False)),
+        (WindowSmoother(250), WindowSmoother.nbytes_for(250, D, K)),
     ],
     ids=lambda value: value.title if hasattr(value, "title") else "",
 )
@@ -70,7 +68,7 @@ def test_a_model_never_holds_more_than_its_parts_told_together(d, codes):
     for i in range(0, 200, 20):
         model.run(X[i : i + 20], y[i : i + 20])
         most = max(most, model.nbytes)
-    assert most < most_bytes(recipe, d, 4 if codes else 1, codes=codes)
+    assert most < largest_bytes(recipe, d, 4 if codes else 1, codes=codes)
 
 
 @pytest.mark.parametrize("experts", [("ag",), ("std", "big"), ("lin.95", "win1000"), ("ag.99", "win100")])
@@ -83,13 +81,13 @@ def test_memory_holds_for_any_experts(experts):
         model.run(X[i : i + 100], y[i : i + 100])
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert model.old_.warm
+    assert model.pipeline_.incumbent_.warm
     assert model.nbytes < most < 6e6
 
 
 def test_experts_that_do_not_live_take_nothing():
     whole, some = Recipe(), Recipe(experts=("ag", "win100"))
-    assert Bank.racing_nbytes(some, 20, 1, codes=False) < 0.5 * Bank.racing_nbytes(whole, 20, 1, codes=False)
+    assert warmup_bytes(some, 20, 1, codes=False) < 0.5 * warmup_bytes(whole, 20, 1, codes=False)
     need = Need(12e6, 20, 1)
     assert in_memory(some, need).landmarks >= in_memory(whole, need).landmarks
 
@@ -97,4 +95,4 @@ def test_experts_that_do_not_live_take_nothing():
 def test_a_larger_budget_never_buys_less():
     sizes = [in_memory(Recipe(), Need(budget, 22, 1)) for budget in (3e6, 6e6, 12e6, 24e6, 48e6, 96e6)]
     assert [r.landmarks for r in sizes] == sorted(r.landmarks for r in sizes)
-    assert all(most_bytes(r, 22, 1) <= b for r, b in zip(sizes, (3e6, 6e6, 12e6, 24e6, 48e6, 96e6), strict=True))
+    assert all(largest_bytes(r, 22, 1) <= b for r, b in zip(sizes, (3e6, 6e6, 12e6, 24e6, 48e6, 96e6), strict=True))

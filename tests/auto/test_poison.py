@@ -205,7 +205,8 @@ def test_accidents_are_fenced_the_same_in_any_blocks(cut):
     P = whole.run(X, y)
     Q = np.concatenate([parts.run(X[i : i + cut], y[i : i + cut]) for i in range(0, 500, cut)])
     np.testing.assert_allclose(Q, P, atol=1e-9 * np.abs(P).max())
-    np.testing.assert_array_equal(whole.targets_.fences_, parts.targets_.fences_)
+    bounds = [model.pipeline_.incumbent_.targets_.fences_ for model in (whole, parts)]
+    np.testing.assert_array_equal(*bounds)
 
 
 def test_intervals_cover_in_spite_of_accidents():

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import nystream
-from nystream.auto.pooled import PooledAuto
+from nystream.auto.pooled import PooledAuto, symmetric
 
 SMALL = {"landmarks": 40, "big": 80, "rough": 60, "metric": 200}
 
@@ -99,3 +99,11 @@ def test_what_cannot_be_is_refused():
         PooledAuto().fit(X[:1], y[:1])
     with pytest.raises(ValueError, match="task"):
         PooledAuto("both")
+
+
+def test_symmetric_quantiles_are_ranks_of_the_sizes_of_residuals():
+    sizes = np.sort(np.abs(np.random.default_rng(0).normal(size=(50, 1))), axis=0)
+    low, few, middle, high = symmetric(sizes, np.array([0.001, 0.05, 0.5, 0.95]))[0]
+    assert np.isneginf(low)
+    assert (few, middle) == (-high, 0.0)
+    assert high == sizes[45, 0]  # the ceil(51 * 0.9)-th smallest

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import Auto, from_bytes, to_bytes
-from nystream.auto.recalibration import Recalibration
+from nystream.auto.outputs import Recalibration
 from nystream.auto.recipe import Recipe
 from oracles_auto import recalibrated
 
@@ -91,11 +91,12 @@ def test_auto_says_what_it_learnt_from_what_it_would_have_said_and_is_as_sure_as
     labels = ((X[:, 0] * X[:, 1] > 0) ^ (np.arange(2000) >= 1000) ^ (rng.random(2000) < 0.05)).astype(float)
     model, bare = Auto(task="classification", recipe=SMALL), Auto(task="classification", recipe=SMALL)
     bare.reserve(2, 2)
-    bare.recalibration_ = None
+    bare.pipeline_.stages_.recalibration_ = None
     P, raw = model.run(X, labels), bare.run(X, labels)
     assert_array_equal(started().run(raw, labels, None), P)
     assert_array_equal(P.argmax(axis=1), raw.argmax(axis=1))
     assert losses(P, labels).mean() < losses(raw, labels).mean()
-    assert_array_equal(model.predict(X[:9], ahead=1), model.recalibration_.predict(bare.predict(X[:9], ahead=1)))
+    recalibration = model.pipeline_.stages_.recalibration_
+    assert_array_equal(model.predict(X[:9], ahead=1), recalibration.predict(bare.predict(X[:9], ahead=1)))
     assert_allclose(model.probabilities(X[:9], ahead=1), np.exp(model.predict(X[:9], ahead=1)))
     assert error(P[1500:], labels[1500:]) < 0.06

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from changing_streams import in_cuts
 from nystream import Auto
-from nystream.auto import parts as parts_of_auto
+from nystream.auto import pipeline
 from nystream.auto.changes.regimes import EVERY, Regime, Regimes, frozen
 from nystream.auto.changes.verdict import of_use
 from nystream.auto.recipe import Recipe
@@ -51,8 +51,8 @@ def test_a_regime_that_returns_is_known_at_once_and_the_fresh_model_stays(task):
     assert "An archived model that began at row 0 was recalled." in str(second)
     after = slice(ENDS[1], ENDS[1] + 200)
     assert losses(P, y, task)[after].sum() < 0.6 * losses(F, y[ENDS[1] :], task)[:200].sum()
-    assert model.old_.count_ == len(y) - second.change  # what was woken is no generation
-    assert len(model.changes_.regimes_.retired_) == 1  # the second regime was too short to be kept
+    assert model.pipeline_.incumbent_.count_ == len(y) - second.change  # what was woken is no generation
+    assert len(model.pipeline_.drift_.regimes_.retired_) == 1  # the second regime was too short to be kept
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
@@ -62,10 +62,10 @@ def test_where_nothing_returns_nothing_is_different_to_the_last_bit(task, monkey
     P = model.run(X, y)
     assert len(model.alarms()) >= 2
     assert {alarm.regime for alarm in model.alarms()} == {-1}
-    monkeypatch.setattr(parts_of_auto, "REGIMES", 0.0)
+    monkeypatch.setattr(pipeline, "ARCHIVE", 0.0)
     without = auto(task)
     assert_array_equal(without.run(X, y), P)
-    assert without.changes_.regimes_.nbytes == 0 < model.changes_.regimes_.nbytes
+    assert without.pipeline_.drift_.regimes_.nbytes == 0 < model.pipeline_.drift_.regimes_.nbytes
     assert without.alarms() == model.alarms()
 
 
@@ -81,8 +81,8 @@ def test_blocks_do_not_matter_to_the_last_bit(task, sizes):
         Q = [parts.run(X[i : i + 83], y[i : i + 83], w[i : i + 83]) for i in range(0, len(y), 83)]
         assert_array_equal(np.concatenate(Q), whole.run(X, y, w))
     assert parts.alarms() == whole.alarms()
-    assert [one.row_ for one in parts.changes_.regimes_.retired_] == [
-        one.row_ for one in whole.changes_.regimes_.retired_
+    assert [one.row_ for one in parts.pipeline_.drift_.regimes_.retired_] == [
+        one.row_ for one in whole.pipeline_.drift_.regimes_.retired_
     ]
     assert_array_equal(parts.predict(X[:30]), whole.predict(X[:30]))
 
@@ -93,10 +93,10 @@ def test_saved_in_the_middle_it_goes_on_bit_for_bit(task, cut):
     X, y = returning(task)
     model = auto(task)
     model.run(X[:cut], y[:cut])
-    kept = model.changes_.regimes_
+    kept = model.pipeline_.drift_.regimes_
     assert len(kept.retired_) == 1
     assert (kept.woken_ is None) == (cut < ENDS[1])
-    assert (model._young is None) == (cut != ENDS[1] + 60)
+    assert (model.pipeline_.candidate is None) == (cut != ENDS[1] + 60)
     assert model.nbytes > kept.nbytes > 0
     assert sum(model.weights().values()) == pytest.approx(1.0)
     resumed = nystream.from_bytes(model.to_bytes())
@@ -111,7 +111,7 @@ def test_a_prediction_is_what_the_next_row_is_told_while_one_is_woken():
     model = auto()
     for cut in (ENDS[1] + 60, ENDS[1] + 590):  # beside a young generation, and beside the one that it became
         model.run(X[model.n_seen_ : cut], y[model.n_seen_ : cut])
-        assert model.changes_.woken is not None
+        assert model.pipeline_.drift_.woken is not None
         assert_allclose(model.predict(X[cut : cut + 1], ahead=1)[0], model.step(X[cut], y[cut]), rtol=1e-9)
 
 
@@ -120,14 +120,14 @@ def test_new_classes_and_new_columns_while_one_is_woken():
     cut = ENDS[1] + 60
     model = auto("classification")
     model.run(X[:cut], y[:cut])
-    assert model.changes_.woken is not None
+    assert model.pipeline_.drift_.woken is not None
     wide = np.pad(X, ((0, 0), (0, 2)))
     before = model.predict(X[:20], ahead=1)
     model.widen(5)
     assert_allclose(model.predict(wide[:20], ahead=1), before, atol=1e-9)
     y[cut + 20 :: 9] = 3.0
     model.run(wide[cut:], y[cut:])
-    assert model.changes_.woken is None
+    assert model.pipeline_.drift_.woken is None
     assert_allclose(np.exp(model.predict(wide[:50])).sum(axis=1), 1.0)
 
 
@@ -136,9 +136,10 @@ def test_a_frozen_copy_predicts_the_same_and_takes_little():
     X, y = returning()
     model = auto(recipe=SMALL.resized(big=200, rough=200))
     model.run(X[:900], y[:900])
-    small = copy.deepcopy(frozen(model.old_))
-    assert_allclose(small.predict(X[:50], None).P, model.old_.predict(X[:50], None).P, rtol=1e-9, atol=1e-9)
-    assert small.nbytes < 0.5 * model.old_.nbytes
+    small = copy.deepcopy(frozen(model.pipeline_.incumbent_))
+    expected = model.pipeline_.incumbent_.predict(X[:50], None).P
+    assert_allclose(small.predict(X[:50], None).P, expected, rtol=1e-9, atol=1e-9)
+    assert small.nbytes < 0.5 * model.pipeline_.incumbent_.nbytes
     before = model.predict(X[:50])
     model.run(X[900:1000], y[900:1000])
     twin = auto(recipe=SMALL.resized(big=200, rough=200))
@@ -169,19 +170,19 @@ def test_what_is_kept_stays_within_its_room_and_is_of_before_the_change():
     model.run(X[:900], y[:900])
     kept = Regimes(10**9)
     kept.start()
-    kept.copy(model.old_, EVERY, 0)
+    kept.copy(model.pipeline_.incumbent_, EVERY, 0)
     assert not kept.copies_  # too young
     for row in (800, 1200, 1600):
-        kept.copy(model.old_, row, 0)
+        kept.copy(model.pipeline_.incumbent_, row, 0)
     assert [one.row_ for one in kept.copies_] == [1200, 1600]
     kept.alarmed(1599, np.ones(700))
     assert kept.leaving_.row_ == 1200
     assert len(kept.leaving_.usual_) == 500
     kept.ended(left=True)
-    kept.copy(model.old_, 2400, 1599)
+    kept.copy(model.pipeline_.incumbent_, 2400, 1599)
     assert [one.row_ for one in kept.retired_] == [1200]
     kept.room = int(1.5 * kept.copies_[0].nbytes)
-    kept.copy(model.old_, 2800, 1599)
+    kept.copy(model.pipeline_.incumbent_, 2800, 1599)
     assert not kept.retired_
     assert [one.row_ for one in kept.copies_] == [2800]
     assert kept.nbytes <= kept.room

@@ -34,13 +34,13 @@ def under_way(model, X, y, weights=None):
     found = {}
     for i in range(len(y)):
         model.step(X[i], y[i], 1.0 if weights is None else weights[i])
-        if model.old_.begun_:
-            found[model.old_.count_] = model.old_.begun_
+        if model.pipeline_.incumbent_.begun_:
+            found[model.pipeline_.incumbent_.count_] = model.pipeline_.incumbent_.begun_
     return found
 
 
 def same(one, other, X):
-    assert one.old_.begun_ == other.old_.begun_
+    assert one.pipeline_.incumbent_.begun_ == other.pipeline_.incumbent_.begun_
     assert_array_equal(one.predict(X[:60]), other.predict(X[:60]))
     assert one.weights() == other.weights()
 
@@ -81,7 +81,7 @@ def test_what_is_taken_up_has_learnt_all_rows_as_if_it_had_been_fitted_at_once(m
     again = auto(**options)
     monkeypatch.setattr(renewal, "SLICE", 3e6)
     again.run(X[:level], y[:level])
-    assert again.old_.begun_ == whole.old_.begun_ == 0
+    assert again.pipeline_.incumbent_.begun_ == whole.pipeline_.incumbent_.begun_ == 0
     T = whole.bank_.predict(X[:50], 1)[:, 0]  # a ridge that was fitted on 200 rows and then learnt the others
     S = again.bank_.predict(X[:50], 1)[:, 0]
     assert_allclose(T, S, atol=1e-9)
@@ -91,10 +91,10 @@ def test_predictions_go_on_while_a_rebuild_is_under_way():
     X, y = changing(at=10_000)
     model = auto()
     model.run(X[:200], y[:200])
-    assert model.old_.begun_ == 200
+    assert model.pipeline_.incumbent_.begun_ == 200
     before = model.bank_.predict(X[300:340], 1)
     model.run(X[200:203], y[200:203])
-    assert model.old_.begun_ == 200
+    assert model.pipeline_.incumbent_.begun_ == 200
     frozen = model.bank_.predict(X[300:340], 1)
     names = model.bank_.names
     for name in ("std", "ag", "glob", "big", "rough"):
@@ -109,7 +109,7 @@ def test_large_experts_give_up_their_factors_when_a_rebuild_begins():
     model.run(X[:199], y[:199])
     before = model.bank_.nbytes
     model.run(X[199:200], y[199:200])
-    assert model.old_.begun_ == 200
+    assert model.pipeline_.incumbent_.begun_ == 200
     assert model.bank_.nbytes < 0.5 * before
 
 
@@ -120,7 +120,7 @@ def test_where_no_row_follows_it_can_be_finished_and_nothing_but_that_is_differe
     model.run(X[:200], y[:200])
     waits.run(X[:200], y[:200])
     model.settle()
-    assert (model.old_.begun_, waits.old_.begun_) == (0, 200)
+    assert (model.pipeline_.incumbent_.begun_, waits.pipeline_.incumbent_.begun_) == (0, 200)
     assert not np.allclose(model.predict(X[300:340]), waits.predict(X[300:340]))
     copy = nystream.from_bytes(model.to_bytes())
     for one in (model, copy):
@@ -130,15 +130,16 @@ def test_where_no_row_follows_it_can_be_finished_and_nothing_but_that_is_differe
     waits.run(X[200:320], y[200:320])  # it has been taken up meanwhile, with the rows that were missed
     for name in ("std", "ag", "glob"):
         at = model.bank_.names.index(name)
-        found, expected = (one.bank_.predict(X[300:340], one.old_.inner)[:, at] for one in (model, waits))
+        ensembles = (model.pipeline_.incumbent_, waits.pipeline_.incumbent_)
+        found, expected = (one.bank_.predict(X[300:340], one.inner)[:, at] for one in ensembles)
         assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 
 def test_a_facade_that_is_given_all_rows_at_once_waits_for_nothing():
     X, y = changing(300, at=10_000)
     fitted = OnlineKernelRegressor(auto()).fit(X[:200], y[:200])
-    assert fitted.learner_.old_.begun_ == 0
-    assert OnlineKernelRegressor(auto()).partial_fit(X[:200], y[:200]).learner_.old_.begun_ == 200
+    assert fitted.learner_.pipeline_.incumbent_.begun_ == 0
+    assert OnlineKernelRegressor(auto()).partial_fit(X[:200], y[:200]).learner_.pipeline_.incumbent_.begun_ == 200
 
 
 # -- blocks, files, threads --------------------------------------------------------------------------------------------
@@ -172,7 +173,7 @@ def test_saved_while_something_is_under_way_it_goes_on_bit_for_bit(task, stop):
     w = np.random.default_rng(0).choice([0.5, 1.0, 2.0], 1100)
     model = auto(task)
     model.run(X[:stop], y[:stop], w[:stop])
-    assert stop not in (60, 204) or model.old_.begun_
+    assert stop not in (60, 204) or model.pipeline_.incumbent_.begun_
     twins = [nystream.from_bytes(nystream.to_bytes(model)), copy.deepcopy(model)]
     P = model.run(X[stop:], y[stop:], w[stop:])
     for twin in twins:
@@ -211,9 +212,9 @@ def test_columns_that_come_while_something_is_under_way():
     wide = np.pad(X, ((0, 0), (0, 2)), constant_values=1.0)
     for model, sizes in ((whole, (500,)), (parts, (1,))):
         in_cuts(model, X[:205], y[:205], sizes)
-        assert model.old_.begun_ == 200
+        assert model.pipeline_.incumbent_.begun_ == 200
         model.widen(5)
-        assert model.old_.begun_ == 0
+        assert model.pipeline_.incumbent_.begun_ == 0
         in_cuts(model, wide[205:], y[205:], sizes)
     same(parts, whole, wide)
 

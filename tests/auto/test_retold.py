@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from nystream import Auto, load
-from nystream.auto import retold as module
+from nystream.auto import labels as module
+from nystream.auto.labels import winsorize_again
 from nystream.auto.recipe import Recipe
-from nystream.auto.retold import retold
 from nystream.auto.rows import Rows
 from nystream.scaling.ring import Ring
 
@@ -26,7 +26,7 @@ def noisy(n, seed=0):
 def started(X, y, w=None):
     model = Auto(recipe=SMALL)
     model.run(X, y, weights=w)
-    assert model.tails_.long.all()
+    assert model.pipeline_.label_filter_.is_heavy.all()
     return model
 
 
@@ -82,8 +82,8 @@ def test_early_labels_are_cut_around_what_the_other_rows_say(weighted):
     X, _, y = noisy(60)
     w = np.random.default_rng(1).uniform(0.5, 2.0, 60) if weighted else None
     model = started(*noisy(150)[::2])
-    model.tails_.labels_ = Ring(60, 1)
-    model.tails_.labels_.extend(y[:, None])
+    model.pipeline_.label_filter_.labels_ = Ring(60, 1)
+    model.pipeline_.label_filter_.labels_.extend(y[:, None])
     K, of_mean_one = laplacian(X), np.ones(60) if w is None else w / w.mean()
     if w is not None:  # scales count weights
         mean = np.average(X, axis=0, weights=w)
@@ -96,19 +96,18 @@ def test_early_labels_are_cut_around_what_the_other_rows_say(weighted):
     for _ in range(10):
         t = cut(y, left_out(K, of_mean_one, t - middle, 0.01, 0.9) + middle, 0.1)
     rows = Rows(X, y[:, None], w)
-    found = retold(model.bank_, rows, model.tails_, np.array([0.1]), np.ones(1, dtype=bool))
+    found = winsorize_again(model.bank_, rows, model.pipeline_.label_filter_, np.array([0.1]), np.ones(1, dtype=bool))
     assert not np.array_equal(found[:, 0], y)
     np.testing.assert_allclose(found[:, 0], t, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_late_labels_are_cut_around_what_the_other_rows_say_through_an_expert(weighted, monkeypatch):
-    monkeypatch.setattr(module, "LATE", 100)
-    monkeypatch.setattr(module, "LEARNT", 100)
+    monkeypatch.setattr(module, "AGAIN", module.AgainRules(late=100, learnt=100))
     X, _, y = noisy(150)
     w = np.random.default_rng(1).uniform(0.5, 2.0, 150) if weighted else None
     model = started(X, y, w)
-    rows, least = model._last(150), np.array([0.1])
+    rows, least = model.pipeline_.buffer_.last(150), np.array([0.1])
     told, expert = rows.Y[:, 0].copy(), model.bank_.experts_["ag"]
     U = model.bank_.views_["ag"](X)
     K, of_mean_one = expert.kernel_rows.block(U, U), np.ones(150) if w is None else w / w.mean()
@@ -120,17 +119,18 @@ def test_late_labels_are_cut_around_what_the_other_rows_say_through_an_expert(we
             t = cut(y, p, 0.1)
         ways.append((variance(np.abs(y - p), 0.1)[0], tuple(t)))
     better, wanted = min(ways)
-    assert better < model.tails_.variance(least)[0]
-    found = retold(model.bank_, rows, model.tails_, least, np.ones(1, dtype=bool))
+    assert better < model.pipeline_.label_filter_.variance(least)[0]
+    found = winsorize_again(model.bank_, rows, model.pipeline_.label_filter_, least, np.ones(1, dtype=bool))
     np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-4, atol=1e-4)
 
 
 def test_nothing_is_cut_anew_where_that_is_no_better():
     X, _, given = noisy(150)
     model = started(X, given)
-    told = model.buffer_[1].last(150).copy()
+    told = model.pipeline_.buffer_.labels_.last(150).copy()
     shuffled = np.random.default_rng(2).permutation(X)  # rows that tell nothing of these labels
-    found = retold(model.bank_, Rows(shuffled, told, None), model.tails_, np.ones(1), np.ones(1, dtype=bool))
+    tails, rows = model.pipeline_.label_filter_, Rows(shuffled, told, None)
+    found = winsorize_again(model.bank_, rows, tails, np.ones(1), np.ones(1, dtype=bool))
     np.testing.assert_array_equal(found, told)
 
 
@@ -149,10 +149,11 @@ def asked(X, y, given):
     """Whether tails are suspected to be long, and what is then told."""
     model = Auto(recipe=SMALL)
     model.run(X, given)
-    tails = model.tails_
-    tails.wild_[:], tails.suspected_[:] = -tails.lasting, False
-    found = retold(model.bank_, model._last(len(y)), tails, np.array([0.1]), np.ones(1, dtype=bool))
-    return bool(tails.suspected[0]), found[:, 0]
+    tails = model.pipeline_.label_filter_
+    tails.outlier_[:], tails.suspected_[:] = -tails.lasting, False
+    rows = model.pipeline_.buffer_.last(len(y))
+    found = winsorize_again(model.bank_, rows, tails, np.array([0.1]), np.ones(1, dtype=bool))
+    return bool(tails.suspected_[0]), found[:, 0]
 
 
 def test_labels_that_tell_others_better_where_they_are_cut_have_long_tails():
@@ -176,43 +177,43 @@ def test_a_suspicion_lasts_until_the_next_rebuild_and_is_asked_again():
     X, y, given = with_wild_labels(150, 0)
     model = Auto(recipe=SMALL)
     model.run(X[:60], given[:60])
-    tails, ring = model.tails_, model.buffer_[1]
+    tails, ring = model.pipeline_.label_filter_, model.pipeline_.buffer_.labels_
     tails.suspect(0, 60)
-    assert tails.long.all()
+    assert tails.is_heavy.all()
     ring.replace(given[:60, None] + 1.0)
     model.run(X[60:120], y[60:120])
-    tails.wild_[:] = tails.past_.seen_ - tails.lasting
-    assert not tails.long.any()
-    assert tails.suspected.all()
+    tails.outlier_[:] = tails.past_.seen_ - tails.lasting
+    assert not tails.is_heavy.any()
+    assert tails.suspected_.all()
     labels = tails.labels_.last(120)[:, 0]
     labels[:] = y[:120]  # nothing far out any more
-    found = retold(model.bank_, model._last(120), tails, np.array([0.1]), tails.suspected)
+    found = winsorize_again(model.bank_, model.pipeline_.buffer_.last(120), tails, np.array([0.1]), tails.suspected_)
     np.testing.assert_array_equal(found[:, 0], y[:120])
-    assert not tails.suspected.any()
+    assert not tails.suspected_.any()
 
 
 def test_cauchy_noise_costs_less_than_without_it(monkeypatch):
     X, y, given = noisy(1500)
     errors = []
     for fewest in (400, 10**9):
-        monkeypatch.setattr(module, "FEWEST", fewest)
+        monkeypatch.setattr(module, "AGAIN", module.AgainRules(fewest=fewest))
         errors.append(np.sqrt(np.mean((Auto().run(X, given) - y)[420:] ** 2)))
     assert errors[0] < 0.97 * errors[1]
 
 
 @pytest.mark.parametrize("cut", [1, 7])
 def test_any_blocks_give_the_same(cut, monkeypatch):
-    monkeypatch.setattr(module, "FEWEST", 60)
+    monkeypatch.setattr(module, "AGAIN", module.AgainRules(fewest=60))
     X, _, y = noisy(300)
     whole, parts = started(X, y), Auto(recipe=SMALL)
     Q = np.concatenate([parts.run(X[i : i + cut], y[i : i + cut]) for i in range(0, 300, cut)])
     np.testing.assert_allclose(Q, Auto(recipe=SMALL).run(X, y), atol=1e-7)
-    np.testing.assert_allclose(parts.buffer_[1].rows, whole.buffer_[1].rows, atol=1e-7)
+    np.testing.assert_allclose(parts.pipeline_.buffer_.labels_.rows, whole.pipeline_.buffer_.labels_.rows, atol=1e-7)
 
 
 @pytest.mark.parametrize("at", [59, 60, 62, 199, 203])
 def test_a_saved_model_goes_on_bit_for_bit(at, monkeypatch, tmp_path):
-    monkeypatch.setattr(module, "FEWEST", 60)
+    monkeypatch.setattr(module, "AGAIN", module.AgainRules(fewest=60))
     X, _, y = noisy(300)
     P = Auto(recipe=SMALL).run(X, y)
     other = Auto(recipe=SMALL)

@@ -7,10 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import from_bytes, to_bytes
-from nystream.auto.experts import JITTER
+from nystream.auto.experts import JITTER, Innovation, LaplacianRidge
 from nystream.auto.learner import Auto
 from nystream.auto.recipe import Recipe
-from nystream.auto.rough import LAM, Change, Rough, RoughView
+from nystream.auto.views import LAPLACIAN_LAM, LaplacianView
 from nystream.scaling import StandardScale
 
 SMALL = Recipe((1, 2, 5, 20, 60, 200), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=80)
@@ -20,7 +20,7 @@ def fitted(m=40, outputs=2, weighted=False):
     rng = np.random.default_rng(0)
     X, Y, w = rng.normal(size=(150, 3)), rng.normal(size=(150, outputs)), rng.uniform(0.5, 2, 150)
     given = w if weighted else None
-    view, expert = RoughView(StandardScale()), Rough(m)
+    view, expert = LaplacianView(StandardScale()), LaplacianRidge(m)
     view.fit(X, Y, given, rows=60)
     expert.fit(view, X, Y, given, np.random.default_rng(1))
     return view, expert, X, Y, given
@@ -39,7 +39,7 @@ def slow_weights(view, expert, X, Y, w):
     P += JITTER * np.eye(len(P))
     P[-1, -1] = 1.0
     W = np.ones(len(X)) if w is None else w
-    return np.linalg.solve(LAM * P + (Z * W[:, None]).T @ Z, (Z * W[:, None]).T @ Y).T
+    return np.linalg.solve(LAPLACIAN_LAM * P + (Z * W[:, None]).T @ Z, (Z * W[:, None]).T @ Y).T
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -62,7 +62,7 @@ def test_rows_learnt_later_are_as_if_they_had_been_there():
 def test_equal_rows_are_one_landmark():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(20, 2)), 5, axis=0)
-    view, expert = RoughView(StandardScale()), Rough(90)
+    view, expert = LaplacianView(StandardScale()), LaplacianRidge(90)
     view.fit(X, X[:, :1])
     expert.fit(view, X, X[:, :1], None, rng)
     assert len(expert.points_) <= 20
@@ -149,10 +149,10 @@ def test_images_have_no_rough_kernels():
 def test_a_change_expert_alone_adds_to_the_last_label():
     rng = np.random.default_rng(0)
     X, Y = np.hstack([rng.normal(size=(80, 3)), rng.normal(size=(80, 2))]), rng.normal(size=(80, 1))
-    expert = Change(20, 1)
+    expert = Innovation(20, 1)
     expert.rest()
     assert_array_equal(expert.predict(X[:, :1]), X[:, :1])
-    view = RoughView(StandardScale())
+    view = LaplacianView(StandardScale())
     view.fit(X, Y - X[:, :1])
     expert.fit(view, X, Y, None, rng)
     rows = np.hstack([X[:, :1], view(X)])

@@ -77,7 +77,7 @@ def test_one_that_began_too_early_begins_again_where_the_change_was(task, early)
     model.run(X[row : AT + 250], y[row : AT + 250])
     alarm = model.alarms()[-1]
     assert abs(alarm.change - AT) <= 1
-    assert model._young.count_ == AT + 250 - alarm.change
+    assert model.pipeline_.candidate.count_ == AT + 250 - alarm.change
 
 
 @pytest.mark.parametrize("sizes", [(1,), (37, 1, 64, 5)])

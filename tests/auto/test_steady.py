@@ -54,7 +54,7 @@ def promoted(task="regression"):
     model = auto(task)
     for i in range(0, len(y), 20):
         model.run(X[i : i + 20], y[i : i + 20])
-        if model.steady_.leaving_ is not None:
+        if model.pipeline_.steady_.leaving_ is not None:
             return model, X, y, i + 20
     raise AssertionError("no candidate was promoted")
 
@@ -177,25 +177,25 @@ def test_a_class_that_comes_late_is_predicted_for_later_rows():
 # -- after an alarm ----------------------------------------------------------------------------------------------------
 def test_the_memory_survives_an_alarm_and_is_given_up_where_it_misleads():
     model, X, y, n = promoted()
-    leaving = model.steady_.leaving_.generation_
+    leaving = model.pipeline_.steady_.leaving_.generation_
     assert leaving.count_ == n  # it goes on learning, beside the ensemble that has replaced it
-    assert model.old_ is not leaving
+    assert model.pipeline_.incumbent_ is not leaving
     model.run(X[n : 400 * (n // 400 + 1)], y[n : 400 * (n // 400 + 1)])
-    assert model.steady_.leaving_ is None
-    assert model.steady_.memory_ is not None
+    assert model.pipeline_.steady_.leaving_ is None
+    assert model.pipeline_.steady_.memory_ is not None
     more, labels = changing(3000, at=0, seed=5)
     model.run(more[:2500], labels[:2500])
     assert np.mean((model.predict(more[2500:]) - labels[2500:]) ** 2) < 0.3
-    assert model.steady_.memory_ is None or model.steady_.memory_.judge_.share_ < 0.2
+    assert model.pipeline_.steady_.memory_ is None or model.pipeline_.steady_.memory_.judge_.share_ < 0.2
 
 
 def test_without_alarms_there_is_one_ensemble_alone():
     X, y = changing(1000, at=5000)
     model = auto()
     model.run(X, y)
-    assert model.steady_.generations == []
-    assert model.steady_.judge_.share_ == 1.0
-    assert model.steady_.judge_.snapshot_ is not None
+    assert model.pipeline_.steady_.generations == []
+    assert model.pipeline_.steady_.judge_.share_ == 1.0
+    assert model.pipeline_.steady_.judge_.snapshot_ is not None
 
 
 def test_a_ridge_of_fewer_landmarks_is_the_one_that_had_them_from_the_start():

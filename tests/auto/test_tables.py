@@ -9,8 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from nystream import Auto, Model, from_bytes
-from nystream.auto.clock import slowness
-from nystream.auto.quantities import bytes_of
+from nystream.auto.budget import bytes_of, slowness
 from nystream.auto.recipe import EXPERTS
 from nystream.auto.tables import SHARE, seconds_to_translate
 from table_streams import KINDS, SMALL, columns, late, sparse
@@ -63,7 +62,7 @@ def test_the_time_of_translating_rows_is_within_the_deadline():
     plain, table = Auto(deadline=3e-4 * slowness()), Auto(deadline=3e-4 * slowness())
     plain.run(numbers, f)
     table.run(X, f)
-    assert len(table.sized_.living) < len(plain.sized_.living) <= len(EXPERTS)
+    assert len(table.pipeline_.sizes_.living) < len(plain.pipeline_.sizes_.living) <= len(EXPERTS)
     assert seconds_to_translate(KINDS, 1) > 1e-4
     with pytest.raises(ValueError, match="deadline is too short"):
         Auto(deadline="0.1ms").run(X, f)

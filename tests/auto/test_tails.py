@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from nystream import Auto, load
+from nystream.auto.labels import LabelFilter
 from nystream.auto.recipe import Recipe
-from nystream.auto.tails import Tails
 from nystream.scaling.ring import Ring
 
 SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=200, refresh=100, windows=(60, 10), metric=100)
@@ -77,14 +77,14 @@ def test_labels_are_told_as_by_the_definition_and_every_target_by_itself():
     low, high, deviation = np.full(2, -6.0), np.full(2, 6.0), np.array([1.1, 1.2])
     outside = (low > Y) | (high < Y)
     wanted = [slowly(Y[:, k], P[:, k], outside[:, k], deviation[k]) for k in range(2)]
-    tails = Tails(2)
+    tails = LabelFilter(2)
     tails.start()
     changed = np.zeros(2, dtype=int)
     for t in range(900):
-        if tails.plain(Y[t : t + 1], low, high):
+        if tails.count_plain(Y[t : t + 1], low, high):
             told, before = Y[t], np.full((min(t, 500), 2), np.nan)
         else:
-            told, before = tails.told(Y[t], P[t], outside[t], deviation)
+            told, before = tails.winsorize(Y[t], P[t], outside[t], deviation)
         for k in range(2):
             one, rewritten = wanted[k][t]
             np.testing.assert_allclose(told[k], one, rtol=1e-12)
@@ -92,23 +92,23 @@ def test_labels_are_told_as_by_the_definition_and_every_target_by_itself():
             assert [t - len(before) + i for i in found] == list(rewritten)
             np.testing.assert_allclose(before[found, k], list(rewritten.values()), rtol=1e-12)
             changed[k] += told[k] != Y[t, k]
-        tails.see(P[t : t + 1], Y[t : t + 1])
+        tails.record(P[t : t + 1], Y[t : t + 1])
     assert [wanted[0][t][0] == Y[t, 0] for t in (602, 612, 621, 622)] == [False, False, False, True]
     assert changed[0] > 600
     assert changed[1] == 100  # up to the one that was foreseen
 
 
 def test_labels_that_can_be_told_together_are_counted_up_to_the_first_outside():
-    tails = Tails(1)
+    tails = LabelFilter(1)
     tails.start()
     Y, low, high = np.zeros((30, 1)), np.full(1, -1.0), np.full(1, 1.0)
     Y[[3, 20]] = 5.0
-    assert tails.plain(Y, low, high) == 3
-    assert tails.plain(Y[3:], low, high) == 1  # too few so far to compare with
-    assert tails.plain(Y[4:], low, high) == 10
-    tails.see(np.zeros((10, 1)), Y[:10])
-    assert tails.plain(Y[10:], low, high) == 10
-    assert tails.plain(Y[20:], low, high) == 0
+    assert tails.count_plain(Y, low, high) == 3
+    assert tails.count_plain(Y[3:], low, high) == 1  # too few so far to compare with
+    assert tails.count_plain(Y[4:], low, high) == 10
+    tails.record(np.zeros((10, 1)), Y[:10])
+    assert tails.count_plain(Y[10:], low, high) == 10
+    assert tails.count_plain(Y[20:], low, high) == 0
 
 
 @pytest.mark.parametrize("seen", [3, 5, 13])
@@ -125,8 +125,8 @@ def test_with_a_deadline_only_wild_labels_are_looked_at():
     X, _, y = noisy(300)
     model = Auto(deadline="1s")
     model.run(X, y)
-    assert model.tails_.wild_[0] > 0
-    assert not model.tails_.long.any()
+    assert model.pipeline_.label_filter_.outlier_[0] > 0
+    assert not model.pipeline_.label_filter_.is_heavy.any()
 
 
 # -- streams ---------------------------------------------------------------------------------------------------------
@@ -134,14 +134,14 @@ def test_cauchy_noise_costs_little_and_without_tails_much():
     X, y, given = noisy(1000)
     clean, told = Auto().run(X, y), Auto()
     hurt, plain = told.run(X, given), without_tails(X, given)
-    assert told.tails_.long.all()
+    assert told.pipeline_.label_filter_.is_heavy.all()
     assert error(hurt, y, 100) < 1.7 * error(clean, y, 100) < 0.6 * error(plain, y, 100)
 
 
 def without_tails(X, y):
     model = Auto()
     first = model.run(X[:1], y[:1])
-    model.tails_ = None
+    model.pipeline_.label_filter_ = None
     return np.concatenate([first, model.run(X[1:], y[1:])])
 
 
@@ -159,7 +159,7 @@ def test_where_tails_are_not_long_nothing_is_different(noise):
     y += 0.5 * getattr(np.random.default_rng(2), noise)(size=900)
     model = Auto()
     np.testing.assert_array_equal(model.run(X, y), without_tails(X, y))
-    assert not model.tails_.long.any()
+    assert not model.pipeline_.label_filter_.is_heavy.any()
 
 
 def test_far_values_of_a_function_are_no_accidents():
@@ -195,7 +195,7 @@ def test_noise_with_long_tails_raises_no_alarms():
         X, _, given = noisy(6000, seed)
         model = Auto()
         model.run(X, given)
-        assert model.tails_.long.all()
+        assert model.pipeline_.label_filter_.is_heavy.all()
         alarms += model.alarms()
     assert len(alarms) <= 1
 
@@ -210,37 +210,37 @@ def test_a_change_under_such_noise_is_noticed():
 
 def test_residuals_are_cut_for_alarms_to_the_least_limit_since_tails_became_long():
     rng = np.random.default_rng(0)
-    tails, deviation, inside = Tails(1), np.ones(1), np.zeros(1, dtype=bool)
+    tails, deviation, inside = LabelFilter(1), np.ones(1), np.zeros(1, dtype=bool)
     tails.start()
     residuals = rng.normal(size=(40, 1))
-    tails.see(np.zeros((40, 1)), residuals)
-    assert tails.heard(np.full(1, 9.0), np.zeros(1)) is None
+    tails.record(np.zeros((40, 1)), residuals)
+    assert tails.alarm_label(np.full(1, 9.0), np.zeros(1)) is None
     tails.suspect(0, 1000)
     limits = []
     for r in (3.0, 0.1, 0.2, 0.1, 5.0, 6.0):
-        tails.told(np.array([r]), np.zeros(1), inside, deviation)
+        tails.winsorize(np.array([r]), np.zeros(1), inside, deviation)
         limits.append(6 * np.median(np.abs(tails.past_.last(500)[:, 1])))
-        heard = tails.heard(np.array([1e3]), np.ones(1))
+        heard = tails.alarm_label(np.array([1e3]), np.ones(1))
         assert heard == pytest.approx(1.0 + min(limits))
-        assert tails.heard(np.array([1.1]), np.ones(1)) == pytest.approx(1.1)
-        tails.see(np.zeros((1, 1)), np.array([[r]]))
+        assert tails.alarm_label(np.array([1.1]), np.ones(1)) == pytest.approx(1.1)
+        tails.record(np.zeros((1, 1)), np.array([[r]]))
     assert limits[-1] > min(limits)
     tails.suspect(0, 0)
-    tails.told(np.ones(1), np.zeros(1), inside, deviation)
-    assert tails.heard(np.full(1, 9.0), np.zeros(1)) is None
-    tails.see(np.zeros((500, 1)), 100 * rng.normal(size=(500, 1)))
+    tails.winsorize(np.ones(1), np.zeros(1), inside, deviation)
+    assert tails.alarm_label(np.full(1, 9.0), np.zeros(1)) is None
+    tails.record(np.zeros((500, 1)), 100 * rng.normal(size=(500, 1)))
     tails.suspect(0, 1000)
-    tails.told(np.ones(1), np.zeros(1), inside, deviation)
-    assert tails.heard(np.array([1e6]), np.zeros(1)) > 100.0  # what was before is forgotten
+    tails.winsorize(np.ones(1), np.zeros(1), inside, deviation)
+    assert tails.alarm_label(np.array([1e6]), np.zeros(1)) > 100.0  # what was before is forgotten
 
 
 def test_of_targets_alarms_hear_those_with_long_tails_otherwise():
-    tails, zero = Tails(2), np.zeros(2)
+    tails, zero = LabelFilter(2), np.zeros(2)
     tails.start()
-    tails.see(np.zeros((50, 2)), np.random.default_rng(0).normal(size=(50, 2)))
+    tails.record(np.zeros((50, 2)), np.random.default_rng(0).normal(size=(50, 2)))
     tails.suspect(1, 1000)
-    tails.told(np.full(2, 1e3), zero, np.zeros(2, dtype=bool), np.ones(2))
-    heard = tails.heard(np.full(2, 1e3), zero)
+    tails.winsorize(np.full(2, 1e3), zero, np.zeros(2, dtype=bool), np.ones(2))
+    heard = tails.alarm_label(np.full(2, 1e3), zero)
     assert np.isnan(heard[0])
     assert heard[1] < 10.0
 
@@ -253,7 +253,7 @@ def test_any_blocks_give_the_same(cut):
     P = whole.run(X, y)
     Q = np.concatenate([parts.run(X[i : i + cut], y[i : i + cut]) for i in range(0, 450, cut)])
     np.testing.assert_allclose(Q, P, atol=1e-9)
-    assert whole.tails_.long.all()
+    assert whole.pipeline_.label_filter_.is_heavy.all()
 
 
 @pytest.mark.parametrize("at", [30, 61, 63, 66, 305])
@@ -280,8 +280,8 @@ def test_a_target_with_long_tails_does_not_change_what_is_told_of_another():
     X, y, given = noisy(400)
     model = Auto(recipe=SMALL)
     model.run(X, np.column_stack([given, y]))
-    assert model.tails_.long.tolist() == [True, False]
-    np.testing.assert_array_equal(model.buffer_[1].last(200)[:, 1], y[-200:])
+    assert model.pipeline_.label_filter_.is_heavy.tolist() == [True, False]
+    np.testing.assert_array_equal(model.pipeline_.buffer_.labels_.last(200)[:, 1], y[-200:])
 
 
 def test_intervals_cover_labels_with_long_tails_as_they_come():

@@ -60,6 +60,8 @@ def of_all_moments(model, X, y, ask):
             found.append(ask(model))
 
     model._turns = Noted()
+    if model.d_:
+        model.pipeline_.use_locks(model._turns, model._whole)
     for i in range(len(y)):
         model.step(X[i], y[i])
         assert found[-1] == ask(model)

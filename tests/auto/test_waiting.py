@@ -33,7 +33,14 @@ def test_the_rebuild_comes_when_the_old_one_is_alone():
     model, states = auto(), []
     for x, label in zip(X, y, strict=True):
         model.step(x, label)
-        states.append((model._young is not None, model.old_.owed_, model.old_.begun_, model.old_.warm))
+        states.append(
+            (
+                model.pipeline_.candidate is not None,
+                model.pipeline_.incumbent_.owed_,
+                model.pipeline_.incumbent_.begun_,
+                model.pipeline_.incumbent_.warm,
+            )
+        )
     two, owed, begun, warm = (np.array(column) for column in zip(*states, strict=True))
     assert model.alarms()[0].row < 200
     assert two[199]
@@ -52,14 +59,14 @@ def test_the_young_one_is_not_made_smaller_for_that():
     X, y = changing(200, AT)
     model = auto()
     model.run(X, y)
-    assert model._young.bank_.recipe.landmarks == model.old_.bank_.recipe.landmarks
+    assert model.pipeline_.candidate.bank_.recipe.landmarks == model.pipeline_.incumbent_.bank_.recipe.landmarks
 
 
 def test_what_is_told_says_when_it_may_come():
     X, y = changing(250, AT)
     model = auto()
     model.run(X, y)
-    assert model.old_.owed_
+    assert model.pipeline_.incumbent_.owed_
     assert "all is fitted anew after 300 rows, for the last time after 300" in model.explain()
 
 

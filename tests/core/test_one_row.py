@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream._core.inputs import Coins
 from nystream._core.linear import Descent
-from nystream.auto import Baseline
 from nystream.compose import Aggregate, Mixture
 from nystream.features import AdaptiveNystrom, Fourier, Taylor
 from nystream.kernels import Gaussian
@@ -23,6 +22,7 @@ from nystream.learners import (
     ONS,
     PKAWV,
     SILK,
+    Baseline,
     DoublySGD,
     Forgetting,
     GaussianFilter,

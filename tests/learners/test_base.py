@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nystream import FOGD, PKRR, Classifier, Fourier, Gaussian, KernelAWV
-from nystream.auto import Baseline
+from nystream.learners import Baseline
 from nystream.losses import Softmax
 
 X = np.random.default_rng(0).normal(size=(30, 3))

@@ -1,6 +1,5 @@
-"""The automatic learner, and the plain one that it has to beat."""
+"""The automatic learner: regression or classification on any stream with nothing to tune."""
 
-from nystream.auto.baseline import Baseline
 from nystream.auto.learner import Auto
 
-__all__ = ["Auto", "Baseline"]
+__all__ = ["Auto"]

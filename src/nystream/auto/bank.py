@@ -12,15 +12,22 @@ import numpy.typing as npt
 
 from nystream._core.auto.experts import Asked, answers
 from nystream._core.auto.stack import lagged
-from nystream.auto.big import Big
-from nystream.auto.experts import Decaying, Expert, Linear, Ridge, Window
-from nystream.auto.footprint import CANDIDATES, LAMS, METRIC_TARGETS, Footprint
+from nystream.auto.experts import (
+    Expert,
+    ForgettingLinear,
+    ForgettingRidge,
+    Innovation,
+    LaplacianRidge,
+    LargeRidge,
+    Ridge,
+    WindowSmoother,
+)
 from nystream.auto.late import after, shifted
-from nystream.auto.recipe import Recipe
-from nystream.auto.rough import Change, Rough, RoughView
+from nystream.auto.recipe import CANDIDATES, LAMS, METRIC_TARGETS, Recipe
 from nystream.auto.stack import LAGS, PACES
-from nystream.auto.view import Parts, View, taming
+from nystream.auto.views import LaplacianView, Parts, View, taming
 from nystream.runtime.incremental import Work
+from nystream.runtime.params import Params
 from nystream.runtime.threads import side_by_side
 from nystream.runtime.types import Array
 from nystream.scaling import GlobalScale, LogScale, StandardScale
@@ -54,7 +61,7 @@ VIEW_TITLES = {"std": "standardised", "ag": "learnt metric", "glob": "one scale"
 """What a view does, for people."""
 
 
-class Bank(Footprint):
+class Bank(Params):
     """Views and experts. Rows X may hold nan; Y (n, K) are the targets of all experts.
 
     Parameters
@@ -76,11 +83,9 @@ class Bank(Footprint):
     """Which view each expert looks through."""
     holes_: npt.NDArray[np.int64]
     """Columns with missing values, which have an indicator."""
-    lags_: Array = np.empty((0, 0))
+    lags_: Array
     """(4, K) the last target, running means and the target before the last, for the expert of changes; empty where
     there is none."""
-    follows_: bool = False
-    """Whether losses follow the scale of targets; not in models saved before they did."""
     _asked: tuple[dict[str, Expert], tuple[tuple[Asked, int], ...], tuple[Parts, ...]] | None = None
     """The experts, and what `_in_turn` says of them."""
 
@@ -92,7 +97,6 @@ class Bank(Footprint):
     def start(self) -> None:
         self.views_, self.experts_, self.others_ = {}, {}, {}
         self.losses_ = {name: np.zeros((len(LAMS), 1)) for name in CANDIDATES}
-        self.follows_ = True
         self.seen_in_ = {}
         self.winner_ = "ag"
         self.holes_ = np.empty(0, dtype=np.int64)
@@ -207,9 +211,7 @@ class Bank(Footprint):
         """
         fresh = Bank(recipe, self.codes, self.delay)
         fresh.start()
-        fresh.follows_ = self.follows_
-        times = np.square(factor) if self.follows_ else 1.0
-        fresh.losses_ = {name: self._lost(name) * times for name in self.losses_}
+        fresh.losses_ = {name: losses * np.square(factor) for name, losses in self.losses_.items()}
         return fresh
 
     def rebuilding(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> Work[None]:
@@ -236,7 +238,7 @@ class Bank(Footprint):
         for name in set(self.views_) - wanted:
             del self.views_[name]
         if "rough" in wanted:
-            rough = RoughView(StandardScale())
+            rough = LaplacianView(StandardScale())
             yield from rough.fitting(A, labels, w, **options)
             self.views_["rough"] = rough
         del options
@@ -244,7 +246,7 @@ class Bank(Footprint):
         largest_first = sorted(names, key=lambda name: FITTED_IN.index(name))
         experts = {name: self._new(name, A.shape[1], factor, lams) for name in largest_first}
         for name, expert in experts.items():
-            if isinstance(expert, Change):
+            if isinstance(expert, Innovation):
                 assert past is not None
                 moved = np.hstack([past, A])
                 yield from self._fitting_changes(expert, moved, Y, w, rng, None if labels is None else seed)
@@ -262,7 +264,7 @@ class Bank(Footprint):
         return np.nan_to_num(lagged(known, self.lags_, PACES).reshape(len(Y), -1), nan=0.0)
 
     def _fitting_changes(
-        self, expert: Change, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, seed: int | None
+        self, expert: Innovation, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, seed: int | None
     ) -> Work[None]:
         """Rows X begin with the label lags. The expert rests where rows held out do not tell that it helps."""
         expert.rest()
@@ -271,9 +273,9 @@ class Bank(Footprint):
         spread = float(np.average(((Y - np.average(Y, axis=0, weights=w)) ** 2).mean(axis=1), weights=w))
         if seed is None or moved > UNRELATED * spread:  # too few rows to tell, or labels do not follow each other
             return
-        rough, view = self.views_.get("rough"), RoughView(StandardScale())
+        rough, view = self.views_.get("rough"), LaplacianView(StandardScale())
         yield from view.fitting(X, moves, w, rows=self.recipe.metric, seed=seed)
-        others = [moved, *([rough.loss] if isinstance(rough, RoughView) else [])]
+        others = [moved, *([rough.loss] if isinstance(rough, LaplacianView) else [])]
         if view.loss < HELPFUL * min(others):
             self.views_["change"] = view
             yield from expert.fitting(view, X, Y, w, rng)
@@ -284,16 +286,16 @@ class Bank(Footprint):
         if name in CANDIDATES:
             return self._ridge(name, lams)
         if name == "big":
-            return Big(r.big, factor)
+            return LargeRidge(r.big, factor)
         if name == "rough":
-            return Rough(r.rough)
+            return LaplacianRidge(r.rough)
         if name == "change":
-            return Change(r.change, self.lags_.shape[1])
+            return Innovation(r.change, self.lags_.shape[1])
         if name == "ag.99":
-            return Decaying(r.small)
+            return ForgettingRidge(r.small)
         if name == "lin.95":
-            return Linear(0.95 if columns <= r.full else 1.0)
-        return Window(r.windows[0] if name == "win1000" else r.windows[1])
+            return ForgettingLinear(0.95 if columns <= r.full else 1.0)
+        return WindowSmoother(r.windows[0] if name == "win1000" else r.windows[1])
 
     def _ridge(self, name: str, lams: tuple[float, ...]) -> Ridge:
         return Ridge(self.recipe.landmarks, CANDIDATES[name][1], lams)
@@ -341,7 +343,7 @@ class Bank(Footprint):
     def size(self) -> int:
         """Landmarks and window rows."""
         return sum(len(e.points_) for e in self.experts_.values() if isinstance(e, Ridge)) + sum(
-            e.smoother_.size for e in self.experts_.values() if isinstance(e, Window)
+            e.smoother_.size for e in self.experts_.values() if isinstance(e, WindowSmoother)
         )
 
     @property
@@ -375,7 +377,7 @@ class Bank(Footprint):
         return U
 
     def _changing(self, A: Array, past: Array) -> Array:
-        """Rows as `Change` wants them."""
+        """Rows as `Innovation` wants them."""
         if "change" not in self.views_:
             return past[:, 0]
         return np.hstack([past[:, 0], self.views_["change"](np.hstack([past.reshape(len(A), -1), A]))])
@@ -388,14 +390,11 @@ class Bank(Footprint):
         for i, F in enumerate(outputs):
             miss = (np.clip(F, *bounds) - Y) ** 2
             lost[i] = v @ (miss.mean(axis=1, keepdims=True) if self.codes else miss)
-        self.losses_[name] = keep ** len(Y) * self._lost(name) + lost
-
-    def _lost(self, name: str) -> Array:
-        return np.reshape(self.losses_[name], (len(LAMS), -1))  # lists in models saved before losses followed
+        self.losses_[name] = keep ** len(Y) * self.losses_[name] + lost
 
     def _winner(self) -> tuple[str, float]:
         """The competitor with the least loss, and the width factor of the big expert."""
-        best = {name: float(self._lost(name).mean(axis=1).min()) for name in self.losses_}
+        best = {name: float(losses.mean(axis=1).min()) for name, losses in self.losses_.items()}
         if not any(best.values()):
             return "ag", 1.0
         least = min(best.values())

@@ -10,16 +10,19 @@ import numpy as np
 
 from nystream._core.auto.experts import (
     Asked,
+    AskedChange,
     AskedForgetting,
     AskedLinear,
     AskedRidge,
+    AskedWaiting,
     AskedWindow,
     after_constant,
+    answered,
     with_constant,
 )
 from nystream._core.kernels import KernelRows
 from nystream._core.linalg import add_gram, solution
-from nystream.auto.view import View, thinned
+from nystream.auto.views import LAPLACIAN_LAM, SORTED, View, thinned
 from nystream.features.landmarks import Landmarks
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.smoother import KernelSmoother
@@ -31,7 +34,10 @@ from nystream.scaling.ring import Ring
 from nystream.solvers.awv import AWV
 from nystream.solvers.forgetting import Forgetting
 
-__all__ = ["BLOCK", "Decaying", "Expert", "Linear", "Ridge", "Window", "copied"]
+__all__ = [
+    *("BLOCK", "Expert", "ForgettingLinear", "ForgettingRidge", "Innovation", "LaplacianRidge", "LargeRidge", "Ridge"),
+    *("WindowSmoother", "copied"),
+]
 
 APART = 1e-5
 """Landmarks within this squared distance of the span of others are left out: with few columns most of them are."""
@@ -46,7 +52,9 @@ WIDTH, BLOCK = 400, 128
 SEEN, RENEWED, STRETCHED = 60.0, 25.0, 100.0
 """Operations for a number of a row that is seen through a view, beside those for the columns that it is combined with;
 and for what a solver that forgets does with a row, over the square of its features and over them."""
-_LINEAR = KernelRows("linear")
+WORK, FEWEST = 64 * 1700**2, 8
+"""Rows that are learnt at a time times squared landmarks, at most, some 8 ms; and rows at least."""
+_LINEAR, _LAPLACIAN = KernelRows("linear"), KernelRows("laplacian", -1.0)
 
 
 class Expert(Params):
@@ -272,7 +280,192 @@ class Ridge(_Landmarks):
         return self.points_.nbytes + sum(solver.nbytes for solver in self.solvers_) + frozen
 
 
-class Decaying(_Landmarks):
+class LargeRidge(Ridge):
+    """Nystrom ridge that learns after every 32 rows, counted from its fit, and predicts by its weights until then.
+
+    A factor of a thousand features is 4 MB, more than a core's cache holds: learning one row at a time, most of the
+    time goes into reading and writing it. Rows that share a pass cost less, and a prediction is one dot
+    product. What is given up is that a row counts up to 31 rows late. With very many landmarks groups are smaller, so
+    that none is a long pause.
+    """
+
+    asked: ClassVar[type[Asked]] = AskedWaiting
+    together: ClassVar[int] = 32
+    """Rows that are learnt at a time, at most."""
+    first: int = 32
+    """Of those, rows that are learnt the first time: large experts take turns."""
+
+    rows_: Array
+    """Features, targets and weights of the rows that wait, (group, r + K + 1)."""
+    filled_: int
+
+    @classmethod
+    def nbytes_for(cls, m: int, d: int, outputs: int, lams: int = 1) -> float:
+        return Ridge.nbytes_for(m, d, outputs, lams) + 8.0 * m * (outputs + cls.group(m))
+
+    @classmethod
+    def group(cls, m: int) -> int:
+        """Rows that m landmarks learn at a time: `together`, halved until it is no more work than WORK."""
+        rows = cls.together
+        while rows > FEWEST and rows * m * m > WORK:
+            rows //= 2
+        return rows
+
+    @staticmethod
+    def fit_nbytes(m: int, outputs: int) -> float:
+        """Bytes that `fit` takes for a moment beside itself: one matrix, and a block of kernel rows."""
+        return 8.0 * (m * m + 2 * BLOCK * m + 2 * m * outputs)
+
+    def adopt(self, solvers: list[AWV]) -> None:
+        """Go on from these: room for the rows that wait, and the first weights."""
+        super().adopt(solvers)
+        rows = self.group(self._dim - 1)
+        self.rows_ = np.zeros((rows, self._dim + solvers[0].outputs_ + 1))
+        self._settle()
+        self.filled_ = rows - rows * self.first // self.together  # by rows of weight 0
+
+    def predict(self, U: Array) -> Array:
+        return _LINEAR.block(self._features(U), self.weights_)
+
+    def freeze(self) -> None:
+        self.solvers_, self.rows_ = [], np.empty((0, 0))
+
+    def run_all(self, U: Array, Y: Array, w: Array | None) -> list[Array]:
+        if not self.solvers_:
+            return [self.predict(U)]
+        P, row = np.empty(Y.shape), 0
+        while row < len(U):  # up to the next time that rows are learnt
+            waiting = (self.points_, self.weights_, self.rows_, self.filled_)
+            taken = answered(self.kernel_rows, U, Y, w, row, *waiting, P)
+            row, self.filled_ = row + taken, self.filled_ + taken
+            if self.filled_ == len(self.rows_):
+                self.learn()
+        return [P]
+
+    def learn(self) -> None:
+        """The rows that wait."""
+        r = self._dim
+        parts = self.rows_[:, :r], self.rows_[:, r:-1], self.rows_[:, -1]
+        self.solvers_[0].run(*(np.ascontiguousarray(part) for part in parts))
+        self._settle()
+
+    def shrink(self, m: int) -> None:
+        if len(self.points_) > m and self.solvers_:
+            r, waiting = self._dim, self.rows_[: self.filled_]
+            parts = waiting[:, :r], waiting[:, r:-1], waiting[:, -1]
+            if len(waiting):
+                self.solvers_[0].run(*(np.ascontiguousarray(part) for part in parts))
+            super().shrink(m)
+
+    def add_outputs(self, combination: Array) -> None:
+        super().add_outputs(combination)
+        labels = self.rows_[:, self._dim : -1]
+        self.rows_ = np.hstack([self.rows_[:, :-1], labels @ combination, self.rows_[:, -1:]])
+        self.weights_ = np.vstack([self.weights_, combination.T @ self.weights_])
+
+    @property
+    def nbytes(self) -> int:
+        return self.points_.nbytes + sum(s.nbytes for s in self.solvers_) + self.weights_.nbytes + self.rows_.nbytes
+
+    @property
+    def _dim(self) -> int:
+        return len(self.points_) + 1
+
+    def _settle(self) -> None:
+        """Predict by all that was learnt from now on."""
+        self.weights_ = self._solution(self.solvers_[0])
+        self.filled_ = 0
+
+
+class LaplacianRidge(LargeRidge):
+    """Nystrom ridge with the Laplacian kernel exp(-|x - x'|_1), many landmarks; learns at most 64 rows at a time.
+
+    Its functions may bend sharply, as trees do, and a column whose scale is 0 does not count.
+    """
+
+    together: ClassVar[int] = 64
+
+    def __init__(self, m: int, first: int = 48) -> None:
+        super().__init__(m, lams=(LAPLACIAN_LAM,))
+        self.first = first
+
+    @property
+    def title(self) -> str:
+        return f"rough kernel, {self.m:,} landmarks"
+
+    def placing(self, view: View, X: Array, rng: np.random.Generator) -> Work[None]:
+        """Landmarks alone, the scales are the width. Equal ones are left out; others are never nearly dependent."""
+        points = view(X[np.sort(rng.choice(len(X), min(self.m, len(X)), replace=False))])
+        _, first = np.unique(points, axis=0, return_index=True)
+        self.points_ = np.ascontiguousarray(points[np.sort(first)])
+        self._bind()
+        yield CALL + SORTED * points.size
+
+    def _bind(self) -> None:
+        self.kernel_rows = _LAPLACIAN
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._bind()
+
+
+class Innovation(Expert):
+    """The last label, and what a rough kernel on inputs and last labels adds to it where rows held out want it.
+
+    Rows X of a fit begin with the label lags, the last label of each of the K targets first. Rows U begin with the last
+    labels as they are, before what the view makes of the row; where nothing is added, they are all of it.
+    """
+
+    asked: ClassVar[type[Asked]] = AskedChange
+    kernel_: LaplacianRidge | None
+    """Of the changes since the last label."""
+
+    def __init__(self, m: int, outputs: int) -> None:
+        self.m = m
+        self.outputs = outputs
+
+    @property
+    def title(self) -> str:
+        return "no change" if self.helpless else f"change since the last label, {self.m:,} landmarks"
+
+    @property
+    def helpless(self) -> bool:
+        """Whether it forecasts no change."""
+        return getattr(self, "kernel_", None) is None
+
+    def rest(self) -> None:
+        """Forecast no change."""
+        self.kernel_ = None
+
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+        self.kernel_ = LaplacianRidge(self.m, first=16)
+        yield from self.kernel_.fitting(view, X, Y - X[:, : self.outputs], w, rng)
+
+    def freeze(self) -> None:
+        if self.kernel_ is not None:
+            self.kernel_.freeze()
+
+    def predict(self, U: Array) -> Array:
+        last, rows = self._parts(U)
+        return last if self.kernel_ is None else last + self.kernel_.predict(rows)
+
+    def run(self, U: Array, Y: Array, w: Array | None) -> Array:
+        last, rows = self._parts(U)
+        return last if self.kernel_ is None else last + self.kernel_.run(rows, Y - last, w)
+
+    def widen(self, d: int) -> None:
+        if self.kernel_ is not None:
+            self.kernel_.widen(d)
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self.kernel_ is None else self.kernel_.nbytes
+
+    def _parts(self, U: Array) -> tuple[Array, Array]:
+        return U[:, : self.outputs], np.ascontiguousarray(U[:, self.outputs :])
+
+
+class ForgettingRidge(_Landmarks):
     """Nystrom ridge that forgets, the penalty lam K_mm apart: see `nystream.solvers.Forgetting`."""
 
     asked: ClassVar[type[Asked]] = AskedForgetting
@@ -330,7 +523,7 @@ class Decaying(_Landmarks):
         return self.solver_.nbytes + self.points_.nbytes
 
 
-class Linear(Decaying):
+class ForgettingLinear(ForgettingRidge):
     """Linear ridge with a constant that forgets."""
 
     asked: ClassVar[type[Asked]] = AskedLinear
@@ -362,7 +555,7 @@ class Linear(Decaying):
         return self.solver_.nbytes
 
 
-class Window(Expert):
+class WindowSmoother(Expert):
     """The kernel smoother over the last W rows."""
 
     asked: ClassVar[type[Asked]] = AskedWindow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from nystream.auto.generation import Generation
     from nystream.auto.learner import Auto
 
-__all__ = ["ByColumn", "explanation", "metric_shares", "recent_share"]
+__all__ = [
+    *("expert_shares", "expert_titles", "explain_row", "explanation", "importance", "metric_shares", "recent_share"),
+]
 
 MEANS = ("mean of about the last 10 labels", "mean of about the last 100 labels")
 LAGS = ("the last label", *MEANS, "the label before the last")
-"""Inputs of the stack beside the experts; those of models saved before have no last one."""
+"""Inputs of the stack beside the experts."""
 LAST = "the last labels"
 """What `Auto.weights` calls them."""
 HELD = 512
@@ -34,59 +36,81 @@ ALARMS = 3
 RECENT, FEWEST = 500, 20
 """Rows whose error is told, at most and at least."""
 TINY = 1e-300
-"""A mean square of labels, or of their steps, that is no more than this is 0: nothing is relative to it."""
+"""A mean square of labels, or of their steps, or a sum of weights, that is no more than this counts as 0."""
 SHORT = 100
 """Rows that are meant by recent."""
 SPAN = re.compile(r"(?:last|about) ([\d,]+) rows")
 """How the title of an expert says that it knows the last rows only."""
 
 
-class ByColumn:
-    """What columns, by their places, are worth to `Auto`, told from the rows that it holds."""
-
-    def importance(self) -> dict[str, float]:
-        """Shares of the columns, by their places, that sum to 1; see `nystream.explain.permutation_importance`."""
-        auto = cast("Auto", self)
-        columns, Y = _held(auto)
-        error = of_probabilities(Y[:, 0].astype(np.intp)) if auto.task == "classification" else squared_error(Y)
-        return permutation_importance(
-            _asked(auto),
-            columns,
-            error.losses,
-            unit=error.unit,
-            constant=error.constant,
-            learnt=_by_place(metric_shares(auto)),
-        )
-
-    def explain_row(self, row: Any) -> dict[str, float]:
-        """What each column, by its place, adds to the prediction for one row: see `nystream.explain.contributions`.
-
-        Of classes, to the probability of the one that is predicted; of several targets, to the first. Pure.
-        """
-        auto = cast("Auto", self)
-        columns, _ = _held(auto)
-        x = as_row(row, auto.d_, "row", missing=True)
-        ask = _asked(auto)
-        one: Columns = {name: x[j : j + 1] for j, name in enumerate(columns)}
-        k = int(ask(one)[0].argmax()) if auto.task == "classification" else 0
-        phi, value, base = contributions(lambda rows: ask(rows)[:, k : k + 1], one, columns)
-        named = k if auto.task == "classification" or auto.outputs_ > 1 else None
-        return Reasons(dict(zip(one, phi.tolist(), strict=True)), value, base, named)
+def importance(auto: Auto) -> dict[str, float]:
+    """Return shares of the columns, by their places, that sum to 1; see `nystream.explain.permutation_importance`."""
+    columns, Y = _held_rows(auto)
+    error = of_probabilities(Y[:, 0].astype(np.intp)) if auto.task == "classification" else squared_error(Y)
+    return permutation_importance(
+        _predictor(auto),
+        columns,
+        error.losses,
+        unit=error.unit,
+        constant=error.constant,
+        learnt=_by_place(metric_shares(auto)),
+    )
 
 
-def _held(auto: Auto) -> tuple[Columns, Array]:
+def explain_row(auto: Auto, row: Any) -> dict[str, float]:
+    """Return what each column, by its place, adds to the prediction for one row: `nystream.explain.contributions`.
+
+    For classes, what it adds to the probability of the predicted class; for several targets, to the first. Pure.
+    """
+    columns, _ = _held_rows(auto)
+    x = as_row(row, auto.d_, "row", missing=True)
+    ask = _predictor(auto)
+    one: Columns = {name: x[j : j + 1] for j, name in enumerate(columns)}
+    k = int(ask(one)[0].argmax()) if auto.task == "classification" else 0
+    phi, value, base = contributions(lambda rows: ask(rows)[:, k : k + 1], one, columns)
+    named = k if auto.task == "classification" or auto.outputs_ > 1 else None
+    return Reasons(dict(zip(one, phi.tolist(), strict=True)), value, base, named)
+
+
+def expert_titles(auto: Auto, ensemble: Generation) -> list[str]:
+    """Return readable names of the inputs of the ensemble's stack, without label lags."""
+    translator = auto.translator_
+    return [*ensemble.bank_.titles(auto.pipeline_.dense).values(), *([] if translator is None else translator.titles)]
+
+
+def expert_shares(auto: Auto) -> dict[str, float]:
+    """Return how much each expert, and the last labels, move the next prediction; see `Auto.weights`."""
+    pipeline = auto.pipeline_
+    found = dict.fromkeys((name for one in pipeline.ensembles for name in expert_titles(auto, one)), 0.0)
+    rest = 1.0
+    if auto.lags:
+        found[LAST] = pipeline.stages_.last_label_share()
+        rest -= found[LAST]
+    for ensemble, carried in zip(pipeline.ensembles, pipeline.shares, strict=True):
+        carried *= rest
+        sizes = np.abs(ensemble.stack_.weights())
+        shares = (sizes / np.maximum(sizes.sum(axis=0), TINY)).mean(axis=1).tolist()
+        titles = expert_titles(auto, ensemble)
+        for name, share in zip(titles, shares, strict=False):
+            found[name] += carried * share
+        if auto.lags:
+            found[LAST] += carried * sum(shares[len(titles) :])
+    return found
+
+
+def _held_rows(auto: Auto) -> tuple[Columns, Array]:
     """The last rows that are held, by place, and their labels."""
     if not auto.d_:
         raise ValueError("Auto has seen no row yet, so there is nothing to explain")
     with auto._turns.reading():
-        X, Y, _ = auto._last(HELD)
+        X, Y, _ = auto.pipeline_.buffer_.last(HELD)
         X, Y = X.copy(), Y.copy()
     if len(X) < 2:
         raise ValueError("Auto has seen one row; explanations need some to compare with")
     return {str(j): X[:, j] for j in range(X.shape[1])}, Y
 
 
-def _asked(auto: Auto) -> Ask:
+def _predictor(auto: Auto) -> Ask:
     def ask(rows: Columns) -> Array:
         P = auto.predict_clean(np.column_stack([rows[name] for name in rows]))
         return np.exp(P) if auto.task == "classification" else P
@@ -107,7 +131,7 @@ def metric_shares(model: Auto) -> Array | None:
     if not model.d_:
         return None
     total: Array | None = None
-    for generation, carried in zip(model._generations, model._carried(), strict=True):
+    for generation, carried in zip(model.pipeline_.ensembles, model.pipeline_.shares, strict=True):
         bank = generation.bank_
         sizes = carried * np.abs(generation.stack_.weights()).mean(axis=1)
         for name, size in zip(bank.names, sizes.tolist(), strict=False):
@@ -139,11 +163,12 @@ def explanation(model: Auto) -> str:
     lines = [f"{model.task} on {model.d_} columns, {model.n_seen:,} rows, {model.nbytes / 1e6:.1f} MB"]
     lines += _changes(model)
     lines += _errors(model)
-    if model.guard_ is not None and model.guard_.carried() > 0:
-        lines.append(f"labels hardly ever change: the last one is {model.guard_.carried():.0%} of the next prediction")
-    for generation, carried in zip(model._generations, model._carried(), strict=True):
-        if len(model._generations) > 1:
-            began = model.count_ - generation.count_
+    last = model.pipeline_.stages_.last_label_share()
+    if last > 0:
+        lines.append(f"labels hardly ever change: the last one is {last:.0%} of the next prediction")
+    for generation, carried in zip(model.pipeline_.ensembles, model.pipeline_.shares, strict=True):
+        if len(model.pipeline_.ensembles) > 1:
+            began = model.pipeline_.count_ - generation.count_
             lines.append(f"the model that began at row {began:,} carries {carried:.0%} of the prediction:")
         lines += _generation(model, generation)
     effects = [] if model.translator_ is None else model.translator_.level_effects()[:LEVELS]
@@ -172,18 +197,18 @@ def _changes(model: Auto) -> list[str]:
 
 def _errors(model: Auto) -> list[str]:
     """The error of the predictions for the last rows, in units of the label and relative to simple forecasts."""
-    if model.changes_ is None:
+    if model.pipeline_.drift_ is None:
         return []
-    n = min(model.count_ - 1, RECENT, model.changes_.losses_.size)
+    n = min(model.pipeline_.count_ - 1, RECENT, model.pipeline_.drift_.losses_.size)
     if n < FEWEST:
         return []
-    losses = model.changes_.losses_.get(model.count_ - n, model.count_)[:, 2]
+    losses = model.pipeline_.drift_.losses_.get(model.pipeline_.count_ - n, model.pipeline_.count_)[:, 2]
     loss = float(losses.mean())
     if model.task == "classification":
         return [f"log loss over the last {n:,} rows: {loss:.4g}"]
     unit = "units of the label" if model.outputs_ == 1 else "standard deviations of the targets"
     lines = [f"root mean squared error over the last {n:,} rows: {loss**0.5:.4g} ({unit})"]
-    labels = model.buffer_[1].last(n + 1)[:, 0]
+    labels = model.pipeline_.buffer_.labels_.last(n + 1)[:, 0]
     kept = len(labels) - 1
     mean, last = float(labels[1:].var()), float((np.diff(labels) ** 2).mean())
     if model.outputs_ == 1 and kept >= FEWEST and min(mean, last) > TINY:
@@ -231,7 +256,7 @@ def _generation(model: Auto, generation: Generation) -> list[str]:
     unit, told = _unit(generation)
     errors = unit * np.sqrt(stack.recent_losses(count - generation.refitted_))
     recent = np.r_[errors, np.full(len(weights) - len(names), np.nan)]
-    inputs = [*model._titles(generation), *(LAGS[: len(generation.stack_.lags_)] if model.lags else ())]
+    inputs = [*expert_titles(model, generation), *(LAGS if model.lags else ())]
     lines.append(f"experts, their weights, and their recent root mean squared errors {told}:")
     lines.append(f"{'weight':>7} {'error':>12}  expert")
     for i in np.argsort(-np.abs(weights), kind="stable"):

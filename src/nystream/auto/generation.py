@@ -50,17 +50,17 @@ class Generation(Params):
     outputs_: int
     d_: int
     """Columns that the experts see."""
-    refitted_: int = 0
+    refitted_: int
     """Rows learnt at the last full refit."""
     count_: int
     """Rows learnt."""
-    late_: Ring | None = None
+    late_: Ring | None
     """The last labels, as they were learnt, which come after rows that did not know them; none without a delay."""
-    begun_: int = 0
+    begun_: int
     """Rows that had been learnt when the rebuild or refresh that is under way began; 0: none is."""
-    owed_: bool = False
+    owed_: bool
     """Whether a rebuild has to wait, or has waited and is under way."""
-    growing_: bool = False
+    growing_: bool
     """Whether what is under way is a rebuild with more landmarks, after the warm-up."""
     _calm: tuple[Recipe, int] | None = None  # the recipe, and rows to be learnt before anything can be due by it
     _renewal: Renewal | None = None
@@ -87,7 +87,8 @@ class Generation(Params):
         if not self.classes:
             self.targets_ = Targets(outputs)
             self.targets_.start()
-        self.count_ = 0
+        self.count_ = self.refitted_ = self.begun_ = 0
+        self.owed_ = self.growing_ = False
 
     # -- rounds ------------------------------------------------------------------------------------------------------
     def predict(self, X: Array, answers: Array | None) -> Answer:
@@ -370,7 +371,7 @@ class Generation(Params):
             stack = Stack(self.classes, self.stack_.lags)
             aside, late = int("change" in self.bank_.names), self.late_ is not None
             stack.start(len(self.bank_.names), outputs, self.stack_.more_, aside, late=late)
-            stack.remember(self.stack_.lags_)
+            stack.lags_ = self.stack_.lags_
             self.stack_ = stack
         if self.bank_.experts_:
             rows, rng = last(self.capacity), np.random.default_rng([self.seed, self.count_, outputs])

@@ -8,12 +8,9 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from nystream._core.linalg import add_gram
-from nystream.auto.experts import Ridge, copied
-from nystream.auto.footprint import CANDIDATES
-from nystream.auto.intervals import symmetric
-from nystream.auto.recipe import WIDE
-from nystream.auto.rough import Rough, RoughView
-from nystream.auto.view import View
+from nystream.auto.experts import LaplacianRidge, Ridge, copied
+from nystream.auto.recipe import CANDIDATES, WIDE
+from nystream.auto.views import LaplacianView, View
 from nystream.data.inputs import as_block, as_levels
 from nystream.learners.base import Learner
 from nystream.runtime.incremental import all_at_once
@@ -41,6 +38,8 @@ BLOCK = 512
 METRIC_TARGETS = 64
 MARGIN = 1.5
 """Scores of classes are clipped to these."""
+ROUNDING = 1e-9
+"""By which (n + 1) coverage may miss a whole number."""
 
 
 class PooledAuto(Learner):
@@ -161,7 +160,7 @@ class PooledAuto(Learner):
     def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
         """What a share q of labels are below, shaped as predictions: as far for all rows, and as far to both sides.
 
-        With a list of levels one more axis, the last. See `nystream.auto.intervals.symmetric`.
+        With a list of levels one more axis, the last. See `symmetric`.
         """
         self._require("predict_quantile")
         checked_ahead(ahead)
@@ -220,9 +219,9 @@ class PooledAuto(Learner):
         for name, (view, factor) in CANDIDATES.items():
             self._enter(name, view, Ridge(self.landmarks, factor), rng)
         if self.rough and self.d_ <= WIDE:
-            self.views_["rough"] = RoughView(StandardScale())
+            self.views_["rough"] = LaplacianView(StandardScale())
             self.views_["rough"].fit(A, labels, rows=min(self.metric, len(A)), seed=self.seed)
-            self._enter("rough", "rough", Rough(self.rough), rng)
+            self._enter("rough", "rough", LaplacianRidge(self.rough), rng)
 
     def _enter(self, name: str, view: str, member: Ridge, rng: np.random.Generator) -> None:
         all_at_once(member.placing(self.views_[view], self._sample, rng))
@@ -409,3 +408,16 @@ def _few(T: Array) -> Array:
     if T.shape[1] <= METRIC_TARGETS:
         return T
     return T @ np.random.default_rng(T.shape[1]).choice([-1.0, 1.0], size=(T.shape[1], METRIC_TARGETS))
+
+
+def symmetric(sizes: Array, levels: Array) -> Array:
+    """(K, Q) quantiles of residuals that are distributed alike to both sides, from sorted sizes (n, K).
+
+    Between those of (1 - c)/2 and (1 + c)/2 lies the next with probability c where all are exchangeable, and at most
+    1/(n + 1) more: it is the ceil((n + 1) c)-th smallest size, infinite where there are fewer.
+    """
+    n = len(sizes)
+    around = 2 * levels - 1
+    places = np.ceil((n + 1) * np.abs(around) - ROUNDING).astype(np.intp)
+    known = np.vstack([np.zeros((1, sizes.shape[1])), sizes, np.full((1, sizes.shape[1]), np.inf)])
+    return np.asarray(np.sign(around) * known[places].T)

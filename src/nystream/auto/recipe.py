@@ -12,12 +12,26 @@ from numpy.typing import NDArray
 
 from nystream.runtime.params import Params, at_least, boolean
 
-__all__ = ["EXPERTS", "Recipe"]
+__all__ = ["CANDIDATES", "EXPERTS", "LAMS", "LARGE", "METRIC_TARGETS", "WIDE", "Recipe"]
 
 EXPERTS = ("std", "ag", "glob", "big", "ag.99", "lin.95", "win1000", "win100", "rough", "change")
 """Keys of the experts, in the order of their outputs; people read `Bank.titles`."""
 FORGETFUL = ("ag.99", "lin.95", "win1000", "win100", "change")
 """Experts that follow the stream. The loss of the others stays high after a change, whatever the stack makes of it."""
+LAMS = (0.01, 0.1)
+"""Ridges that compete in the tournament; the experts have the first."""
+CANDIDATES = {
+    "std": ("std", 1.0),
+    "std/2": ("std", 0.5),
+    "ag": ("ag", 1.0),
+    "ag/2": ("ag", 0.5),
+    "glob": ("glob", 0.7),
+    "log+ag": ("log", 1.0),
+}
+"""Competitors: view and width factor. Those with a slash are the half-width siblings of others."""
+LARGE = ("big", "rough", "change")
+METRIC_TARGETS = 64
+"""Targets that a metric is learnt from, at most."""
 FULL = 300
 MANY, THINNED = 500, 4
 """Columns times outputs beyond which a refresh comes so many times less often."""
@@ -36,7 +50,7 @@ TOGETHER, LEAST_ROWS = 1 << 13, 8
 class Recipe(Params):
     """Sizes of the automatic learner. The defaults were chosen over ten real streams; a small one makes tests fast.
 
-    `nystream.auto.memory` shrinks it to a budget of bytes, `nystream.auto.clock` to one of seconds.
+    `nystream.auto.budget` shrinks it to a budget of bytes, `nystream.auto.budget` to one of seconds.
 
     Parameters
     ----------

@@ -82,21 +82,20 @@ class Stack(Params):
 
     stacker_: RidgeStacker | SoftmaxStacker
     lags_: Array
-    """(4, C) the last target, running means and the target before the last; nan before the first. (3, C) in models of
-    before: without the one before the last."""
+    """(4, C) the last target, running means and the target before the last; nan before the first."""
     expert_shares_: Array
     """(G, E) weights of the aggregation; G = 1 for classes, else K."""
     member_shares_: Array
     """(G, S + 1) weights of the mixture, or S + 2 with the last label."""
     recent_: Array
     """(1, E) running means of the experts' squared losses since the last full refit, begun at 0."""
-    more_: int = 0
+    more_: int
     """M."""
-    repeats_: Repeats | None = None
+    repeats_: Repeats | None
     """Of classes, where the last label is a member."""
-    early_: int = 0
+    early_: int
     """Of the first rows of a stream, those to come."""
-    aside_: int = 0
+    aside_: int
     """The last so many experts do not count in the disagreement of all: they look at labels, not at rows."""
 
     def __init__(self, classes: bool, lags: bool, members: Sequence[tuple[float, float]] = MEMBERS) -> None:
@@ -188,13 +187,9 @@ class Stack(Params):
     @property
     def _last(self) -> int:
         """The place of the last label in what is heard; -1 where it is no member."""
-        if self.member_shares_.shape[1] == len(self.stacker_.members) + 1:  # as in models of before
+        if self.member_shares_.shape[1] == len(self.stacker_.members) + 1:
             return -1
         return self.expert_shares_.shape[1] + self.more_
-
-    def remember(self, lags: Array) -> None:
-        """Go on with the lags of another; where it was of models of before, the last label is the one before it too."""
-        self.lags_ = np.vstack([lags, np.repeat(lags[:1], LAGS - len(lags), axis=0)])
 
     def grow(self, outputs: int) -> None:
         """More classes: every label so far had the code -1 in the new columns."""

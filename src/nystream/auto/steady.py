@@ -28,8 +28,8 @@ from nystream.auto.changes.regimes import EVERY, thin
 from nystream.auto.experts import Ridge
 from nystream.auto.generation import CODES, Generation
 from nystream.auto.linear import LinearMoments
-from nystream.auto.noise import Noise
-from nystream.auto.recalibration import Recalibration
+from nystream.auto.outputs import Recalibration
+from nystream.auto.quantiles import ResidualQuantiles
 from nystream.auto.stack import Stack
 from nystream.auto.targets import Targets
 from nystream.runtime.params import Params
@@ -337,7 +337,7 @@ class Steady(Params):
     """An ensemble that was replaced since the last row at which blocks are cut."""
     line_: LinearMoments | None
     """The linear expert. Like a snapshot it predicts as of the row of the last snapshot. It learns the judged rows."""
-    noise_: Noise | None
+    noise_: ResidualQuantiles | None
     recalibration_: Recalibration | None
     held_: Ring | None
     """The last judged rows, for `noise_`: inputs, predictions, residuals, spreads and weights; of numbers only."""
@@ -369,7 +369,7 @@ class Steady(Params):
             self.recalibration_ = Recalibration()
             self.recalibration_.start()
         else:
-            self.noise_ = Noise(self.window)
+            self.noise_ = ResidualQuantiles(self.window)
             self.noise_.start(d, outputs)
         self.held_ = None if self.classes else self._new_ring(d)
         self.error_ = np.nan

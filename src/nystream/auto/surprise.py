@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nystream.auto.noise import Noise
+from nystream.auto.quantiles import ResidualQuantiles
 from nystream.runtime.params import Params
 
 __all__ = ["Alarm", "Surprise", "Surprises", "last_surprise"]
@@ -53,7 +53,7 @@ def last_surprise(noise: Any) -> Surprise:
     It compares the label's score, its error in units of what was expected for its row, with the other scores kept.
     """
     unknown = Surprise(1.0, 0.0, math.nan)
-    if not isinstance(noise, Noise) or noise.marks_[0] < FEWEST:
+    if not isinstance(noise, ResidualQuantiles) or noise.marks_[0] < FEWEST:
         return unknown
     n = int(min(noise.marks_[0], noise.window))
     place = int(noise.marks_[1] - 1) % n

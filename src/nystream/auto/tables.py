@@ -49,7 +49,7 @@ def translator_for(
 
 
 def seconds_to_translate(kinds: Mapping[str, str] | None, outputs: int) -> float:
-    """A cautious estimate for one row, on the machine of `nystream.auto.clock`."""
+    """A cautious estimate for one row, on the machine of `nystream.auto.budget`."""
     tokens = ENTRIES if kinds is None else sum(TOKENS[kind] for kind in kinds.values())
     return CALL + TOKEN * tokens * (1 + outputs)
 

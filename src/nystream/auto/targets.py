@@ -50,7 +50,7 @@ class Targets(Params):
     fences_: Array
     """(2, K)"""
     usual_: Array
-    """(2, K) fences close by, for `Tails`; none in models saved before it."""
+    """(2, K) fences close by, for `Tails`."""
     outside_: Array
     """(1, K) running share of labels beyond the fences."""
 

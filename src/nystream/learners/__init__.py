@@ -3,6 +3,7 @@
 from nystream.learners.abilities import ABILITIES, Abilities, Unable
 from nystream.learners.aioli import AIOLI
 from nystream.learners.base import Learner
+from nystream.learners.baseline import Baseline
 from nystream.learners.bsgd import BSGD
 from nystream.learners.budget_pa import BudgetPA
 from nystream.learners.doubly_sgd import DoublySGD
@@ -36,6 +37,7 @@ from nystream.learners.svmd import SVMD
 
 __all__ = [
     "AIOLI",
+    "Baseline",
     "ABILITIES",
     "Abilities",
     "Unable",

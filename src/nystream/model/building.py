@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nystream.auto.baseline import Baseline
 from nystream.auto.learner import Auto
 from nystream.compose.encoded import Encoded
 from nystream.compose.standardized import Standardized
@@ -16,6 +15,7 @@ from nystream.features import Fourier
 from nystream.kernels import Gaussian
 from nystream.learners.aioli import AIOLI
 from nystream.learners.base import Learner
+from nystream.learners.baseline import Baseline
 from nystream.learners.families.least_squares import LeastSquares
 from nystream.learners.kernel_awv import KernelAWV
 from nystream.learners.nystrom_pkawv import NystromPKAWV

@@ -13,7 +13,8 @@ from pyspark.sql import functions as sql
 
 from nystream.auto.pooled import PooledAuto, Sums
 from nystream.compose.encoded import Encoded
-from nystream.data.encoding import Columns, Encoder
+from nystream.data.batch import Batch
+from nystream.data.encoding import Encoder
 from nystream.data.schema import Schema
 from nystream.learners.translator import Translator
 from nystream.model import Model
@@ -211,12 +212,12 @@ class Pass(Fold):
         numbers = compute.index_in(labels, pa.array(list(self.classes), labels.type))
         return numbers.to_numpy(zero_copy_only=False).astype(np.float64)[:, None]
 
-    def columns(self, batch: Any) -> Columns:
-        """Return the typed columns of a batch."""
+    def columns(self, batch: Any) -> Batch:
+        """Return the typed columns of a batch of Arrow."""
         assert self.schema is not None
         schema: Schema = from_bytes(self.schema, trust=True)
         found, n, _ = schema.columns_of(batch.select(schema.names))
-        return Columns(found, {name: schema.columns[name] for name in schema.names}, n)
+        return Batch(found, {name: schema.columns[name] for name in schema.names}, n)
 
     def schema_of(self, whole: Any) -> Schema:
         if isinstance(whole, Encoded):

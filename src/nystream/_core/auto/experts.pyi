@@ -1,7 +1,7 @@
 from typing import Any
 
 from nystream._core.kernels import KernelRows
-from nystream.auto.view import Parts
+from nystream.auto.views import Parts
 from nystream.runtime.types import Array
 
 def seen(X: Array, mean: Array, scale: Array, clip: float | None, T: Array | None = None) -> Array: ...

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nystream.auto.bank import Bank
+from nystream.auto.budget import SLACK, Need, in_memory, largest_bytes, resting_bytes, update_bytes, warmup_bytes
 from nystream.auto.generation import Generation
-from nystream.auto.memory import SLACK, Need, in_memory, most_bytes
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.scaling.ring import Ring
@@ -63,17 +62,17 @@ def reach_of(recipe: Recipe, memory: float, d: int, outputs: int, *, codes: bool
 
 def fit_together(old: Generation, young: Recipe, d: int, outputs: int, budget: float, more: int) -> bool:
     """Whether both fit, with so many columns and classes, as long as the old one is not rebuilt or refreshed."""
-    return _held(old, d, outputs, more) + most_bytes(young, d, outputs, codes=old.classes, more=more) <= budget
+    return _held(old, d, outputs, more) + largest_bytes(young, d, outputs, codes=old.classes, more=more) <= budget
 
 
 def _with_old_rebuilt(old: Generation, young: Recipe, d: int, outputs: int, more: int) -> float:
     """Bytes while the old one is rebuilt or refreshed, and the young one is at its largest. Rows are kept once."""
     codes, r = old.classes, old.bank_.recipe
-    beside = SLACK * (Bank.racing_nbytes(young, d, outputs, codes=codes) + _stack(young, outputs, more, codes))
+    beside = SLACK * (warmup_bytes(young, d, outputs, codes=codes) + _stack(young, outputs, more, codes))
     if old.growing_ or not old.warm:
         r = old.larger if old.growing_ else r
-        return most_bytes(r, d, outputs, codes=codes, more=more) + beside
-    refreshed = Bank.refresh_nbytes(r, d, outputs, codes=codes) + _stack(r, outputs, more, codes)
+        return largest_bytes(r, d, outputs, codes=codes, more=more) + beside
+    refreshed = update_bytes(r, d, outputs, codes=codes) + _stack(r, outputs, more, codes)
     refreshed += Ring.nbytes_for(max(r.ring, young.warmup) + r.late, 2 * d + 3 * (1 if codes else outputs) + 2)
     return SLACK * refreshed + beside
 
@@ -81,7 +80,7 @@ def _with_old_rebuilt(old: Generation, young: Recipe, d: int, outputs: int, more
 def _held(old: Generation, d: int, outputs: int, more: int) -> float:
     """Bytes of a generation between its rebuilds or refreshes, without rows."""
     r, codes = old.bank_.recipe, old.classes
-    held = Bank.held_nbytes if old.warm else Bank.racing_nbytes
+    held = resting_bytes if old.warm else warmup_bytes
     return SLACK * (held(r, d, outputs, codes=codes) + _stack(r, outputs, more, codes))
 
 

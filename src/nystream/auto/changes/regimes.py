@@ -10,9 +10,8 @@ import numpy as np
 from nystream.auto.bank import Bank
 from nystream.auto.changes.alarm import RISES
 from nystream.auto.changes.replay import followed, whole
-from nystream.auto.experts import Expert
+from nystream.auto.experts import Expert, Innovation
 from nystream.auto.generation import Generation
-from nystream.auto.rough import Change
 from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
@@ -188,7 +187,7 @@ def _frozen(bank: Bank) -> Bank:
 def thin(expert: Expert) -> Expert:
     """A copy that predicts as it does and learns nothing, of the same arrays."""
     small = copy.copy(expert)
-    if isinstance(small, Change) and small.kernel_ is not None:
+    if isinstance(small, Innovation) and small.kernel_ is not None:
         small.kernel_ = copy.copy(small.kernel_)
     small.freeze()
     return small

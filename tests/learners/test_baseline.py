@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
-from nystream.auto.baseline import Baseline
+from nystream.learners.baseline import Baseline
 from oracles_drift import scaled_ridge
 
 

@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
 from nystream import Auto, Unable
-from nystream.auto.intervals import Intervals
-from nystream.auto.noise import Noise
+from nystream.auto.quantiles import ResidualQuantiles
 from nystream.auto.recipe import Recipe
 from oracles_noise import law
 
@@ -31,7 +30,7 @@ def rows(n=400, d=3, K=1, seed=0):
 
 def learnt(*given, window=1000, cuts=None):
     X, P, R, spread, *w = given
-    model = Noise(window)
+    model = ResidualQuantiles(window)
     model.start(X.shape[1], P.shape[1])
     ends = [*(cuts or []), len(X)]
     for i, j in zip([0, *ends[:-1]], ends, strict=True):
@@ -51,7 +50,7 @@ def test_quantiles_are_those_of_the_definition(d, window, weighted):
     X, P, R, spread = rows(240, d)
     w = np.random.default_rng(1).uniform(0.1, 4.0, 240) if weighted else None
     slow = law(X, P[:, 0], R[:, 0], spread[:, 0], LEVELS, window=window, weights=w)
-    model = Noise(window)
+    model = ResidualQuantiles(window)
     model.start(d, 1)
     for t in range(240):
         part = slice(t, t + 1)
@@ -123,7 +122,7 @@ def test_new_columns_leave_what_is_said_of_rows_without_them():
 def test_arrays_that_do_not_fit_are_refused():
     X, P, R, spread = rows(5)
     for given in [(X[:, :2], P, R, spread), (X, P, R[:4], spread), (X, np.hstack([P, P]), R, spread)]:
-        model = Noise()
+        model = ResidualQuantiles()
         model.start(3, 1)
         with pytest.raises(ValueError, match="is needed"):
             model.learn(*given, None)
@@ -132,10 +131,10 @@ def test_arrays_that_do_not_fit_are_refused():
 
 
 def test_the_window_fits_its_bytes():
-    assert Noise.window_for(1e9, 1) == 1000
-    assert Noise.window_for(0, 1) == 100
-    window = Noise.window_for(3e5, 50)
-    model = Noise(window)
+    assert ResidualQuantiles.window_for(1e9, 1) == 1000
+    assert ResidualQuantiles.window_for(0, 1) == 100
+    window = ResidualQuantiles.window_for(3e5, 50)
+    model = ResidualQuantiles(window)
     model.start(1, 50)
     assert model.kept_.nbytes + model.order_.nbytes + model.recent_.nbytes <= 3e5
 
@@ -171,7 +170,7 @@ def test_widths_follow_the_row_and_sides_the_skewness():
     assert abs(inside[500:].mean() - 0.9) < 0.03
     size = np.abs(X[10:, 1])
     assert widths[1000:][size[1000:] > 1.0].mean() > 2.5 * widths[1000:][size[1000:] < 0.3].mean()
-    model, zeros = Noise(), np.zeros((2500, 1))  # told residuals that are nothing but the noise
+    model, zeros = ResidualQuantiles(), np.zeros((2500, 1))  # told residuals that are nothing but the noise
     model.start(3, 1)
     model.learn(X, zeros, (y - X[:, 0])[:, None], zeros + 0.1, None)
     low, high = model.quantiles(X, zeros, zeros + 0.1, np.array([0.05, 0.95]))[:, 0].T
@@ -228,15 +227,3 @@ def test_saved_models_go_on_with_the_same_bits_and_weights_of_0_leave_no_trace(c
     Q = stayed.predict_quantile(X, LEVELS)
     assert_array_equal(resumed.predict_quantile(X, LEVELS), Q)
     assert_array_equal(bare.predict_quantile(X, LEVELS), Q)
-
-
-def test_models_of_before_have_quantiles_too():
-    old = Intervals(window=50)
-    old.start(1)
-    X, P, R, spread = rows(80)
-    old.learn(X, P, R, spread, None)
-    Q = old.quantiles(X, P, spread, np.array([0.001, 0.05, 0.5, 0.95])) - P[:, :, None]
-    assert_array_equal(Q[..., 2], 0.0)
-    assert_allclose(Q[..., 1], -Q[..., 3])
-    assert np.isinf(Q[..., 0]).all()
-    assert np.mean(np.abs(R[-50:, 0]) <= Q[-50:, 0, 3]) >= 0.9

@@ -16,12 +16,18 @@ from nystream.runtime.types import Array
 from nystream.scaling import FrozenScale
 from nystream.scaling.spread import fence_outliers
 
-__all__ = ["Parts", "Tame", "View", "taming", "thinned"]
+__all__ = ["LAPLACIAN_LAM", "LaplacianView", "Parts", "Tame", "View", "sizes", "taming", "thinned"]
 
 MOST = 1 << 19
 """Numbers that scales are computed from: with many columns, rows are thinned evenly."""
 SORTED, SEEN = 1500.0, 200.0
 """Operations to fence a number, and to count it in a scale."""
+LAPLACIAN_LAM = 0.1
+"""Ridge of the Laplacian experts, and of the fits that learn their scales."""
+HELD = 0.6
+"""Rows held out in a step of learning scales, for every row fitted."""
+PAIRS = 2e7
+"""Pairs of rows times columns that a step may look at: with many columns, fewer rows."""
 
 
 Tame: TypeAlias = tuple[Array, Array | None]
@@ -103,6 +109,29 @@ class View(Params):
     @property
     def nbytes(self) -> int:
         return self.scale_.nbytes + (0 if self.metric_ is None else self.metric_.nbytes)
+
+
+class LaplacianView(View):
+    """Standardised inputs times column scales that were learnt, see `nystream.features.LearnedScales`."""
+
+    def _learning(
+        self, X: Array, Y: Array | None, w: Array | None, rows: int, rounds: int, full: int, seed: int
+    ) -> Work[LearnedScales]:
+        fitted, held = sizes(rows, X.shape[1])
+        scales = LearnedScales(rows=fitted, held=held, lam=LAPLACIAN_LAM, seed=seed)
+        return (yield from scales.fitting(self._scaled(X), np.zeros((len(X), 1)) if Y is None else Y, w))
+
+    @property
+    def loss(self) -> float:
+        """Of what was learnt, on rows held out; nan where nothing was."""
+        assert isinstance(self.metric_, LearnedScales)
+        return self.metric_.loss_
+
+
+def sizes(rows: int, d: int) -> tuple[int, int]:
+    """Rows fitted, and held out, in a step of learning scales of d columns; twice as many choose in the end."""
+    fitted = max(2, int(min(rows / 2, (PAIRS / d) ** 0.5)))
+    return fitted, max(1, int(HELD * fitted))
 
 
 def taming(X: Array, w: Array | None) -> Work[Tame]:

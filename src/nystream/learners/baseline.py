@@ -1,4 +1,4 @@
-"""Ridge on random Fourier features, scaled as the first rows suggest: one model, where `Auto` has many."""
+"""Baseline: ridge regression on random Fourier features whose scale and width come from the first rows."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Baseline(LeastSquares, FeatureLearner):
     Examples
     --------
     >>> import numpy as np
-    >>> from nystream.auto.baseline import Baseline
+    >>> from nystream.learners.baseline import Baseline
     >>> X = np.random.default_rng(0).normal(size=(500, 2)) * [1, 1000]
     >>> y = np.sin(X[:, 0]) + X[:, 1] / 1000
     >>> p = Baseline().run(X, y)

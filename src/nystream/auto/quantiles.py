@@ -9,7 +9,7 @@ from nystream._core.auto.intervals import learn, quantiles
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
 
-__all__ = ["Noise"]
+__all__ = ["ResidualQuantiles"]
 
 PACES, LEVELS, MEMBERS = 3, 6, 4
 """Running means of the residuals' sizes; what a level looks at; who says how large the next residual is."""
@@ -19,7 +19,7 @@ RECENT, FEWEST = 5, 20
 """The last scores, which may count more, are one in so many, and at least so many."""
 
 
-class Noise(Params):
+class ResidualQuantiles(Params):
     r"""The law of a residual r = y - p given its row, learnt row by row; of every target by itself.
 
     *Scale.* A residual's size is taken to have the mean exp(s) and heavy tails. Four members say what s is::

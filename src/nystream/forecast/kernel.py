@@ -54,8 +54,8 @@ class Kernel(Member):
         if self.learnt_ < self.fewest_:
             return np.full(len(rows), math.nan)
         if isinstance(self.learner_, Model):  # its `predict` would warn of inputs that are not known ahead
-            return np.asarray(self.learner_.scores(rows)[:, 0], dtype=float)
-        return np.asarray(self.learner_.predict(rows), dtype=float)
+            return np.asarray(self.learner_.scores(rows, ahead=1)[:, 0], dtype=float)
+        return np.asarray(self.learner_.predict(rows, ahead=1), dtype=float)
 
     @property
     def nbytes(self) -> int:

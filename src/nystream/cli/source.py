@@ -28,7 +28,7 @@ from nystream.runtime.types import Array
 from nystream.scaling.distance import median_distance
 from nystream.streams.ahead import ahead
 
-__all__ = ["Source", "as_written", "numeric_labels", "opened", "typed_labels"]
+__all__ = ["PEEK", "Source", "as_written", "first_blocks", "numeric_labels", "opened", "typed_labels"]
 
 PEEK = 1024
 """Rows looked at before learning starts, in however large blocks they come."""
@@ -138,7 +138,7 @@ def opened(
         rows.skip_unreadable()
     pieces = rows.blocks(block)
     known = model is not None or (rows.numeric and bool(task or rows.task))
-    first, pieces = _first(pieces, 1 if known and not look else PEEK)
+    first, pieces = first_blocks(pieces, 1 if known and not look else PEEK)
     if not first:
         raise ValueError(f"{rows.name} has no rows")
     labels = _joined([b.labels for b in first])
@@ -369,7 +369,7 @@ def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:
             )
 
 
-def _first(pieces: Iterator[Block], rows: int) -> tuple[list[Block], Iterator[Block]]:
+def first_blocks(pieces: Iterator[Block], rows: int) -> tuple[list[Block], Iterator[Block]]:
     """The first blocks, until there are so many rows, and the blocks after them.
 
     What the source raises after some rows is raised after them here too, so that they are not lost.

@@ -69,10 +69,27 @@ def explanation(forecaster: Forecaster) -> str:
     if forecaster.inputs_ is None:
         parts = decompose(forecaster)
         lines.append("Parts of the next forecast: " + ", ".join(f"{k} {v[0]:,.4g}" for k, v in parts.items()) + ".")
+    found = forecaster.score_.overall()
+    if found["mae"] == found["mae"]:
+        lines.append(_errors(found))
     alarms = forecaster.alarms()
     if alarms:
-        lines.append(f"{len(alarms)} alarms; the last at row {alarms[-1].row:,}.")
+        count = "One alarm" if len(alarms) == 1 else f"{len(alarms)} alarms"
+        lines.append(f"{count}; the last at row {alarms[-1].row:,}.")
     return "\n".join(lines)
+
+
+def _errors(found: dict[str, float]) -> str:
+    """The errors so far, in a sentence."""
+    parts = [
+        f"{found['mae'] / found[name]:.0%} of that of the {name} forecast"
+        for name in ("seasonal naive", "naive")
+        if found[name] > 0
+    ]
+    text = f"Mean absolute error so far, over all steps: {found['mae']:,.4g}"
+    text += f", {', '.join(parts)}" if parts else ""
+    covered = found["coverage"]
+    return text + (f"; 90% intervals covered {covered:.1%} of the labels." if covered == covered else ".")
 
 
 def _seasons(forecaster: Forecaster) -> str:

@@ -20,6 +20,7 @@ from nystream.forecast.explain import decompose, explanation
 from nystream.forecast.inputs import Inputs
 from nystream.forecast.member import Member
 from nystream.forecast.recent import Recent
+from nystream.forecast.score import Score
 from nystream.forecast.season import find_seasons
 from nystream.learners.base import Learner
 from nystream.model.model import Model
@@ -85,6 +86,8 @@ class Forecaster(Params):
     engine_: Engine | None = None
     calendar_: Calendar | None = None
     inputs_: Inputs | None = None
+    notes_: dict[str, Any]
+    """What those who hold the forecaster keep with it, in its file too; the forecaster itself does not read it."""
 
     def __init__(
         self,
@@ -204,11 +207,13 @@ class Forecaster(Params):
         engine = self._engine
         self._keep(y, x)
         before = self.surprise_.scale(engine)
+        self.score_.learn(self.rows_, y)
         answer = self._learn_row(engine, self.rows_, y, x, ahead)
         self.rows_ += 1
         self.surprise_.learn(y, answer, before)
         if self._given is None and self.rows_ >= FIRST_LOOK and self.rows_ & (self.rows_ - 1) == 0:
             self._revise()
+        self.score_.give(self.rows_ - 1, self._engine)
         return answer
 
     def _keep(self, y: float, x: Any) -> None:
@@ -250,6 +255,8 @@ class Forecaster(Params):
         self.pending_: list[Any] = []
         self.surprise_ = Surprises()
         self.surprise_.start()
+        self.score_ = Score(self.horizon)
+        self.notes_ = {}
         self.seasons_ = list(self._given or [])
         self.revised_ = 0
         if not has_inputs:
@@ -364,6 +371,7 @@ class Forecaster(Params):
                 no_inputs = None if self.inputs_ is None else self.inputs_.missing()
                 self._keep(float(y) if k == 0 else math.nan, inputs[i] if k == 0 else no_inputs)
         self.rows_ = self.kept_.count_
+        self.score_ = Score(self.horizon)  # its forecasts were for rows of the old grid
         self._restart()
         return (time - old.first) // micros
 
@@ -492,6 +500,15 @@ class Forecaster(Params):
         """Runs of surprising rows and rows beyond the record, in order, with a pause after each."""
         return [] if self.engine_ is None else self.surprise_.alarms()
 
+    def score(self) -> dict[str, Array]:
+        """Errors so far by step (H,), of the forecasts as they were given: "mae", "rmse", "naive", "seasonal naive" and
+        "coverage" of 90% intervals.
+
+        "naive" and "seasonal naive" are the mean absolute errors of these two from the same rows. Forecasts whose
+        inputs were not known ahead are not counted; values are nan where none was.
+        """
+        return (Score(self.horizon) if self.engine_ is None else self.score_).by_step()
+
     def weights(self) -> dict[str, Array]:
         """The weight (H,) of each member at every step."""
         return dict(zip(self._engine.names, self._engine.mixture_.weights_.T.copy(), strict=True))
@@ -543,7 +560,8 @@ class Forecaster(Params):
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that the forecaster holds."""
-        return 0 if self.engine_ is None else self.engine_.nbytes + self.kept_.nbytes + self.surprise_.nbytes
+        parts: list[Any] = [] if self.engine_ is None else [self.engine_, self.kept_, self.surprise_, self.score_]
+        return sum(part.nbytes for part in parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the forecaster to one file, atomically; `nystream.load` goes on bit for bit."""

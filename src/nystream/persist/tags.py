@@ -86,6 +86,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "forecast/recent": "nystream.forecast.recent:Recent",
     "forecast/ridge": "nystream.forecast.ridge:Ridge",
     "forecast/ridges": "nystream.forecast.ridge:Ridges",
+    "forecast/score": "nystream.forecast.score:Score",
     "forecast/seasonal-naive": "nystream.forecast.naive:SeasonalNaive",
     "forecast/smoother": "nystream.forecast.smoother:Smoother",
     "encoding/encoder": "nystream.data.encoding.encoder:Encoder",

@@ -393,6 +393,18 @@ class Forecaster(Params):
             return math.nan
         return float(self._asked([x] * (step + 1))[step] if self.inputs_ is not None else self._engine.forecast()[step])
 
+    def step_of(self, when: Any) -> int | None:
+        """How many rows of the forecast come before this time: 0 for the next row. None: there is no forecast for it.
+
+        Before the frequency is known, every later time is the next row.
+        """
+        time = int(instants(when)[0][0])
+        if self.calendar_ is None:
+            return 0 if self.first_time_ is None or time > self.first_time_ else None
+        row = self.calendar_.row_of(time)
+        step = -1 if row is None else row - self.rows_
+        return step if 0 <= step < self.horizon else None
+
     def _when(self, row: int) -> str:
         return f"row {row:,}" if self.calendar_ is None else str(self.calendar_.clock(row)).replace("T", " ")[:19]
 

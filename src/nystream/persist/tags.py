@@ -88,6 +88,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "forecast/ridges": "nystream.forecast.ridge:Ridges",
     "forecast/score": "nystream.forecast.score:Score",
     "forecast/seasonal-naive": "nystream.forecast.naive:SeasonalNaive",
+    "forecast/series-learner": "nystream.forecast.learner:SeriesLearner",
     "forecast/smoother": "nystream.forecast.smoother:Smoother",
     "encoding/encoder": "nystream.data.encoding.encoder:Encoder",
     "encoding/frequent-names": "nystream.data.encoding.names:FrequentNames",

@@ -19,6 +19,7 @@ from nystream.model import Model
 from nystream.model.building import build
 from nystream.runtime.lock import Gate
 from nystream.runtime.version import installed
+from nystream.serve import series
 from nystream.serve.form import Form, one_line
 from nystream.serve.refusals import Refusal
 from nystream.serve.rows import PIECE, Batch
@@ -43,7 +44,18 @@ __all__ = [
     "versions",
 ]
 
-CONFIGURATION = ("learner", "settings", "columns", "target", "task", "classes", "drop", "standardize", "alarm_error")
+CONFIGURATION = (
+    "learner",
+    "settings",
+    "columns",
+    "target",
+    "task",
+    "classes",
+    "drop",
+    "standardize",
+    "alarm_error",
+    "forecast",
+)
 
 
 def check(config: dict[str, Any], columns: int) -> None:
@@ -54,6 +66,8 @@ def check(config: dict[str, Any], columns: int) -> None:
     settings, found = config.get("settings"), config.get("columns")
     if settings is not None and (not isinstance(settings, dict) or config.get("learner") is None):
         raise Refusal(422, "settings must be an object of parameters, together with the name of a learner")
+    if config.get("forecast") is not None and config.get("learner") is not None:
+        raise Refusal(422, "a model is a series to forecast, or has a learner: leave out forecast or learner")
     if not isinstance(config.get("learner"), str | None):
         raise Refusal(422, f"learner must be a name, got {config['learner']!r:.60}")
     if found is not None and (not isinstance(found, dict | list) or len(found) > columns):
@@ -80,6 +94,8 @@ def _declared(config: dict[str, Any]) -> Schema | None:
 
 def _learner(config: dict[str, Any], task: str | None, schema: Schema | None = None) -> Learner | None:
     """The learner of a configuration; of numbers alone unless the schema has other columns."""
+    if config.get("forecast") is not None:
+        return series.learner_of(config["forecast"])
     if config.get("learner") is None:
         return None
     standardize = config.get("standardize", True) is not False

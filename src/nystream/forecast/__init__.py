@@ -4,6 +4,7 @@ from nystream.forecast.defaults import default_members
 from nystream.forecast.engine import Engine
 from nystream.forecast.forecaster import Forecaster
 from nystream.forecast.kernel import Kernel
+from nystream.forecast.keyed import KeyedForecaster
 from nystream.forecast.learner import SeriesLearner
 from nystream.forecast.log_smoother import LogSmoother
 from nystream.forecast.member import Member
@@ -17,6 +18,7 @@ __all__ = [
     "Forecaster",
     "Gains",
     "Kernel",
+    "KeyedForecaster",
     "LogSmoother",
     "Member",
     "Mixture",

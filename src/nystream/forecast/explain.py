@@ -37,12 +37,13 @@ def decompose(forecaster: Forecaster, X: Any = None) -> dict[str, Array]:
     else:
         parts = {"level": np.full(n, float(engine.labels_.aged(0)[0]))}
     known = sum(parts.values())
-    if "kernel" in engine.names:
+    kernel_name = next((name for name in ("kernel", "shared kernel") if name in engine.names), None)
+    if kernel_name is not None:
         weights = forecaster.weights()
         carried = np.sum([w[:n] for name, w in weights.items() if name.endswith("kernel")], axis=0)
-        kernel = forecaster._member_forecast("kernel", X)
+        kernel = forecaster._member_forecast(kernel_name, X)
         if np.isfinite(kernel).all():
-            blank = kernel if X is None else forecaster._member_forecast("kernel", X, blank=True)
+            blank = kernel if X is None else forecaster._member_forecast(kernel_name, X, blank=True)
             parts["calendar"] = carried * (blank - known)
             if X is not None:
                 parts["inputs"] = carried * (kernel - blank)

@@ -22,6 +22,7 @@ from nystream.forecast.member import Member
 from nystream.forecast.recent import Recent
 from nystream.forecast.score import Score
 from nystream.forecast.season import find_seasons
+from nystream.forecast.shared import GlobalLearner, Shared
 from nystream.learners.base import Learner
 from nystream.model.model import Model
 from nystream.runtime.params import Params, at_least, one_of, positive
@@ -115,6 +116,7 @@ class Forecaster(Params):
             if frequency is None:
                 raise ValueError(f"resample={resample!r} needs frequency, the distance of the rows, as '1h'")
         self.holidays = holidays
+        self._shared: GlobalLearner | None = None  # of a `KeyedForecaster`
         self._columns: tuple[int, Array] | None = None  # the calendar of the next rows, made anew when needed
 
     # -- learning --------------------------------------------------------------------------------------------------
@@ -289,6 +291,7 @@ class Forecaster(Params):
             members = default_members(self._learner() if has_inputs else None, len(self.seasons_))
         engine = Engine(members, self.horizon, self.seasons_)
         engine.start()
+        _bind(engine, self._shared)
         labels, inputs = self._kept()
         self._columns = None
         first = self.rows_ - len(labels)
@@ -296,7 +299,22 @@ class Forecaster(Params):
             self._learn_row(engine, first + i, y, inputs[i])
         self.engine_ = engine
 
+    def share(self, learner: GlobalLearner) -> None:
+        """Use this learner, which other series share, in place of a kernel learner of its own."""
+        self._shared = learner
+        if self.engine_ is not None:
+            _bind(self.engine_, learner)
+
+    def lesson(self) -> tuple[Any, float, float] | None:
+        """What the last label teaches a shared learner; None where it teaches nothing."""
+        if self.engine_ is None:
+            return None
+        member = next((m for m in self.engine_.members_ if isinstance(m, Shared)), None)
+        return None if member is None else member.lesson()
+
     def _learner(self) -> Any:
+        if self._shared is not None:
+            return Shared()
         memory = CALENDAR_MEMORY if self.inputs_ is None else INPUTS_MEMORY
         learner = Auto(lags=False, memory=memory) if self.learner is None else self.learner
         if self.inputs_ is not None and self.inputs_.is_table and not isinstance(learner, Model):
@@ -582,6 +600,12 @@ class Forecaster(Params):
     def to_bytes(self) -> bytes:
         """The forecaster in the format of `save`; `nystream.from_bytes` reads it."""
         return persist.to_bytes(self)
+
+
+def _bind(engine: Engine, learner: GlobalLearner | None) -> None:
+    for member in engine.members_:
+        if isinstance(member, Shared) and learner is not None:
+            member.bind(learner)
 
 
 def _lengths(season: Any) -> list[int]:

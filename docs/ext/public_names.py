@@ -33,7 +33,6 @@ MODULES = {
     "nystream.evaluate.metrics": 'Metrics and meters, by name (`"mse@500"`) or as objects.',
     "nystream.plot": "Charts and the self-contained report.",
     "nystream.sklearn": "The facade for scikit-learn.",
-    "nystream.sktime": "The facade for sktime.",
     "nystream.river": "The facade for river.",
     "nystream.persist": "Files: save, load, bytes.",
     "nystream.client": "The client of `nystream serve`.",

@@ -46,6 +46,7 @@ EXTRAS = {
     "river": "river",
     "serve": "starlette",
     "sklearn": "sklearn",
+    "sktime": "sktime",
     "spark": "pyspark",
 }
 """Folder -> the package without which it cannot be imported."""

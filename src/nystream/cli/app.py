@@ -44,6 +44,11 @@ COMMANDS = {
         "explain",
         "Say what a saved model depends on; with a file, why it predicts the first rows of it as it does.",
     ),
+    "forecast": Command(
+        "forecast",
+        "forecast",
+        "Forecast the next rows of a series, with intervals, and learn it row by row on the way.",
+    ),
     "race": Command("race", "race", "Race learners on one stream, each row predicted before its label is used."),
     "list": Command("listing", "show", "List the learners by the names that run and race take."),
     "bench": Command("bench", "bench", "Measure rows per second, a whole stream and one row at a time."),

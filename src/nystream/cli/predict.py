@@ -25,7 +25,7 @@ from nystream.data.schema import Schema
 from nystream.model import Model
 from nystream.runtime.params import one_of, positive
 
-__all__ = ["predict"]
+__all__ = ["form_of", "open_answers", "predict"]
 
 
 def predict(
@@ -62,7 +62,7 @@ def predict(
     model = read(initial)
     wanted = _Wanted(probabilities, interval, _levels(quantile or []), reasons, ahead)
     wanted.check(model)
-    chosen = form or _by_ending(out)
+    chosen = form or form_of(out)
     wide = width_of(model)
     dense = NEVER_SPARSE if wide is None else wide - 1
     found = open_rows(source, wanted=False, rows=rows, data=data, width=wide, dense=dense, header=header, model=model)
@@ -72,7 +72,7 @@ def predict(
     schema = model.schema_
     assert schema is not None  # the model has learnt something
     cleaner = Cleaner(schema, schema.targets, numeric=False, policy=policy, name=found.name)
-    with naming_the_option(), _opened(out, chosen) as file:
+    with naming_the_option(), open_answers(out, chosen) as file:
         lines = writer(chosen, file)
         bar = bar_of(source, found.total, limit=rows, quiet=out == "-" and sys.stdout.isatty())
         try:
@@ -188,13 +188,13 @@ def _named(rows: Any, columns: list[str]) -> Table:
     return Table({name: rows[:, j] for j, name in enumerate(columns)}, len(rows))
 
 
-def _by_ending(out: str) -> str:
+def form_of(out: str) -> str:
     ending = Path(out).suffix.lower().lstrip(".")
     return {"": "csv", "txt": "csv", "json": "jsonl", "ndjson": "jsonl", "pq": "parquet"}.get(ending, ending)
 
 
 @contextmanager
-def _opened(out: str, form: str) -> Iterator[Any]:
+def open_answers(out: str, form: str) -> Iterator[Any]:
     one_of("--format", form, FORMATS)
     if out == "-":
         if form == "parquet":

@@ -27,7 +27,7 @@ from nystream.runtime.types import Array
 from nystream.scaling.distance import median_distance
 from nystream.streams.ahead import ahead
 
-__all__ = ["ParsedSource", "numeric_labels", "open_source", "typed_labels"]
+__all__ = ["PEEK", "ParsedSource", "first_blocks", "numeric_labels", "open_source", "typed_labels"]
 
 PEEK = 1024
 """Rows that are looked at before learning starts: a few more than `Schema.of` looks at."""
@@ -134,7 +134,7 @@ def open_source(
     if policy != "stop":
         rows.skip_unreadable()
     is_known = model is not None or (rows.numeric and bool(task or rows.task))
-    raw, rest = _first(rows.blocks(block), 1 if is_known and not look else PEEK)
+    raw, rest = first_blocks(rows.blocks(block), 1 if is_known and not look else PEEK)
     if not raw:
         raise ValueError(f"{rows.name} has no rows")
     labels = join([labels for _, labels in raw])
@@ -366,7 +366,7 @@ def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:
             )
 
 
-def _first(blocks: Iterator[Pair], rows: int) -> tuple[list[Pair], Iterator[Pair]]:
+def first_blocks(blocks: Iterator[Pair], rows: int) -> tuple[list[Pair], Iterator[Pair]]:
     """Read the first blocks, until there are so many rows; return them and the blocks after them.
 
     An error of the source after some rows is raised after them here too, so that they are not lost.

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from typing import Any, Self
-
-from nystream.cli.source import ParsedSource
+from typing import Any, Protocol, Self
 
 __all__ = ["Stoppable", "raise_kept"]
 
@@ -27,6 +25,12 @@ def raise_kept(holder: Any) -> None:
             del failure
 
 
+class Blocks(Protocol):
+    """A source of blocks."""
+
+    def blocks(self, size: int) -> Iterator[Any]: ...
+
+
 class _Woken(BaseException):
     """A signal came while rows were waited for."""
 
@@ -40,7 +44,7 @@ class Stoppable:
     it, signals mean what they did before.
     """
 
-    def __init__(self, data: ParsedSource) -> None:
+    def __init__(self, data: Blocks) -> None:
         self._data = data
         self._waiting = False
         self._closed = False
@@ -74,7 +78,7 @@ class Stoppable:
         for kind, handler in self._before.items():
             signal.signal(kind, signal.SIG_DFL if handler is None else handler)
 
-    def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
+    def blocks(self, size: int) -> Iterator[Any]:
         """The blocks of the source."""
         rows = self._data.blocks(size)
         while True:

@@ -4,6 +4,8 @@ from nystream.forecast.defaults import default_members
 from nystream.forecast.engine import Engine
 from nystream.forecast.forecaster import Forecaster
 from nystream.forecast.kernel import Kernel
+from nystream.forecast.keyed import KeyedForecaster
+from nystream.forecast.learner import SeriesLearner
 from nystream.forecast.log_smoother import LogSmoother
 from nystream.forecast.member import Member
 from nystream.forecast.mixture import Mixture
@@ -16,6 +18,7 @@ __all__ = [
     "Forecaster",
     "Gains",
     "Kernel",
+    "KeyedForecaster",
     "LogSmoother",
     "Member",
     "Mixture",
@@ -23,6 +26,7 @@ __all__ = [
     "Ridge",
     "Ridges",
     "SeasonalNaive",
+    "SeriesLearner",
     "Smoother",
     "default_members",
 ]

@@ -20,7 +20,7 @@ SMOOTHERS = {SLOW: Gains(0.005, short=0.1, long=0.1), FAST: Gains(0.02, short=0.
 def default_members(learner: Any, seasons: int) -> list[Member]:
     """The members of docs/algorithms/forecaster.md, for a series with none, one or two seasons.
 
-    learner : of the kernel member; None where there are no inputs for it.
+    learner : of the kernel member, or a member that stands for it; None where there are no inputs for it.
     """
     members: list[Member] = [
         Naive(),
@@ -39,9 +39,11 @@ def default_members(learner: Any, seasons: int) -> list[Member]:
         ridges.append(Ridge(base, "rl", name=f"ridge on {base}"))
     others: list[str] = []
     if learner is not None:
-        members.append(Kernel(learner))
-        ridges.append(Ridge("kernel", "ryl", name="ridge on kernel"))
-        ridges.append(Ridge("kernel", "rylg", name="large ridge on kernel"))
-        others = ["kernel"]
+        kernel = learner if isinstance(learner, Member) else Kernel(learner)
+        members.append(kernel)
+        (name,) = kernel.names
+        ridges.append(Ridge(name, "ryl", name=f"ridge on {name}"))
+        ridges.append(Ridge(name, "rylg", name=f"large ridge on {name}"))
+        others = [name]
     ridges.append(Ridge(SLOW, "rylg", others, name="large ridge on slow smoother"))
     return [*members, Ridges(ridges)]

@@ -17,8 +17,9 @@ from nystream.runtime.types import Array
 
 __all__ = ["Engine"]
 
-PRIOR = {"seasonal naive": 4.0}
-"""Weights at the start, 1 for all others: while nothing is known, seasons of the calendar are likely."""
+PRIOR = {"seasonal naive": 4.0, "shared kernel": 8.0}
+"""Weights at the start, 1 for all others: while nothing is known, seasons of the calendar are likely, and so is what
+other series did."""
 
 
 class Engine(Params):

@@ -37,12 +37,13 @@ def decompose(forecaster: Forecaster, X: Any = None) -> dict[str, Array]:
     else:
         parts = {"level": np.full(n, float(engine.labels_.aged(0)[0]))}
     known = sum(parts.values())
-    if "kernel" in engine.names:
+    kernel_name = next((name for name in ("kernel", "shared kernel") if name in engine.names), None)
+    if kernel_name is not None:
         weights = forecaster.weights()
         carried = np.sum([w[:n] for name, w in weights.items() if name.endswith("kernel")], axis=0)
-        kernel = forecaster._member_forecast("kernel", X)
+        kernel = forecaster._member_forecast(kernel_name, X)
         if np.isfinite(kernel).all():
-            blank = kernel if X is None else forecaster._member_forecast("kernel", X, blank=True)
+            blank = kernel if X is None else forecaster._member_forecast(kernel_name, X, blank=True)
             parts["calendar"] = carried * (blank - known)
             if X is not None:
                 parts["inputs"] = carried * (kernel - blank)
@@ -69,10 +70,27 @@ def explanation(forecaster: Forecaster) -> str:
     if forecaster.inputs_ is None:
         parts = decompose(forecaster)
         lines.append("Parts of the next forecast: " + ", ".join(f"{k} {v[0]:,.4g}" for k, v in parts.items()) + ".")
+    found = forecaster.score_.overall()
+    if found["mae"] == found["mae"]:
+        lines.append(_errors(found))
     alarms = forecaster.alarms()
     if alarms:
-        lines.append(f"{len(alarms)} alarms; the last at row {alarms[-1].row:,}.")
+        count = "One alarm" if len(alarms) == 1 else f"{len(alarms)} alarms"
+        lines.append(f"{count}; the last at row {alarms[-1].row:,}.")
     return "\n".join(lines)
+
+
+def _errors(found: dict[str, float]) -> str:
+    """The errors so far, in a sentence."""
+    parts = [
+        f"{found['mae'] / found[name]:.0%} of that of the {name} forecast"
+        for name in ("seasonal naive", "naive")
+        if found[name] > 0
+    ]
+    text = f"Mean absolute error so far, over all steps: {found['mae']:,.4g}"
+    text += f", {', '.join(parts)}" if parts else ""
+    covered = found["coverage"]
+    return text + (f"; 90% intervals covered {covered:.1%} of the labels." if covered == covered else ".")
 
 
 def _seasons(forecaster: Forecaster) -> str:

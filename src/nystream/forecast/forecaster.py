@@ -20,7 +20,9 @@ from nystream.forecast.explain import decompose, explanation
 from nystream.forecast.inputs import Inputs
 from nystream.forecast.member import Member
 from nystream.forecast.recent import Recent
+from nystream.forecast.score import Score
 from nystream.forecast.season import find_seasons
+from nystream.forecast.shared import GlobalLearner, Shared
 from nystream.learners.base import Learner
 from nystream.model.model import Model
 from nystream.runtime.params import Params, at_least, one_of, positive
@@ -85,6 +87,8 @@ class Forecaster(Params):
     engine_: Engine | None = None
     calendar_: Calendar | None = None
     inputs_: Inputs | None = None
+    notes_: dict[str, Any]
+    """What those who hold the forecaster keep with it, in its file too; the forecaster itself does not read it."""
 
     def __init__(
         self,
@@ -112,6 +116,7 @@ class Forecaster(Params):
             if frequency is None:
                 raise ValueError(f"resample={resample!r} needs frequency, the distance of the rows, as '1h'")
         self.holidays = holidays
+        self._shared: GlobalLearner | None = None  # of a `KeyedForecaster`
         self._columns: tuple[int, Array] | None = None  # the calendar of the next rows, made anew when needed
 
     # -- learning --------------------------------------------------------------------------------------------------
@@ -204,11 +209,13 @@ class Forecaster(Params):
         engine = self._engine
         self._keep(y, x)
         before = self.surprise_.scale(engine)
+        self.score_.learn(self.rows_, y)
         answer = self._learn_row(engine, self.rows_, y, x, ahead)
         self.rows_ += 1
         self.surprise_.learn(y, answer, before)
         if self._given is None and self.rows_ >= FIRST_LOOK and self.rows_ & (self.rows_ - 1) == 0:
             self._revise()
+        self.score_.give(self.rows_ - 1, self._engine)
         return answer
 
     def _keep(self, y: float, x: Any) -> None:
@@ -250,6 +257,8 @@ class Forecaster(Params):
         self.pending_: list[Any] = []
         self.surprise_ = Surprises()
         self.surprise_.start()
+        self.score_ = Score(self.horizon)
+        self.notes_ = {}
         self.seasons_ = list(self._given or [])
         self.revised_ = 0
         if not has_inputs:
@@ -282,6 +291,7 @@ class Forecaster(Params):
             members = default_members(self._learner() if has_inputs else None, len(self.seasons_))
         engine = Engine(members, self.horizon, self.seasons_)
         engine.start()
+        _bind(engine, self._shared)
         labels, inputs = self._kept()
         self._columns = None
         first = self.rows_ - len(labels)
@@ -289,7 +299,22 @@ class Forecaster(Params):
             self._learn_row(engine, first + i, y, inputs[i])
         self.engine_ = engine
 
+    def share(self, learner: GlobalLearner) -> None:
+        """Use this learner, which other series share, in place of a kernel learner of its own."""
+        self._shared = learner
+        if self.engine_ is not None:
+            _bind(self.engine_, learner)
+
+    def lesson(self) -> tuple[Any, float, float] | None:
+        """What the last label teaches a shared learner; None where it teaches nothing."""
+        if self.engine_ is None:
+            return None
+        member = next((m for m in self.engine_.members_ if isinstance(m, Shared)), None)
+        return None if member is None else member.lesson()
+
     def _learner(self) -> Any:
+        if self._shared is not None:
+            return Shared()
         memory = CALENDAR_MEMORY if self.inputs_ is None else INPUTS_MEMORY
         learner = Auto(lags=False, memory=memory) if self.learner is None else self.learner
         if self.inputs_ is not None and self.inputs_.is_table and not isinstance(learner, Model):
@@ -364,6 +389,7 @@ class Forecaster(Params):
                 no_inputs = None if self.inputs_ is None else self.inputs_.missing()
                 self._keep(float(y) if k == 0 else math.nan, inputs[i] if k == 0 else no_inputs)
         self.rows_ = self.kept_.count_
+        self.score_ = Score(self.horizon)  # its forecasts were for rows of the old grid
         self._restart()
         return (time - old.first) // micros
 
@@ -384,6 +410,18 @@ class Forecaster(Params):
         if self.rows_ == 0 or step >= self.horizon:
             return math.nan
         return float(self._asked([x] * (step + 1))[step] if self.inputs_ is not None else self._engine.forecast()[step])
+
+    def step_of(self, when: Any) -> int | None:
+        """How many rows of the forecast come before this time: 0 for the next row. None: there is no forecast for it.
+
+        Before the frequency is known, every later time is the next row.
+        """
+        time = int(instants(when)[0][0])
+        if self.calendar_ is None:
+            return 0 if self.first_time_ is None or time > self.first_time_ else None
+        row = self.calendar_.row_of(time)
+        step = -1 if row is None else row - self.rows_
+        return step if 0 <= step < self.horizon else None
 
     def _when(self, row: int) -> str:
         return f"row {row:,}" if self.calendar_ is None else str(self.calendar_.clock(row)).replace("T", " ")[:19]
@@ -492,6 +530,15 @@ class Forecaster(Params):
         """Runs of surprising rows and rows beyond the record, in order, with a pause after each."""
         return [] if self.engine_ is None else self.surprise_.alarms()
 
+    def score(self) -> dict[str, Array]:
+        """Errors so far by step (H,), of the forecasts as they were given: "mae", "rmse", "naive", "seasonal naive" and
+        "coverage" of 90% intervals.
+
+        "naive" and "seasonal naive" are the mean absolute errors of these two from the same rows. Forecasts whose
+        inputs were not known ahead are not counted; values are nan where none was.
+        """
+        return (Score(self.horizon) if self.engine_ is None else self.score_).by_step()
+
     def weights(self) -> dict[str, Array]:
         """The weight (H,) of each member at every step."""
         return dict(zip(self._engine.names, self._engine.mixture_.weights_.T.copy(), strict=True))
@@ -543,7 +590,8 @@ class Forecaster(Params):
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that the forecaster holds."""
-        return 0 if self.engine_ is None else self.engine_.nbytes + self.kept_.nbytes + self.surprise_.nbytes
+        parts: list[Any] = [] if self.engine_ is None else [self.engine_, self.kept_, self.surprise_, self.score_]
+        return sum(part.nbytes for part in parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the forecaster to one file, atomically; `nystream.load` goes on bit for bit."""
@@ -552,6 +600,12 @@ class Forecaster(Params):
     def to_bytes(self) -> bytes:
         """The forecaster in the format of `save`; `nystream.from_bytes` reads it."""
         return persist.to_bytes(self)
+
+
+def _bind(engine: Engine, learner: GlobalLearner | None) -> None:
+    for member in engine.members_:
+        if isinstance(member, Shared) and learner is not None:
+            member.bind(learner)
 
 
 def _lengths(season: Any) -> list[int]:

@@ -52,7 +52,7 @@ class LogSmoother(Member):
 
     def start(self, horizon: int, seasons: tuple[int, ...]) -> None:
         gains = TWO_SEASONS if len(seasons) > 1 else ONE_SEASON
-        self.smoother_ = Smoother(gains, [str(i) for i in range(len(gains))])
+        self.smoother_ = Smoother([tuple(g) for g in gains], [str(i) for i in range(len(gains))])
         self.smoother_.start(horizon, seasons)
         self.mixture_ = Mixture(rate=RATE)
         self.mixture_.start([1.0] * len(gains), horizon)

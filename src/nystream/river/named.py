@@ -21,11 +21,21 @@ from nystream.runtime.types import Array
 
 try:
     from river.base import AnomalyDetector, MiniBatchClassifier, MiniBatchRegressor
+    from river.time_series.base import Forecaster as RiverForecaster
     from river.utils import dataframe as frames
 except ImportError as error:
     raise ImportError("nystream.river needs river 0.26 or newer: pip install 'nystream[river]'") from error
 
-__all__ = ["NEXT", "AnomalyDetector", "MiniBatchClassifier", "MiniBatchRegressor", "Named", "columns_for", "frames"]
+__all__ = [
+    "NEXT",
+    "AnomalyDetector",
+    "MiniBatchClassifier",
+    "MiniBatchRegressor",
+    "Named",
+    "RiverForecaster",
+    "columns_for",
+    "frames",
+]
 
 NEXT = 1
 """`ahead` of all predictions: in a river loop each row is predicted right before its label is learnt."""

@@ -19,6 +19,7 @@ from nystream.model import Model
 from nystream.model.building import build
 from nystream.runtime.lock import Gate
 from nystream.runtime.version import installed
+from nystream.serve import series
 from nystream.serve.form import Form, one_line
 from nystream.serve.refusals import Refusal
 from nystream.serve.rows import Batch, first_piece
@@ -51,6 +52,8 @@ def check(config: dict[str, Any]) -> None:
     """Refuse a configuration of which no model can be made. Its fields were checked before (`bodies.Config`)."""
     if config.get("settings") is not None and config.get("learner") is None:
         raise Refusal(422, "settings must be an object of parameters, together with the name of a learner")
+    if config.get("forecast") is not None and config.get("learner") is not None:
+        raise Refusal(422, "a model is a series to forecast, or has a learner: leave out forecast or learner")
     try:
         declared = _declared(config)
         learner = _learner(config, config.get("task"), declared)
@@ -71,6 +74,8 @@ def _declared(config: dict[str, Any]) -> Schema | None:
 
 def _learner(config: dict[str, Any], task: str | None, schema: Schema | None = None) -> Learner | None:
     """The learner of a configuration; of numbers alone unless the schema has other columns."""
+    if config.get("forecast") is not None:
+        return series.learner_of(config["forecast"])
     if config.get("learner") is None:
         return None
     standardize = config.get("standardize", True) is not False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nystream.serve.series import BODY as FORECAST
+
 __all__ = ["described"]
 
 _ERROR = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
@@ -123,6 +125,10 @@ _CONFIG = _object(
             "additionalProperties": {"type": "string"},
             "description": 'how texts of a column are written: "day-first" for dates, "," for decimal commas',
         },
+        "forecast": {
+            "type": "object",
+            "description": "the rows are a series to forecast: horizon, time, season, frequency, holidays",
+        },
         "alarm_error": {"type": "number", "description": "raise an alarm while the windowed error is above this"},
     }
 )
@@ -171,6 +177,9 @@ def _learning(keyed: str) -> dict[str, dict[str, Any]]:
         "learn": _operation(f"Learn rows{keyed}", "learn", **learn),
         "step": _operation(f"Predict rows{keyed}, each as the next row, then learn them", "learn", **learn),
         "predict": _operation(f"Predict rows{keyed}", "read", body=_tables({**_LABELLED, **_WISHES}), more=wishes),
+        "forecast": _operation(
+            f"Forecast the next rows of a series{keyed}", "read", body=_json(_object(FORECAST)), needed=False
+        ),
         "label": _operation(
             f"Labels of remembered predictions{keyed}", "learn", body=_json(_LATE), more=[_IDEMPOTENCY]
         ),

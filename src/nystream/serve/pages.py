@@ -20,6 +20,7 @@ ASSETS = {
     "api.js": "text/javascript",
     "chart.js": "text/javascript",
     "columns.js": "text/javascript",
+    "forecast.js": "text/javascript",
     "last.js": "text/javascript",
     "models.js": "text/javascript",
     "shown.js": "text/javascript",

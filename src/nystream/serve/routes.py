@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from nystream.runtime.params import checked_ahead
-from nystream.serve import metrics, openapi, pages, routes_admin
+from nystream.serve import forecasting, metrics, openapi, pages, routes_admin
 from nystream.serve.app import HEADERS, Call, Handler, answered, endpoint
 from nystream.serve.bodies import Labels, Unlearn, read_body
 from nystream.serve.commands import Replayed, Source
@@ -257,6 +257,7 @@ TABLE: list[tuple[str, str, Handler, str | None]] = [
     ("POST", f"{KEYED}/label", label, "learn"),
     ("POST", f"{MODEL}/unlearn", unlearn, "admin"),
     ("POST", f"{KEYED}/unlearn", unlearn, "admin"),
+    *forecasting.TABLE,
     *routes_admin.TABLE,
     ("GET", "/healthz", healthz, None),
     ("GET", "/readyz", readyz, None),

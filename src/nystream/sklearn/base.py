@@ -39,6 +39,7 @@ except ImportError as error:
     raise ImportError("nystream.sklearn needs scikit-learn 1.6 or newer: pip install 'nystream[sklearn]'") from error
 
 __all__ = [
+    "BaseEstimator",
     "ClassifierMixin",
     "Online",
     "OutlierMixin",

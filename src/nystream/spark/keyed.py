@@ -12,6 +12,7 @@ from pyspark.sql import functions as sql
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 
+from nystream.forecast import SeriesLearner
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.persist import from_bytes, to_bytes
@@ -28,7 +29,8 @@ __all__ = ["STATE", "per_key"]
 STATE = "model binary, rows bigint, loss double, refused bigint"
 """What is kept for a key: the model's bytes, the labelled rows, the sum of their losses, and the refused rows."""
 METRICS = ("rows", "loss", "total_rows", "total_loss", "model_bytes", "refused", "total_refused")
-EMITS = ("predictions", "metrics")
+FORECASTS = ("when", "step", "forecast", "low", "high")
+EMITS = ("predictions", "metrics", "forecasts")
 STORE = "spark.sql.streaming.stateStore."
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -69,10 +71,12 @@ def per_key(
         As in `fit`; a `Model` also takes columns of other kinds than numbers.
     order_by : str or list of str
         Columns that say which of a key's rows comes first.
-    emit : "predictions" or "metrics"
+    emit : "predictions", "metrics" or "forecasts"
         A row for each row, with the key, `order_by`, the target and the column `prediction`, made before the target was
         read; or a row for each key and micro-batch: labelled rows and mean loss (squared, of classes 0 or 1) in it and
-        in all, and the bytes of the model.
+        in all, and the bytes of the model. "forecasts" is for a `Model` of a `nystream.forecast.SeriesLearner`: the
+        next rows of the key's series after each micro-batch, with ends of 90% intervals; where the series has inputs,
+        rows without a target after the last one with a target give them.
     most_rows : int
         Rows of one key in one micro-batch beyond which to refuse: they are sorted in the memory of one worker.
     on_error : "stop", "skip" or the address of a folder
@@ -98,6 +102,8 @@ def per_key(
     found = roles(df, learner, features, target)
     model = named_model(df, learner, found)
     _check_names(keys, found, emit)
+    if emit == "forecasts" and not isinstance(model.learner, SeriesLearner):
+        raise ValueError("emit='forecasts' needs a Model of a nystream.forecast.SeriesLearner")
     job = Keyed(to_bytes(model), keys, order, found, emit, most_rows, here(), refusing)
     schema = _output(df, model, job)
     columns = list(dict.fromkeys([*keys, *order, *found.all]))
@@ -145,6 +151,8 @@ class Keyed:
         content, count = to_bytes(model), int(np.count_nonzero(~np.isnan(losses)))
         before, total, left_out = (0, 0.0, 0) if state is None else (int(state[1]), float(state[2]), int(state[3]))
         after = (content, before + count, total + float(np.nansum(losses)), left_out + refused)
+        if self.emit == "forecasts":
+            return self._forecasts(key, model, rows), after
         if self.emit == "predictions":
             kept = list(dict.fromkeys([*self.keys, *self.order, *self.roles.targets]))
             return rows[kept].assign(prediction=_column(model, scores.P)), after
@@ -152,6 +160,27 @@ class Keyed:
         overall = after[2] / after[1] if after[1] else None
         values = dict(zip(METRICS, (count, mean, after[1], overall, len(content), refused, after[3]), strict=True))
         return pd.DataFrame([{**dict(zip(self.keys, key, strict=True)), **values}]), after
+
+    def _forecasts(self, key: Any, model: Model, rows: pd.DataFrame) -> pd.DataFrame:
+        """The next rows of the key's series; none where its inputs are not known ahead."""
+        learner: Any = model.inner
+        forecaster = learner.forecaster_
+        X = None
+        if forecaster.inputs_ is not None:
+            there = np.flatnonzero(rows[self.roles.targets[0]].notna())
+            later = rows.iloc[int(there[-1]) + 1 if len(there) else 0 :].head(forecaster.horizon)
+            names = [name for name in self.roles.features if name != learner.time_]
+            X = later[names].to_dict("records")
+        if not forecaster.n_seen or (X is not None and not X):
+            return pd.DataFrame(columns=[*self.keys, *FORECASTS])
+        made = forecaster.forecast(X=X)
+        low, high = forecaster.forecast_interval(0.9, X)
+        ahead = forecaster.n_seen + np.arange(len(made))
+        times = forecaster.times(ahead)
+        found: dict[str, Any] = {name: [value] * len(made) for name, value in zip(self.keys, key, strict=True)}
+        found |= {"when": ahead if times is None else times, "step": np.arange(1, len(made) + 1), "forecast": made}
+        low, high = (np.where(np.isfinite(end), end, np.nan) for end in (low, high))
+        return pd.DataFrame({**found, "low": low, "high": high})
 
     def _check_same(self, key: Any, model: Model) -> None:
         """Refuse a state that another learner or other columns left in the checkpoint."""
@@ -297,7 +326,7 @@ def _figures(rows: Any, found: Roles, emit: str) -> list[Any]:
 def _check_names(keys: tuple[str, ...], found: Roles, emit: str) -> None:
     if any(name in found.targets for name in keys):
         raise ValueError("the target is among the keys; what is predicted cannot say which model predicts it")
-    taken = {"prediction"} if emit == "predictions" else set(METRICS)
+    taken = set(FORECASTS) if emit == "forecasts" else {"prediction"} if emit == "predictions" else set(METRICS)
     clash = next((name for name in (*keys, *found.targets) if name in taken), None)
     if clash is not None:
         raise ValueError(f"column {clash!r} has the name of a column that is emitted; rename it")
@@ -305,6 +334,11 @@ def _check_names(keys: tuple[str, ...], found: Roles, emit: str) -> None:
 
 def _output(df: Any, model: Model, job: Keyed) -> StructType:
     fields = [df.schema[name] for name in job.keys]
+    if job.emit == "forecasts":
+        time = getattr(model.learner, "time", None)
+        when = LongType() if time is None else df.schema[time].dataType
+        ends = [StructField(name, DoubleType()) for name in FORECASTS[2:]]
+        return StructType([*fields, StructField("when", when), StructField("step", LongType()), *ends])
     if job.emit == "metrics":
         whole, real = LongType(), DoubleType()
         kinds = (whole, real, whole, real, whole, whole, whole)

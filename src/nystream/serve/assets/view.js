@@ -18,6 +18,7 @@ import {
   when,
 } from "./shown.js";
 import { showColumns } from "./columns.js";
+import { showForecast } from "./forecast.js";
 import { lastRows } from "./last.js";
 import { describeNote, errorLines, shareLines } from "./timeline.js";
 import { offer } from "./try.js";
@@ -110,6 +111,7 @@ function show(what) {
     lastRows(described);
     showParts();
     offer(described);
+    attempt(() => showForecast(name, described));
   }
   if (what.includes("history")) showHistory();
   if (what.includes("snapshots")) showSnapshots();

@@ -1,0 +1,5 @@
+"""sktime estimators: the forecaster with sktime's horizons, indices and updates."""
+
+from nystream.sktime.forecaster import KernelForecaster
+
+__all__ = ["KernelForecaster"]

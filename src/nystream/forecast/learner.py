@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream.data.encoding import Columns
+from nystream.data.batch import Batch
 from nystream.data.inputs import as_levels
 from nystream.forecast.forecaster import LONGEST_GAP, REGRID, Forecaster
 from nystream.learners.families.tabular import Opening, TabularLearner
@@ -129,7 +129,7 @@ class SeriesLearner(TabularLearner):
 
     def _split(self, X: Any) -> tuple[Any, Any]:
         """Times (n,), and the inputs of the rows: dicts, or a matrix where all columns are numbers; each or None."""
-        if not isinstance(X, Columns):
+        if not isinstance(X, Batch):
             return None, X
         arrays = dict(zip(X.kinds, X.arrays, strict=True))
         times = None if self.time_ is None else _moments(arrays.pop(self.time_))

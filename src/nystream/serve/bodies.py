@@ -82,7 +82,9 @@ class Config(Body):
     drop: Names | None = Field(None, description="a list of names of columns")
     formats: dict[Name, Name] | None = Field(None, description="an object of name to format, as in day-first")
     standardize: bool | None = Field(None, description="true or false")
-    forecast: dict[Name, Any] | None = Field(None, description="an object of horizon, time, season, frequency, holidays")
+    forecast: dict[Name, Any] | None = Field(
+        None, description="an object of horizon, time, season, frequency, holidays"
+    )
     alarm_error: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
         None, description="a number greater than 0"
     )

@@ -33,7 +33,7 @@ async def forecast(call: Call) -> Response:
         raise Refusal(422, f"{unknown[0][:60]!r} is not known here; the body has {', '.join(BODY)}")
     if entry.form is None:
         raise Refusal(409, "the model has learnt nothing yet: there is nothing to forecast from")
-    model, gate = await call.service._asked(entry, None if key is None else checked_key(key), {})
+    _, model, gate = await call.service._asked(entry, None if key is None else checked_key(key), {})
     return answered(await call.service.aside(_answer, model, gate, asked))
 
 

@@ -95,6 +95,7 @@ def test_names_lead_nowhere_else(server, name):
     assert status in (404, 405, 422), content
     folder = server.service.store.folder
     assert {path.name for path in folder.iterdir()} <= {
+        "audit.log",
         "log.db",
         "log.db-wal",
         "log.head",

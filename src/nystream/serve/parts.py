@@ -70,6 +70,7 @@ class Part:
         self.save_seconds = 0.0
         self.piece = first_piece(0 if form is None else len(form.names))
         """Rows that it learns in about `PAUSE` seconds."""
+        self.row_seconds = PAUSE / self.piece
         self.answer_seconds: dict[tuple[str, ...], float] = {}
         """Seconds that the prediction of a row takes, by what is asked beside it."""
         self.tail: deque[tuple[Batch, Any, float]] = deque(maxlen=TAIL)

@@ -39,7 +39,6 @@ class Server:
         if "http://" not in line:
             raise RuntimeError(f"the server did not start: {line!r}")
         self.port = int(line.rstrip().rpartition(":")[2])
-        self.recovered = self.process.stdout.readline().partition("; ")[2].rstrip()
         while True:
             try:
                 self.get("/readyz")

@@ -261,7 +261,7 @@ def test_a_full_queue_answers_429_with_a_time_to_come_again(tmp_path):
 
 
 def test_hostile_requests_are_never_a_fault_of_ours(server):
-    """Bodies, names and tokens at random: refused, nothing learnt. benchmarks/serve/fuzz.py sends many more."""
+    """Bodies, names and tokens at random: refused, nothing learnt. benchmarks/reliability/fuzz.py sends many more."""
     rng = random.Random(0)
     before, seq = server.file("m"), server.service.store.log.seq
     values = [None, True, -1, 1e308, "x", "", [], {}, [[1]], {"a": {}}, "\x00", "1_0", "NaN", 10**400, -0.0, "é" * 50]

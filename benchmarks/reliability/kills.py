@@ -1,6 +1,6 @@
 """Rounds of kill -9 on a learning server: nothing acknowledged may be lost, doubled or changed.
 
-    python benchmarks/serve/kills.py [--rounds 100] [--clients 16] [--learner pkrr] [--early]
+    python benchmarks/reliability/kills.py [--rounds 100] [--clients 16] [--learner pkrr] [--seed 0] [--early]
 
 Clients learn, step, learn by key, and remember predictions and send their labels later; every request has an
 idempotency key and is repeated with it until it is answered. Snapshots are taken every second or so and memory holds
@@ -27,6 +27,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
 from sockets import COLUMNS, Connection, Server, as_json, examples, request
 
 import nystream
@@ -153,9 +155,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--learner", default="pkrr")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--early", action="store_true")
     given = parser.parse_args()
-    random.seed(0)
+    random.seed(given.seed)
     folder = Path(tempfile.mkdtemp(prefix="kills-"))
     options = {
         "memory": 400_000,

@@ -1,6 +1,6 @@
 """Hostile requests to every route: no 5xx, nothing learnt, no file outside the folder.
 
-    python benchmarks/serve/fuzz.py [--requests 100000] [--seed 0]
+    python benchmarks/reliability/fuzz.py [--requests 100000] [--seed 0]
 
 Bodies are random bytes, damaged JSON, CSV and Arrow, and JSON of the right shape with wrong values; names, keys, ids,
 tokens, headers and queries are hostile too. With tokens, half of the requests come without the right one.
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
 from sockets import ARROW, Connection, Server, as_arrow, as_json, examples
 
 from nystream.serve.openapi import described
@@ -182,6 +183,17 @@ async def fuzz(server: Server, fuzzer: Fuzzer, count: int) -> tuple[Counter[int]
     return seen, wrong
 
 
+PARTS = 4
+"""Parts of the run after each of which memory is read."""
+
+
+def resident(server: Server) -> int:
+    """Memory of the server in MiB."""
+    assert server.process is not None
+    text = Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(text.split("VmRSS:")[1].split()[0]) // 1024
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=100_000)
@@ -198,7 +210,15 @@ def main() -> int:
     server.send("POST", "/models/m/learn", {"rows": [[1.0, 2.0], [2.0, 1.0]], "labels": [1.0, 2.0]})
     server.send("PUT", "/models/n", {})  # nobody knows its rows yet
     before = server.get("/models/m/file")
-    seen, wrong = asyncio.run(fuzz(server, Fuzzer(given.seed, token), given.requests))
+    memory = [resident(server)]
+    fuzzer = Fuzzer(given.seed, token)
+    seen: Counter[int] = Counter()
+    wrong: list[str] = []
+    for _ in range(PARTS):
+        some, bad = asyncio.run(fuzz(server, fuzzer, given.requests // PARTS))
+        seen += some
+        wrong += bad
+        memory.append(resident(server))
     after = json.loads(server.get("/models/m"))["champion"]["rows"]
     learnt = seen[200] and server.get("/models/m/file") != before
     names = sorted(path.name for path in outer.iterdir())
@@ -211,6 +231,7 @@ def main() -> int:
                 "statuses": dict(sorted(seen.items())),
                 "5xx": wrong[:5],
                 "rows learnt by accident": after - 2,
+                "memory MiB at the start and after each quarter": memory,
                 "model changed": bool(learnt),
                 "files": names,
                 "files of the server": inside,

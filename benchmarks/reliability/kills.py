@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
 from sockets import COLUMNS, Connection, Server, as_json, examples, request
 
 import nystream
+from nystream.model.building import build
 
 NAME, KEYS = "power", 24
 CONFIG = {"columns": COLUMNS, "target": "y", "task": "regression"}
@@ -189,7 +190,7 @@ def main() -> int:
         shutil.rmtree(folder)
         return 0 if rows < clients.rows_early else 1
     schema = nystream.Schema(COLUMNS, target="y", task="regression")
-    learner = None if given.learner == "auto" else nystream.model.building.build(given.learner, "regression")
+    learner = None if given.learner == "auto" else build(given.learner, "regression")
     models = replayed(nystream.Model(learner, schema), clients.acknowledged)
     unequal = [
         key

@@ -15,7 +15,7 @@ from changing_streams import changing
 from nystream import Auto
 from nystream.auto import renewal
 from nystream.auto.recipe import Recipe
-from nystream.runtime.lock import Gate
+from nystream.runtime.lock import ReadWriteLock
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
@@ -52,7 +52,7 @@ def of_all_moments(model, X, y, ask):
     """Answers after every turn: when a row was learnt, and when what falls on it was done."""
     found = [ask(model)]
 
-    class Noted(Gate):
+    class Noted(ReadWriteLock):
         @contextmanager
         def writing(self):
             with super().writing():

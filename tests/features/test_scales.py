@@ -11,7 +11,7 @@ from nystream._core.features import absolute_sums
 from nystream.features import LearnedScales
 from nystream.features.scales import _held_out, _Rows, _split
 from nystream.kernels import Laplacian
-from nystream.runtime.incremental import all_at_once
+from nystream.runtime.incremental import run_to_completion
 
 
 def data(n=300, d=4, seed=0):
@@ -37,12 +37,12 @@ def test_the_gradient_is_that_of_the_loss_held_out(outputs, weighted):
     Y, rng = Y[:, :outputs], np.random.default_rng(1)
     w = rng.uniform(0.5, 2, 120) if weighted else np.ones(120)
     split, v = _split(120, 60, 30, rng), rng.normal(size=4) - 1
-    loss, gradient = all_at_once(_held_out(_Rows(X, Y, w if weighted else None), v, 0.1, *split))
+    loss, gradient = run_to_completion(_held_out(_Rows(X, Y, w if weighted else None), v, 0.1, *split))
     assert_allclose(loss, slow_loss(X, Y, w, v, 0.1, *split), rtol=1e-9)
     steps = 1e-5 * np.eye(4)
     slopes = [(slow_loss(X, Y, w, v + s, 0.1, *split) - slow_loss(X, Y, w, v - s, 0.1, *split)) / 2e-5 for s in steps]
     assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-7)
-    alone = all_at_once(_held_out(_Rows(X, Y, w if weighted else None), v, 0.1, *split, moves=False))[0]
+    alone = run_to_completion(_held_out(_Rows(X, Y, w if weighted else None), v, 0.1, *split, moves=False))[0]
     assert_allclose(alone, loss, rtol=1e-12)
 
 

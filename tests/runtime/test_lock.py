@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from nystream.runtime.lock import Gate
+from nystream.runtime.lock import ReadWriteLock
 
 STOP = 60.0
 
@@ -44,7 +44,7 @@ def entering(hold, order, name):
 
 
 def test_who_reads_is_next_though_the_writer_goes_on_at_once():
-    gate, order = Gate(), []
+    gate, order = ReadWriteLock(), []
     with beside() as threads:
         with gate.writing():
             threads += [threading.Thread(target=entering(gate.reading, order, "read")) for _ in range(3)]
@@ -58,7 +58,7 @@ def test_who_reads_is_next_though_the_writer_goes_on_at_once():
 
 
 def test_who_writes_is_next_though_readers_go_on_coming():
-    gate, order = Gate(), []
+    gate, order = ReadWriteLock(), []
     with beside() as threads, gate.reading():
         threads.append(threading.Thread(target=entering(gate.writing, order, "written")))
         threads[0].start()
@@ -72,7 +72,7 @@ def test_who_writes_is_next_though_readers_go_on_coming():
 
 
 def test_of_two_writers_the_one_that_waits_is_next():
-    gate, order = Gate(), []
+    gate, order = ReadWriteLock(), []
     with beside() as threads:
         with gate.writing():
             threads.append(threading.Thread(target=entering(gate.writing, order, "other")))
@@ -86,7 +86,7 @@ def test_of_two_writers_the_one_that_waits_is_next():
 
 
 def test_many_read_at_a_time_and_one_may_enter_within():
-    gate, both = Gate(), threading.Barrier(2, timeout=STOP)
+    gate, both = ReadWriteLock(), threading.Barrier(2, timeout=STOP)
 
     def read():
         with gate.reading(), gate.reading():
@@ -101,7 +101,7 @@ def test_many_read_at_a_time_and_one_may_enter_within():
 
 
 def test_a_reader_enters_again_though_a_writer_waits():
-    gate, order = Gate(), []
+    gate, order = ReadWriteLock(), []
     with beside() as threads, gate.reading():
         threads.append(threading.Thread(target=entering(gate.writing, order, "written")))
         threads[0].start()
@@ -111,7 +111,7 @@ def test_a_reader_enters_again_though_a_writer_waits():
 
 
 def test_it_tells_who_has_read_and_whether_another_has_written():
-    gate = Gate()
+    gate = ReadWriteLock()
     assert not gate.asked
     assert gate.mine
     with gate.reading():
@@ -127,7 +127,7 @@ def test_it_tells_who_has_read_and_whether_another_has_written():
 
 @pytest.mark.parametrize("way", ["reading", "writing"])
 def test_who_is_interrupted_while_waiting_is_not_waited_for(way, monkeypatch):
-    gate, order, waits = Gate(), [], threading.Event()
+    gate, order, waits = ReadWriteLock(), [], threading.Event()
     wait = gate._changed.wait
 
     def interrupted(timeout=None):
@@ -156,7 +156,7 @@ def test_who_is_interrupted_while_waiting_is_not_waited_for(way, monkeypatch):
 
 
 def test_no_two_that_must_not_are_in_it_at_once():
-    gate, inside, wrong = Gate(), {"reading": 0, "writing": 0}, []
+    gate, inside, wrong = ReadWriteLock(), {"reading": 0, "writing": 0}, []
     guard, every = threading.Lock(), sys.getswitchinterval()
 
     def work(way):

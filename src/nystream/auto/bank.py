@@ -26,7 +26,7 @@ from nystream.auto.late import after, shifted
 from nystream.auto.recipe import CANDIDATES, LAMS, METRIC_TARGETS, Recipe
 from nystream.auto.stack import LAGS, PACES
 from nystream.auto.views import LaplacianView, Parts, View, taming
-from nystream.runtime.incremental import Work
+from nystream.runtime.incremental import Task
 from nystream.runtime.params import Params
 from nystream.runtime.threads import side_by_side
 from nystream.runtime.types import Array
@@ -214,7 +214,7 @@ class Bank(Params):
         fresh.losses_ = {name: losses * np.square(factor) for name, losses in self.losses_.items()}
         return fresh
 
-    def rebuilding(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> Work[None]:
+    def rebuilding(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> Task[None]:
         """Everything anew from all rows so far, a piece at a time; `last`: the warm-up is over."""
         r, names = self.recipe, self.names
         self.holes_ = np.flatnonzero(np.isnan(X).any(axis=0)).astype(np.int64)
@@ -265,7 +265,7 @@ class Bank(Params):
 
     def _fitting_changes(
         self, expert: Innovation, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, seed: int | None
-    ) -> Work[None]:
+    ) -> Task[None]:
         """Rows X begin with the label lags. The expert rests where rows held out do not tell that it helps."""
         expert.rest()
         moves = Y - X[:, : Y.shape[1]]
@@ -313,7 +313,7 @@ class Bank(Params):
         fresh.seen_in_, fresh.holes_ = dict.fromkeys(followers, "now"), self.holes_
         return fresh
 
-    def refreshing(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+    def refreshing(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Task[None]:
         """Scales, metric, the expert that forgets and the windows anew from the last rows, a piece at a time."""
         A, r, now = self._augmented(X), self.recipe, View(VIEWS["ag"].clone())
         seed, labels = int(rng.integers(2**32)), self._metric_targets(Y)

@@ -26,7 +26,7 @@ from nystream.auto.views import LAPLACIAN_LAM, SORTED, View, thinned
 from nystream.features.landmarks import Landmarks
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.smoother import KernelSmoother
-from nystream.runtime.incremental import CALL, PIECE, Work, all_at_once, blank, median, pairs
+from nystream.runtime.incremental import CALL, PIECE, Task, blank, median, pairs, run_to_completion
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 from nystream.scaling.distance import median_distance
@@ -75,9 +75,9 @@ class Expert(Params):
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
         """`fitting`, all at once."""
-        all_at_once(self.fitting(view, X, Y, w, rng))
+        run_to_completion(self.fitting(view, X, Y, w, rng))
 
-    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Task[None]:
         """A refit, a piece at a time."""
         raise NotImplementedError
 
@@ -112,7 +112,7 @@ class _Landmarks(Expert):
     width_: float
     kernel_rows: KernelRows
 
-    def placing(self, view: View, X: Array, rng: np.random.Generator) -> Work[None]:
+    def placing(self, view: View, X: Array, rng: np.random.Generator) -> Task[None]:
         """Choose landmarks and width."""
         chosen = np.sort(rng.choice(len(X), min(self.m, len(X)), replace=False))
         near = view(thinned(X, min(WIDTH, max(2, 4 * self.m // 3))))
@@ -137,7 +137,7 @@ class _Landmarks(Expert):
         if "width_" in state:
             self.kernel_rows = Gaussian(self.width_).compiled
 
-    def _penalising(self, A: Array, lam: float) -> Work[None]:
+    def _penalising(self, A: Array, lam: float) -> Task[None]:
         """Add lam times the penalty matrix to A, in place: K_mm, and 1 for the constant."""
         m, rows = len(self.points_), self._rows
         for i in range(0, m, rows):
@@ -152,7 +152,7 @@ class _Landmarks(Expert):
         dim = len(self.points_) + 1
         return max(8, min(BLOCK, int(PIECE / (dim * (dim + pairs(1, 1, self.points_.shape[1])))) // 8 * 8))
 
-    def summing(self, view: View, X: Array, Y: Array, w: Array | None) -> Work[tuple[Array, Array]]:
+    def summing(self, view: View, X: Array, Y: Array, w: Array | None) -> Task[tuple[Array, Array]]:
         """Z'WZ, its lower triangle, and Z'WY."""
         dim, rows, d = len(self.points_) + 1, self._rows, X.shape[1]
         G, b = (yield from blank(dim)), np.zeros((dim, Y.shape[1]))
@@ -198,7 +198,7 @@ class Ridge(_Landmarks):
     def nbytes_for(cls, m: int, d: int, outputs: int, lams: int = 1) -> float:
         return 8.0 * m * d + lams * AWV.nbytes_for(m, outputs)
 
-    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Task[None]:
         yield from self.placing(view, X, rng)
         if len(self.lams) == 1:  # one matrix, factored where it stands
             solver = yield from self.solving(self.lams[0], lambda: self.summing(view, X, Y, w))
@@ -230,7 +230,7 @@ class Ridge(_Landmarks):
         self.m, self.points_ = m, np.ascontiguousarray(self.points_[kept])
         self.adopt([smaller])
 
-    def solving(self, lam: float, sums: Callable[[], Work[tuple[Array, Array]]]) -> Work[AWV]:
+    def solving(self, lam: float, sums: Callable[[], Task[tuple[Array, Array]]]) -> Task[AWV]:
         """Of Z'WZ and Z'WY, which are used up and asked for again where rounding wants more ridge."""
         for part in ROUNDING:
             A, b = yield from sums()
@@ -393,7 +393,7 @@ class LaplacianRidge(LargeRidge):
     def title(self) -> str:
         return f"rough kernel, {self.m:,} landmarks"
 
-    def placing(self, view: View, X: Array, rng: np.random.Generator) -> Work[None]:
+    def placing(self, view: View, X: Array, rng: np.random.Generator) -> Task[None]:
         """Landmarks alone, the scales are the width. Equal ones are left out; others are never nearly dependent."""
         points = view(X[np.sort(rng.choice(len(X), min(self.m, len(X)), replace=False))])
         _, first = np.unique(points, axis=0, return_index=True)
@@ -437,7 +437,7 @@ class Innovation(Expert):
         """Forecast no change."""
         self.kernel_ = None
 
-    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Task[None]:
         self.kernel_ = LaplacianRidge(self.m, first=16)
         yield from self.kernel_.fitting(view, X, Y - X[:, : self.outputs], w, rng)
 
@@ -488,7 +488,7 @@ class ForgettingRidge(_Landmarks):
     def nbytes_for(m: int, outputs: int) -> float:
         return Forgetting.nbytes_for(m, outputs, prior=True)
 
-    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Task[None]:
         yield from self.placing(view, X, rng)
         penalty = np.zeros((len(self.points_) + 1, len(self.points_) + 1))
         yield from self._penalising(penalty, self.lam)
@@ -500,7 +500,7 @@ class ForgettingRidge(_Landmarks):
         self.solver_ = Forgetting(self.lam, decay=self.decay)
         self.solver_.start(dim, outputs)
 
-    def _replaying(self, view: View, X: Array, Y: Array, w: Array | None) -> Work[None]:
+    def _replaying(self, view: View, X: Array, Y: Array, w: Array | None) -> Task[None]:
         """Learn the rows that still count."""
         reach = len(X) if self.decay == 1.0 else math.ceil(math.log(FADED) / math.log(self.decay))
         dim, d = self.solver_.ridge_.dim_, X.shape[1]
@@ -540,7 +540,7 @@ class ForgettingLinear(ForgettingRidge):
     def nbytes_for(d: int, outputs: int, forgets: bool = True) -> float:
         return Forgetting.nbytes_for(d, outputs, forgets=forgets)
 
-    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Task[None]:
         self._begin(X.shape[1] + 1, Y.shape[1])
         yield from self._replaying(view, X, Y, w)
 
@@ -572,7 +572,7 @@ class WindowSmoother(Expert):
     def nbytes_for(window: int, d: int, outputs: int) -> float:
         return Ring.nbytes_for(window, d + outputs + 1)
 
-    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Work[None]:
+    def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Task[None]:
         """Take the last W rows as they are."""
         last = slice(max(0, len(X) - self.window), None)
         self.smoother_ = KernelSmoother(self.window)
@@ -606,7 +606,7 @@ def seen(n: int, d: int) -> float:
     return n * d * (SEEN + 2.0 * d)
 
 
-def copied(G: Array, b: Array) -> Work[tuple[Array, Array]]:
+def copied(G: Array, b: Array) -> Task[tuple[Array, Array]]:
     """Sums that may be used up."""
     yield SEEN * G.size
     return G.copy(), b.copy()

@@ -16,7 +16,7 @@ from nystream.auto.renewal import Missed, Renewal
 from nystream.auto.rows import Answer, Learnt, Rows, plain_part_of
 from nystream.auto.stack import Frame, Stack
 from nystream.auto.targets import Targets
-from nystream.runtime.incremental import all_at_once
+from nystream.runtime.incremental import run_to_completion
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 from nystream.scaling.ring import Ring
@@ -376,7 +376,7 @@ class Generation(Params):
         if self.bank_.experts_:
             rows, rng = last(self.capacity), np.random.default_rng([self.seed, self.count_, outputs])
             self.bank_ = self.bank_.successor(recipe)
-            all_at_once(self.bank_.rebuilding(rows.X, coded(rows.Y, outputs), rows.w, rng, last=self.warm))
+            run_to_completion(self.bank_.rebuilding(rows.X, coded(rows.Y, outputs), rows.w, rng, last=self.warm))
 
     def widen(self, d: int) -> None:
         """New columns, missing so far: predictions stay, the next rebuild or refresh counts them in. Nothing may be

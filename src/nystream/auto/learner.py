@@ -28,7 +28,7 @@ from nystream.data.inputs import as_levels
 from nystream.data.sparse_rows import NARROW
 from nystream.learners.families.tabular import Opening, TabularLearner
 from nystream.learners.translator import Translator
-from nystream.runtime.lock import Gate
+from nystream.runtime.lock import ReadWriteLock
 from nystream.runtime.params import at_least, boolean, checked_ahead, one_of, positive
 from nystream.runtime.seeds import checked_seed, generator
 from nystream.runtime.threads import at_most, checked_threads
@@ -112,9 +112,9 @@ class Auto(TabularLearner):
 
     pipeline_: Pipeline
     """Everything that it has learnt."""
-    _turns: Gate
+    _turns: ReadWriteLock
     """Predictions of other threads come between blocks, and between a block and the refits after it."""
-    _whole: Gate
+    _whole: ReadWriteLock
     """Copies of the model are made between rows, when all work that belongs to a row is done."""
 
     def __init__(
@@ -142,7 +142,7 @@ class Auto(TabularLearner):
         self.changes = boolean("changes", changes)
         self.threads = checked_threads(threads)
         bytes_of(memory), seconds_of(deadline)  # they raise an error for anything else
-        self._turns, self._whole = Gate(), Gate()
+        self._turns, self._whole = ReadWriteLock(), ReadWriteLock()
         self._listeners = Listeners()
 
     # -- what it can do ----------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from nystream.auto.targets import Targets, within
 from nystream.data.batch import NUMERIC, Batch
 from nystream.data.inputs import stretches
 from nystream.learners.translator import Translator
-from nystream.runtime.lock import Gate
+from nystream.runtime.lock import ReadWriteLock
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
@@ -94,9 +94,9 @@ class Pipeline(Params):
     """Turns tables and sparse rows into numbers. None: rows are numbers."""
     kinds_: dict[str, str] | None
     """The kind of every column of a table, by name."""
-    _turns: Gate
+    _turns: ReadWriteLock
     """Predictions of other threads come between blocks, and between a block and the refits after it."""
-    _whole: Gate
+    _whole: ReadWriteLock
     """Copies of the model are made between rows, when all work that belongs to a row is done."""
 
     def __init__(
@@ -119,9 +119,9 @@ class Pipeline(Params):
         self.seed = seed
         self.recipe = recipe
         self.changes = changes
-        self.use_locks(Gate(), Gate())
+        self.use_locks(ReadWriteLock(), ReadWriteLock())
 
-    def use_locks(self, turns: Gate, whole: Gate) -> None:
+    def use_locks(self, turns: ReadWriteLock, whole: ReadWriteLock) -> None:
         """Share these locks with the learner around it."""
         self._turns, self._whole = turns, whole
 

@@ -13,7 +13,7 @@ from nystream.auto.recipe import CANDIDATES, WIDE
 from nystream.auto.views import LaplacianView, View
 from nystream.data.inputs import as_block, as_levels
 from nystream.learners.base import Learner
-from nystream.runtime.incremental import all_at_once
+from nystream.runtime.incremental import run_to_completion
 from nystream.runtime.params import at_least, checked_ahead, one_of, positive
 from nystream.runtime.types import Array, LabelKind
 from nystream.scaling import GlobalScale, LogScale, StandardScale
@@ -224,7 +224,7 @@ class PooledAuto(Learner):
             self._enter("rough", "rough", LaplacianRidge(self.rough), rng)
 
     def _enter(self, name: str, view: str, member: Ridge, rng: np.random.Generator) -> None:
-        all_at_once(member.placing(self.views_[view], self._sample, rng))
+        run_to_completion(member.placing(self.views_[view], self._sample, rng))
         self.members_[name], self.seen_in_[name] = member, view
 
     @property
@@ -330,7 +330,7 @@ class PooledAuto(Learner):
         return self
 
     def _solver(self, name: str, lam: float, sums: Sums) -> AWV:
-        return all_at_once(self.members_[name].solving(lam, lambda: copied(*sums)))
+        return run_to_completion(self.members_[name].solving(lam, lambda: copied(*sums)))
 
     # -- rounds --------------------------------------------------------------------------------------------------------
     def _start(self, d: int, outputs: int) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nystream.auto.bank import Bank
 from nystream.auto.targets import Targets
-from nystream.runtime.incremental import Work
+from nystream.runtime.incremental import Task
 from nystream.runtime.types import Array
 
 __all__ = ["Missed", "Renewal"]
@@ -46,7 +46,7 @@ class Renewal:
 
     Parameters
     ----------
-    work : Work
+    work : Task
         That fits the bank.
     bank : Bank
         With what it has to be when the work is done.
@@ -60,7 +60,7 @@ class Renewal:
 
     def __init__(
         self,
-        work: Work[None],
+        work: Task[None],
         bank: Bank,
         targets: Targets | None,
         rescaled: tuple[Array, NDArray[np.intp]] | None,

@@ -10,7 +10,7 @@ import numpy as np
 from nystream._core.auto.experts import seen
 from nystream.features.metric import FULL, LearnedMetric
 from nystream.features.scales import LearnedScales
-from nystream.runtime.incremental import CALL, PIECE, Work, all_at_once
+from nystream.runtime.incremental import CALL, PIECE, Task, run_to_completion
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 from nystream.scaling import FrozenScale
@@ -47,7 +47,7 @@ class View(Params):
 
     def fit(self, X: Array, Y: Array | None = None, w: Array | None = None, **options: Any) -> None:
         """`fitting`, all at once."""
-        all_at_once(self.fitting(X, Y, w, **options))
+        run_to_completion(self.fitting(X, Y, w, **options))
 
     def fitting(
         self,
@@ -60,7 +60,7 @@ class View(Params):
         full: int = FULL,
         seed: int = 0,
         tame: Tame | None = None,
-    ) -> Work[None]:
+    ) -> Task[None]:
         """Scale from X, wild values fenced; with Y (n, K) the metric too, from so many rows, gradients at a fifth.
 
         `tame`: what `taming` makes of X and w, where it is there already.
@@ -73,7 +73,7 @@ class View(Params):
 
     def _learning(
         self, X: Array, Y: Array | None, w: Array | None, rows: int, rounds: int, full: int, seed: int
-    ) -> Work[LearnedMetric | LearnedScales | None]:
+    ) -> Task[LearnedMetric | LearnedScales | None]:
         """What scaled rows are multiplied by."""
         if Y is None:
             return None
@@ -116,7 +116,7 @@ class LaplacianView(View):
 
     def _learning(
         self, X: Array, Y: Array | None, w: Array | None, rows: int, rounds: int, full: int, seed: int
-    ) -> Work[LearnedScales]:
+    ) -> Task[LearnedScales]:
         fitted, held = sizes(rows, X.shape[1])
         scales = LearnedScales(rows=fitted, held=held, lam=LAPLACIAN_LAM, seed=seed)
         return (yield from scales.fitting(self._scaled(X), np.zeros((len(X), 1)) if Y is None else Y, w))
@@ -134,7 +134,7 @@ def sizes(rows: int, d: int) -> tuple[int, int]:
     return fitted, max(1, int(HELD * fitted))
 
 
-def taming(X: Array, w: Array | None) -> Work[Tame]:
+def taming(X: Array, w: Array | None) -> Task[Tame]:
     """What scales of X are computed from."""
     most = max(2, MOST // X.shape[1])
     thin, v = thinned(X, most), None if w is None else thinned(w, most)

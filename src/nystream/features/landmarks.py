@@ -9,7 +9,7 @@ import numpy as np
 from nystream.data.inputs import as_block
 from nystream.features.base import FeatureMap, refuse_large
 from nystream.kernels.base import Kernel
-from nystream.runtime.incremental import Work, all_at_once, kernel_matrix, pivoting
+from nystream.runtime.incremental import Task, kernel_matrix, pivoting, run_to_completion
 from nystream.runtime.params import positive
 from nystream.runtime.types import Array
 
@@ -61,9 +61,9 @@ class Landmarks(FeatureMap):
         as_block(landmarks, name="landmarks")
 
     def start(self, d: int) -> None:
-        all_at_once(self.starting(d))
+        run_to_completion(self.starting(d))
 
-    def starting(self, d: int) -> Work[None]:
+    def starting(self, d: int) -> Task[None]:
         """`start`, a piece at a time."""
         points = as_block(self.landmarks, name="landmarks")
         if points.shape[1] != d:

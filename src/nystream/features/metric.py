@@ -11,7 +11,7 @@ from nystream.data.inputs import as_examples
 from nystream.features.base import FeatureMap
 from nystream.kernels.gaussian import Gaussian
 from nystream.runtime.deferred import lapack
-from nystream.runtime.incremental import CALL, Work, all_at_once, factoring, kernel_matrix, median
+from nystream.runtime.incremental import CALL, Task, factoring, kernel_matrix, median, run_to_completion
 from nystream.runtime.params import at_least, positive
 from nystream.runtime.seeds import checked_seed, generator
 from nystream.runtime.types import Array, Seed
@@ -109,9 +109,9 @@ class LearnedMetric(FeatureMap):
 
     def fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
         """Learn T from rows X (n, d) and labels y, (n,) or (n, K), with weights (n,)."""
-        return all_at_once(self.fitting(X, y, weights))
+        return run_to_completion(self.fitting(X, y, weights))
 
-    def fitting(self, X: Any, y: Any = None, weights: Any = None) -> Work[Self]:
+    def fitting(self, X: Any, y: Any = None, weights: Any = None) -> Task[Self]:
         """`fit`, a piece at a time."""
         X, Y, w = as_examples(X, y, weights)
         self.start(X.shape[1])
@@ -185,7 +185,7 @@ class LearnedMetric(FeatureMap):
     def _map(self, X: Array, out: Array) -> None:
         out[:] = _applied(X, self.map_)
 
-    def _products(self, X: Array, Y: Array, w: Array | None) -> Work[Array]:
+    def _products(self, X: Array, Y: Array, w: Array | None) -> Task[Array]:
         """M of one round, (d, d) or (d,), not yet scaled."""
         kernel = Gaussian(median_distance(X)).compiled
         yield median(*X.shape)

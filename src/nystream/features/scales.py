@@ -12,7 +12,7 @@ from nystream._core.kernels import KernelRows
 from nystream.data.inputs import as_examples
 from nystream.features.base import FeatureMap
 from nystream.runtime.deferred import lapack
-from nystream.runtime.incremental import CALL, Work, all_at_once, factoring, kernel_matrix, median
+from nystream.runtime.incremental import CALL, Task, factoring, kernel_matrix, median, run_to_completion
 from nystream.runtime.params import at_least, positive
 from nystream.runtime.seeds import checked_seed, generator
 from nystream.runtime.types import Array, Seed
@@ -118,9 +118,9 @@ class LearnedScales(FeatureMap):
 
     def fit(self, X: Any, y: Any = None, weights: Any = None) -> Self:
         """Learn v from rows X (n, d) in their order and labels y, (n,) or (n, K), with weights (n,)."""
-        return all_at_once(self.fitting(X, y, weights))
+        return run_to_completion(self.fitting(X, y, weights))
 
-    def fitting(self, X: Any, y: Any = None, weights: Any = None) -> Work[Self]:
+    def fitting(self, X: Any, y: Any = None, weights: Any = None) -> Task[Self]:
         """`fit`, a piece at a time."""
         X, Y, w = as_examples(X, y, weights)
         w = None if w is None else w / w.mean()
@@ -147,7 +147,7 @@ class LearnedScales(FeatureMap):
         """Refused: the scales of some rows and those of others do not add up."""
         raise TypeError("LearnedScales is fitted on one block of rows at a time; call fit(X, y) on the latest rows")
 
-    def _descend(self, rows: _Rows, first: Array, rng: np.random.Generator) -> Work[Array]:
+    def _descend(self, rows: _Rows, first: Array, rng: np.random.Generator) -> Task[Array]:
         v, mean, square = first, np.zeros(self.d_), np.zeros(self.d_)
         for k in range(1, self.steps + 1):
             split = _split(len(rows.X), self.rows, self.held, rng)
@@ -206,7 +206,7 @@ def _split(n: int, rows: int, held: int, rng: np.random.Generator) -> tuple[NDAr
 
 def _held_out(
     rows: _Rows, v: Array, lam: float, fitted: NDArray[Any], held: NDArray[Any], *, moves: bool = True
-) -> Work[tuple[float, Array]]:
+) -> Task[tuple[float, Array]]:
     """Mean squared loss on rows held out of a fit with scales exp(v), and, if v `moves`, its gradient."""
     U, H = rows.X[fitted] * np.exp(v), rows.X[held] * np.exp(v)
     Y = rows.Y[fitted]

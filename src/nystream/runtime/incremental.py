@@ -1,4 +1,4 @@
-"""Work that can be done a slice at a time: generators that tell, after every piece, how much it was."""
+"""Task that can be done a slice at a time: generators that tell, after every piece, how much it was."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from nystream.runtime.types import Array
 __all__ = [
     "CALL",
     "PIECE",
-    "Work",
-    "all_at_once",
+    "Task",
     "blank",
     "factoring",
     "kernel_matrix",
@@ -24,12 +23,13 @@ __all__ = [
     "pairs",
     "panel",
     "pivoting",
+    "run_to_completion",
     "touched",
 ]
 
 T = TypeVar("T")
 
-Work: TypeAlias = Generator[float, None, T]
+Task: TypeAlias = Generator[float, None, T]
 """Yields the operations of each piece: multiplications with additions of matrix products, or what takes as long. They
 are told from sizes alone, so that where slices end does not depend on the machine."""
 
@@ -46,7 +46,7 @@ SAMPLE = 400
 """Rows whose distances that is, at most: see `nystream.scaling.median_distance`."""
 
 
-def all_at_once(work: Work[T]) -> T:
+def run_to_completion(work: Task[T]) -> T:
     """What it comes to."""
     while True:
         try:
@@ -72,7 +72,7 @@ def panel(dim: int) -> int:
     return dim if width >= dim else max(8, width // 8 * 8)
 
 
-def kernel_matrix(kernel: KernelRows, X: Array, Y: Array) -> Work[Array]:
+def kernel_matrix(kernel: KernelRows, X: Array, Y: Array) -> Task[Array]:
     """(n, m) kernel values."""
     rows = max(1, int(PIECE / pairs(1, max(1, len(Y)), X.shape[1])))
     if rows >= len(X):
@@ -91,7 +91,7 @@ def touched(numbers: int) -> float:
     return TOUCHED if numbers > HELD else 0.0
 
 
-def blank(dim: int) -> Work[Array]:
+def blank(dim: int) -> Task[Array]:
     """Zeros (dim, dim); the memory of a large matrix is not asked for all at once."""
     each = touched(dim * dim)
     if not each:
@@ -103,7 +103,7 @@ def blank(dim: int) -> Work[Array]:
     return A
 
 
-def factoring(A: Array) -> Work[int]:
+def factoring(A: Array) -> Task[int]:
     """The Cholesky factor C of A (dim, dim) = C C', in the lower triangle of A, which alone is read.
 
     Returns 0, or the number (from 1) of the column at which A is not positive definite.
@@ -118,7 +118,7 @@ def factoring(A: Array) -> Work[int]:
     return 0
 
 
-def pivoting(A: Array, least: float) -> Work[npt.NDArray[np.int32]]:
+def pivoting(A: Array, least: float) -> Task[npt.NDArray[np.int32]]:
     """The columns of A (dim, dim), whose upper triangle is used up, in the order of a Cholesky factor with pivoting.
 
     Columns of which no more than `least` is left beside those before them are not among them.

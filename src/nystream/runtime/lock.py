@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from threading import get_ident
 
-__all__ = ["Gate"]
+__all__ = ["ReadWriteLock"]
 
 
-class Gate:
+class ReadWriteLock:
     """Phase-fair: a reader that comes during a write, or while one is waited for, enters when that write has ended.
 
     Of several writers the one that waits is next, not the one that has just left. A thread that holds the gate may
@@ -22,7 +22,7 @@ class Gate:
 
     Examples
     --------
-    >>> gate = Gate()
+    >>> gate = ReadWriteLock()
     >>> with gate.writing():
     ...     gate.busy
     True
@@ -137,7 +137,7 @@ class Gate:
 class _Writing(AbstractContextManager[None]):
     """Of one gate. No generator, which takes longer: `Auto` enters twice for every row."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: ReadWriteLock) -> None:
         self._gate = gate
 
     def __enter__(self) -> None:

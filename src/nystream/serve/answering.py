@@ -16,7 +16,7 @@ import numpy as np
 
 from nystream.model import Model
 from nystream.runtime.deadline import check_time, limit_time
-from nystream.runtime.lock import Gate
+from nystream.runtime.lock import ReadWriteLock
 from nystream.serve import learning
 from nystream.serve.form import Form
 from nystream.serve.parts import Part, dumped
@@ -70,7 +70,7 @@ class Answering:
             task.exception()  # one that nobody waits for any more is not worth a message
 
     async def answer(
-        self, part: Part | None, model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: Gate
+        self, part: Part | None, model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: ReadWriteLock
     ) -> bytes | dict[str, Any]:
         """Return the answer to a prediction request: as JSON already where that takes long."""
         kind = tuple(name for name in WISHES if wishes.get(name))
@@ -109,10 +109,10 @@ def _timed(part: Part | None, kind: tuple[str, ...], function: Callable[..., Any
     return found
 
 
-def _on_a_copy(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: Gate) -> Any:
+def _on_a_copy(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: ReadWriteLock) -> Any:
     with gate.reading():
         model = learning.copied(model)
-    own, rows = Gate(), max(1, SLICE // max(1, len(form.names)))
+    own, rows = ReadWriteLock(), max(1, SLICE // max(1, len(form.names)))
     parts = []
     for start in range(0, batch.n, rows):
         check_time()

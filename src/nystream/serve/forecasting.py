@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from nystream.forecast import Forecaster, SeriesLearner
 from nystream.model import Model
-from nystream.runtime.lock import Gate
+from nystream.runtime.lock import ReadWriteLock
 from nystream.serve.app import Call, Handler, answered
 from nystream.serve.form import one_line
 from nystream.serve.refusals import Refusal
@@ -37,7 +37,7 @@ async def forecast(call: Call) -> Response:
     return answered(await call.service.aside(_answer, model, gate, asked))
 
 
-def _answer(model: Model, gate: Gate, asked: dict[str, Any]) -> dict[str, Any]:
+def _answer(model: Model, gate: ReadWriteLock, asked: dict[str, Any]) -> dict[str, Any]:
     learner = model.inner
     if not isinstance(learner, SeriesLearner):
         raise Refusal(422, 'the model is no series; create one with {"forecast": {"horizon": 24, "time": "when"}}')

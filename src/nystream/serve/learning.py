@@ -17,7 +17,7 @@ from nystream.data.task import choose_task
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.building import build
-from nystream.runtime.lock import Gate
+from nystream.runtime.lock import ReadWriteLock
 from nystream.runtime.version import installed
 from nystream.serve import series
 from nystream.serve.form import Form, one_line
@@ -223,7 +223,7 @@ def loaded(content: bytes) -> Model:
     raise ValueError(f"the file holds a {type(found).__name__}, and no model")
 
 
-def learn(model: Model, form: Form, batch: Batch, gate: Gate) -> Any:
+def learn(model: Model, form: Form, batch: Batch, gate: ReadWriteLock) -> Any:
     """Return the predictions for the rows, each made before its label was read, and learn the rows.
 
     Predictions for other requests wait meanwhile, so `batch` should be one piece of an event.
@@ -248,7 +248,7 @@ def _run(model: Model, form: Form, batch: Batch) -> Any:
     return model.run(form.table(batch), labels, batch.weights)
 
 
-def unlearn(model: Model, form: Form, batch: Batch, gate: Gate) -> None:
+def unlearn(model: Model, form: Form, batch: Batch, gate: ReadWriteLock) -> None:
     """Forget rows that were learnt, exactly."""
     labels = batch.labels
     if labels is None:
@@ -271,7 +271,7 @@ def can_unlearn(model: Model) -> None:
             raise Refusal(422, one_line(error)) from None
 
 
-def answer(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: Gate) -> dict[str, Any]:
+def answer(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: ReadWriteLock) -> dict[str, Any]:
     """Predictions, and what else was wished for: probabilities, intervals, quantiles, explanations. Changes nothing."""
     rows, ahead = form.table(batch), wishes.get("ahead")
     found: dict[str, Any] = {}

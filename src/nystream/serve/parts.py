@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 
 from nystream.model import Model
-from nystream.runtime.lock import Gate
+from nystream.runtime.lock import ReadWriteLock
 from nystream.serve import learning
 from nystream.serve.alarms import Alarm, Watch
 from nystream.serve.form import Form
@@ -60,7 +60,7 @@ class Part:
     ) -> None:
         self.name, self.id, self.seq, self.keyed, self.level = name, id, seq, keyed, level
         self.config: dict[str, Any] = {}
-        self.gate = Gate()
+        self.gate = ReadWriteLock()
         self.rate = Rate()
         self.broken: str | None = None
         """Why it learns no more: of challengers alone."""

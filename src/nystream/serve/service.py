@@ -12,7 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from nystream.model import Model
-from nystream.runtime.lock import Gate
+from nystream.runtime.lock import ReadWriteLock
 from nystream.serve import learning
 from nystream.serve.answering import Answering
 from nystream.serve.bus import Bus
@@ -249,16 +249,18 @@ class Service:
         answer: bytes = await self.ask(Remember(entry, key, ids, batch, found))
         return answer
 
-    async def _asked(self, entry: Entry, key: str | None, wishes: dict[str, Any]) -> tuple[Part | None, Model, Gate]:
+    async def _asked(
+        self, entry: Entry, key: str | None, wishes: dict[str, Any]
+    ) -> tuple[Part | None, Model, ReadWriteLock]:
         """The model that a prediction is asked of: the champion's, a key's, or one of a snapshot."""
         if wishes.get("snapshot") is not None:
             if key is not None:
                 raise Refusal(422, "keyed models have no snapshots")
-            return None, await self._of_snapshot(entry, wishes["snapshot"]), Gate()
+            return None, await self._of_snapshot(entry, wishes["snapshot"]), ReadWriteLock()
         part = entry.champion if key is None else await self.part(entry, key)
         if part is None:
             assert entry.pattern is not None
-            return None, learning.fresh(entry.pattern), Gate()
+            return None, learning.fresh(entry.pattern), ReadWriteLock()
         assert part.model is not None
         return part, part.model, part.gate
 

@@ -10,7 +10,7 @@ import numpy as np
 from nystream._core.inputs import RowMap
 from nystream._core.linalg import LDL, aligned_zeros
 from nystream.runtime.deferred import linalg
-from nystream.runtime.incremental import Work
+from nystream.runtime.incremental import Task
 from nystream.runtime.params import boolean, positive
 from nystream.runtime.types import Array, Change
 from nystream.solvers.base import Solver
@@ -109,7 +109,7 @@ class AWV(Factored, Solver):
         self._take(A, np.zeros((self.dim_, self.outputs_)) if b is None else b, overwrite=overwrite)
         self._settle()
 
-    def starting_from(self, A: Array, b: Array) -> Work[None]:
+    def starting_from(self, A: Array, b: Array) -> Task[None]:
         """`start_from` with `overwrite`, a piece at a time."""
         yield from self._taking(A, b)
         self._settle()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nystream._core.linalg import aligned_zeros, pack_columns, right_side
 from nystream.runtime.deferred import linalg
-from nystream.runtime.incremental import Work, all_at_once, factoring, panel, touched
+from nystream.runtime.incremental import Task, factoring, panel, run_to_completion, touched
 from nystream.runtime.params import Params, affordable, positive
 from nystream.runtime.types import Array
 
@@ -160,9 +160,9 @@ class Factored(Params):
 
     def _take(self, A: Array, b: Array, *, overwrite: bool = False) -> None:
         """Factor A (dim, dim) anew, with the right-hand side b (dim, K); `overwrite`: both are used up."""
-        all_at_once(self._taking(*((A, b) if overwrite else (np.array(A, order="C"), np.array(b, order="C")))))
+        run_to_completion(self._taking(*((A, b) if overwrite else (np.array(A, order="C"), np.array(b, order="C")))))
 
-    def _taking(self, A: Array, b: Array) -> Work[None]:
+    def _taking(self, A: Array, b: Array) -> Task[None]:
         """`_take`, a piece at a time; A and b, C-ordered, are used up. Of A the lower triangle alone is read.
 
         Refuses, with nothing changed, a matrix that is not positive definite.

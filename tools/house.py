@@ -137,15 +137,13 @@ def count_single_bases(trees: Any) -> int:
 ROWS = {
     "Table",
     "Columns",
-    "Unconverted",
-    "Pieces",
+    "RawBlock",
+    "Chunks",
     "SparseRows",
     "Batch",
     "Rows",
     "Block",
     "Chunk",
-    "Chunks",
-    "RawBlock",
 }
 """Names under which rows on their way in have been kept; each class of such a name counts."""
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nystream.data.frames import Pieces, are_finite, columns_of, matrix_of, side_by_side
+from nystream.data.frames import Chunks, are_finite, columns_of, matrix_of, side_by_side
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -19,8 +19,8 @@ COLUMNS = {"a": X[:, 0].copy(), "b": X[:, 1].astype(np.float32), "c": (100 * X[:
 MAKERS = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "arrow": pyarrow.table}
 
 
-def in_pieces(cuts: list[int]) -> Pieces:
-    return Pieces(np.split(COLUMNS["a"], cuts))
+def in_pieces(cuts: list[int]) -> Chunks:
+    return Chunks(np.split(COLUMNS["a"], cuts))
 
 
 @pytest.mark.parametrize("cuts", [[], [20], [0, 7, 7, 30, 50]])
@@ -60,7 +60,7 @@ def test_chunks_become_pieces_that_share_their_memory(join):
     halves = [{name: column[part] for name, column in COLUMNS.items()} for part in (slice(0, 21), slice(21, 50))]
     found = columns_of(join([make(half) for half in halves]))
     assert found is not None
-    assert all(isinstance(column, Pieces) and len(column.arrays) == 2 for column in found.values())
+    assert all(isinstance(column, Chunks) and len(column.arrays) == 2 for column in found.values())
     np.testing.assert_array_equal(found["c"][slice(0, 50)], COLUMNS["c"])
 
 
@@ -111,4 +111,4 @@ def test_one_number_that_is_not_finite_is_seen(bad, dtype, order):
     assert are_finite([matrix])
     matrix[49, 2] = bad
     assert not are_finite([matrix])
-    assert not are_finite([X, Pieces([matrix[:49, 2], matrix[49:, 2]])])
+    assert not are_finite([X, Chunks([matrix[:49, 2], matrix[49:, 2]])])

@@ -25,7 +25,7 @@ def pieces(made):
 
 @pytest.fixture
 def small(monkeypatch):
-    """Pieces that small matrices have several of."""
+    """Chunks that small matrices have several of."""
     monkeypatch.setattr(work, "PIECE", 2e5)
 
 

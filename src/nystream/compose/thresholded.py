@@ -15,7 +15,7 @@ import numpy.typing as npt
 from nystream.compose.classifier import Classifier
 from nystream.compose.probabilities import Calibration
 from nystream.compose.wrapper import Wrapper
-from nystream.data.inputs import Unconverted, as_labels, as_weights
+from nystream.data.inputs import RawBlock, as_labels, as_weights
 from nystream.learners.abilities import Abilities
 from nystream.learners.base import Learner
 from nystream.losses import Loss
@@ -333,7 +333,7 @@ class Thresholded(Wrapper):
     def _accepted(self, X: Any) -> Any:
         return (self.learner_ if self.d_ else self._blank)._accepted(X)
 
-    def _unconverted(self, X: Any) -> Unconverted | None:
+    def _unconverted(self, X: Any) -> RawBlock | None:
         return (self.learner_ if self.d_ else self._blank)._unconverted(X)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from nystream.data.inputs import Unconverted
+from nystream.data.inputs import RawBlock
 from nystream.data.places import Place
 from nystream.data.sparse_rows import SparseRows
 from nystream.runtime.types import Array
@@ -21,7 +21,7 @@ BATCH_KINDS = ("number", "boolean", "category", "time", "text")
 NUMERIC = ("number", "boolean")
 """Kinds whose values are numbers, so that a learner of numbers takes them as they are."""
 
-Numbers: TypeAlias = Array | Unconverted | SparseRows
+Numbers: TypeAlias = Array | RawBlock | SparseRows
 """Rows of numbers: a matrix (n, d), a large one that is converted in parts, or sparse rows."""
 
 

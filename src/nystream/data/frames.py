@@ -11,7 +11,7 @@ import numpy.typing as npt
 from nystream._core.inputs import all_finite
 from nystream.runtime.types import Array
 
-__all__ = ["Column", "Picked", "Pieces", "are_finite", "columns_of", "matrix_of", "side_by_side"]
+__all__ = ["Chunks", "Column", "Picked", "are_finite", "columns_of", "matrix_of", "side_by_side"]
 
 Picked: TypeAlias = slice | npt.NDArray[np.intp]
 """Some rows: from one to another, or these in this order."""
@@ -19,7 +19,7 @@ AT_ONCE = 1 << 16
 """Numbers of which it is asked at once whether they are finite."""
 
 
-class Pieces:
+class Chunks:
     """A column of numbers that lies in several arrays, one after the other. Rows that are taken are one array.
 
     Parameters
@@ -56,7 +56,7 @@ class Pieces:
         return found
 
 
-Column: TypeAlias = "npt.NDArray[Any] | Pieces"
+Column: TypeAlias = "npt.NDArray[Any] | Chunks"
 
 
 def matrix_of(frame: Any) -> npt.NDArray[Any] | None:
@@ -79,7 +79,7 @@ def columns_of(frame: Any) -> dict[str, Column] | None:
     for name, arrays in reader(frame):
         if arrays is None or any(array.dtype.kind not in "iuf" for array in arrays) or str(name) in found:
             return None
-        found[str(name)] = arrays[0] if len(arrays) == 1 else Pieces(arrays)
+        found[str(name)] = arrays[0] if len(arrays) == 1 else Chunks(arrays)
     return found or None
 
 
@@ -102,7 +102,7 @@ def are_finite(columns: Iterable[Any]) -> bool:
 
 
 def _arrays(column: Any) -> Sequence[npt.NDArray[Any]]:
-    return column.arrays if isinstance(column, Pieces) else [column]
+    return column.arrays if isinstance(column, Chunks) else [column]
 
 
 def _is_finite(array: npt.NDArray[Any]) -> bool:

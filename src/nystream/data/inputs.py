@@ -15,7 +15,7 @@ from nystream.data.frames import Picked, are_finite, columns_of, matrix_of, side
 from nystream.runtime.types import Array, LabelKind
 
 __all__ = [
-    "Unconverted",
+    "RawBlock",
     "as_block",
     "as_examples",
     "as_labels",
@@ -62,7 +62,7 @@ def as_block(X: Any, d: int | None = None, name: str = "X", missing: bool = Fals
     return block
 
 
-class Unconverted:
+class RawBlock:
     """(n, d) rows of numbers that are converted where they are taken, some at a time: no second matrix is held.
 
     `rows[i:j]` are some of them, still unconverted.
@@ -96,7 +96,7 @@ class Unconverted:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: Picked) -> Unconverted:
+    def __getitem__(self, rows: Picked) -> RawBlock:
         if not isinstance(rows, slice):
             return self.picked(rows)
         start, stop, _ = rows.indices(len(self))
@@ -131,13 +131,13 @@ class Unconverted:
             self._sources = None
         return self.finite
 
-    def picked(self, index: npt.NDArray[np.intp]) -> Unconverted:
+    def picked(self, index: npt.NDArray[np.intp]) -> RawBlock:
         """The rows of an index, in its order."""
         known = self._index
         return self._some(len(index), index + known.start if isinstance(known, slice) else known[index])
 
-    def _some(self, n: int, index: Picked) -> Unconverted:
-        found = Unconverted((n, self.shape[1]), self._take, index, self._sources)
+    def _some(self, n: int, index: Picked) -> RawBlock:
+        found = RawBlock((n, self.shape[1]), self._take, index, self._sources)
         found.finite = self.finite
         return found
 
@@ -173,7 +173,7 @@ def _sliced(X: Any, rows: Picked) -> Any:
     return X.take(rows) if hasattr(X, "take") else X[rows]
 
 
-def unconverted(X: Any, d: int | None = None, missing: bool = False, *, infinite: bool = False) -> Unconverted | None:
+def unconverted(X: Any, d: int | None = None, missing: bool = False, *, infinite: bool = False) -> RawBlock | None:
     """Rows that `as_block` would have to copy, for conversion a part at a time; None where there are few, or clean
     ones, or what is no matrix: `as_block` takes them. `infinite`: those may pass too."""
     found = rows_of(X)
@@ -194,7 +194,7 @@ def unconverted(X: Any, d: int | None = None, missing: bool = False, *, infinite
         first = picked.start if isinstance(picked, slice) else 0
         return as_block(rows(picked), shape[1] if d is None else d, missing=missing, first=first)
 
-    return Unconverted(shape, take, sources=sources)
+    return RawBlock(shape, take, sources=sources)
 
 
 def as_row(x: Any, d: int | None = None, name: str = "x", missing: bool = False) -> Array:

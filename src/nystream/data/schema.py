@@ -15,8 +15,8 @@ import numpy as np
 from nystream._core.inputs import all_finite
 from nystream.data.batch import NUMERIC, Batch
 from nystream.data.cells import decimal_mark
-from nystream.data.frames import Pieces, columns_of, matrix_of, side_by_side
-from nystream.data.inputs import Unconverted, as_block, rows_at_once, unconverted
+from nystream.data.frames import Chunks, columns_of, matrix_of, side_by_side
+from nystream.data.inputs import RawBlock, as_block, rows_at_once, unconverted
 from nystream.data.kinds import ID_NOTE, KINDS, LOOK, looked
 from nystream.data.places import Place
 from nystream.data.reading import Table, read
@@ -292,7 +292,7 @@ class Schema(Params):
     def _numbers(self, rows: Any) -> Any:
         """Return rows that are plainly numbers as a matrix, as sparse rows, or still to be converted; else None."""
         X = self.as_numbers(rows)
-        return X if isinstance(X, Unconverted) else self.matrix(X)
+        return X if isinstance(X, RawBlock) else self.matrix(X)
 
     def _typed(self, table: Table, on_error: str) -> tuple[dict[str, Any], int]:
         """Return the typed columns of a table by name, and how many values did not fit."""
@@ -388,12 +388,12 @@ class Schema(Params):
         X = np.ascontiguousarray(rows, dtype=np.float64)
         return X if all_finite(X) or not np.isinf(X).any() else None
 
-    def unconverted(self, rows: Any) -> Unconverted | None:
+    def unconverted(self, rows: Any) -> RawBlock | None:
         """The same for many rows that are other numbers than `matrix` gives back as they are: a matrix of another type
         or order, or columns of numbers. They are converted when they are taken; None where `matrix` is to be asked."""
         if not self._plain or self.width is not None:
             return None
-        found = rows if isinstance(rows, Unconverted) else None
+        found = rows if isinstance(rows, RawBlock) else None
         if isinstance(rows, np.ndarray) and rows.dtype.kind != "b":
             found = unconverted(rows, missing=True, infinite=True)
         elif isinstance(rows, Table):
@@ -417,14 +417,14 @@ class Schema(Params):
         found = self.unconverted(shown)
         return shown if found is None else found
 
-    def _beside(self, columns: Mapping[str, Any], n: int, named: bool = True) -> Unconverted | None:
+    def _beside(self, columns: Mapping[str, Any], n: int, named: bool = True) -> RawBlock | None:
         """Many rows of columns of numbers side by side, where all of them are there and no others."""
         known: list[Any] = [columns.get(name) for name in self._used] if named else list(columns.values())
         if not _are_many(n, len(known)) or (named and not columns.keys() <= self._known):
             return None
-        if not all(isinstance(c, Pieces) or (isinstance(c, np.ndarray) and c.dtype.kind in "iuf") for c in known):
+        if not all(isinstance(c, Chunks) or (isinstance(c, np.ndarray) and c.dtype.kind in "iuf") for c in known):
             return None
-        return Unconverted((n, len(known)), side_by_side(known), sources=known)
+        return RawBlock((n, len(known)), side_by_side(known), sources=known)
 
     def row(self, row: Any) -> Array | None:
         """One dict as a row of numbers (d,), where all columns are numbers and nothing is doubtful; else None."""

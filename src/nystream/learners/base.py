@@ -10,7 +10,7 @@ import numpy as np
 
 from nystream import persist
 from nystream._core.inputs import clean_label, is_clean_row
-from nystream.data.inputs import Unconverted, as_block, as_labels, as_row, as_weights, stretches, unconverted
+from nystream.data.inputs import RawBlock, as_block, as_labels, as_row, as_weights, stretches, unconverted
 from nystream.learners.abilities import Abilities
 from nystream.losses import Loss
 from nystream.runtime.cards import card
@@ -136,7 +136,7 @@ class Learner(Abilities, Params):
             raise
         return parts[0] if len(parts) == 1 else _stacked(parts)
 
-    def run_unconverted(self, X: Unconverted, Y: Array, weights: Array | None = None) -> Array:
+    def run_unconverted(self, X: RawBlock, Y: Array, weights: Array | None = None) -> Array:
         """`run_clean` of rows that are still to be converted, a part of them at a time. All are looked at before the
         first is learnt: all rows or none."""
         self._check_weights(weights)
@@ -331,7 +331,7 @@ class Learner(Abilities, Params):
         """Rows that users pass in, clean; a learner of other rows than dense ones overrides this."""
         return as_block(X, self.d_ or None, missing=self.missing)
 
-    def _unconverted(self, X: Any) -> Unconverted | None:
+    def _unconverted(self, X: Any) -> RawBlock | None:
         """Rows that users pass in, to be converted a part at a time; None where `_accepted` takes them."""
         return unconverted(X, self.d_ or None, self.missing) if self.takes_parts else None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nystream.data.batch import Batch
-from nystream.data.inputs import Unconverted
+from nystream.data.inputs import RawBlock
 from nystream.data.reading import Table
 from nystream.data.schema import Schema
 from nystream.model.first_rows import ROWS, FirstRows
@@ -68,7 +68,7 @@ def keep_first(model: Model, table: Any, parts: list[Any] | None, weights: Array
         table = Table(table.columns, len(table))
     elif not isinstance(table, Table):  # a matrix of numbers
         X = table[:ROWS]
-        X = X.numbers() if isinstance(X, Unconverted) else np.asarray(X)
+        X = X.numbers() if isinstance(X, RawBlock) else np.asarray(X)
         table = Table(dict(zip(model.schema_.names, X.T, strict=True)), len(X))
     elif not table.named:
         table = Table(dict(zip(model.schema_.names, table.columns.values(), strict=True)), table.n)

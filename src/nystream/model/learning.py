@@ -10,7 +10,7 @@ import numpy as np
 
 from nystream._core.inputs import is_clean_row
 from nystream.data.batch import Batch
-from nystream.data.inputs import Unconverted, as_weights
+from nystream.data.inputs import RawBlock, as_weights
 from nystream.data.reading import Table, read
 from nystream.data.sparse_rows import SparseRows, is_sparse
 from nystream.data.targets import columns_of, first_label
@@ -201,12 +201,12 @@ def _is_plain(rows: Any) -> bool:
     """Whether rows have no names and no kinds to infer: numbers in a matrix, or sparse rows."""
     if isinstance(rows, np.ndarray):
         return rows.dtype.kind in "biuf"
-    return is_sparse(rows) or isinstance(rows, Unconverted)
+    return is_sparse(rows) or isinstance(rows, RawBlock)
 
 
 def predict_scores(learner: Learner, X: Any, ahead: int | None = None) -> Array:
     """Return outputs (n, K) for rows; large ones are converted in parts. `ahead` as in `Learner.predict`."""
-    if not isinstance(X, Unconverted):
+    if not isinstance(X, RawBlock):
         return learner.predict_clean(X, ahead)
     return np.vstack([learner.predict_clean(X[part].numbers(), ahead) for part in X.parts()])
 
@@ -214,10 +214,10 @@ def predict_scores(learner: Learner, X: Any, ahead: int | None = None) -> Array:
 def _learn(learner: Learner, X: Any, labels: Labels, weights: Array | None) -> Array:
     """Learn the rows that have a label, predict the others, and return outputs (n, K) made before each label."""
     Y, parts = labels.Y, []
-    X = X.numbers() if isinstance(X, Unconverted) and not learner.takes_parts else X
+    X = X.numbers() if isinstance(X, RawBlock) and not learner.takes_parts else X
     for part, labelled in _stretches(labels.there):
         if labelled:
-            run: Any = learner.run_unconverted if isinstance(X, Unconverted) else learner.run_clean
+            run: Any = learner.run_unconverted if isinstance(X, RawBlock) else learner.run_clean
             P = run(X[part], Y[part], None if weights is None else weights[part])
         else:
             P = predict_scores(learner, X[part], 1)

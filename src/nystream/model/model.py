@@ -14,7 +14,7 @@ from nystream import persist
 from nystream.auto.changes import Listener, Listeners
 from nystream.auto.learner import Auto
 from nystream.data.batch import Batch
-from nystream.data.inputs import ROWS_TO_CONVERT, Unconverted
+from nystream.data.inputs import ROWS_TO_CONVERT, RawBlock
 from nystream.data.items import blocks_of_items, is_iterator
 from nystream.data.places import Place
 from nystream.data.reading import Table, read
@@ -407,7 +407,7 @@ class Model(Params):
     def inputs(self, rows: Any) -> Array:
         """The numbers (n, d) that the learner gets for rows now. Changes nothing."""
         X = self._inputs(rows)
-        return X.numbers() if isinstance(X, Unconverted) else X
+        return X.numbers() if isinstance(X, RawBlock) else X
 
     def _inputs(self, rows: Any, named: bool = False) -> Any:
         """The learner's inputs for rows; `named`: columns that no row has are reported."""
@@ -731,7 +731,7 @@ class Model(Params):
     def _check_missing(self, batch: Batch, at: Places = Place) -> None:
         """Refuse missing values where the learner does not take them."""
         X = batch.inputs
-        if self.inner.missing or isinstance(X, (Batch, SparseRows)) or (isinstance(X, Unconverted) and X.finite):
+        if self.inner.missing or isinstance(X, (Batch, SparseRows)) or (isinstance(X, RawBlock) and X.finite):
             return
         X = np.asarray(X)
         if np.isnan(X.min(initial=0.0)):

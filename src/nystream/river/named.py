@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from nystream.data.inputs import Unconverted, as_block, as_weights
+from nystream.data.inputs import RawBlock, as_block, as_weights
 from nystream.data.schema import Schema
 from nystream.explain import Importance, Reasons
 from nystream.kernels import Kernel
@@ -204,7 +204,7 @@ class Named:
             self._admit(new)
         return self._columns.row(x)
 
-    def _block(self, X: Any, learn: bool) -> Array | Unconverted:
+    def _block(self, X: Any, learn: bool) -> Array | RawBlock:
         """The rows of a frame, many of them still to be converted; to learn from, if asked: names never seen before get
         columns."""
         frame = frames.into_frame(X)
@@ -213,11 +213,11 @@ class Named:
         def take(rows: Any) -> Array:
             return self._columns.block(_numbers(frame[rows]), names)
 
-        for part in Unconverted((len(frame), len(names)), take).parts() if names else ():
+        for part in RawBlock((len(frame), len(names)), take).parts() if names else ():
             as_block(_numbers(frame[part]), missing=True, first=part.start)  # refuse before anything changes
         if learn and (new := self._columns.new(names)):
             self._admit(new)
-        rows = Unconverted((len(frame), self._columns.width()), take)
+        rows = RawBlock((len(frame), self._columns.width()), take)
         return rows if len(rows.parts()) > 1 else rows.numbers()
 
     def _admit(self, new: list[Hashable]) -> None:

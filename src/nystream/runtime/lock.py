@@ -1,7 +1,7 @@
-"""A lock that many readers hold together or one writer alone, in turns: neither waits for more than one of the other.
+"""A read-write lock: many readers hold it together, or one writer holds it alone, in turns.
 
-A plain lock starves the readers: a thread that releases and takes it again at once, as the one that learns does, nearly
-always gets it back.
+A plain lock starves the readers: a thread that releases it and takes it again at once, as the learning thread does,
+nearly always gets it back.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ __all__ = ["ReadWriteLock"]
 
 
 class ReadWriteLock:
-    """Phase-fair: a reader that comes during a write, or while one is waited for, enters when that write has ended.
+    """A phase-fair read-write lock.
 
-    Of several writers the one that waits is next, not the one that has just left. A thread that holds the gate may
-    enter again, and does not wait.
+    A reader that arrives during a write, or while a writer waits, enters when that write has ended. A writer that waits
+    goes before one that has just left. A thread that holds the lock may take it again without waiting.
 
     Examples
     --------
-    >>> gate = ReadWriteLock()
-    >>> with gate.writing():
-    ...     gate.busy
+    >>> lock = ReadWriteLock()
+    >>> with lock.writing():
+    ...     lock.busy
     True
-    >>> with gate.reading(), gate.reading():
-    ...     gate.busy, gate.asked, gate.mine
+    >>> with lock.reading(), lock.reading():
+    ...     lock.busy, lock.asked, lock.mine
     (False, True, True)
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._next = threading.Lock()  # of the writer that waits: all others wait for him
+        self._next = threading.Lock()  # held by the writer that waits next; all other writers wait for it
         self._own = threading.local()
         self._readers = 0
         self._blocked = 0
@@ -47,7 +47,7 @@ class ReadWriteLock:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Hold the gate with other readers."""
+        """Hold the lock with other readers."""
         depth = getattr(self._own, "depth", 0)
         if not depth:
             with self._lock:
@@ -69,9 +69,9 @@ class ReadWriteLock:
         self._blocked += 1
         phase = self._phase
         try:
-            while self._phase == phase:  # the writer counts whoever is blocked among the readers as it leaves
+            while self._phase == phase:  # the writer counts blocked readers as readers when it leaves
                 self._wait()
-        except BaseException:  # Ctrl-C: whoever does not wait any more is not counted
+        except BaseException:  # Ctrl-C: a reader that no longer waits is not counted
             if self._phase == phase:
                 self._blocked -= 1
             else:
@@ -84,7 +84,7 @@ class ReadWriteLock:
             self._wake()
 
     def writing(self) -> AbstractContextManager[None]:
-        """Hold the gate alone."""
+        """Hold the lock alone."""
         return self._writing
 
     def _take(self) -> None:
@@ -135,7 +135,7 @@ class ReadWriteLock:
 
 
 class _Writing(AbstractContextManager[None]):
-    """Of one gate. No generator, which takes longer: `Auto` enters twice for every row."""
+    """The writing side of one lock. It is no generator, which takes longer: `Auto` enters twice for every row."""
 
     def __init__(self, gate: ReadWriteLock) -> None:
         self._gate = gate

@@ -11,7 +11,7 @@ import numpy as np
 from nystream.auto.learner import Auto
 from nystream.data.batch import NUMERIC
 from nystream.data.frames import columns_of as columns_of_numbers
-from nystream.data.inputs import Unconverted, as_row, rows_of, unconverted
+from nystream.data.inputs import RawBlock, as_row, rows_of, unconverted
 from nystream.data.kinds import looked
 from nystream.data.reading import Table, read
 from nystream.data.schema import Schema
@@ -164,7 +164,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(list(table.columns), dtype=object)
         return table
 
-    def _in_parts(self, X: Any, reset: bool) -> Unconverted | None:
+    def _in_parts(self, X: Any, reset: bool) -> RawBlock | None:
         """A long frame as scikit-learn checks and converts it, some rows at a time; None for all else."""
         known = None if isinstance(X, np.ndarray) else rows_of(X)
         found = None if known is None else unconverted(X, missing=True, infinite=True)
@@ -180,7 +180,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
             some = rows(picked) if plain else check_array(rows(picked), ensure_all_finite=False)
             return np.ascontiguousarray(some, dtype=np.float64)
 
-        found = Unconverted(shape, take)
+        found = RawBlock(shape, take)
         for i, part in enumerate(found.parts()):
             validate_data(self, rows(part), reset=reset and not i, **self._numbers)
         found.finite = not self._missing  # it was looked at
@@ -261,7 +261,7 @@ def fitted(model: Model, X: Any, y: Any, weights: Array | None) -> Model:
     order = np.random.default_rng(SEED).permutation(_count(X))
     if isinstance(X, np.ndarray):
         whole = X
-        X = Unconverted(X.shape, lambda rows: np.ascontiguousarray(whole[rows], dtype=np.float64))
+        X = RawBlock(X.shape, lambda rows: np.ascontiguousarray(whole[rows], dtype=np.float64))
     model.run_scores(_picked(X, order), y[order], None if weights is None else weights[order])
     model.inner.settle()
     return model
@@ -283,7 +283,7 @@ def _count(X: Any) -> int:
 
 
 def _picked(X: Any, index: Any) -> Any:
-    if isinstance(X, Unconverted):
+    if isinstance(X, RawBlock):
         return X.picked(index)
     return X.ordered(index) if isinstance(X, Table) else X[index]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nystream.data.frames import columns_of, matrix_of, side_by_side
-from nystream.data.inputs import ROWS_TO_CONVERT, Unconverted, rows_at_once
+from nystream.data.inputs import ROWS_TO_CONVERT, RawBlock, rows_at_once
 from nystream.runtime.types import Array
 from nystream.streams.base import Stream, Task
 from nystream.streams.cutting import Block
@@ -100,7 +100,7 @@ class ArrayStream(Stream):
         super().__init__(name, columns=names, d=values.shape[1], n=len(values), task=task, labels=coder)
 
     def _chunks(self, rows: int) -> Iterator[Block]:
-        if isinstance(self.X, Unconverted):
+        if isinstance(self.X, RawBlock):
             rows = max(rows, rows_at_once(self.X.shape[1]))
         for start in range(0, len(self.X), rows):
             part = slice(start, start + rows)
@@ -111,7 +111,7 @@ class ArrayStream(Stream):
         return _floats(self.X), _floats(self.y)
 
     def _arrays(self) -> tuple[Any, Any]:
-        return self.X.numbers() if isinstance(self.X, Unconverted) else self.X, self.y
+        return self.X.numbers() if isinstance(self.X, RawBlock) else self.X, self.y
 
 
 class _Foreign(Stream):
@@ -146,12 +146,12 @@ def _in_parts(X: Any) -> Any:
         d = len(X[0])
         if d and set(map(len, X)) == {d}:
             _checked(X[:ROWS_TO_CONVERT], "X")  # most mistakes are in all rows
-            return Unconverted((len(X), d), lambda rows: _floats(_checked(X[rows], "X")))
+            return RawBlock((len(X), d), lambda rows: _floats(_checked(X[rows], "X")))
     matrix, columns = matrix_of(X), columns_of(X)
     if matrix is not None or columns is None:
         return _checked(X if matrix is None else matrix, "X")
     sources = list(columns.values())
-    return Unconverted((len(X), len(sources)), side_by_side(sources), sources=sources)
+    return RawBlock((len(X), len(sources)), side_by_side(sources), sources=sources)
 
 
 def _checked(value: Any, name: str) -> Any:

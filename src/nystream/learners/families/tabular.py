@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from nystream.data.batch import Batch, as_batch, is_table, one_row
-from nystream.data.inputs import Unconverted, as_block, as_row
+from nystream.data.inputs import RawBlock, as_block, as_row
 from nystream.data.sparse_rows import SparseRows, as_sparse_rows, is_sparse
 from nystream.learners.base import Learner
 from nystream.runtime.types import Array
@@ -83,7 +83,7 @@ class TabularLearner(Learner):
             return SparseRows.of_dense(as_block(X, self.d_))
         return as_block(X, self.d_ or None, missing=self.missing)
 
-    def _unconverted(self, X: Any) -> Unconverted | None:
+    def _unconverted(self, X: Any) -> RawBlock | None:
         return None if self.opening is not None or is_table(X) else super()._unconverted(X)
 
     def _accepted_sparse(self, X: Any, opening: Opening) -> Any:

@@ -1,4 +1,4 @@
-"""Task that can be done a slice at a time: generators that tell, after every piece, how much it was."""
+"""Incremental tasks: generators that yield the cost of each piece, so that long work is spread over many rows."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __all__ = [
 T = TypeVar("T")
 
 Task: TypeAlias = Generator[float, None, T]
-"""Yields the operations of each piece: multiplications with additions of matrix products, or what takes as long. They
-are told from sizes alone, so that where slices end does not depend on the machine."""
+"""Yields the cost of each piece in multiply-adds of a matrix product, or what takes as long. Costs depend on sizes alone,
+so the ends of slices do not depend on the machine."""
 
 PIECE = 1.2e8
 """Operations of a piece of a factorisation or a kernel matrix: some 3 ms where a processor does 40 in a nanosecond."""
 CALL = 4e5
-"""What Python's own time for a few calls counts."""
+"""Operations that the interpreter's own time for a few calls counts as."""
 ENTRY, COLUMN, MEDIAN = 50.0, 4.0, 500.0
 """Operations for a kernel value, for each of its columns, and for a distance of which the median is sought."""
 TOUCHED, HELD = 600.0, 1 << 22
@@ -47,7 +47,7 @@ SAMPLE = 400
 
 
 def run_to_completion(work: Task[T]) -> T:
-    """What it comes to."""
+    """Run a task to its end and return its result."""
     while True:
         try:
             next(work)

@@ -66,13 +66,13 @@ def repeated(seen: list[int], K: int) -> np.ndarray:
 def stacked_classes(model, X, y, lags):
     """Logarithms of probabilities (n, K), K > 2; `model` is stepped along for the outputs of its experts."""
     K = model.outputs_
-    E = len(model.bank_.names)
+    E = len(model.expert_set_.names)
     stackers = [Softmax(E + 3 * lags, K, *member) for member in MEMBERS]
     count = len(MEMBERS) + 1 + lags
     experts, members = np.full(E, 1 / E), np.full(count, 1 / count)
     past, seen, out = None, [], []
     for x, label in zip(X, y.astype(int), strict=True):
-        F = np.clip(model.bank_.predict(x[None], 1 + K)[0, :, 1:], -1.5, 1.5)
+        F = np.clip(model.expert_set_.predict(x[None], 1 + K)[0, :, 1:], -1.5, 1.5)
         f = np.vstack([F, np.zeros((3, K)) if past is None else past]) if lags else F
         mean = np.clip((experts @ F + 1) / 2, 0.01, 0.99)
         last = [repeated(seen, K)] if lags else []

@@ -1,4 +1,4 @@
-"""The alarm and the mixture of two generations, written slowly: every row by itself, from its definition."""
+"""The alarm and the mixture of two ensembles, written slowly: every row by itself, from its definition."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
 One child process for every budget, number of columns and number of classes. It loads everything, makes the stream, runs
 a tiny model of the same kind so that code and libraries are in memory, resets the kernel's high-water mark
 (/proc/self/clear_refs), notes what is resident, and runs the model over the stream in blocks of 100 rows, past the end
-of the warm-up and a refresh. With --changes the function changes at these rows, so that two generations live at times;
+of the warm-up and a refresh. With --changes the function changes at these rows, so that two ensembles live at times;
 the last figures are how many young ones were begun, and how many alarms there were. The difference of VmHWM and what
 was resident is what the model took, scratch included. glibc is told to give memory back at once
 (MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_), or freed blocks of one moment would count in the next. Linux only.
@@ -57,7 +57,7 @@ def child(columns: int, classes: int, memory: str, rows: int, changes: list[int]
         model.run(X[i : i + 100], y[i : i + 100])
         most = max(most, model.nbytes)
     began = sum(alarm.outcome not in ("repeated", "over budget", "no memory") for alarm in model.alarms())
-    sizes = model.bank_.recipe.landmarks, model.bank_.recipe.big
+    sizes = model.expert_set_.recipe.landmarks, model.expert_set_.recipe.big
     print(resident("VmHWM") - before, most, *sizes, began, len(model.alarms()))
 
 

@@ -122,7 +122,7 @@ def _error(model: Auto, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def steps(rows: int = 4300, timed: int = 500) -> None:
-    """Mean and median; as it is, where an alarm may have begun a young generation, and with one generation."""
+    """Mean and median; as it is, where an alarm may have begun a candidate, and with one ensemble."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, 5))
     y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=rows)
@@ -159,7 +159,7 @@ def cutting_anew(repeats: int = 9) -> None:
         for _ in range(repeats):
             start = time.process_time()
             with single_threaded():
-                winsorize_again(model.bank_, rows, model.pipeline_.label_filter_, least, np.ones(1, dtype=bool))
+                winsorize_again(model.expert_set_, rows, model.pipeline_.label_filter_, least, np.ones(1, dtype=bool))
             seconds.append(time.process_time() - start)
         print(f"labels of {n} rows cut anew: {1e3 * min(seconds):.1f} ms", flush=True)
 

@@ -107,8 +107,10 @@ def deadlines(X: np.ndarray, y: np.ndarray, given: tuple[float | None, ...]) -> 
         step, step_wall, P = timed(model, X[4000:6000], y[4000:6000], True)
         run, run_wall, _ = timed(model, X[6000:8000], y[6000:8000], False)
         error = np.sqrt(np.mean((P - y[4000:6000]) ** 2)) / y.std()
-        recipe = model.bank_.recipe
-        sizes = f"{len(model.bank_.names)}: {' '.join(model.bank_.names)}; m = {recipe.landmarks}, {recipe.big}"
+        recipe = model.expert_set_.recipe
+        sizes = (
+            f"{len(model.expert_set_.names)}: {' '.join(model.expert_set_.names)}; m = {recipe.landmarks}, {recipe.big}"
+        )
         over = "" if deadline is None or max(step, run) <= deadline else "  OVER"
         times = f"{step:8.3f} ({step_wall:.3f}) {run:6.3f} ({run_wall:.3f})"
         print(f"{deadline or 'none':>7} ms {times} {error:6.3f}  {sizes}{over}", flush=True)

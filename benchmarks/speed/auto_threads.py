@@ -37,11 +37,11 @@ def more(model: Auto, X: np.ndarray, y: np.ndarray, clock: Callable[[], float]) 
     assert model.pipeline_.incumbent_.targets_ is not None
     T, seconds = model.pipeline_.incumbent_.targets_.standardised(y[:, None]), []
     for size in (1, BLOCK):
-        bank = copy.deepcopy(model.bank_)
+        expert_set = copy.deepcopy(model.expert_set_)
         bounds = (np.full((1, 1), -9.0), np.full((1, 1), 9.0))
         begun = clock()
         for i in range(0, len(X), size):
-            bank.run(X[i : i + size], T[i : i + size], None, bounds)
+            expert_set.run(X[i : i + size], T[i : i + size], None, bounds)
         seconds.append((clock() - begun) / len(X))
     return seconds[0] - seconds[1]
 

@@ -1,4 +1,4 @@
-"""The alarm against its definition; the mixture of two generations against its own; verdicts; columns that moved."""
+"""The alarm against its definition; the mixture of two ensembles against its own; verdicts; columns that moved."""
 
 from __future__ import annotations
 

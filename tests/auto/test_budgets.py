@@ -56,9 +56,9 @@ def test_classes_that_outgrow_memory_shrink_the_experts_whenever_they_come():
     recipe = Recipe((1, 2, 20, 300), landmarks=60, big=200, small=20, ring=200, windows=(100, 20), metric=100)
     model = Auto(task="classification", memory="12MB", recipe=recipe)
     model.run(X[:400], c[:400])
-    assert model.bank_.recipe.landmarks == 60
+    assert model.expert_set_.recipe.landmarks == 60
     P = model.run(X[400:], c[400:])
-    assert model.bank_.recipe.landmarks < 60
+    assert model.expert_set_.recipe.landmarks < 60
     assert np.isfinite(P[:, :3]).all()
     resumed = nystream.from_bytes(model.to_bytes())
     np.testing.assert_array_equal(resumed.run(X[:50], c[:50]), model.run(X[:50], c[:50]))
@@ -93,7 +93,7 @@ def test_any_experts_may_be_left_out(task, experts):
     P = model.run(X, labels)
     Q = np.array([stepped.step(x, label) for x, label in zip(X, labels, strict=True)])
     np.testing.assert_allclose(Q[3:], P[3:], atol=1e-8)
-    assert model.bank_.names == list(experts)
+    assert model.expert_set_.names == list(experts)
     if task == "regression":
         assert np.mean((P - y)[100:] ** 2) < 0.3 * y.var()
     else:
@@ -109,11 +109,11 @@ def test_what_a_deadline_decided_is_part_of_the_model(monkeypatch):
     model.run(X[:30], y[:30])
     monkeypatch.setattr(budget, "slowness", lambda: 100.0)
     resumed = nystream.from_bytes(model.to_bytes())
-    assert resumed.bank_.recipe.experts == model.bank_.recipe.experts
+    assert resumed.expert_set_.recipe.experts == model.expert_set_.recipe.experts
     np.testing.assert_array_equal(resumed.run(X[30:], y[30:]), model.run(X[30:], y[30:]))
     fewer = Auto(deadline="12ms")
     fewer.run(X[:1], y[:1])
-    assert len(fewer.bank_.recipe.experts) < len(model.bank_.recipe.experts)
+    assert len(fewer.expert_set_.recipe.experts) < len(model.expert_set_.recipe.experts)
 
 
 def test_the_shortest_deadline_that_a_refusal_names_is_accepted(monkeypatch):

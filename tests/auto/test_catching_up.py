@@ -1,4 +1,4 @@
-"""A young generation learns the rows since a change in slices: when it is level, in any blocks, saved on the way."""
+"""A candidate learns the rows since a change in slices: when it is level, in any blocks, saved on the way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 import nystream
 from changing_streams import in_cuts
 from nystream import Auto
-from nystream.auto import renewal, stack
+from nystream.auto import refit, stack
 from nystream.auto.changes import catching_up
 from nystream.auto.recipe import Recipe
 from table_streams import columns
@@ -25,7 +25,7 @@ AT, N = 900, 1500
 @pytest.fixture(autouse=True)
 def slow(monkeypatch):
     """Slices so small that a rebuild is under way for several rows, and few rows are learnt in one."""
-    monkeypatch.setattr(renewal, "SLICE", 3e6)
+    monkeypatch.setattr(refit, "SLICE", 3e6)
     monkeypatch.setattr(catching_up, "CAUGHT_UP", 4)
 
 

@@ -1,4 +1,4 @@
-"""Auto after changes: a young generation beside the old one, in any blocks, saved in the middle, in every setting."""
+"""Auto after changes: a candidate beside the old one, in any blocks, saved in the middle, in every setting."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def auto(task="regression", **options):
 
 
 def unsuspicious(model, X, y, task):
-    """Rows that nothing but the old generation predicts; of classes those before the first suspicion, which leaves a
+    """Rows that nothing but the incumbent predicts; of classes those before the first suspicion, which leaves a
     trace in the calibration."""
     quiet = []
     for x, label in zip(X, y, strict=True):
@@ -223,7 +223,7 @@ def test_a_class_that_comes_while_two_generations_live_reaches_both():
     assert model.pipeline_.candidate is not None
     model.run(X[AT + 140 :], y[AT + 140 :])
     assert model.outputs_ == 3
-    assert all(generation.outputs_ == 3 for generation in model.pipeline_.ensembles)
+    assert all(ensemble.outputs_ == 3 for ensemble in model.pipeline_.ensembles)
     in_cuts(parts, X, y, (41, 7))
     assert_array_equal(model.predict(X[:30]), parts.predict(X[:30]))
     assert_allclose(np.exp(model.predict(X)).sum(axis=1), 1.0)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from changing_streams import changing, in_cuts
 from nystream import Auto, Model, Schema, prequential
-from nystream.auto import renewal
+from nystream.auto import refit
 from nystream.auto.late import after, shifted
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import PACES
@@ -67,14 +67,14 @@ def test_rows_are_learnt_with_the_labels_of_so_many_rows_before(delay):
     known, own = model.pipeline_.incumbent_.stack_.lags_[:, 0], y[: 400 - delay]
     assert_allclose(known[[0, 3]], own[[-1, -2]], atol=1e-12)
     T = model.pipeline_.incumbent_.targets_.standardised(own[:, None])
-    assert_allclose(model.bank_.lags_[[0, 3], 0], T[[-1, -2], 0], atol=1e-12)
+    assert_allclose(model.expert_set_.lags_[[0, 3], 0], T[[-1, -2], 0], atol=1e-12)
     assert_array_equal(model.pipeline_.incumbent_.late_.rows[:, 0], y[-delay:])
     assert model.pipeline_.stages_.persistence_ is None
 
 
 @pytest.mark.parametrize("delay", [1, 30])
 def test_so_they_are_in_every_row_also_where_what_was_fitted_anew_is_taken_up(monkeypatch, delay):
-    monkeypatch.setattr(renewal, "SLICE", 2e6)
+    monkeypatch.setattr(refit, "SLICE", 2e6)
     X, y = waves(400)
     model, waited = auto(delay=delay), 0
     for t in range(400):
@@ -82,7 +82,7 @@ def test_so_they_are_in_every_row_also_where_what_was_fitted_anew_is_taken_up(mo
         waited += model.pipeline_.incumbent_.begun_ > 0
         if t > delay + 2:
             known = model.pipeline_.incumbent_.targets_.standardised(y[t - delay - 1 : t - delay + 1][:, None])
-            assert_allclose(model.bank_.lags_[[3, 0]], known, atol=1e-12)
+            assert_allclose(model.expert_set_.lags_[[3, 0]], known, atol=1e-12)
     assert waited > 10
 
 
@@ -111,7 +111,7 @@ def test_labels_that_come_late_are_of_use_and_do_no_harm():
 @pytest.mark.parametrize("cuts", [(1,), (37, 1, 64, 5)])
 @pytest.mark.parametrize("at", [NEVER, 560])
 def test_blocks_do_not_matter_to_the_last_bit(monkeypatch, task, cuts, at):
-    monkeypatch.setattr(renewal, "SLICE", 2e6)
+    monkeypatch.setattr(refit, "SLICE", 2e6)
     X, y = changing(900, at=at, task=task)
     whole, parts = auto(task), auto(task)
     assert_array_equal(in_cuts(parts, X, y, cuts), whole.run(X, y))
@@ -120,19 +120,19 @@ def test_blocks_do_not_matter_to_the_last_bit(monkeypatch, task, cuts, at):
 
 @pytest.mark.parametrize("cuts", [(1,), (37, 1, 64, 5)])
 def test_blocks_do_not_matter_where_the_kernel_of_changes_learns(monkeypatch, cuts):
-    monkeypatch.setattr(renewal, "SLICE", 2e6)
+    monkeypatch.setattr(refit, "SLICE", 2e6)
     X, y = waves(500)
     y = np.cumsum(y)  # so that the last label known tells most of the next
     whole, parts = auto(), auto()
     assert_array_equal(in_cuts(parts, X, y, cuts), whole.run(X, y))
-    assert "change" in whole.bank_.views_
+    assert "change" in whole.expert_set_.views_
     assert_array_equal(parts.predict(X[:50]), whole.predict(X[:50]))
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
 @pytest.mark.parametrize("stop", [3, 153, 303, 500])
 def test_a_saved_model_goes_on_bit_for_bit(monkeypatch, task, stop):
-    monkeypatch.setattr(renewal, "SLICE", 2e6)
+    monkeypatch.setattr(refit, "SLICE", 2e6)
     X, y = changing(600, at=NEVER, task=task)
     model = auto(task)
     model.run(X[:stop], y[:stop])

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from changing_streams import changing, in_cuts
 from nystream import Auto
-from nystream.auto import budget, renewal
+from nystream.auto import budget, refit
 from nystream.auto.budget import Need, growing, in_memory, largest_bytes
 from nystream.auto.changes import Changes
 from nystream.auto.changes.memory import Afforded
@@ -28,7 +28,7 @@ NEVER = 100_000
 @pytest.fixture
 def slow(monkeypatch):
     """Slices so small that a growth of these sizes is under way for several rows."""
-    monkeypatch.setattr(renewal, "SLICE", 2e6)
+    monkeypatch.setattr(refit, "SLICE", 2e6)
 
 
 def auto(task="regression", **options):
@@ -36,7 +36,7 @@ def auto(task="regression", **options):
 
 
 def sizes(model):
-    r = model.bank_.recipe
+    r = model.expert_set_.recipe
     return r.landmarks, r.big, r.rough, r.change
 
 
@@ -61,11 +61,11 @@ def test_landmarks_grow_by_half_at_the_rows_of_the_recipe():
     model.run(X[299:300], y[299:300])
     model.settle()
     assert sizes(model) == (21, 42, 56, 28)
-    assert len(model.bank_.experts_["rough"].points_) == 56
+    assert len(model.expert_set_.experts_["rough"].points_) == 56
     model.run(X[300:], y[300:])
     model.settle()
     assert sizes(model) == (29, 59, 79, 39)
-    assert not model.bank_.recipe.grows
+    assert not model.expert_set_.recipe.grows
     assert model.pipeline_.buffer_.inputs_.capacity < 640  # nothing is going to look at as many rows
 
 
@@ -80,10 +80,10 @@ def test_a_growth_is_fitted_on_all_rows_so_far():
     other.run(X, y)
     for one in (model, other):
         one.settle()
-    rough = [one.bank_.experts_["rough"].points_ for one in (model, other)]
+    rough = [one.expert_set_.experts_["rough"].points_ for one in (model, other)]
     assert_array_equal(*rough)
     known = [0, 2]  # the big one may look through another view
-    assert_allclose(*(one.bank_.predict(X[:50], 1)[:, known] for one in (model, other)), atol=1e-9)
+    assert_allclose(*(one.expert_set_.predict(X[:50], 1)[:, known] for one in (model, other)), atol=1e-9)
 
 
 def sizes_after(recipe):
@@ -115,8 +115,8 @@ def test_all_is_fitted_once_more_without_more_landmarks():
     for one in (model, longer):
         one.settle()
     assert sizes(model) == (15, 30, 40, 20)
-    assert not model.bank_.recipe.grows
-    assert_array_equal(*(one.bank_.experts_["rough"].points_ for one in (model, longer)))
+    assert not model.expert_set_.recipe.grows
+    assert_array_equal(*(one.expert_set_.experts_["rough"].points_ for one in (model, longer)))
     model.run(X[300:], y[300:])
     assert model.pipeline_.buffer_.inputs_.capacity < 300
 
@@ -184,7 +184,7 @@ def test_growth_waits_while_a_young_generation_lives(task):
     whole, parts, two = auto(task), auto(task), []
     for i in range(len(y)):
         parts.step(X[i], y[i])
-        grows = parts.pipeline_.incumbent_.growing_ or parts.bank_.recipe.rough > 56
+        grows = parts.pipeline_.incumbent_.growing_ or parts.expert_set_.recipe.rough > 56
         two.append((parts.pipeline_.candidate is not None, grows))
     young, grew = np.array(two).T
     assert young[650]
@@ -211,7 +211,7 @@ def test_a_generation_that_took_over_with_fewer_landmarks_regains_them_at_its_ne
     model.pipeline_._beside = lambda old: Afforded(fewer, True)
     for i in range(len(y)):
         model.step(X[i], y[i])
-        found.append((model.pipeline_.incumbent_.count_ <= i, len(model.bank_.experts_["rough"].points_)))
+        found.append((model.pipeline_.incumbent_.count_ <= i, len(model.expert_set_.experts_["rough"].points_)))
     assert [alarm.outcome for alarm in model.alarms()] == ["promoted"]
     promoted = [points for young, points in found if young]
     assert (promoted[0], promoted[-1]) == (30, 40)
@@ -284,7 +284,7 @@ def test_a_budget_holds_what_it_grows_to():
         model.run(X[i : i + 20], y[i : i + 20])
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert model.bank_.recipe.rough == 799
+    assert model.expert_set_.recipe.rough == 799
     assert most < 24e6
 
 
@@ -299,11 +299,11 @@ def test_classes_that_come_late_and_need_the_memory_end_growth():
     model = Auto(task="classification", memory="2.5MB", recipe=SMALL.resized(rough=60, big=60))
     X, y = changing(400, at=NEVER, task="classification")
     model.run(X[:200], y[:200])
-    assert len(model.bank_.recipe.grows) == 2
+    assert len(model.expert_set_.recipe.grows) == 2
     y[200:237] = np.arange(3, 40)
     model.run(X[200:], y[200:])
-    assert (model.outputs_, model.bank_.recipe.rough) == (40, 60)
-    assert not model.bank_.recipe.grows
+    assert (model.outputs_, model.expert_set_.recipe.rough) == (40, 60)
+    assert not model.expert_set_.recipe.grows
     assert not model.pipeline_.sizes_.grows
     assert model.nbytes < 2.5e6
 

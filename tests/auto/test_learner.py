@@ -83,7 +83,7 @@ def test_a_class_that_appears_late_leaves_the_experts_as_if_it_had_been_known():
     early.reserve(3, 3)
     for model in (late, early):
         model.run(X, c)
-    assert_allclose(late.bank_.predict(X[:20], 4), early.bank_.predict(X[:20], 4), atol=1e-7)
+    assert_allclose(late.expert_set_.predict(X[:20], 4), early.expert_set_.predict(X[:20], 4), atol=1e-7)
     assert late.outputs_ == 3
     assert_allclose(np.exp(late.predict(X)).sum(axis=1), 1.0)
 
@@ -139,7 +139,7 @@ def test_missing_values_count_as_the_mean_and_have_an_indicator():
     y = y + 5 * gone
     model = Auto(recipe=SMALL)
     p = model.run(X, y)
-    assert model.bank_.holes_.tolist() == [0]
+    assert model.expert_set_.holes_.tolist() == [0]
     assert np.mean((p - y)[200:] ** 2) < 0.5 * y.var()
     with pytest.raises(ValueError, match="X has inf at row 0, column 1"):
         model.run(np.array([[0.0, np.inf, 0.0]]), [0.0])
@@ -155,7 +155,7 @@ def test_columns_that_come_late_change_no_prediction_at_first_and_were_missing_b
     assert_allclose(model.predict(wide), before, atol=1e-9)
     assert np.isnan(model.pipeline_.buffer_.inputs_.rows[:, 3:]).all()
     model.run(wide[30:], y[30:])
-    assert model.bank_.holes_.tolist() == [3, 4]
+    assert model.expert_set_.holes_.tolist() == [3, 4]
     assert np.isfinite(model.predict(wide)).all()
 
 
@@ -166,7 +166,7 @@ def test_scales_metric_and_targets_count_weights():
     model = Auto(recipe=SMALL)
     model.run(X, y, w)
     repeated = np.repeat(X, w.astype(int), axis=0)
-    view = model.bank_.views_["std"].scale_
+    view = model.expert_set_.views_["std"].scale_
     assert_allclose(view.mean_, repeated.mean(axis=0))
     assert_allclose(view.scale_, repeated.std(axis=0))
     assert_allclose(model.pipeline_.incumbent_.targets_.scale_, np.repeat(y, w.astype(int)).std())
@@ -211,7 +211,7 @@ def test_weights_are_shares_of_the_experts_and_the_lags(lags):
     model.run(X, c)
     before = model.to_bytes()
     shares = model.weights()
-    assert list(shares) == [*model.bank_.titles(model.d_).values(), *(["the last labels"] if lags else [])]
+    assert list(shares) == [*model.expert_set_.titles(model.d_).values(), *(["the last labels"] if lags else [])]
     assert min(shares.values()) >= 0
     assert_allclose(sum(shares.values()), 1.0)
     assert model.to_bytes() == before
@@ -300,7 +300,7 @@ def test_experts_are_named_by_what_they_are():
 def test_a_linear_expert_that_forgets_nothing_does_not_say_that_it_does():
     model = Auto(recipe=SMALL.resized(full=2))
     model.run(np.eye(3), np.arange(3.0))
-    assert model.bank_.experts_["lin.95"].decay == 1.0
+    assert model.expert_set_.experts_["lin.95"].decay == 1.0
     assert "linear, all rows" in model.weights()
     assert "linear, all rows" in model.explain()
 
@@ -308,5 +308,5 @@ def test_a_linear_expert_that_forgets_nothing_does_not_say_that_it_does():
 def test_names_differ_even_where_sizes_do_not():
     model = Auto(recipe=SMALL.resized(windows=(9, 9)))
     model.run(np.eye(3), np.arange(3.0))
-    assert len(model.weights()) == len(model.bank_.names) + 1
+    assert len(model.weights()) == len(model.expert_set_.names) + 1
     assert "nearest of the last 9 rows (win100)" in model.weights()

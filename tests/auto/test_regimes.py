@@ -51,7 +51,7 @@ def test_a_regime_that_returns_is_known_at_once_and_the_fresh_model_stays(task):
     assert "An archived model that began at row 0 was recalled." in str(second)
     after = slice(ENDS[1], ENDS[1] + 200)
     assert losses(P, y, task)[after].sum() < 0.6 * losses(F, y[ENDS[1] :], task)[:200].sum()
-    assert model.pipeline_.incumbent_.count_ == len(y) - second.change  # what was woken is no generation
+    assert model.pipeline_.incumbent_.count_ == len(y) - second.change  # what was woken is no ensemble
     assert len(model.pipeline_.drift_.regimes_.retired_) == 1  # the second regime was too short to be kept
 
 
@@ -109,7 +109,7 @@ def test_saved_in_the_middle_it_goes_on_bit_for_bit(task, cut):
 def test_a_prediction_is_what_the_next_row_is_told_while_one_is_woken():
     X, y = returning()
     model = auto()
-    for cut in (ENDS[1] + 60, ENDS[1] + 590):  # beside a young generation, and beside the one that it became
+    for cut in (ENDS[1] + 60, ENDS[1] + 590):  # beside a candidate, and beside the one that it became
         model.run(X[model.n_seen_ : cut], y[model.n_seen_ : cut])
         assert model.pipeline_.drift_.woken is not None
         assert_allclose(model.predict(X[cut : cut + 1], ahead=1)[0], model.step(X[cut], y[cut]), rtol=1e-9)

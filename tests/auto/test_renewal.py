@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from changing_streams import AT, changing, in_cuts
 from nystream import Auto
-from nystream.auto import renewal
+from nystream.auto import refit
 from nystream.auto.recipe import Recipe
 from nystream.sklearn import OnlineKernelRegressor
 
@@ -22,7 +22,7 @@ SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
 @pytest.fixture(autouse=True)
 def slow(monkeypatch):
     """Slices so small that a rebuild of these sizes is under way for several rows."""
-    monkeypatch.setattr(renewal, "SLICE", 3e6)
+    monkeypatch.setattr(refit, "SLICE", 3e6)
 
 
 def auto(task="regression", **options):
@@ -76,14 +76,14 @@ def test_what_is_taken_up_has_learnt_all_rows_as_if_it_had_been_fitted_at_once(m
     sliced, whole = auto(**options), auto(**options)
     begun = under_way(sliced, X[:260], y[:260])
     level = max(count for count, since in begun.items() if since == 200) + 1
-    monkeypatch.setattr(renewal, "SLICE", np.inf)
+    monkeypatch.setattr(refit, "SLICE", np.inf)
     whole.run(X[:level], y[:level])
     again = auto(**options)
-    monkeypatch.setattr(renewal, "SLICE", 3e6)
+    monkeypatch.setattr(refit, "SLICE", 3e6)
     again.run(X[:level], y[:level])
     assert again.pipeline_.incumbent_.begun_ == whole.pipeline_.incumbent_.begun_ == 0
-    T = whole.bank_.predict(X[:50], 1)[:, 0]  # a ridge that was fitted on 200 rows and then learnt the others
-    S = again.bank_.predict(X[:50], 1)[:, 0]
+    T = whole.expert_set_.predict(X[:50], 1)[:, 0]  # a ridge that was fitted on 200 rows and then learnt the others
+    S = again.expert_set_.predict(X[:50], 1)[:, 0]
     assert_allclose(T, S, atol=1e-9)
 
 
@@ -92,11 +92,11 @@ def test_predictions_go_on_while_a_rebuild_is_under_way():
     model = auto()
     model.run(X[:200], y[:200])
     assert model.pipeline_.incumbent_.begun_ == 200
-    before = model.bank_.predict(X[300:340], 1)
+    before = model.expert_set_.predict(X[300:340], 1)
     model.run(X[200:203], y[200:203])
     assert model.pipeline_.incumbent_.begun_ == 200
-    frozen = model.bank_.predict(X[300:340], 1)
-    names = model.bank_.names
+    frozen = model.expert_set_.predict(X[300:340], 1)
+    names = model.expert_set_.names
     for name in ("std", "ag", "glob", "big", "rough"):
         assert_allclose(frozen[:, names.index(name)], before[:, names.index(name)], rtol=1e-9, atol=1e-12)
     assert not np.allclose(frozen[:, names.index("win100")], before[:, names.index("win100")])
@@ -107,10 +107,10 @@ def test_large_experts_give_up_their_factors_when_a_rebuild_begins():
     X, y = changing(at=10_000)
     model = auto(recipe=SMALL.resized(big=150, rough=150))
     model.run(X[:199], y[:199])
-    before = model.bank_.nbytes
+    before = model.expert_set_.nbytes
     model.run(X[199:200], y[199:200])
     assert model.pipeline_.incumbent_.begun_ == 200
-    assert model.bank_.nbytes < 0.5 * before
+    assert model.expert_set_.nbytes < 0.5 * before
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
@@ -129,9 +129,9 @@ def test_where_no_row_follows_it_can_be_finished_and_nothing_but_that_is_differe
     same(copy, model, X)
     waits.run(X[200:320], y[200:320])  # it has been taken up meanwhile, with the rows that were missed
     for name in ("std", "ag", "glob"):
-        at = model.bank_.names.index(name)
+        at = model.expert_set_.names.index(name)
         ensembles = (model.pipeline_.incumbent_, waits.pipeline_.incumbent_)
-        found, expected = (one.bank_.predict(X[300:340], one.inner)[:, at] for one in ensembles)
+        found, expected = (one.expert_set_.predict(X[300:340], one.inner)[:, at] for one in ensembles)
         assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 
@@ -220,7 +220,7 @@ def test_columns_that_come_while_something_is_under_way():
 
 
 def test_one_that_is_not_ready_in_time_is_finished_when_the_next_is_due(monkeypatch):
-    monkeypatch.setattr(renewal, "SLICE", 1.0)
+    monkeypatch.setattr(refit, "SLICE", 1.0)
     X, y = changing(400, at=5000)
     whole, parts = auto(), auto()
     found = under_way(parts, X, y)
@@ -235,7 +235,7 @@ def test_it_is_as_accurate_as_when_all_is_done_at_once(monkeypatch):
     for seed in range(6):
         X, y = changing(1500, at=5000, seed=seed)
         for way, size in enumerate((1e7, np.inf)):
-            monkeypatch.setattr(renewal, "SLICE", size)
+            monkeypatch.setattr(refit, "SLICE", size)
             losses[way] += ((auto().run(X, y) - y)[100:] ** 2).mean()
     assert losses[0] < 1.05 * losses[1]
     assert losses[0] != losses[1]  # rebuilds were spread

@@ -96,7 +96,9 @@ def test_early_labels_are_cut_around_what_the_other_rows_say(weighted):
     for _ in range(10):
         t = cut(y, left_out(K, of_mean_one, t - middle, 0.01, 0.9) + middle, 0.1)
     rows = Rows(X, y[:, None], w)
-    found = winsorize_again(model.bank_, rows, model.pipeline_.label_filter_, np.array([0.1]), np.ones(1, dtype=bool))
+    found = winsorize_again(
+        model.expert_set_, rows, model.pipeline_.label_filter_, np.array([0.1]), np.ones(1, dtype=bool)
+    )
     assert not np.array_equal(found[:, 0], y)
     np.testing.assert_allclose(found[:, 0], t, rtol=1e-4, atol=1e-4)
 
@@ -108,8 +110,8 @@ def test_late_labels_are_cut_around_what_the_other_rows_say_through_an_expert(we
     w = np.random.default_rng(1).uniform(0.5, 2.0, 150) if weighted else None
     model = started(X, y, w)
     rows, least = model.pipeline_.buffer_.last(150), np.array([0.1])
-    told, expert = rows.Y[:, 0].copy(), model.bank_.experts_["ag"]
-    U = model.bank_.views_["ag"](X)
+    told, expert = rows.Y[:, 0].copy(), model.expert_set_.experts_["ag"]
+    U = model.expert_set_.views_["ag"](X)
     K, of_mean_one = expert.kernel_rows.block(U, U), np.ones(150) if w is None else w / w.mean()
     ways, shift = [], np.median(told)
     for lam in (0.01, 0.1, 1.0):
@@ -120,7 +122,7 @@ def test_late_labels_are_cut_around_what_the_other_rows_say_through_an_expert(we
         ways.append((variance(np.abs(y - p), 0.1)[0], tuple(t)))
     better, wanted = min(ways)
     assert better < model.pipeline_.label_filter_.variance(least)[0]
-    found = winsorize_again(model.bank_, rows, model.pipeline_.label_filter_, least, np.ones(1, dtype=bool))
+    found = winsorize_again(model.expert_set_, rows, model.pipeline_.label_filter_, least, np.ones(1, dtype=bool))
     np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-4, atol=1e-4)
 
 
@@ -130,7 +132,7 @@ def test_nothing_is_cut_anew_where_that_is_no_better():
     told = model.pipeline_.buffer_.labels_.last(150).copy()
     shuffled = np.random.default_rng(2).permutation(X)  # rows that tell nothing of these labels
     tails, rows = model.pipeline_.label_filter_, Rows(shuffled, told, None)
-    found = winsorize_again(model.bank_, rows, tails, np.ones(1), np.ones(1, dtype=bool))
+    found = winsorize_again(model.expert_set_, rows, tails, np.ones(1), np.ones(1, dtype=bool))
     np.testing.assert_array_equal(found, told)
 
 
@@ -152,7 +154,7 @@ def asked(X, y, given):
     tails = model.pipeline_.label_filter_
     tails.outlier_[:], tails.suspected_[:] = -tails.lasting, False
     rows = model.pipeline_.buffer_.last(len(y))
-    found = winsorize_again(model.bank_, rows, tails, np.array([0.1]), np.ones(1, dtype=bool))
+    found = winsorize_again(model.expert_set_, rows, tails, np.array([0.1]), np.ones(1, dtype=bool))
     return bool(tails.suspected_[0]), found[:, 0]
 
 
@@ -187,7 +189,9 @@ def test_a_suspicion_lasts_until_the_next_rebuild_and_is_asked_again():
     assert tails.suspected_.all()
     labels = tails.labels_.last(120)[:, 0]
     labels[:] = y[:120]  # nothing far out any more
-    found = winsorize_again(model.bank_, model.pipeline_.buffer_.last(120), tails, np.array([0.1]), tails.suspected_)
+    found = winsorize_again(
+        model.expert_set_, model.pipeline_.buffer_.last(120), tails, np.array([0.1]), tails.suspected_
+    )
     np.testing.assert_array_equal(found[:, 0], y[:120])
     assert not tails.suspected_.any()
 

@@ -92,7 +92,7 @@ def test_changes_since_the_last_label_are_learnt():
     X, y = walk()
     model = Auto(recipe=SMALL)
     p = model.run(X, y)
-    assert not model.bank_.experts_["change"].helpless
+    assert not model.expert_set_.experts_["change"].helpless
     assert "change since the last label" in model.explain()
     moves = np.mean(np.diff(y) ** 2)
     assert np.mean((p[250:] - y[250:]) ** 2) < 0.1 * moves
@@ -102,7 +102,7 @@ def test_where_labels_do_not_follow_each_other_no_change_is_forecast_and_nothing
     X, _ = walk()
     model = Auto(recipe=SMALL)
     model.run(X, np.abs(X[:, 0]))
-    expert = model.bank_.experts_["change"]
+    expert = model.expert_set_.experts_["change"]
     assert expert.helpless
     assert expert.nbytes == 0
     assert model.weights()["no change"] < 0.1
@@ -135,15 +135,15 @@ def test_without_lags_and_for_classes_there_is_no_such_expert():
     X, y = walk(30)
     for model, labels in ((Auto(lags=False, recipe=SMALL), y), (Auto(task="classification", recipe=SMALL), y > 100)):
         model.run(X, np.asarray(labels, dtype=float))
-        assert "change" not in model.bank_.names
-        assert "rough" in model.bank_.names
+        assert "change" not in model.expert_set_.names
+        assert "rough" in model.expert_set_.names
 
 
 def test_images_have_no_rough_kernels():
     rng = np.random.default_rng(0)
     model = Auto(recipe=SMALL)
     model.run(rng.normal(size=(8, 101)), rng.normal(size=8))
-    assert not {"rough", "change"} & set(model.bank_.names)
+    assert not {"rough", "change"} & set(model.expert_set_.names)
 
 
 def test_a_change_expert_alone_adds_to_the_last_label():

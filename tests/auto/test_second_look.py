@@ -1,4 +1,4 @@
-"""A young generation that began too early begins again: where a change was by likelihoods, in any cuts, saved."""
+"""A candidate that began too early begins again: where a change was by likelihoods, in any cuts, saved."""
 
 from __future__ import annotations
 

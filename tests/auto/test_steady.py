@@ -177,7 +177,7 @@ def test_a_class_that_comes_late_is_predicted_for_later_rows():
 # -- after an alarm ----------------------------------------------------------------------------------------------------
 def test_the_memory_survives_an_alarm_and_is_given_up_where_it_misleads():
     model, X, y, n = promoted()
-    leaving = model.pipeline_.steady_.leaving_.generation_
+    leaving = model.pipeline_.steady_.leaving_.ensemble_
     assert leaving.count_ == n  # it goes on learning, beside the ensemble that has replaced it
     assert model.pipeline_.incumbent_ is not leaving
     model.run(X[n : 400 * (n // 400 + 1)], y[n : 400 * (n // 400 + 1)])
@@ -193,7 +193,7 @@ def test_without_alarms_there_is_one_ensemble_alone():
     X, y = changing(1000, at=5000)
     model = auto()
     model.run(X, y)
-    assert model.pipeline_.steady_.generations == []
+    assert model.pipeline_.steady_.ensembles == []
     assert model.pipeline_.steady_.judge_.share_ == 1.0
     assert model.pipeline_.steady_.judge_.snapshot_ is not None
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from nystream import Auto
-from nystream.auto.bank import Bank
+from nystream.auto.expert_set import ExpertSet
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 
@@ -27,12 +27,12 @@ def test_two_first_labels_that_happen_to_be_close_do_not_decide_for_long(seed):
 
 
 def test_losses_of_the_tournament_follow_the_scale_of_each_target():
-    bank = Bank(Recipe())
-    bank.start()
-    bank.losses_["ag"] = np.array([[3.0, 8.0], [5.0, 7.0]])
-    fresh = bank.successor(bank.recipe, np.array([2.0, 0.5]))
+    expert_set = ExpertSet(Recipe())
+    expert_set.start()
+    expert_set.losses_["ag"] = np.array([[3.0, 8.0], [5.0, 7.0]])
+    fresh = expert_set.successor(expert_set.recipe, np.array([2.0, 0.5]))
     assert_array_equal(fresh.losses_["ag"], [[12.0, 2.0], [20.0, 1.75]])
-    assert_array_equal(bank.losses_["ag"], [[3.0, 8.0], [5.0, 7.0]])
+    assert_array_equal(expert_set.losses_["ag"], [[3.0, 8.0], [5.0, 7.0]])
 
 
 def test_shares_of_a_target_start_anew_where_its_scale_grows_tenfold():

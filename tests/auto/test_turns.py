@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 import nystream
 from changing_streams import changing
 from nystream import Auto
-from nystream.auto import renewal
+from nystream.auto import refit
 from nystream.auto.recipe import Recipe
 from nystream.runtime.lock import ReadWriteLock
 
@@ -72,7 +72,7 @@ def of_all_moments(model, X, y, ask):
 @pytest.mark.parametrize("recipe", [SMALL, SPREAD], ids=["spread", "at once"])
 @pytest.mark.parametrize("single", [False, True])
 def test_a_prediction_is_that_of_the_model_after_some_row(task, recipe, single, monkeypatch):
-    monkeypatch.setattr(renewal, "SLICE", 3e6)
+    monkeypatch.setattr(refit, "SLICE", 3e6)
     X, y = changing(ROWS, task=task)
     model = Auto(task=task, recipe=recipe)
     model.run(X[:3], np.arange(3.0) if task == "classification" else y[:3])
@@ -96,7 +96,7 @@ def test_a_prediction_is_that_of_the_model_after_some_row(task, recipe, single, 
 
 
 def test_everything_that_can_be_asked_is_answered(monkeypatch):
-    monkeypatch.setattr(renewal, "SLICE", 3e6)
+    monkeypatch.setattr(refit, "SLICE", 3e6)
     X, y = changing(ROWS)
     model = Auto(recipe=SMALL)
     model.run(X[:3], y[:3])
@@ -114,7 +114,7 @@ def test_everything_that_can_be_asked_is_answered(monkeypatch):
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_what_is_saved_by_another_thread_is_the_model_of_one_moment_and_goes_on(task, monkeypatch):
-    monkeypatch.setattr(renewal, "SLICE", 3e6)
+    monkeypatch.setattr(refit, "SLICE", 3e6)
     X, y = changing(ROWS, task=task)
     model = Auto(task=task, recipe=SMALL)
     model.run(X[:10], y[:10])

@@ -1,4 +1,4 @@
-"""Where memory does not suffice for both, a rebuild of the old generation waits until the young one is gone."""
+"""Where memory does not suffice for both, a rebuild of the incumbent waits until the young one is gone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AT, END = 120, 600
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    """Of memory; and the young generation goes at an age of 150 rows."""
+    """Of memory; and the candidate goes at an age of 150 rows."""
     monkeypatch.setattr(memory, "_with_old_rebuilt", lambda *_: np.inf)
     monkeypatch.setattr(changes, "verdict", lambda *given: "discarded" if given[3] >= 150 else None)
 
@@ -59,7 +59,10 @@ def test_the_young_one_is_not_made_smaller_for_that():
     X, y = changing(200, AT)
     model = auto()
     model.run(X, y)
-    assert model.pipeline_.candidate.bank_.recipe.landmarks == model.pipeline_.incumbent_.bank_.recipe.landmarks
+    assert (
+        model.pipeline_.candidate.expert_set_.recipe.landmarks
+        == model.pipeline_.incumbent_.expert_set_.recipe.landmarks
+    )
 
 
 def test_what_is_told_says_when_it_may_come():

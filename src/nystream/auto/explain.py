@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nystream.auto.bank import VIEW_TITLES
+from nystream.auto.expert_set import VIEW_TITLES
 from nystream.data.inputs import as_row
 from nystream.explain import Reasons, contributions, permutation_importance
 from nystream.explain.errors import of_probabilities, squared_error
@@ -15,7 +15,7 @@ from nystream.explain.importance import Ask, Columns
 from nystream.runtime.types import Array
 
 if TYPE_CHECKING:
-    from nystream.auto.generation import Generation
+    from nystream.auto.ensemble import Ensemble
     from nystream.auto.learner import Auto
 
 __all__ = [
@@ -72,10 +72,13 @@ def explain_row(auto: Auto, row: Any) -> dict[str, float]:
     return Reasons(dict(zip(one, phi.tolist(), strict=True)), value, base, named)
 
 
-def expert_titles(auto: Auto, ensemble: Generation) -> list[str]:
+def expert_titles(auto: Auto, ensemble: Ensemble) -> list[str]:
     """Return readable names of the inputs of the ensemble's stack, without label lags."""
     translator = auto.translator_
-    return [*ensemble.bank_.titles(auto.pipeline_.dense).values(), *([] if translator is None else translator.titles)]
+    return [
+        *ensemble.expert_set_.titles(auto.pipeline_.dense).values(),
+        *([] if translator is None else translator.titles),
+    ]
 
 
 def expert_shares(auto: Auto) -> dict[str, float]:
@@ -131,16 +134,16 @@ def metric_shares(model: Auto) -> Array | None:
     if not model.d_:
         return None
     total: Array | None = None
-    for generation, carried in zip(model.pipeline_.ensembles, model.pipeline_.shares, strict=True):
-        bank = generation.bank_
-        sizes = carried * np.abs(generation.stack_.weights()).mean(axis=1)
-        for name, size in zip(bank.names, sizes.tolist(), strict=False):
-            view = bank.views_.get(bank.seen_in_.get(name, ""))
+    for ensemble, carried in zip(model.pipeline_.ensembles, model.pipeline_.shares, strict=True):
+        expert_set = ensemble.expert_set_
+        sizes = carried * np.abs(ensemble.stack_.weights()).mean(axis=1)
+        for name, size in zip(expert_set.names, sizes.tolist(), strict=False):
+            view = expert_set.views_.get(expert_set.seen_in_.get(name, ""))
             if view is None or view.metric_ is None:
                 continue
-            own = view.metric_.parts[bank.lags_.size * (name == "change") :]
-            holes, columns = own[: len(bank.holes_)], own[len(bank.holes_) :].copy()
-            columns[bank.holes_] += holes
+            own = view.metric_.parts[expert_set.lags_.size * (name == "change") :]
+            holes, columns = own[: len(expert_set.holes_)], own[len(expert_set.holes_) :].copy()
+            columns[expert_set.holes_] += holes
             share = size * columns / columns.sum()
             total = share if total is None else total + share
     return total / total.sum() if total is not None and total.sum() > 0 else None
@@ -166,11 +169,11 @@ def explanation(model: Auto) -> str:
     last = model.pipeline_.stages_.last_label_share()
     if last > 0:
         lines.append(f"labels hardly ever change: the last one is {last:.0%} of the next prediction")
-    for generation, carried in zip(model.pipeline_.ensembles, model.pipeline_.shares, strict=True):
+    for ensemble, carried in zip(model.pipeline_.ensembles, model.pipeline_.shares, strict=True):
         if len(model.pipeline_.ensembles) > 1:
-            began = model.pipeline_.count_ - generation.count_
+            began = model.pipeline_.count_ - ensemble.count_
             lines.append(f"the model that began at row {began:,} carries {carried:.0%} of the prediction:")
-        lines += _generation(model, generation)
+        lines += _generation(model, ensemble)
     effects = [] if model.translator_ is None else model.translator_.level_effects()[:LEVELS]
     if effects:
         several = model.task == "classification" or model.outputs_ > 1
@@ -222,21 +225,21 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.1 else f"{100 * share:.2g}%"
 
 
-def _unit(generation: Generation) -> tuple[float, str]:
+def _unit(ensemble: Ensemble) -> tuple[float, str]:
     """The factor that makes users' units of the experts' root mean squared losses, and what these units are called."""
-    if generation.targets_ is None:
+    if ensemble.targets_ is None:
         return 0.5, "(of the probability of a class, 0 to 1)"  # of codes -1 and +1
-    if generation.outputs_ > 1:
+    if ensemble.outputs_ > 1:
         return 1.0, "(standard deviations of the targets)"
-    return float(generation.targets_.scale_[0]), "(units of the label)"
+    return float(ensemble.targets_.scale_[0]), "(units of the label)"
 
 
-def _generation(model: Auto, generation: Generation) -> list[str]:
-    """What carries the predictions of one generation."""
-    bank, stack = generation.bank_, generation.stack_
-    recipe, names, count, lines = bank.recipe, bank.names, generation.count_, []
-    if not generation.warm:
-        soon = count + generation.until_event()
+def _generation(model: Auto, ensemble: Ensemble) -> list[str]:
+    """What carries the predictions of one ensemble."""
+    expert_set, stack = ensemble.expert_set_, ensemble.stack_
+    recipe, names, count, lines = expert_set.recipe, expert_set.names, ensemble.count_, []
+    if not ensemble.warm:
+        soon = count + ensemble.until_event()
         last = max(recipe.warmup, soon)  # a rebuild may have to wait
         lines.append(f"warming up: all is fitted anew after {soon:,} rows, for the last time after {last:,}")
     else:
@@ -244,19 +247,19 @@ def _generation(model: Auto, generation: Generation) -> list[str]:
         if recipe.grows:
             what = "landmarks grow" if recipe.growth > 1 else "all is fitted anew once more"
             what += f" after {max(recipe.grows[0], count + 1):,} rows"
-        lines.append(f"{what}; what follows the stream is refreshed every {generation.every:,} rows")
-    if "big" in bank.seen_in_:
-        view = VIEW_TITLES[bank.seen_in_["big"]]
+        lines.append(f"{what}; what follows the stream is refreshed every {ensemble.every:,} rows")
+    if "big" in expert_set.seen_in_:
+        view = VIEW_TITLES[expert_set.seen_in_["big"]]
         lines.append(f"inputs of the expert with the most landmarks: {view}, which did best in the warm-up")
-    if len(bank.holes_):
+    if len(expert_set.holes_):
         known = None if model.translator_ is None else model.translator_.layout_
-        holes = ", ".join(str(j) if known is None else known[j] for j in bank.holes_.tolist())
+        holes = ", ".join(str(j) if known is None else known[j] for j in expert_set.holes_.tolist())
         lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")
     weights = stack.weights().mean(axis=1)
-    unit, told = _unit(generation)
-    errors = unit * np.sqrt(stack.recent_losses(count - generation.refitted_))
+    unit, told = _unit(ensemble)
+    errors = unit * np.sqrt(stack.recent_losses(count - ensemble.refitted_))
     recent = np.r_[errors, np.full(len(weights) - len(names), np.nan)]
-    inputs = [*expert_titles(model, generation), *(LAGS if model.lags else ())]
+    inputs = [*expert_titles(model, ensemble), *(LAGS if model.lags else ())]
     lines.append(f"experts, their weights, and their recent root mean squared errors {told}:")
     lines.append(f"{'weight':>7} {'error':>12}  expert")
     for i in np.argsort(-np.abs(weights), kind="stable"):

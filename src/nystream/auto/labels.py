@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from nystream._core.auto.drift import cuts, medians, weighed, with_residuals
 from nystream._core.kernels import KernelRows
-from nystream.auto.bank import Bank
+from nystream.auto.ensemble import Ensemble
+from nystream.auto.expert_set import ExpertSet
 from nystream.auto.experts import Ridge
-from nystream.auto.generation import Generation
 from nystream.auto.rows import RowBuffer, Rows
 from nystream.auto.targets import USUAL
 from nystream.auto.views import View
@@ -336,7 +336,7 @@ BOTH_SIDES = {"trimmed": 0.1, "reach": 0.1}
 
 
 def winsorize_kept_labels(
-    old: Generation,
+    old: Ensemble,
     labels: LabelFilter,
     buffer: RowBuffer,
     alone: Callable[[], AbstractContextManager[None]],
@@ -355,7 +355,7 @@ def winsorize_kept_labels(
     if not some.any():
         return False
     with single_threaded():  # the same bits with any number of threads
-        found = winsorize_again(old.bank_, rows, labels, FILTER.least * old.targets_.scale_, some)
+        found = winsorize_again(old.expert_set_, rows, labels, FILTER.least * old.targets_.scale_, some)
     if np.array_equal(found, rows.Y):
         return False
     was_under_way = old.begun_ > 0
@@ -366,7 +366,9 @@ def winsorize_kept_labels(
     return was_under_way
 
 
-def winsorize_again(bank: Bank, rows: Rows, labels: LabelFilter, least: Array, some: NDArray[np.bool_]) -> Array:
+def winsorize_again(
+    expert_set: ExpertSet, rows: Rows, labels: LabelFilter, least: Array, some: NDArray[np.bool_]
+) -> Array:
     """Return new labels (n, K) for rows, for the targets in `some`; the others keep theirs.
 
     Labels are winsorised around leave-one-out predictions, which then learn the winsorised labels, and so on. Without
@@ -381,7 +383,7 @@ def winsorize_again(bank: Bank, rows: Rows, labels: LabelFilter, least: Array, s
     X, learnt, w = rows
     originals, heavy, late = labels.labels_.last(len(X)), labels.is_heavy, len(X) >= AGAIN.late
     found, clipped = learnt.copy(), np.clip(originals, *fences(originals, w))
-    others, recent = LeaveOneOut(bank, X, w, late=late), labels.variance(least)
+    others, recent = LeaveOneOut(expert_set, X, w, late=late), labels.variance(least)
     for k in np.flatnonzero(some).tolist():
         y, g = originals[:, k], clipped[:, k]
         if heavy[k] and late:
@@ -461,11 +463,11 @@ class LeaveOneOut:
     wide, and from 200 rows on the mean of both. O(n m^2) time for m landmarks.
     """
 
-    def __init__(self, bank: Bank, X: Array, w: Array | None, *, late: bool) -> None:
+    def __init__(self, expert_set: ExpertSet, X: Array, w: Array | None, *, late: bool) -> None:
         self.root = np.ones(len(X)) if w is None else np.sqrt(w / w.mean())
-        kernels, ridge = [], bank.experts_.get("ag")
+        kernels, ridge = [], expert_set.experts_.get("ag")
         if isinstance(ridge, Ridge) and len(X) >= AGAIN.learnt:
-            kernels.append((ridge.kernel_rows, bank.views_[bank.seen_in_["ag"]](bank._augmented(X))))
+            kernels.append((ridge.kernel_rows, expert_set.views_[expert_set.seen_in_["ag"]](expert_set._augmented(X))))
         if not late or not kernels:
             view = View(StandardScale())
             view.fit(X, None, w)

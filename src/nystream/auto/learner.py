@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nystream._core.inputs import clean_label, is_clean_row
-from nystream.auto.bank import Bank
 from nystream.auto.budget import bytes_of, seconds_of
 from nystream.auto.changes import Alarm, Listener, Listeners
+from nystream.auto.expert_set import ExpertSet
 from nystream.auto.explain import (
     expert_shares,
     expert_titles,
@@ -371,9 +371,9 @@ class Auto(TabularLearner):
         return self.pipeline_.kinds_ if self.d_ else None
 
     @property
-    def bank_(self) -> Bank:
+    def expert_set_(self) -> ExpertSet:
         """Experts of the incumbent."""
-        return self.pipeline_.incumbent_.bank_
+        return self.pipeline_.incumbent_.expert_set_
 
     def _start(self, d: int, outputs: int) -> None:
         seed = self.seed if isinstance(self.seed, int) else int(generator(self.seed).integers(2**32))

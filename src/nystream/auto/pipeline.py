@@ -9,7 +9,6 @@ from weakref import ref
 
 import numpy as np
 
-from nystream.auto.bank import Bank
 from nystream.auto.budget import Need, growing, in_memory, in_time, largest_bytes
 from nystream.auto.changes import Changes
 from nystream.auto.changes.block import Block, Surroundings
@@ -17,7 +16,8 @@ from nystream.auto.changes.catching_up import CatchingUp
 from nystream.auto.changes.memory import Afforded, beside, fit_together, reach_of
 from nystream.auto.changes.novice import Novice
 from nystream.auto.changes.record import CREDIT
-from nystream.auto.generation import Generation
+from nystream.auto.ensemble import Ensemble
+from nystream.auto.expert_set import ExpertSet
 from nystream.auto.labels import LabelFilter, winsorize_kept_labels
 from nystream.auto.outputs import OutputStages
 from nystream.auto.quantiles import ResidualQuantiles
@@ -55,7 +55,7 @@ SHORT_BLOCK = 32
 class Pipeline(Params):
     """Everything that `Auto` has learnt, and what it does with a row.
 
-    A row passes `LabelFilter -> Changes[Generation] -> OutputStages`. `predict` for the next row uses the same parts;
+    A row passes `LabelFilter -> Changes[Ensemble] -> OutputStages`. `predict` for the next row uses the same parts;
     for later rows it uses `Steady`. Nothing here checks what users give: `Auto` does.
 
     Parameters
@@ -73,7 +73,7 @@ class Pipeline(Params):
 
     sizes_: Recipe
     """Sizes that the budgets led to at the start."""
-    incumbent_: Generation
+    incumbent_: Ensemble
     """The ensemble that makes the predictions, unless there is a candidate beside it."""
     drift_: Changes | None
     """Drift alarms, and at times a candidate. None: the stream is not watched."""
@@ -134,7 +134,7 @@ class Pipeline(Params):
             self.translator_ = translator_for(self.kinds_, outputs, memory, classes=self.classes)
             d = self.translator_.width
         self.sizes_ = self._choose_sizes(d, outputs)
-        self.incumbent_ = Generation(self.sizes_, self.classes, self.lags, self.seed, self.delay)
+        self.incumbent_ = Ensemble(self.sizes_, self.classes, self.lags, self.seed, self.delay)
         self.incumbent_.start(d, outputs, self._more, first=True)
         self.buffer_ = RowBuffer()
         self.buffer_.start(self.sizes_.warmup, d, 1 if self.classes else outputs)
@@ -151,7 +151,7 @@ class Pipeline(Params):
             self.label_filter_ = LabelFilter(outputs, window, 1000 if self.deadline is None else 1, kept)
             self.label_filter_.start()
         self.steady_ = Steady(self.classes, memory, scores)
-        self.steady_.start(self.bank_, d, outputs, self._more)
+        self.steady_.start(self.expert_set_, d, outputs, self._more)
         self.count_ = 0
 
     def _start_drift(self, outputs: int) -> Changes:
@@ -191,7 +191,7 @@ class Pipeline(Params):
         """Inputs of the stackers beside the experts."""
         return 0 if self.translator_ is None else len(self.translator_.titles)
 
-    def _beside(self, incumbent: Generation) -> Afforded | None:
+    def _beside(self, incumbent: Ensemble) -> Afforded | None:
         """Return the largest candidate that fits into memory beside the incumbent."""
         return beside(incumbent, self.sizes_, self._memory_for_ensembles, self._more)
 
@@ -206,13 +206,13 @@ class Pipeline(Params):
     def _reach(self, outputs: int) -> tuple[int, int]:
         """Return rows back, and rows after an alarm, that are kept: see `nystream.auto.changes.memory.reach_of`."""
         memory, d = self.memory, self.incumbent_.d_
-        return reach_of(self.bank_.recipe, memory, d, outputs, codes=self.classes, more=self._more)
+        return reach_of(self.expert_set_.recipe, memory, d, outputs, codes=self.classes, more=self._more)
 
     # -- its parts ---------------------------------------------------------------------------------------------------
     @property
-    def bank_(self) -> Bank:
+    def expert_set_(self) -> ExpertSet:
         """Experts of the incumbent."""
-        return self.incumbent_.bank_
+        return self.incumbent_.expert_set_
 
     @property
     def stack_(self) -> Stack:
@@ -225,7 +225,7 @@ class Pipeline(Params):
         return self.incumbent_.targets_
 
     @property
-    def candidate(self) -> Generation | None:
+    def candidate(self) -> Ensemble | None:
         return None if self.drift_ is None else self.drift_.young_
 
     @property
@@ -233,15 +233,15 @@ class Pipeline(Params):
         return None if self.drift_ is None else self.drift_.coming_
 
     @property
-    def ensembles(self) -> list[Generation]:
+    def ensembles(self) -> list[Ensemble]:
         """Ensembles that predict the next row: the incumbent, and the candidate if there is one."""
         drift = self.drift_
         return [self.incumbent_] if drift is None or drift.young_ is None else [self.incumbent_, drift.young_]
 
     @property
-    def _all_ensembles(self) -> list[Generation]:
+    def _all_ensembles(self) -> list[Ensemble]:
         """These, and those of the steady stack."""
-        return [*self.ensembles, *self.steady_.generations]
+        return [*self.ensembles, *self.steady_.ensembles]
 
     @property
     def shares(self) -> list[float]:
@@ -270,7 +270,7 @@ class Pipeline(Params):
     @property
     def size(self) -> int:
         """Landmarks and window rows of all experts."""
-        return sum(ensemble.bank_.size for ensemble in self.ensembles)
+        return sum(ensemble.expert_set_.size for ensemble in self.ensembles)
 
     @property
     def nbytes(self) -> int:
@@ -394,7 +394,7 @@ class Pipeline(Params):
         alone = len(ensembles) == 1
         if self.label_filter_ is not None:
             self.label_filter_.record(P, Y)
-            if alone and self.incumbent_.count_ in self.bank_.recipe.rebuilds:
+            if alone and self.incumbent_.count_ in self.expert_set_.recipe.rebuilds:
                 moved = winsorize_kept_labels(self.incumbent_, self.label_filter_, self.buffer_, turn) or moved
         is_coming = drift is not None and drift.coming_ is not None
         for ensemble in ensembles:
@@ -402,7 +402,7 @@ class Pipeline(Params):
                 refreshes = ensemble is not self.incumbent_ or drift is None or drift.refreshes_
                 grows = alone and not is_coming
                 moved = ensemble.attend(self.buffer_.last, refreshes=refreshes, grows=grows, alone=turn) or moved
-        for ensemble in self.steady_.generations:
+        for ensemble in self.steady_.ensembles:
             if (ensemble.begun_ or ensemble.due) and ref(ensemble) in before:
                 moved = ensemble.attend(self.buffer_.last, alone=turn) or moved
         if moved or is_coming:
@@ -498,7 +498,7 @@ class Pipeline(Params):
 
         Those are fitted at once, on the rows that are kept. A candidate is discarded before that.
         """
-        sizes, translator, budget = self.bank_.recipe, self.translator_, self._share * self.memory
+        sizes, translator, budget = self.expert_set_.recipe, self.translator_, self._share * self.memory
         wide = self.dense if translator is None else translator.width_of(outputs)
         smaller = None
         if largest_bytes(sizes, wide, outputs, codes=True, more=self._more) > budget:
@@ -514,13 +514,13 @@ class Pipeline(Params):
         candidate, fit = self.candidate, smaller is None
         if candidate is not None and fit:
             room = self._memory_for_ensembles
-            fit = fit_together(self.incumbent_, candidate.bank_.recipe, wide, outputs, room, self._more)
+            fit = fit_together(self.incumbent_, candidate.expert_set_.recipe, wide, outputs, room, self._more)
         if smaller is None:
             self.incumbent_.grow(outputs)
         else:
             self.incumbent_.shrink(smaller, outputs, self.buffer_.last)
         for ensemble in self.ensembles:
-            ensemble.bank_.recipe = growing(ensemble.bank_.recipe, need)
+            ensemble.expert_set_.recipe = growing(ensemble.expert_set_.recipe, need)
         if self.drift_ is not None:
             self.drift_.grow(outputs, *self._reach(outputs), self.incumbent_.rows_at_once, fits=fit)
         self.steady_.grow(self.incumbent_, outputs)

@@ -15,7 +15,7 @@ from nystream.runtime.params import Params, at_least, boolean
 __all__ = ["CANDIDATES", "EXPERTS", "LAMS", "LARGE", "METRIC_TARGETS", "WIDE", "Recipe"]
 
 EXPERTS = ("std", "ag", "glob", "big", "ag.99", "lin.95", "win1000", "win100", "rough", "change")
-"""Keys of the experts, in the order of their outputs; people read `Bank.titles`."""
+"""Keys of the experts, in the order of their outputs; people read `ExpertSet.titles`."""
 FORGETFUL = ("ag.99", "lin.95", "win1000", "win100", "change")
 """Experts that follow the stream. The loss of the others stays high after a change, whatever the stack makes of it."""
 LAMS = (0.01, 0.1)

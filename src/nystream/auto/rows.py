@@ -25,7 +25,7 @@ class Rows(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """What a generation made of rows."""
+    """What an ensemble made of rows."""
 
     P: Array
     """(n, K) predictions."""
@@ -38,7 +38,7 @@ class Learnt(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a generation says of rows whose labels are not known."""
+    """What an ensemble says of rows whose labels are not known."""
 
     P: Array
     spread: Array | None

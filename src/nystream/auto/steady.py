@@ -23,10 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nystream._core.auto.stack import coded
-from nystream.auto.bank import Bank
 from nystream.auto.changes.regimes import EVERY, thin
+from nystream.auto.ensemble import CODES, Ensemble
+from nystream.auto.expert_set import ExpertSet
 from nystream.auto.experts import Ridge
-from nystream.auto.generation import CODES, Generation
 from nystream.auto.linear import LinearMoments
 from nystream.auto.outputs import Recalibration
 from nystream.auto.quantiles import ResidualQuantiles
@@ -84,19 +84,19 @@ FARTHEST = 8.0
 class Snapshot(Params):
     """The experts that never forget as they were at some row: they predict and learn nothing."""
 
-    bank_: Bank
+    expert_set_: ExpertSet
     targets_: Targets | None
 
-    def take(self, bank: Bank, targets: Targets | None) -> None:
+    def take(self, expert_set: ExpertSet, targets: Targets | None) -> None:
         """Copy what predicts. Landmarks are shared with the experts, not copied."""
-        self.bank_, self.targets_ = lasting_part(bank), copy.deepcopy(targets)
-        for name, expert in self.bank_.experts_.items():
-            self.bank_.experts_[name] = thin(expert) if isinstance(expert, Ridge) else copy.deepcopy(expert)
+        self.expert_set_, self.targets_ = lasting_part(expert_set), copy.deepcopy(targets)
+        for name, expert in self.expert_set_.experts_.items():
+            self.expert_set_.experts_[name] = thin(expert) if isinstance(expert, Ridge) else copy.deepcopy(expert)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the weights; landmarks and views are those of the experts, until a refit has replaced them."""
-        return sum(e.weights_.nbytes for e in self.bank_.experts_.values() if isinstance(e, Ridge))
+        return sum(e.weights_.nbytes for e in self.expert_set_.experts_.values() if isinstance(e, Ridge))
 
 
 class Judged(NamedTuple):
@@ -221,25 +221,25 @@ class Judge(Params):
         self.stack_.start(experts, outputs, more)
         self.experts_, self.snapshot_, self.share_ = experts, None, share
 
-    def predict(self, ensemble: Generation, X: Array, line: Array | None, answers: Array | None) -> Answers:
+    def predict(self, ensemble: Ensemble, X: Array, line: Array | None, answers: Array | None) -> Answers:
         """Pure: what the ensemble says now, weighed as its snapshots were. `line`: what the linear expert says."""
-        F = with_line(ensemble.bank_.predict_lasting(X, ensemble.inner), line, ensemble.targets_)
+        F = with_line(ensemble.expert_set_.predict_lasting(X, ensemble.inner), line, ensemble.targets_)
         return self.stack_.predict(F, answers, ensemble.targets_)
 
     def learn(self, rows: Judged, line: Array | None, inner: int) -> Answers:
         """What the snapshot says of rows, before their labels count."""
         assert self.snapshot_ is not None
-        F = with_line(self.snapshot_.bank_.predict_lasting(rows.X, inner), line, self.snapshot_.targets_)
+        F = with_line(self.snapshot_.expert_set_.predict_lasting(rows.X, inner), line, self.snapshot_.targets_)
         return self.stack_.learn(F, rows, self.snapshot_.targets_)
 
-    def take(self, ensemble: Generation, room: float) -> None:
+    def take(self, ensemble: Ensemble, room: float) -> None:
         """A snapshot of the ensemble as it is now, if it can predict and its weights fit into so many bytes."""
         self.snapshot_ = None
-        ridges = [expert for expert in ensemble.bank_.experts_.values() if isinstance(expert, Ridge)]
+        ridges = [expert for expert in ensemble.expert_set_.experts_.values() if isinstance(expert, Ridge)]
         weights = 8.0 * ensemble.inner * sum(len(expert.points_) + 1 for expert in ridges)
-        if ensemble.bank_.experts_ and weights <= room:
+        if ensemble.expert_set_.experts_ and weights <= room:
             self.snapshot_ = Snapshot()
-            self.snapshot_.take(ensemble.bank_, ensemble.targets_)
+            self.snapshot_.take(ensemble.expert_set_, ensemble.targets_)
 
     def grow(self, outputs: int) -> None:
         """More classes."""
@@ -258,62 +258,62 @@ class LongMemory(Params):
     with its own, smaller sizes.
     """
 
-    generation_: Generation
+    ensemble_: Ensemble
     judge_: Judge
 
-    def start(self, generation: Generation, judge: Judge, room: float) -> None:
+    def start(self, ensemble: Ensemble, judge: Judge, room: float) -> None:
         """Take the ensemble over. Its experts keep their landmarks until `shrink` is called."""
-        self.generation_, self.judge_ = generation, judge
-        if generation.begun_:  # what is under way has the old sizes: it begins again
-            generation.owed_ = generation.owed_ or not generation.warm
-            generation.begun_, generation.growing_, generation._renewal = 0, False, None
-        generation.bank_ = lasting_part(generation.bank_)
-        recipe, m = generation.bank_.recipe, self._affordable(room)
+        self.ensemble_, self.judge_ = ensemble, judge
+        if ensemble.begun_:  # what is under way has the old sizes: it begins again
+            ensemble.owed_ = ensemble.owed_ or not ensemble.warm
+            ensemble.begun_, ensemble.growing_, ensemble._refit = 0, False, None
+        ensemble.expert_set_ = lasting_part(ensemble.expert_set_)
+        recipe, m = ensemble.expert_set_.recipe, self._affordable(room)
         sizes = {name: min(getattr(recipe, name), m) for name in ("landmarks", "big", "rough")}
-        generation.bank_.recipe = recipe.resized(grows=recipe.grows[:1], growth=1.0, **sizes)
+        ensemble.expert_set_.recipe = recipe.resized(grows=recipe.grows[:1], growth=1.0, **sizes)
 
     def _affordable(self, room: float) -> int:
         """Landmarks of each expert that so many bytes suffice for."""
-        generation, m = self.generation_, LARGEST
-        outputs = generation.outputs_ + generation.classes
-        ridges = [e for e in generation.bank_.experts_.values() if isinstance(e, Ridge)]
-        while m > 1 and sum(e.nbytes_for(min(m, e.m), generation.d_, outputs) for e in ridges) > room:
+        ensemble, m = self.ensemble_, LARGEST
+        outputs = ensemble.outputs_ + ensemble.classes
+        ridges = [e for e in ensemble.expert_set_.experts_.values() if isinstance(e, Ridge)]
+        while m > 1 and sum(e.nbytes_for(min(m, e.m), ensemble.d_, outputs) for e in ridges) > room:
             m = int(0.9 * m)
         return m
 
     @property
     def is_useful(self) -> bool:
         """Whether it is worth keeping: it has learnt enough rows, and memory suffices for enough landmarks."""
-        bank = self.generation_.bank_
-        return self.generation_.count_ >= MEMORABLE and bank.recipe.landmarks >= SMALLEST
+        expert_set = self.ensemble_.expert_set_
+        return self.ensemble_.count_ >= MEMORABLE and expert_set.recipe.landmarks >= SMALLEST
 
     def shrink(self) -> None:
         """Bring the experts to the sizes of the recipe, unless a refit is under way that does."""
-        generation = self.generation_
-        for name, expert in generation.bank_.experts_.items():
+        ensemble = self.ensemble_
+        for name, expert in ensemble.expert_set_.experts_.items():
             if isinstance(expert, Ridge):
-                expert.shrink(getattr(generation.bank_.recipe, name, generation.bank_.recipe.landmarks))
-        generation.bank_._asked = None
+                expert.shrink(getattr(ensemble.expert_set_.recipe, name, ensemble.expert_set_.recipe.landmarks))
+        ensemble.expert_set_._asked = None
 
     def learn(self, X: Array, Y: Array, w: Array | None) -> None:
         """Labels as the next-row ensemble is told them."""
-        generation = self.generation_
-        if generation.targets_ is None:
-            T, frame = coded(Y, generation.outputs_), CODES
+        ensemble = self.ensemble_
+        if ensemble.targets_ is None:
+            T, frame = coded(Y, ensemble.outputs_), CODES
         else:
-            T, frame = generation.targets_.entered(generation.targets_.admitted(Y))
-        generation.bank_.run(X, T, w, frame[:2])
-        generation.count_ += len(X)
+            T, frame = ensemble.targets_.entered(ensemble.targets_.admitted(Y))
+        ensemble.expert_set_.run(X, T, w, frame[:2])
+        ensemble.count_ += len(X)
 
     def grow(self, outputs: int) -> None:
         """More classes. Nothing may be under way."""
-        self.generation_.grow(outputs)
-        self.generation_.bank_._asked = None
+        self.ensemble_.grow(outputs)
+        self.ensemble_.expert_set_._asked = None
         self.judge_.grow(outputs)
 
     @property
     def nbytes(self) -> int:
-        return self.generation_.nbytes + self.judge_.nbytes
+        return self.ensemble_.nbytes + self.judge_.nbytes
 
 
 class Steady(Params):
@@ -356,14 +356,14 @@ class Steady(Params):
         self.memory = memory
         self.window = window
 
-    def start(self, bank: Bank, d: int, outputs: int, more: int) -> None:
+    def start(self, expert_set: ExpertSet, d: int, outputs: int, more: int) -> None:
         self.outputs_, self.more_ = outputs, more
         self.line_ = None
         if d <= WIDE and LinearMoments.nbytes_for(d, outputs) <= LINE * self.memory:
             self.line_ = LinearMoments()
             self.line_.start(d, outputs)
         self.judge_ = Judge()
-        self.judge_.start(self.classes, self._experts(bank), outputs, more, 1.0)
+        self.judge_.start(self.classes, self._experts(expert_set), outputs, more, 1.0)
         self.memory_ = self.leaving_ = self.noise_ = self.recalibration_ = None
         if self.classes:
             self.recalibration_ = Recalibration()
@@ -376,9 +376,9 @@ class Steady(Params):
         self.count_ = 0
         self._empty(d)
 
-    def _experts(self, bank: Bank) -> int:
-        """Experts that a judge of this bank has."""
-        return len(bank.lasting) + (self.line_ is not None)
+    def _experts(self, expert_set: ExpertSet) -> int:
+        """Experts that a judge of this expert set has."""
+        return len(expert_set.lasting) + (self.line_ is not None)
 
     def _new_ring(self, d: int) -> Ring:
         width = d + 3 * self.outputs_ + 1
@@ -427,7 +427,7 @@ class Steady(Params):
     def _is_group_waiting(self) -> bool:
         return len(self.numbers_) > 0 and _group_end(int(self.numbers_[0])) <= self.count_
 
-    def attend(self, old: Generation) -> None:
+    def attend(self, old: Ensemble) -> None:
         """After rows were learnt: judge those that wait, and take snapshots where they are due."""
         t = self.count_
         while self._is_group_waiting:
@@ -437,28 +437,28 @@ class Steady(Params):
         elif t % EVERY == 0 and (self.leaving_ is not None or self.judge_.snapshot_ is None):
             self._settle(old)
 
-    def replace(self, before: Generation, old: Generation) -> None:
+    def replace(self, before: Ensemble, old: Ensemble) -> None:
         """A candidate, now `old`, has replaced the incumbent `before`; its judge begins anew, without a share."""
         if self.leaving_ is None:
             self.leaving_ = LongMemory()
             self.leaving_.start(before, self.judge_, ROOM * self.memory)
         self.judge_ = Judge()
-        self.judge_.start(self.classes, self._experts(old.bank_), self.outputs_, self.more_, 0.0)
+        self.judge_.start(self.classes, self._experts(old.expert_set_), self.outputs_, self.more_, 0.0)
 
     @property
     def _others(self) -> list[LongMemory]:
         return [one for one in (self.memory_, self.leaving_) if one is not None]
 
     @property
-    def generations(self) -> list[Generation]:
+    def ensembles(self) -> list[Ensemble]:
         """Ensembles that learn beside those of next rows, and have refits of their own."""
-        return [one.generation_ for one in self._others]
+        return [one.ensemble_ for one in self._others]
 
-    def _members(self, old: Generation) -> list[tuple[Judge, Generation]]:
+    def _members(self, old: Ensemble) -> list[tuple[Judge, Ensemble]]:
         """All ensembles, that of next rows last."""
-        return [*((one.judge_, one.generation_) for one in self._others), (self.judge_, old)]
+        return [*((one.judge_, one.ensemble_) for one in self._others), (self.judge_, old)]
 
-    def _judge(self, old: Generation, until: int) -> None:
+    def _judge(self, old: Ensemble, until: int) -> None:
         """Learn from the rows that wait, up to this number."""
         n = int(np.searchsorted(self.numbers_, until, side="right"))
         if not n:
@@ -536,7 +536,7 @@ class Steady(Params):
         return errors / (2 * usual)
 
     # -- snapshots and the long memory -------------------------------------------------------------------------------
-    def _take(self, old: Generation) -> None:
+    def _take(self, old: Ensemble) -> None:
         """New snapshots of all ensembles."""
         self._learn_noise()
         self._settle(old)
@@ -547,7 +547,7 @@ class Steady(Params):
         for judge, ensemble in self._members(old):
             judge.take(ensemble, WEIGHTS * self.memory)
 
-    def _settle(self, old: Generation) -> None:
+    def _settle(self, old: Ensemble) -> None:
         """What was replaced becomes the long memory or goes; what replaced it is judged from now on."""
         leaving, self.leaving_ = self.leaving_, None
         if leaving is not None and self.memory_ is None and leaving.is_useful:
@@ -562,7 +562,7 @@ class Steady(Params):
             judge.share_ = judge.share_ / total if len(judges) > 1 else 1.0
 
     # -- predicting --------------------------------------------------------------------------------------------------
-    def predict(self, old: Generation, X: Array, answers: Array | None) -> tuple[Array, Array | None]:
+    def predict(self, old: Ensemble, X: Array, answers: Array | None) -> tuple[Array, Array | None]:
         """(n, K) predictions for later rows, of classes logarithms of probabilities; and for numbers how far experts
         disagree. Pure."""
         members = [pair for pair in self._members(old) if pair[0].share_ > 0.0]
@@ -583,11 +583,11 @@ class Steady(Params):
         return self.outputs_ + self.classes
 
     # -- classes, columns --------------------------------------------------------------------------------------------
-    def flush(self, old: Generation) -> None:
+    def flush(self, old: Ensemble) -> None:
         """Judge all rows that wait: before there are more classes."""
         self._judge(old, self.count_)
 
-    def grow(self, old: Generation, outputs: int) -> None:
+    def grow(self, old: Ensemble, outputs: int) -> None:
         """More classes; `old` knows them already. What is frozen does not, so new snapshots are taken."""
         for one in self._others:
             one.grow(outputs)
@@ -595,15 +595,15 @@ class Steady(Params):
         self.judge_.grow(outputs)
         if self.line_ is not None:
             self.line_.grow(outputs)
-        if self._experts(old.bank_) != self.judge_.experts_:  # memory did not suffice for all of them
-            self.judge_.start(self.classes, self._experts(old.bank_), outputs, self.more_, self.judge_.share_)
+        if self._experts(old.expert_set_) != self.judge_.experts_:  # memory did not suffice for all of them
+            self.judge_.start(self.classes, self._experts(old.expert_set_), outputs, self.more_, self.judge_.share_)
         self._empty(self.rows_.shape[1])
         self._again(old)
 
-    def widen(self, old: Generation, d: int) -> None:
+    def widen(self, old: Ensemble, d: int) -> None:
         """More columns, missing so far; `old` has them already."""
-        for generation in self.generations:
-            generation.widen(d)
+        for ensemble in self.ensembles:
+            ensemble.widen(d)
         if self.line_ is not None:
             self.line_.widen(d)
         if self.noise_ is not None:
@@ -612,7 +612,7 @@ class Steady(Params):
         self.rows_ = np.pad(self.rows_, ((0, 0), (0, d - self.rows_.shape[1])), constant_values=np.nan)
         self._again(old)
 
-    def _again(self, old: Generation) -> None:
+    def _again(self, old: Ensemble) -> None:
         """Snapshots anew of those that have one."""
         for judge, ensemble in self._members(old):
             if judge.snapshot_ is not None:
@@ -625,15 +625,15 @@ class Steady(Params):
         return sum(A.nbytes for A in rows) + sum(part.nbytes for part in parts if part is not None)
 
 
-def lasting_part(bank: Bank) -> Bank:
-    """A bank of the same experts, those alone that never forget."""
-    names = bank.lasting
-    part = copy.copy(bank)
-    part.recipe = bank.recipe.resized(experts=names)
-    part.experts_ = {name: bank.experts_[name] for name in names if name in bank.experts_}
-    part.seen_in_ = {name: view for name, view in bank.seen_in_.items() if name in names}
-    part.views_ = {name: view for name, view in bank.views_.items() if name in part.seen_in_.values()}
-    part.others_, part.losses_, part.lags_, part._asked = {}, dict(bank.losses_), bank.lags_.copy(), None
+def lasting_part(expert_set: ExpertSet) -> ExpertSet:
+    """A expert_set of the same experts, those alone that never forget."""
+    names = expert_set.lasting
+    part = copy.copy(expert_set)
+    part.recipe = expert_set.recipe.resized(experts=names)
+    part.experts_ = {name: expert_set.experts_[name] for name in names if name in expert_set.experts_}
+    part.seen_in_ = {name: view for name, view in expert_set.seen_in_.items() if name in names}
+    part.views_ = {name: view for name, view in expert_set.views_.items() if name in part.seen_in_.values()}
+    part.others_, part.losses_, part.lags_, part._asked = {}, dict(expert_set.losses_), expert_set.lags_.copy(), None
     return part
 
 

@@ -30,8 +30,8 @@ __all__ = [
 T = TypeVar("T")
 
 Task: TypeAlias = Generator[float, None, T]
-"""Yields the cost of each piece in multiply-adds of a matrix product, or what takes as long. Costs depend on sizes alone,
-so the ends of slices do not depend on the machine."""
+"""Yields the cost of each piece in multiply-adds of a matrix product, or what takes as long. Costs depend on sizes
+alone, so the ends of slices do not depend on the machine."""
 
 PIECE = 1.2e8
 """Operations of a piece of a factorisation or a kernel matrix: some 3 ms where a processor does 40 in a nanosecond."""

@@ -1,4 +1,4 @@
-"""How a young generation begins at a change, with what is mixed until it is level, and how it begins again."""
+"""How a candidate begins at a change, with what is mixed until it is level, and how it begins again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nystream.auto.changes.replay import end_of, losses_of
 from nystream.auto.changes.second_look import first_of_new
 from nystream.auto.changes.suspicion import BACK
 from nystream.auto.changes.verdict import LOOK_BACK
-from nystream.auto.generation import Generation
+from nystream.auto.ensemble import Ensemble
 from nystream.auto.recipe import Recipe
 from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.runtime.types import Array
@@ -28,12 +28,12 @@ RECALLED = 64
 
 
 class Beginning(Beside):
-    """The beginnings of young generations: all that is known when an alarm has sounded, or at a second look."""
+    """The beginnings of candidates: all that is known when an alarm has sounded, or at a second look."""
 
     def _begun(
-        self, old: Generation, found: Found, recipe: Recipe, block: Block, row: int, around: Surroundings
+        self, old: Ensemble, found: Found, recipe: Recipe, block: Block, row: int, around: Surroundings
     ) -> list[Learnt]:
-        """Begin a young generation at the change, which is to catch up; until it is level, what learns from few rows is
+        """Begin a candidate at the change, which is to catch up; until it is level, what learns from few rows is
         mixed with the old one.
 
         What one of before whose regime is back makes of the rows of the block, if there is one.
@@ -58,8 +58,8 @@ class Beginning(Beside):
         )
         return [end_of(one, n) for one in sides]
 
-    def _begun_again(self, old: Generation, block: Block, row: int, around: Surroundings) -> list[Learnt] | None:
-        """Begin the young generation again where it began too early, or a regime is back after all; None: neither is
+    def _begun_again(self, old: Ensemble, block: Block, row: int, around: Surroundings) -> list[Learnt] | None:
+        """Begin the candidate again where it began too early, or a regime is back after all; None: neither is
         so. What one of before makes of the rows of the block, if there is one.
         """
         assert self.young_ is not None
@@ -76,12 +76,12 @@ class Beginning(Beside):
         self._catches_up(old, since, recipe, past, [one.P[: len(one.P) - (n - row)] for one in sides])
         return [end_of(one, n) for one in sides]
 
-    def _catches_up(self, old: Generation, since: int, recipe: Recipe, rows: Rows, back: list[Array]) -> None:
-        """A young generation that begins at row `since` is to catch up. `rows`: the last ones up to now; `back`: what
+    def _catches_up(self, old: Ensemble, since: int, recipe: Recipe, rows: Rows, back: list[Array]) -> None:
+        """A candidate that begins at row `since` is to catch up. `rows`: the last ones up to now; `back`: what
         one of before whose regime is back makes of the last of them, if there is one.
         """
         t = self.count_
-        young = Generation(recipe, self.classes, old.lags, old.seed, old.delay)
+        young = Ensemble(recipe, self.classes, old.lags, old.seed, old.delay)
         young.start(old.d_, old.outputs_, old.stack_.more_)
         mixed = t - len(back[0]) if back else since
         late = max(mixed, t - BACK)
@@ -97,7 +97,7 @@ class Beginning(Beside):
         self.since_, self.born_ = since, NEVER
         self.used_ += t - since
 
-    def _recalled(self, late: Rows, since: int, t: int, end: int, old: Generation) -> list[Learnt]:
+    def _recalled(self, late: Rows, since: int, t: int, end: int, old: Ensemble) -> list[Learnt]:
         """What one of before, whose regime is back, makes of the last rows up to `end`; those up to t tell that."""
         if self.regimes_ is None or not self.regimes_.retired_:
             return []
@@ -123,7 +123,7 @@ class Beginning(Beside):
         gains = self.handover_.gains_of_old(old, labels[first : first + n], usual)
         return self.since_ + first_of_new(gains, self.records_.running.row - 1 - self.since_)  # before the alarm
 
-    def _handed(self, old: Generation, rows: Rows, since: int, end: int, woken: Array | None = None) -> Handover:
+    def _handed(self, old: Ensemble, rows: Rows, since: int, end: int, woken: Array | None = None) -> Handover:
         """A mixture without a young one that has learnt rows `since` to `end`; `rows`, the last ones up to there."""
         mixture, labels = self._mixture(old, rows, since, end, young=False, woken=woken is not None)
         part = slice(len(labels) - (end - since), None)
@@ -133,7 +133,7 @@ class Beginning(Beside):
         return mixture
 
     def _mixture(
-        self, old: Generation, rows: Rows, since: int, end: int, *, young: bool, woken: bool
+        self, old: Ensemble, rows: Rows, since: int, end: int, *, young: bool, woken: bool
     ) -> tuple[Handover, Array]:
         """One that has learnt nothing; the last rows, up to `end`, tell the scales. And their labels as learnt."""
         mixture = Handover(self.classes, self.few, young, woken)

@@ -1,4 +1,4 @@
-"""What there is beside the old generation: alarms, at times a young generation, and what is kept of regimes."""
+"""What there is beside the incumbent: alarms, at times a candidate, and what is kept of regimes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nystream.auto.changes.replay import Side, spread_of
 from nystream.auto.changes.second_look import LOOKS
 from nystream.auto.changes.suspicion import Suspicion
 from nystream.auto.changes.verdict import CHECK, LOOK_BACK
-from nystream.auto.generation import Generation
+from nystream.auto.ensemble import Ensemble
 from nystream.auto.rows import Answer
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
@@ -36,7 +36,7 @@ class Beside(Params):
     ----------
     classes : bool
     reach : int
-        Rows back that a young generation can begin.
+        Rows back that a candidate can begin.
     ahead : int
         Rows of a block, at most.
     few : int, default 300
@@ -44,26 +44,26 @@ class Beside(Params):
     room : int, default 0
         Bytes for what predicted in regimes that were left.
     late : int, default 0
-        Rows after an alarm at which a young generation has to be level, at the latest.
+        Rows after an alarm at which a candidate has to be level, at the latest.
     """
 
     alarm_: RankAlarm
     steady_: RankAlarm
-    """On the loss of experts that do not forget; while there is one generation."""
+    """On the loss of experts that do not forget; while there is one ensemble."""
     inputs_: InputAlarm
-    young_: Generation | None
+    young_: Ensemble | None
     coming_: CatchingUp | None = None
-    """A young generation that still learns the rows since the change."""
+    """A candidate that still learns the rows since the change."""
     handover_: Handover | None
     suspicion_: Suspicion
     losses_: Past
-    """Of the old generation, the young one, and what was predicted."""
+    """Of the incumbent, the young one, and what was predicted."""
     predicted_: list[Past]
-    """Predictions of the old generation and of the young one; for targets, then what their steady experts say."""
+    """Predictions of the incumbent and of the young one; for targets, then what their steady experts say."""
     answers_: Past | None
     count_: int
     begun_: int
-    """The row at which the old generation begins."""
+    """The row at which the incumbent begins."""
     since_: int
     """The row at which the young one begins."""
     born_: int
@@ -71,7 +71,7 @@ class Beside(Params):
     used_: int
     """Rows that young ones have run."""
     refreshes_: bool
-    """Whether the old generation can be refreshed: memory may not suffice for that while both live."""
+    """Whether the incumbent can be refreshed: memory may not suffice for that while both live."""
     records_: Records
     regimes_: Regimes | None = None
     """None: of a model saved before there were any."""
@@ -106,14 +106,14 @@ class Beside(Params):
 
     @property
     def two(self) -> bool:
-        """Whether there is a young generation, perhaps one that is not level yet."""
+        """Whether there is a candidate, perhaps one that is not level yet."""
         return self.young_ is not None or self.coming_ is not None
 
     def alarms(self, *, warnings: bool = False) -> list[Alarm]:
         return self.records_.all if warnings else self.records_.alarms
 
     def _usual(self, labels: Array, since: int) -> Array | None:
-        """(K,) mean squared losses of the old generation before row `since`, the last ones; `labels` of before it."""
+        """(K,) mean squared losses of the incumbent before row `since`, the last ones; `labels` of before it."""
         n, K = min(len(labels), since - self.begun_, USUAL), labels.shape[1]
         if self.classes or n < KNOWN:
             return None
@@ -122,10 +122,10 @@ class Beside(Params):
 
     # -- regimes -----------------------------------------------------------------------------------------------------
     @property
-    def woken(self) -> Generation | None:
+    def woken(self) -> Ensemble | None:
         """One of before, whose regime is back."""
         regime = None if self.regimes_ is None else self.regimes_.woken_
-        return None if regime is None else regime.generation_
+        return None if regime is None else regime.ensemble_
 
     def _next_check(self, t: int) -> int:
         """The first row after t at which a verdict is sought, or one looks again where the change was."""
@@ -142,8 +142,8 @@ class Beside(Params):
         return young and age in LOOKS and t > self.born_ and age <= self.reach_
 
     @property
-    def _others(self) -> list[Generation | None]:
-        """What is mixed with the old generation; None: it stands for the young one, which it was."""
+    def _others(self) -> list[Ensemble | None]:
+        """What is mixed with the incumbent; None: it stands for the young one, which it was."""
         return [self.young_] if self.woken is None else [self.young_, self.woken]
 
     def until_cut(self) -> int:
@@ -151,7 +151,7 @@ class Beside(Params):
         rows = EVERY - self.count_ % EVERY
         return rows if self.woken is None else min(rows, self._next_check(self.count_) - self.count_)
 
-    def copy(self, old: Generation) -> None:
+    def copy(self, old: Ensemble) -> None:
         """What predicts now may be kept."""
         if self.count_ % EVERY == 0 and self.regimes_ is not None and not self.two:
             self.regimes_.copy(old, self.count_, self.begun_)
@@ -173,7 +173,7 @@ class Beside(Params):
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def grow(self, outputs: int, reach: int, late: int, ahead: int, *, fits: bool) -> None:
-        """More classes, perhaps with fewer rows; unless memory suffices for both generations, the young one ends.
+        """More classes, perhaps with fewer rows; unless memory suffices for both ensembles, the young one ends.
 
         None may be catching up.
         """

@@ -10,7 +10,7 @@ from nystream.auto.changes.alarm import Found, Heat
 from nystream.auto.changes.inputs import Shift
 from nystream.auto.changes.memory import Afforded
 from nystream.auto.changes.replay import Side
-from nystream.auto.generation import Generation
+from nystream.auto.ensemble import Ensemble
 from nystream.auto.rows import Learnt, Rows
 from nystream.runtime.types import Array
 
@@ -20,11 +20,11 @@ Last: TypeAlias = Callable[[int], Rows]
 
 
 class Block(NamedTuple):
-    """Rows that the old generation has just learnt, with what it predicted and how far its experts disagreed."""
+    """Rows that the incumbent has just learnt, with what it predicted and how far its experts disagreed."""
 
     rows: Rows
     admitted: Array
-    """Labels as the old generation learnt them."""
+    """Labels as the incumbent learnt them."""
     answers: Array | None
     learnt: Learnt
     heard: Array | None = None
@@ -37,13 +37,13 @@ class Course:
 
     since: int
     """Rows before the block."""
-    old: Generation
+    old: Ensemble
     sides: list[Learnt]
-    """What the old generation made of the block, then the young one, and last the one of before whose regime is
+    """What the incumbent made of the block, then the young one, and last the one of before whose regime is
     back."""
     shown: Side
     losses: Array
-    """(n, 3) of the old generation, the young one, and what is predicted."""
+    """(n, 3) of the incumbent, the young one, and what is predicted."""
     shifts: list[Shift]
     """Shifts of the inputs: the last one so far, and those to come in the block."""
     heats: list[Heat]
@@ -61,8 +61,8 @@ class Surroundings(NamedTuple):
 
     last: Last
     """The last rows that are kept, up to the end of the block."""
-    afford: Callable[[Generation], Afforded | None]
-    """The young generation that there can be beside this one; None: memory does not suffice."""
+    afford: Callable[[Ensemble], Afforded | None]
+    """The candidate that there can be beside this one; None: memory does not suffice."""
     names: Callable[[], list[str]]
     """Of the columns that the experts see."""
     believe: Callable[[int, int], None]

@@ -1,4 +1,4 @@
-"""A young generation learns the rows since a change, some with every row of the stream, until it is level."""
+"""A candidate learns the rows since a change, some with every row of the stream, until it is level."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from nystream.auto.changes.mixture import Handover, Heard
 from nystream.auto.changes.past import Past
-from nystream.auto.generation import Generation
-from nystream.auto.renewal import CAUGHT_UP
+from nystream.auto.ensemble import Ensemble
+from nystream.auto.refit import CAUGHT_UP
 from nystream.auto.rows import Learnt, Rows
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
@@ -18,7 +18,7 @@ from nystream.runtime.types import Array
 __all__ = ["CatchingUp", "Known", "Told"]
 
 Told: TypeAlias = Callable[[int, Learnt, Array], None]
-"""Hears what a young generation made of rows from a number on, and their labels as it learnt them."""
+"""Hears what a candidate made of rows from a number on, and their labels as it learnt them."""
 
 
 class Known(NamedTuple):
@@ -27,9 +27,9 @@ class Known(NamedTuple):
     rows: Callable[[int, int], Rows]
     answers: Callable[[int, int], Array | None]
     old: Callable[[int, int], tuple[Array, Array | None]]
-    """What the old generation predicted, and for targets what its experts that do not forget said."""
+    """What the incumbent predicted, and for targets what its experts that do not forget said."""
     fenced: Callable[[Array], Array]
-    """Labels of before the alarm as the old generation would learn them now."""
+    """Labels of before the alarm as the incumbent would learn them now."""
 
 
 class CatchingUp(Params):
@@ -49,10 +49,10 @@ class CatchingUp(Params):
         Rows after which it has to be level: then all that is missing is learnt at once.
     """
 
-    generation_: Generation
+    ensemble_: Ensemble
     mixture_: Handover
     admitted_: Past
-    """Labels since the alarm, as the old generation learnt them."""
+    """Labels since the alarm, as the incumbent learnt them."""
     back_: Past | None
     """What one of before, whose regime is back, predicted."""
     mixed_: int
@@ -67,9 +67,9 @@ class CatchingUp(Params):
         self.asked = asked
         self.latest = latest
 
-    def start(self, generation: Generation, mixture: Handover, mixed: int, admitted: Past, back: Past | None) -> None:
+    def start(self, ensemble: Ensemble, mixture: Handover, mixed: int, admitted: Past, back: Past | None) -> None:
         """With both as they are before the first row."""
-        self.generation_, self.mixture_, self.mixed_ = generation, mixture, mixed
+        self.ensemble_, self.mixture_, self.mixed_ = ensemble, mixture, mixed
         self.admitted_, self.back_ = admitted, back
         self.learnt_, self.seen_ = self.since, self.asked - 1
 
@@ -92,7 +92,7 @@ class CatchingUp(Params):
             row = self.learnt_
             rows = self.seen_ - row
             if not whole:
-                rows = 1 if self.generation_.begun_ else min(rows, CAUGHT_UP - done)
+                rows = 1 if self.ensemble_.begun_ else min(rows, CAUGHT_UP - done)
             side, labels, events = self.learn(rows, known)
             done += len(labels)
             told(row, side, labels)
@@ -100,10 +100,10 @@ class CatchingUp(Params):
             more = whole or not (events or done == CAUGHT_UP)
 
     def learn(self, most: int, known: Known) -> tuple[Learnt, Array, bool]:
-        """Let the generation learn its next rows, at most so many: what it made of them, the labels as it learnt them,
+        """Let the ensemble learn its next rows, at most so many: what it made of them, the labels as it learnt them,
         and whether there was more to do than that.
         """
-        young, row = self.generation_, self.learnt_
+        young, row = self.ensemble_, self.learnt_
         n = young.ahead(min(most, young.rows_at_once), lambda k: known.rows(row - k, row))
         X, Y, w = known.rows(row, row + n)
         Y = young.admitted(Y)
@@ -114,7 +114,7 @@ class CatchingUp(Params):
         return side, Y, events or underway
 
     def _mix(self, row: int, side: Learnt, known: Known) -> None:
-        """Let the mixture learn these rows; their labels as the old generation did."""
+        """Let the mixture learn these rows; their labels as the incumbent did."""
         first, end = max(row, self.mixed_), row + len(side.P)
         if end <= first:
             return
@@ -128,4 +128,4 @@ class CatchingUp(Params):
     @property
     def nbytes(self) -> int:
         back = 0 if self.back_ is None else self.back_.nbytes
-        return self.generation_.nbytes + self.mixture_.nbytes + self.admitted_.nbytes + back
+        return self.ensemble_.nbytes + self.mixture_.nbytes + self.admitted_.nbytes + back

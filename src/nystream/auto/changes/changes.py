@@ -1,4 +1,4 @@
-"""The changes of a stream: when a young generation begins beside the old one, how both predict, and which one stays."""
+"""The changes of a stream: when a candidate begins beside the old one, how both predict, and which one stays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from nystream.auto.changes.replay import (
 from nystream.auto.changes.suspicion import HINT, Hottest, hottest_of, odds
 from nystream.auto.changes.verdict import LOOK_BACK, SURE, advantage, of_use, verdict
 from nystream.auto.changes.watch import hottest_in, watch_one
-from nystream.auto.generation import Generation
+from nystream.auto.ensemble import Ensemble
 from nystream.auto.rows import Learnt, part_of
 from nystream.runtime.types import Array
 
@@ -54,15 +54,15 @@ CAUSES = {
 
 
 class Changes(Beginning):
-    """Everything falls on rows and losses, row by row. Within a block generations and mixture may run ahead of a
+    """Everything falls on rows and losses, row by row. Within a block ensembles and mixture may run ahead of a
     decision, since none of them depends on it, so nothing depends on how blocks are cut.
     """
 
     # -- a block -----------------------------------------------------------------------------------------------------
     def follow(
-        self, old: Generation, block: Block, surroundings: Callable[[], Surroundings]
-    ) -> tuple[Generation, Array, Array | None]:
-        """The generation that is the old one after the block, what is predicted for its rows, and the disagreement."""
+        self, old: Ensemble, block: Block, surroundings: Callable[[], Surroundings]
+    ) -> tuple[Ensemble, Array, Array | None]:
+        """The ensemble that is the old one after the block, what is predicted for its rows, and the disagreement."""
         if len(block.admitted) == 1 and self.count_ >= FIRST:
             alone = self._row_alone(old, block, surroundings)
             if alone is not None:
@@ -79,8 +79,8 @@ class Changes(Beginning):
         self.inputs_.alert_ = course.shifts[-1][:3]
         return course.old, *course.shown
 
-    def _row_alone(self, old: Generation, block: Block, around: Callable[[], Surroundings]) -> Side | None:
-        """The common round: one row of one generation, and no alarm. None, and nothing done, where it is another."""
+    def _row_alone(self, old: Ensemble, block: Block, around: Callable[[], Surroundings]) -> Side | None:
+        """The common round: one row of one ensemble, and no alarm. None, and nothing done, where it is another."""
         near = watch_one(self, old, block, self.begun_ + SETTLED)
         if near is None:
             return None
@@ -90,7 +90,7 @@ class Changes(Beginning):
         self.count_ += 1
         return alone
 
-    def _predicted(self, old: Generation, block: Block, around: Surroundings) -> Course:
+    def _predicted(self, old: Ensemble, block: Block, around: Surroundings) -> Course:
         """What is predicted for the block if nothing is decided in it; its first rows are not watched."""
         n, t0 = len(block.admitted), self.count_
         shown, losses, sides = rest_of(block.learnt, 0), np.zeros((n, 3)), [block.learnt]
@@ -171,7 +171,7 @@ class Changes(Beginning):
             course.watched += seen
 
     def _begins(self, course: Course, found: Found, begins: Afforded, block: Block, around: Surroundings) -> None:
-        """A young generation, after an alarm; of one that lives what it could show so far decides."""
+        """A candidate, after an alarm; of one that lives what it could show so far decides."""
         t = self.count_
         if self.young_ is not None:
             better = advantage(*self._compared(t)[:2], t - self.since_)[0] >= SURE
@@ -184,7 +184,7 @@ class Changes(Beginning):
         course.sounded = None
 
     def _looks_again(self, course: Course, block: Block, around: Surroundings) -> bool:
-        """A second look where the change was: whether the young generation begins again."""
+        """A second look where the change was: whether the candidate begins again."""
         if not self._looks_at(self.count_):
             return False
         others = self._begun_again(course.old, block, course.row, around)
@@ -194,14 +194,14 @@ class Changes(Beginning):
         return True
 
     def _await(self, course: Course, others: list[Learnt], block: Block, around: Surroundings) -> None:
-        """The rest of the block, with a young generation that has just begun and what was woken."""
+        """The rest of the block, with a candidate that has just begun and what was woken."""
         course.sides = [course.sides[0], *others]
         sides, losses = course.sides, course.losses
         course.shown = self._awaited(course.old, sides, block, losses, course.row, around, course.shown)
         self.losses_.put(course.since, losses)
 
     def _decides(self, course: Course, block: Block, around: Surroundings) -> None:
-        """A verdict is sought; where one generation is left, it predicts the rest of the block alone."""
+        """A verdict is sought; where one ensemble is left, it predicts the rest of the block alone."""
         outcome = self._judged(self.count_, course.since + len(block.admitted), around)
         if outcome is not None and self.young_ is not None:
             self._end(course, outcome)
@@ -212,7 +212,7 @@ class Changes(Beginning):
             course.shown = joined(course.shown, rest_of(course.sides[0], row), row)
             self.losses_.put(course.since, losses)
 
-    def _mixed(self, old: Generation, sides: list[Learnt], block: Block, L: Array, part: slice) -> Side:
+    def _mixed(self, old: Ensemble, sides: list[Learnt], block: Block, L: Array, part: slice) -> Side:
         """What is predicted together for a part of the block; losses are put in their places."""
         assert self.handover_ is not None
         rows, Y, young = part_of(block.rows, part), block.admitted[part], self.handover_.young
@@ -226,9 +226,9 @@ class Changes(Beginning):
         return P, spread_of(P, share, (A, a), (B, b))
 
     def _awaited(
-        self, old: Generation, sides: list[Learnt], block: Block, L: Array, row: int, around: Surroundings, shown: Side
+        self, old: Ensemble, sides: list[Learnt], block: Block, L: Array, row: int, around: Surroundings, shown: Side
     ) -> Side:
-        """What is predicted from a row of the block on while a young generation catches up, and once it is level."""
+        """What is predicted from a row of the block on while a candidate catches up, and once it is level."""
         assert self.coming_ is not None
         n, coming, t0 = len(block.admitted), self.coming_, self.count_ - row
         end = t0 + n
@@ -253,13 +253,13 @@ class Changes(Beginning):
         return shown
 
     def _joins(self) -> None:
-        """The young generation is level."""
+        """The candidate is level."""
         coming = self.coming_
         assert coming is not None
-        self.young_, self.handover_, self.born_ = coming.generation_, coming.mixture_, coming.seen_
+        self.young_, self.handover_, self.born_ = coming.ensemble_, coming.mixture_, coming.seen_
         self.coming_ = None
 
-    def _known(self, old: Generation, end: int, last: Last) -> Known:
+    def _known(self, old: Ensemble, end: int, last: Last) -> Known:
         """What is known of rows up to `end`, the last ones."""
 
         def predicted(i: int, j: int) -> tuple[Array, Array | None]:
@@ -276,7 +276,7 @@ class Changes(Beginning):
             fenced,
         )
 
-    def _told(self, old: Generation) -> Told:
+    def _told(self, old: Ensemble) -> Told:
         def told(row: int, side: Learnt, labels: Array) -> None:
             self.predicted_[1].put(row, said(side))
             losses = self.losses_.get(row, row + len(labels))
@@ -285,16 +285,16 @@ class Changes(Beginning):
 
         return told
 
-    def settle(self, old: Generation, last: Last) -> None:
-        """A young generation that catches up is to be level now."""
+    def settle(self, old: Ensemble, last: Last) -> None:
+        """A candidate that catches up is to be level now."""
         if self.coming_ is not None:
             self.coming_.finish(self._known(old, self.count_, last), self._told(old))
             self._joins()
 
     def _covered(
-        self, part: slice, hottest: Hottest, shown: Side, old: Generation, side: Learnt, block: Block, last: Last
+        self, part: slice, hottest: Hottest, shown: Side, old: Ensemble, side: Learnt, block: Block, last: Last
     ) -> Side:
-        """What is predicted for a part of the block with one generation, suspicious rows otherwise."""
+        """What is predicted for a part of the block with one ensemble, suspicious rows otherwise."""
         t0, n = self.count_ - part.start, len(block.admitted)
 
         def begin(since: int, end: int) -> Handover:
@@ -320,9 +320,9 @@ class Changes(Beginning):
         losses = self.losses_.get(t - min(t, LOOK_BACK), t)
         return losses[:, 0], losses[:, 1], losses[:, 2]
 
-    # -- a young generation begins, and one of two ends ----------------------------------------------------------------
-    def _answered(self, found: Found, old: Generation, around: Surroundings) -> Afforded | None:
-        """The young generation that this alarm begins; None where it is only reported."""
+    # -- a candidate begins, and one of two ends ----------------------------------------------------------------
+    def _answered(self, found: Found, old: Ensemble, around: Surroundings) -> Afforded | None:
+        """The candidate that this alarm begins; None where it is only reported."""
         t, begins = self.count_, None
         if self.coming_ is not None or t < self.born_ or (self.young_ is not None and t - self.since_ < CALM):
             outcome = "repeated"
@@ -373,7 +373,7 @@ class Changes(Beginning):
             self.records_.note(columns=columns)
 
     def _end(self, course: Course, outcome: str) -> None:
-        """One generation goes on alone."""
+        """One ensemble goes on alone."""
         assert self.young_ is not None
         self.records_.note(outcome=outcome, until=self.count_)
         if outcome == "promoted":
@@ -394,7 +394,7 @@ class Changes(Beginning):
         self.steady_.start()
 
     def _part(self) -> None:
-        """The old generation predicts alone."""
+        """The incumbent predicts alone."""
         self.handover_ = None
         if self.regimes_ is not None:
             self.regimes_.woken_ = None

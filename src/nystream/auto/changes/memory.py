@@ -1,11 +1,11 @@
-"""What two generations take in bytes together, and the recipe of a young one that memory suffices for."""
+"""What two ensembles take in bytes together, and the recipe of a young one that memory suffices for."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from nystream.auto.budget import SLACK, Need, in_memory, largest_bytes, resting_bytes, update_bytes, warmup_bytes
-from nystream.auto.generation import Generation
+from nystream.auto.ensemble import Ensemble
 from nystream.auto.recipe import Recipe
 from nystream.auto.stack import Stack
 from nystream.scaling.ring import Ring
@@ -13,12 +13,12 @@ from nystream.scaling.ring import Ring
 __all__ = ["REACH", "Afforded", "beside", "fit_together", "reach_of"]
 
 REACH = 1700
-"""Rows back that a change is put, and a young generation begun, at most."""
+"""Rows back that a change is put, and a candidate begun, at most."""
 PAST = 0.03
-"""Of the memory: what predictions and answers for the last rows may take, which a young generation begins with."""
+"""Of the memory: what predictions and answers for the last rows may take, which a candidate begins with."""
 
 SMALLEST = 0.4
-"""Landmarks of a young generation over those of the old one, or over those that it had before it grew, at least; with
+"""Landmarks of a candidate over those of the old one, or over those that it had before it grew, at least; with
 fewer it would not catch up."""
 
 
@@ -26,13 +26,13 @@ class Afforded(NamedTuple):
     """What memory suffices for."""
 
     recipe: Recipe
-    """Of the young generation."""
+    """Of the candidate."""
     refreshes: bool
     """Whether the old one can be rebuilt or refreshed while both live; if not, that waits."""
 
 
-def beside(old: Generation, recipe: Recipe, budget: float, more: int) -> Afforded | None:
-    """The largest recipe of this shape for a generation beside the old one; None: the budget does not suffice."""
+def beside(old: Ensemble, recipe: Recipe, budget: float, more: int) -> Afforded | None:
+    """The largest recipe of this shape for an ensemble beside the old one; None: the budget does not suffice."""
     d, outputs, codes = old.d_, old.outputs_, old.classes
     held = _held(old, d, outputs, more) if old.warm or old.begun_ else SLACK * old.nbytes  # between two rebuilds
     try:
@@ -44,14 +44,14 @@ def beside(old: Generation, recipe: Recipe, budget: float, more: int) -> Afforde
         young = young.resized(rough=0, change=0)
     while rebuilt and _with_old_rebuilt(old, young, d, outputs, more) > budget and young.landmarks > 1:
         young = young.scaled(0.8, 0.8)
-    if young.landmarks < SMALLEST * min(recipe.landmarks, old.bank_.recipe.landmarks):
+    if young.landmarks < SMALLEST * min(recipe.landmarks, old.expert_set_.recipe.landmarks):
         return None
     return Afforded(young, _with_old_rebuilt(old, young, d, outputs, more) <= budget)
 
 
 def reach_of(recipe: Recipe, memory: float, d: int, outputs: int, *, codes: bool, more: int) -> tuple[int, int]:
     """Rows back that are kept when a decision falls at the beginning of a block, of inputs and of predictions; and rows
-    after an alarm in which those are kept still, while a young generation catches up.
+    after an alarm in which those are kept still, while a candidate catches up.
     """
     ahead, columns = recipe.rows_at_once(outputs), 1 if codes and outputs == 2 else outputs
     each = (2 if codes else 4) * outputs + more * columns
@@ -60,14 +60,14 @@ def reach_of(recipe: Recipe, memory: float, d: int, outputs: int, *, codes: bool
     return reach, max(0, min(recipe.late, room - reach))
 
 
-def fit_together(old: Generation, young: Recipe, d: int, outputs: int, budget: float, more: int) -> bool:
+def fit_together(old: Ensemble, young: Recipe, d: int, outputs: int, budget: float, more: int) -> bool:
     """Whether both fit, with so many columns and classes, as long as the old one is not rebuilt or refreshed."""
     return _held(old, d, outputs, more) + largest_bytes(young, d, outputs, codes=old.classes, more=more) <= budget
 
 
-def _with_old_rebuilt(old: Generation, young: Recipe, d: int, outputs: int, more: int) -> float:
+def _with_old_rebuilt(old: Ensemble, young: Recipe, d: int, outputs: int, more: int) -> float:
     """Bytes while the old one is rebuilt or refreshed, and the young one is at its largest. Rows are kept once."""
-    codes, r = old.classes, old.bank_.recipe
+    codes, r = old.classes, old.expert_set_.recipe
     beside = SLACK * (warmup_bytes(young, d, outputs, codes=codes) + _stack(young, outputs, more, codes))
     if old.growing_ or not old.warm:
         r = old.larger if old.growing_ else r
@@ -77,9 +77,9 @@ def _with_old_rebuilt(old: Generation, young: Recipe, d: int, outputs: int, more
     return SLACK * refreshed + beside
 
 
-def _held(old: Generation, d: int, outputs: int, more: int) -> float:
-    """Bytes of a generation between its rebuilds or refreshes, without rows."""
-    r, codes = old.bank_.recipe, old.classes
+def _held(old: Ensemble, d: int, outputs: int, more: int) -> float:
+    """Bytes of an ensemble between its rebuilds or refreshes, without rows."""
+    r, codes = old.expert_set_.recipe, old.classes
     held = resting_bytes if old.warm else warmup_bytes
     return SLACK * (held(r, d, outputs, codes=codes) + _stack(r, outputs, more, codes))
 

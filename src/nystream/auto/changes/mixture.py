@@ -1,4 +1,4 @@
-"""What is predicted around a change: a mixture of the old generation, of the young one, and of what learns faster."""
+"""What is predicted around a change: a mixture of the incumbent, of the young one, and of what learns faster."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ class Heard(NamedTuple):
     X: Array
     """(n, D)"""
     old: Array
-    """(n, K) predictions of the old generation."""
+    """(n, K) predictions of the incumbent."""
     core: Array | None
     """(n, K) for targets, what its experts that do not forget say."""
     young: Array | None
     """(n, K) predictions of the young one, where there is one."""
     woken: Array | None = None
-    """(n, K) predictions of a generation of before, where its regime is back."""
+    """(n, K) predictions of an ensemble of before, where its regime is back."""
 
 
 class Handover(Params):
-    """Members are the old generation; where there is a young one, that and a stack of both whose weights move every 10
+    """Members are the incumbent; where there is a young one, that and a stack of both whose weights move every 10
     rows; for targets a line, what the experts of the old one that do not forget say times a slope plus a constant,
     which begin at 0 and move every row (a sensor that is replaced, a sign that turns); and a `Novice`. Where a regime
-    is back, what predicted in it is one more, and in the stack it is in the old generation's place.
+    is back, what predicted in it is one more, and in the stack it is in the incumbent's place.
 
     Shares follow the members' losses (`nystream._core.auto.changes.fading_shares`), of every target by itself, of
     classes together. Predictions are those of `Auto`: targets, or logarithms of probabilities.
@@ -71,7 +71,7 @@ class Handover(Params):
     rows : int
         Of the novice.
     young : bool, default True
-        Whether there is a young generation.
+        Whether there is a candidate.
     woken : bool, default False
         Whether there is one of before too.
     """
@@ -122,7 +122,7 @@ class Handover(Params):
 
     def doubt(self, odds: float) -> None:
         """Shares where a suspicion begins, by the odds of a change alone: rows that led to it were chosen for the old
-        generation's losses, and prove nothing.
+        ensemble's losses, and prove nothing.
         """
         others = odds / (1 + odds)
         self.doubt_ = others / (self.shares_.shape[1] - 1)
@@ -158,7 +158,7 @@ class Handover(Params):
         return P, carried
 
     def gains_of_old(self, old: Array, Y: Array, usual: Array | None) -> Array:
-        """(n,) log likelihoods of the first rows by the old generation, which predicted `old` (n, K), less those by a
+        """(n,) log likelihoods of the first rows by the incumbent, which predicted `old` (n, K), less those by a
         novice that learnt the others of them. `usual`: (K,) mean squared losses of the old one before the change.
         """
         missing, variances = self.novice_.left_out(len(Y))
@@ -189,7 +189,7 @@ class Handover(Params):
         return self._mixed(said, shares), (shares * self._of_old).sum(axis=-1)
 
     def carried(self) -> float:
-        """The part of the next prediction that is the old generation's, the mean over targets.
+        """The part of the next prediction that is the incumbent's, the mean over targets.
 
         Its own share and the line's, and its part of the stack's by the sizes of the stack's weights.
         """
@@ -254,13 +254,13 @@ class Handover(Params):
 
 @cache
 def _parts_of_old(young: bool, woken: bool, line: bool) -> Array:
-    """(M,) which part of each member is the old generation's: half of the stack and all of the line are."""
+    """(M,) which part of each member is the incumbent's: half of the stack and all of the line are."""
     stacked = [0.0, 0.0 if woken else 0.5] if young else []
     return np.array([1.0, *stacked, *([1.0] if line else []), 0.0, *([0.0] if woken else [])])
 
 
 def _known(heard: Heard) -> Array:
-    """What the young generation is stacked with."""
+    """What the candidate is stacked with."""
     return heard.old if heard.woken is None else heard.woken
 
 

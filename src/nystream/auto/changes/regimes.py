@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nystream.auto.bank import Bank
 from nystream.auto.changes.alarm import RISES
 from nystream.auto.changes.replay import followed, whole
+from nystream.auto.ensemble import Ensemble
+from nystream.auto.expert_set import ExpertSet
 from nystream.auto.experts import Expert, Innovation
-from nystream.auto.generation import Generation
 from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
@@ -21,37 +21,37 @@ __all__ = ["EVERY", "Regime", "Regimes", "thin"]
 EVERY = 400
 """Rows of the stream after which what predicts is copied; so old must it be, twice, before it is."""
 COPIES, RETIRED = 2, 2
-"""Copies of the old generation that there are at most, and regimes that were left."""
+"""Copies of the incumbent that there are at most, and regimes that were left."""
 KNOWN, USUAL = 50, 500
 """Losses before a change that tell what was usual in a regime, at least and at most."""
 FEW, LATER = 3, 8
 """Rows since a change, at least, that tell whether a regime is back; and of their later half alone."""
 AGAINST = 3.0
-"""What bets against it may have won on those rows; on the same rows those against the old generation have won 1e5."""
+"""What bets against it may have won on those rows; on the same rows those against the incumbent have won 1e5."""
 BETTER = 0.5
-"""Of the old generation's loss on them, what its own is at most."""
+"""Of the incumbent's loss on them, what its own is at most."""
 
 
 class Regime(Params):
     """A copy of what predicts at some row, as little of it as predicts: see `frozen`."""
 
-    generation_: Generation
+    ensemble_: Ensemble
     row_: int
     """Rows that had been learnt."""
     begun_: int
-    """The row at which the generation began."""
+    """The row at which the ensemble began."""
     usual_: Array
     """Its losses before the change that ended it, sorted; empty as long as it was not left."""
 
     def __init__(self) -> None:
         self.usual_ = np.empty(0)
 
-    def start(self, generation: Generation, row: int, begun: int) -> None:
-        """Of a generation that is `frozen`."""
-        self.generation_, self.row_, self.begun_ = copy.deepcopy(generation), row, begun
+    def start(self, ensemble: Ensemble, row: int, begun: int) -> None:
+        """Of an ensemble that is `frozen`."""
+        self.ensemble_, self.row_, self.begun_ = copy.deepcopy(ensemble), row, begun
 
     def is_back(self, own: Array, old: Array) -> bool:
-        """Whether losses since a change, its own and those of the old generation, say that its regime is back.
+        """Whether losses since a change, its own and those of the incumbent, say that its regime is back.
 
         All of them, or those of the later half: the change may have been put too early.
         """
@@ -69,14 +69,14 @@ class Regime(Params):
 
     @property
     def nbytes(self) -> int:
-        return self.generation_.nbytes + self.usual_.nbytes
+        return self.ensemble_.nbytes + self.usual_.nbytes
 
 
 class Regimes(Params):
-    """Copies of the old generation at multiples of EVERY rows, the last ones; and those of regimes that were left.
+    """Copies of the incumbent at multiples of EVERY rows, the last ones; and those of regimes that were left.
 
     A change is noticed some rows later, and a block of rows may have been learnt by then. So a copy from before the row
-    of the change is what is kept of a generation that has to go.
+    of the change is what is kept of an ensemble that has to go.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Regimes(Params):
 
     copies_: list[Regime]
     leaving_: Regime | None
-    """Of the old generation, while there is a young one: it is retired if that stays."""
+    """Of the incumbent, while there is a young one: it is retired if that stays."""
     retired_: list[Regime]
     """The one that was left last, or was woken last, is last."""
     woken_: Regime | None
@@ -99,8 +99,8 @@ class Regimes(Params):
         self.copies_, self.retired_ = [], []
         self.leaving_ = self.woken_ = None
 
-    def copy(self, old: Generation, row: int, begun: int) -> None:
-        """At a multiple of EVERY rows, while there is one generation."""
+    def copy(self, old: Ensemble, row: int, begun: int) -> None:
+        """At a multiple of EVERY rows, while there is one ensemble."""
         if row - begun < 2 * EVERY:
             return
         small = frozen(old)
@@ -112,7 +112,7 @@ class Regimes(Params):
             self.copies_ = [*self.copies_, regime]
 
     def alarmed(self, since: int, usual: Array) -> None:
-        """A young generation begins at row `since`; `usual` are losses of the old one before it, the last of them."""
+        """A candidate begins at row `since`; `usual` are losses of the old one before it, the last of them."""
         before = [one for one in self.copies_ if one.row_ <= since]
         self.leaving_ = before[-1] if before else None
         if self.leaving_ is not None:
@@ -120,7 +120,7 @@ class Regimes(Params):
         self.copies_ = []
 
     def ended(self, *, left: bool) -> None:
-        """One generation goes on: the young one, and the old regime is `left`, or the old one."""
+        """One ensemble goes on: the young one, and the old regime is `left`, or the old one."""
         if self.leaving_ is not None and left:
             self.retired_ = [*self.retired_, self.leaving_][-RETIRED:]
         elif self.leaving_ is not None:
@@ -128,7 +128,7 @@ class Regimes(Params):
         self.leaving_ = None
 
     def back(
-        self, rows: Rows, answers: Array | None, old: Array, losses: Callable[[Generation, Array, Array], Array]
+        self, rows: Rows, answers: Array | None, old: Array, losses: Callable[[Ensemble, Array, Array], Array]
     ) -> tuple[int, Learnt] | None:
         """Wake the retired one whose regime is back, the last of those that are: the row at which it began, and what it
         makes of these rows, which begin at the change. The first of them had losses `old`.
@@ -136,22 +136,22 @@ class Regimes(Params):
         n = len(old)
         for k in reversed(range(len(self.retired_))):
             one = copy.deepcopy(self.retired_[k])
-            said, Y = followed(one.generation_, part_of(rows, slice(0, n)), None if answers is None else answers[:n])
-            if not one.is_back(losses(one.generation_, said.P, Y), old):
+            said, Y = followed(one.ensemble_, part_of(rows, slice(0, n)), None if answers is None else answers[:n])
+            if not one.is_back(losses(one.ensemble_, said.P, Y), old):
                 continue
             self.retired_ = [*self.retired_[:k], *self.retired_[k + 1 :], self.retired_[k]]
             self.woken_ = one
             if n == len(rows.X):
                 return one.begun_, said
             late = None if answers is None else answers[n:]
-            rest, _ = followed(one.generation_, part_of(rows, slice(n, None)), late)
+            rest, _ = followed(one.ensemble_, part_of(rows, slice(n, None)), late)
             return one.begun_, whole([said, rest])
         return None
 
     def widen(self, d: int) -> None:
         """More columns."""
         for one in self._all():
-            one.generation_.widen(d)
+            one.ensemble_.widen(d)
 
     def _all(self) -> list[Regime]:
         some = (self.leaving_, self.woken_)
@@ -169,17 +169,17 @@ class Regimes(Params):
         return sum(one.nbytes for one in self._all())
 
 
-def frozen(generation: Generation) -> Generation:
+def frozen(ensemble: Ensemble) -> Ensemble:
     """What predicts as it does, of the same arrays: those that take much memory are left out."""
-    small = copy.copy(generation)
-    small.bank_ = _frozen(generation.bank_)
-    small.begun_, small.growing_, small._renewal = 0, False, None
+    small = copy.copy(ensemble)
+    small.expert_set_ = _frozen(ensemble.expert_set_)
+    small.begun_, small.growing_, small._refit = 0, False, None
     return small
 
 
-def _frozen(bank: Bank) -> Bank:
-    small = copy.copy(bank)
-    small.experts_ = {name: thin(expert) for name, expert in bank.experts_.items()}
+def _frozen(expert_set: ExpertSet) -> ExpertSet:
+    small = copy.copy(expert_set)
+    small.experts_ = {name: thin(expert) for name, expert in expert_set.experts_.items()}
     small.others_ = {}
     return small
 

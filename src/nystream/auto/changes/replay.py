@@ -1,4 +1,4 @@
-"""A young generation learns rows of the past; two sides of predictions."""
+"""A candidate learns rows of the past; two sides of predictions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from nystream._core.auto import drift as compiled
 from nystream._core.auto.drift import spread_of_two
 from nystream.auto.changes.mixture import LEAST
-from nystream.auto.generation import Generation
+from nystream.auto.ensemble import Ensemble
 from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.runtime.types import Array
 
@@ -32,20 +32,20 @@ def spread_of(P: Array, share: Array, old: Side, young: Side) -> Array | None:
     return spread_of_two(P, share, A, a, B, b)
 
 
-def losses_of(generation: Generation, P: Array, Y: Array) -> Array:
+def losses_of(ensemble: Ensemble, P: Array, Y: Array) -> Array:
     """(n,) log losses, or squared errors; of several targets the mean in units of their variances."""
-    targets = generation.targets_
+    targets = ensemble.targets_
     P, Y = np.ascontiguousarray(P), np.ascontiguousarray(Y)
     return compiled.losses_of(P, Y, None if targets is None else targets.scale_, LOG_LEAST)
 
 
-def learnt(young: Generation, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
+def learnt(young: Ensemble, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
     """What it made of rows, and the labels as they were learnt."""
     Y = young.admitted(rows.Y)
     return young.learn(Rows(rows.X, Y, rows.w), answers), Y
 
 
-def followed(frozen: Generation, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
+def followed(frozen: Ensemble, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
     """The same for many rows, and one that is never rebuilt or refreshed."""
     cuts = range(0, len(rows.X), frozen.rows_at_once)
     parts = [slice(i, i + frozen.rows_at_once) for i in cuts]

@@ -1,4 +1,4 @@
-"""Where a change was, by what was learnt after it: a young generation that began too early is begun again."""
+"""Where a change was, by what was learnt after it: a candidate that began too early is begun again."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from nystream.runtime.types import Array
 __all__ = ["LOOKS", "first_of_new"]
 
 LOOKS = (15, 20, 25, 30, 40, 50, 70, 100, 140, 200)
-"""Ages of a young generation at which one looks again."""
+"""Ages of a candidate at which one looks again."""
 CLEAR = 1.5
-"""log of how much likelier the rows before must be by the old generation, and those after by what was learnt since."""
+"""log of how much likelier the rows before must be by the incumbent, and those after by what was learnt since."""
 
 
 def first_of_new(gains: Array, most: int) -> int:
     """How many rows at the beginning, at most so many, are still of before the change; 0 where that is not clear.
 
-    gains (n,): log likelihood of each row by the old generation less that by what learnt all other rows since the
-    change. Their sum is largest where the change was. It has to rise and to fall clearly: where the old generation is
+    gains (n,): log likelihood of each row by the incumbent less that by what learnt all other rows since the
+    change. Their sum is largest where the change was. It has to rise and to fall clearly: where the incumbent is
     the better one all along, nothing is known.
     """
     total = np.concatenate([[0.0], np.cumsum(gains)])

@@ -29,11 +29,11 @@ Hottest: TypeAlias = tuple[list[float], list[int], list[bool]]
 
 
 class Suspicion(Params):
-    """Rows before an alarm are dear: the old generation is sure and wrong. Where one becomes likely, a `Handover`
-    without a young generation predicts, until the alarm sounds or the bets of all alarms are lost. It begins anew where
+    """Rows before an alarm are dear: the incumbent is sure and wrong. Where one becomes likely, a `Handover`
+    without a candidate predicts, until the alarm sounds or the bets of all alarms are lost. It begins anew where
     a bet that left 1 later becomes a suspicion too, unless the novice has gained in the mixture: what was suspected
     before has proved wrong then, and rows of before the change would be all that the novice knows. No decision depends
-    on it: alarms go on watching the old generation.
+    on it: alarms go on watching the incumbent.
     """
 
     mixture_: Handover | None
@@ -56,7 +56,7 @@ class Suspicion(Params):
         mixed: Callable[[Handover, slice], Side],
         shown: Side,
     ) -> Side:
-        """What is predicted for a part of a block that begins at row t0, in which no young generation lives.
+        """What is predicted for a part of a block that begins at row t0, in which no candidate lives.
 
         `hottest` is told of the rows of the part. begin(since, end) is a mixture that has learnt these rows,
         mixed(mixture, part) what it makes of a part.

@@ -1,4 +1,4 @@
-"""Which of two generations stays: what their losses since the young one began say."""
+"""Which of two ensembles stays: what their losses since the young one began say."""
 
 from __future__ import annotations
 

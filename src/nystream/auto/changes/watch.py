@@ -9,16 +9,16 @@ from nystream.auto.changes.block import Block
 from nystream.auto.changes.inputs import CENTRED, FAR
 from nystream.auto.changes.replay import LOG_LEAST
 from nystream.auto.changes.suspicion import Hottest
-from nystream.auto.generation import Generation
+from nystream.auto.ensemble import Ensemble
 
 __all__ = ["hottest_in", "watch_one"]
 
 
-def watch_one(changes: Beside, old: Generation, block: Block, settled: int) -> tuple[float, int, float, int] | None:
-    """What `Changes.follow` does with a row of one generation before it asks whether there is a suspicion.
+def watch_one(changes: Beside, old: Ensemble, block: Block, settled: int) -> tuple[float, int, float, int] | None:
+    """What `Changes.follow` does with a row of one ensemble before it asks whether there is a suspicion.
 
     How near an alarm on its loss and one on steady experts are, and where the bets left 1 that won most. None, and
-    nothing done, where more is to be decided: two generations, an alarm that sounds, a shift of the inputs that the
+    nothing done, where more is to be decided: two ensembles, an alarm that sounds, a shift of the inputs that the
     loss may confirm, and rows after which the centre of the inputs is computed again. From row `settled` on falling
     losses and those of steady experts count.
     """

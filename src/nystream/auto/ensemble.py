@@ -1,4 +1,4 @@
-"""One generation of the automatic learner: experts, their stack and the scale of labels, begun at some row."""
+"""One ensemble of the automatic learner: experts, their stack and the scale of labels, begun at some row."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 
 from nystream._core.auto.stack import coded
-from nystream.auto.bank import Bank
+from nystream.auto.expert_set import ExpertSet
 from nystream.auto.late import shifted
 from nystream.auto.recipe import Recipe
-from nystream.auto.renewal import Missed, Renewal
+from nystream.auto.refit import Missed, Refit
 from nystream.auto.rows import Answer, Learnt, Rows, plain_part_of
 from nystream.auto.stack import Frame, Stack
 from nystream.auto.targets import Targets
@@ -21,7 +21,7 @@ from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 from nystream.scaling.ring import Ring
 
-__all__ = ["Generation"]
+__all__ = ["Ensemble"]
 
 MARGIN = 1.5
 CODES = Frame(np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN), np.zeros(1), np.ones(1))
@@ -30,20 +30,20 @@ OWED = 100
 """A rebuild or growth that waits begins at a multiple of so many rows, as soon as it may."""
 
 
-class Generation(Params):
+class Ensemble(Params):
     """What `Auto` does with dense rows and labels. It keeps no rows: those of a rebuild or a refresh are handed to it.
 
     Parameters
     ----------
     recipe : Recipe
-        That the budgets led to; with very many classes that of the bank is smaller.
+        That the budgets led to; with very many classes that of the expert set is smaller.
     classes, lags : bool
     seed : int
     delay : int, default 0
         Rows after which labels are known.
     """
 
-    bank_: Bank
+    expert_set_: ExpertSet
     stack_: Stack
     targets_: Targets | None
     """Scale and fences of the labels; of regression only."""
@@ -63,7 +63,7 @@ class Generation(Params):
     growing_: bool
     """Whether what is under way is a rebuild with more landmarks, after the warm-up."""
     _calm: tuple[Recipe, int] | None = None  # the recipe, and rows to be learnt before anything can be due by it
-    _renewal: Renewal | None = None
+    _refit: Refit | None = None
     """It, unless the model was just read from a file: then it is done again from the rows that are kept."""
 
     def __init__(self, recipe: Recipe, classes: bool, lags: bool, seed: int, delay: int = 0) -> None:
@@ -78,11 +78,11 @@ class Generation(Params):
         self.d_, self.outputs_ = d, outputs
         late = self.delay > 0 and self.lags
         self.late_ = Ring(self.delay, 1 if self.classes else outputs) if late else None
-        self.bank_ = Bank(self.recipe, self.classes, self.delay if late else 0)
-        self.bank_.start()
+        self.expert_set_ = ExpertSet(self.recipe, self.classes, self.delay if late else 0)
+        self.expert_set_.start()
         self.stack_ = Stack(self.classes, self.lags)
-        aside = int("change" in self.bank_.names)
-        self.stack_.start(len(self.bank_.names), outputs, more, aside, first=first, late=late)
+        aside = int("change" in self.expert_set_.names)
+        self.stack_.start(len(self.expert_set_.names), outputs, more, aside, first=first, late=late)
         self.targets_ = None
         if not self.classes:
             self.targets_ = Targets(outputs)
@@ -95,8 +95,8 @@ class Generation(Params):
         """As `learn` does before a label. Pure."""
         frame = CODES if self.targets_ is None else self.targets_.frame()
         known = None if self.late_ is None else self._numbers(self.late_.last(self.delay))
-        outputs = self.bank_.predict(X, self.inner, known)
-        P, spread, _, core = self.stack_.predict(outputs, answers, frame, self.bank_.recipe.steady, known)
+        outputs = self.expert_set_.predict(X, self.inner, known)
+        P, spread, _, core = self.stack_.predict(outputs, answers, frame, self.expert_set_.recipe.steady, known)
         return Answer(np.log(P) if self.targets_ is None else P, spread, core)
 
     def admitted(self, Y: Array) -> Array:
@@ -108,8 +108,8 @@ class Generation(Params):
         X, Y, w = rows
         T, frame = (coded(Y, self.outputs_), CODES) if self.targets_ is None else self.targets_.entered(Y)
         known = None if self.late_ is None else self._known(Y, self.late_)
-        outputs = self.bank_.run(X, T, w, frame[:2], known)
-        heard = (outputs, answers, T, Y[:, 0], w, frame, self.bank_.recipe.steady, known)
+        outputs = self.expert_set_.run(X, T, w, frame[:2], known)
+        heard = (outputs, answers, T, Y[:, 0], w, frame, self.expert_set_.recipe.steady, known)
         P, spread, steady, core = self.stack_.run(*heard)
         self.count_ += len(X)
         return Learnt(np.log(P) if self.targets_ is None else P, spread, steady, core)
@@ -130,21 +130,21 @@ class Generation(Params):
     @property
     def warm(self) -> bool:
         """Whether the warm-up is over."""
-        return self.count_ >= self.bank_.recipe.warmup and not self.owed_
+        return self.count_ >= self.expert_set_.recipe.warmup and not self.owed_
 
     @property
     def rows_at_once(self) -> int:
-        return self.bank_.recipe.rows_at_once(self.outputs_)
+        return self.expert_set_.recipe.rows_at_once(self.outputs_)
 
     @property
     def every(self) -> int:
         """Rows between refreshes."""
-        return self.bank_.recipe.every(self.d_, self.outputs_)
+        return self.expert_set_.recipe.every(self.d_, self.outputs_)
 
     @property
     def capacity(self) -> int:
         """Rows to keep for the rebuilds and refreshes to come, and for the one that is under way."""
-        recipe = self.bank_.recipe
+        recipe = self.expert_set_.recipe
         if recipe.grows:
             recipe = self.larger
             return recipe.warmup + recipe.late
@@ -154,16 +154,16 @@ class Generation(Params):
         """Rows until the next rebuild or refresh begins, or one that waits can."""
         if self.warm:
             events = [self.every - self.count_ % self.every]
-            if grows := self.bank_.recipe.grows:
+            if grows := self.expert_set_.recipe.grows:
                 events.append(grows[0] - self.count_ if grows[0] > self.count_ else OWED - self.count_ % OWED)
             return min(events)
         waits = [OWED - self.count_ % OWED] if self.owed_ else []
-        return min([*(r - self.count_ for r in self.bank_.recipe.rebuilds if r > self.count_), *waits])
+        return min([*(r - self.count_ for r in self.expert_set_.recipe.rebuilds if r > self.count_), *waits])
 
     @property
     def due(self) -> bool:
         """Whether a rebuild or a refresh is due after the row learnt last."""
-        recipe = self.bank_.recipe
+        recipe = self.expert_set_.recipe
         if self._calm is not None and self.count_ < self._calm[1] and self._calm[0] is recipe and not self.owed_:
             return False  # the common round
         self._calm = None if self._outgrown or self._usual_due else (recipe, self.count_ + self.until_event())
@@ -172,7 +172,7 @@ class Generation(Params):
     @property
     def _outgrown(self) -> bool:
         """Whether there are rows enough for more landmarks, and they may come now."""
-        grows = self.bank_.recipe.grows
+        grows = self.expert_set_.recipe.grows
         if not grows or self.begun_ or not self.warm or self.count_ < grows[0]:
             return False
         return self.count_ == grows[0] or self.count_ % OWED == 0
@@ -180,14 +180,14 @@ class Generation(Params):
     @property
     def larger(self) -> Recipe:
         """What the sizes are after the next growth, or after all whose rows have gone by while it had to wait."""
-        recipe = self.bank_.recipe.grown()
+        recipe = self.expert_set_.recipe.grown()
         while recipe.grows and recipe.grows[0] <= (self.begun_ if self.growing_ else self.count_):
             recipe = recipe.grown()
         return recipe
 
     @property
     def _usual_due(self) -> bool:
-        recipe = self.bank_.recipe
+        recipe = self.expert_set_.recipe
         if self.growing_:
             return False
         if self.owed_ and not self.begun_ and self.count_ % OWED == 0:
@@ -203,10 +203,10 @@ class Generation(Params):
         """
         n = min(n, self.until_event())
         if self.begun_:
-            since, renewal = self.count_ - self.begun_, self._underway(last)
+            since, refit = self.count_ - self.begun_, self._underway(last)
             n = min(n, self._late - since)
-            renewal.build(since + n)
-            n = n if renewal.level is None else min(n, renewal.level - since)
+            refit.build(since + n)
+            n = n if refit.level is None else min(n, refit.level - since)
         return n
 
     def attend(
@@ -228,7 +228,7 @@ class Generation(Params):
         if not growing and not self._usual_due:
             return changed
         if not growing and not refreshes:
-            self.owed_ = self.owed_ or not self.warm or self.count_ == self.bank_.recipe.warmup
+            self.owed_ = self.owed_ or not self.warm or self.count_ == self.expert_set_.recipe.warmup
         else:
             self.growing_ = growing
             with alone():
@@ -240,13 +240,13 @@ class Generation(Params):
 
     def _go_on(self, last: Callable[[int], Rows], alone: Callable[[], AbstractContextManager[None]]) -> bool:
         """What the rows since it began bring of what is under way; whether it was taken up."""
-        since, renewal = self.count_ - self.begun_, self._underway(last)
+        since, refit = self.count_ - self.begun_, self._underway(last)
         late = since > 0 and (self._usual_due or since >= self._late)
-        self._work(renewal, last, late)
-        if not late and since != renewal.level:
+        self._work(refit, last, late)
+        if not late and since != refit.level:
             return False
         with alone():
-            self._take_up(renewal)
+            self._take_up(refit)
         return True
 
     def finish(self, last: Callable[[int], Rows]) -> None:
@@ -260,51 +260,51 @@ class Generation(Params):
             self.finish(last)
             self._take_up(self._underway(last))
 
-    def _work(self, renewal: Renewal, last: Callable[[int], Rows], whole: bool) -> None:
+    def _work(self, refit: Refit, last: Callable[[int], Rows], whole: bool) -> None:
         since = self.count_ - self.begun_
-        renewal.build(np.inf if whole else since)
-        renewal.catch_up(since, lambda i, j: self._missed(renewal, last, i, j), all_of_them=whole)
+        refit.build(np.inf if whole else since)
+        refit.catch_up(since, lambda i, j: self._missed(refit, last, i, j), all_of_them=whole)
 
     @property
     def _looks_back(self) -> int:
         """Last rows before it began that the rebuild or refresh looks at."""
-        recipe = self.larger if self.growing_ else self.bank_.recipe
+        recipe = self.larger if self.growing_ else self.expert_set_.recipe
         return min(self.begun_, recipe.warmup if self._rebuilds else recipe.ring)
 
     @property
     def _late(self) -> int:
         """Rows after which what is under way is taken up, at the latest."""
-        return (self.larger if self.growing_ else self.bank_.recipe).late
+        return (self.larger if self.growing_ else self.expert_set_.recipe).late
 
     @property
     def _rebuilds(self) -> bool:
         """Whether what is under way is a rebuild."""
-        return self.owed_ or self.growing_ or self.begun_ in self.bank_.recipe.rebuilds
+        return self.owed_ or self.growing_ or self.begun_ in self.expert_set_.recipe.rebuilds
 
     def _begin(self, last: Callable[[int], Rows]) -> None:
         self.begun_ = self.count_
         rows = last(self._looks_back)
         if self._rebuilds:
-            self.bank_.freeze(whole=not self.bank_.recipe.spread)
+            self.expert_set_.freeze(whole=not self.expert_set_.recipe.spread)
         else:
             if self.targets_ is not None:
                 self.targets_.enclose(rows.Y, rows.w)
-            if not self.bank_.followers:
+            if not self.expert_set_.followers:
                 self.begun_ = 0
                 return
-        self._renewal = self._new_renewal(rows)
-        if not self.bank_.recipe.spread:
+        self._refit = self._new_refit(rows)
+        if not self.expert_set_.recipe.spread:
             self.settle(last)
 
-    def _underway(self, last: Callable[[int], Rows]) -> Renewal:
+    def _underway(self, last: Callable[[int], Rows]) -> Refit:
         """The rebuild or refresh that is under way, begun again after a file was read."""
-        if self._renewal is None:
+        if self._refit is None:
             since = self.count_ - self.begun_
             rows = last(since + self._looks_back)
-            self._renewal = self._new_renewal(plain_part_of(rows, slice(0, len(rows.X) - since)))
-        return self._renewal
+            self._refit = self._new_refit(plain_part_of(rows, slice(0, len(rows.X) - since)))
+        return self._refit
 
-    def _new_renewal(self, rows: Rows) -> Renewal:
+    def _new_refit(self, rows: Rows) -> Refit:
         """From the rows before it began; draws depend on the seed and the row count alone."""
         X, Y, w = rows
         targets, rescaled = copy.deepcopy(self.targets_), None
@@ -316,78 +316,78 @@ class Generation(Params):
         rng = np.random.default_rng([self.seed, self.begun_])
         if self._rebuilds:
             factor = 1.0 if rescaled is None else rescaled[0]
-            fresh = self.bank_.successor(self.larger if self.growing_ else self.bank_.recipe, factor)
+            fresh = self.expert_set_.successor(self.larger if self.growing_ else self.expert_set_.recipe, factor)
             work = fresh.rebuilding(X, T, w, rng, last=self.begun_ >= fresh.recipe.warmup)
         else:
-            fresh = self.bank_.following()
+            fresh = self.expert_set_.following()
             work = fresh.refreshing(X, T, w, rng)
-        more = fresh.recipe.landmarks > self.bank_.recipe.landmarks
-        return Renewal(work, fresh, targets, rescaled, growing=self.growing_ and more)
+        more = fresh.recipe.landmarks > self.expert_set_.recipe.landmarks
+        return Refit(work, fresh, targets, rescaled, growing=self.growing_ and more)
 
-    def _missed(self, renewal: Renewal, last: Callable[[int], Rows], i: int, j: int) -> Missed:
+    def _missed(self, refit: Refit, last: Callable[[int], Rows], i: int, j: int) -> Missed:
         """Rows i to j - 1 since it began, as it learns them."""
         before = 0 if self.late_ is None else min(self.delay, self.begun_ + i)
         rows = last(self.count_ - self.begun_ - i + before)
         X, Y, w = plain_part_of(rows, slice(before, before + j - i))
         known = None if self.late_ is None else shifted(Y, self.delay, rows.Y[:before])
-        targets = renewal.targets
+        targets = refit.targets
         if targets is None:
             return Missed(X, coded(Y, self.outputs_), w, CODES[:2], None if known is None else self._numbers(known))
         T, frame = targets.entered(targets.admitted(Y))
         known = None if known is None else targets.standardised(targets.tamed(known))
         return Missed(X, T, w, frame[:2], known)
 
-    def _take_up(self, renewal: Renewal) -> None:
+    def _take_up(self, refit: Refit) -> None:
         if not self._rebuilds:
-            self.bank_.adopt(renewal.bank)
+            self.expert_set_.adopt(refit.expert_set)
         else:
-            self.bank_ = renewal.bank
+            self.expert_set_ = refit.expert_set
             self.stack_.recent_[:], self.refitted_ = 0.0, self.count_
-            if renewal.targets is not None and renewal.rescaled is not None:
-                self.targets_ = renewal.targets
-                self.stack_.rescale(*renewal.rescaled)
-        self.begun_, self.owed_, self.growing_, self._renewal = 0, False, False, None
+            if refit.targets is not None and refit.rescaled is not None:
+                self.targets_ = refit.targets
+                self.stack_.rescale(*refit.rescaled)
+        self.begun_, self.owed_, self.growing_, self._refit = 0, False, False, None
 
     def regain(self, recipe: Recipe) -> None:
         """From the next rebuild on as many landmarks as in this one: memory is no longer shared with another one."""
         if not self.begun_:
-            self.bank_.recipe = self.bank_.recipe.as_large(recipe)
+            self.expert_set_.recipe = self.expert_set_.recipe.as_large(recipe)
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def grow(self, outputs: int) -> None:
         """New classes, exactly as if they had been known. Nothing may be under way."""
         combination = np.zeros((1 + self.outputs_, outputs - self.outputs_))
         combination[0] = -1.0
-        self.bank_.add_outputs(combination)
+        self.expert_set_.add_outputs(combination)
         self.stack_.grow(outputs)
         self.outputs_ = outputs
 
     def shrink(self, recipe: Recipe, outputs: int, last: Callable[[int], Rows]) -> None:
         """New classes, and smaller experts that are fitted at once on the last rows. Nothing may be under way."""
-        before, self.bank_.recipe = self.bank_.names, recipe
+        before, self.expert_set_.recipe = self.expert_set_.names, recipe
         self.stack_.grow(outputs)
         self.outputs_ = outputs
-        if self.bank_.names != before:  # the stackers of other experts begin anew
+        if self.expert_set_.names != before:  # the stackers of other experts begin anew
             stack = Stack(self.classes, self.stack_.lags)
-            aside, late = int("change" in self.bank_.names), self.late_ is not None
-            stack.start(len(self.bank_.names), outputs, self.stack_.more_, aside, late=late)
+            aside, late = int("change" in self.expert_set_.names), self.late_ is not None
+            stack.start(len(self.expert_set_.names), outputs, self.stack_.more_, aside, late=late)
             stack.lags_ = self.stack_.lags_
             self.stack_ = stack
-        if self.bank_.experts_:
+        if self.expert_set_.experts_:
             rows, rng = last(self.capacity), np.random.default_rng([self.seed, self.count_, outputs])
-            self.bank_ = self.bank_.successor(recipe)
-            run_to_completion(self.bank_.rebuilding(rows.X, coded(rows.Y, outputs), rows.w, rng, last=self.warm))
+            self.expert_set_ = self.expert_set_.successor(recipe)
+            run_to_completion(self.expert_set_.rebuilding(rows.X, coded(rows.Y, outputs), rows.w, rng, last=self.warm))
 
     def widen(self, d: int) -> None:
         """New columns, missing so far: predictions stay, the next rebuild or refresh counts them in. Nothing may be
         under way."""
-        self.bank_.widen(d)
+        self.expert_set_.widen(d)
         self.d_ = d
 
     @property
     def nbytes(self) -> int:
-        underway = 0 if self._renewal is None else self._renewal.bank.nbytes
-        parts = (self.bank_, self.stack_, self.targets_, self.late_)
+        underway = 0 if self._refit is None else self._refit.expert_set.nbytes
+        parts = (self.expert_set_, self.stack_, self.targets_, self.late_)
         return sum(part.nbytes for part in parts if part is not None) + underway
 
     # -- targets --------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from nystream.runtime.threads import side_by_side
 from nystream.runtime.types import Array
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 
-__all__ = ["Bank"]
+__all__ = ["ExpertSet"]
 
 VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "log": LogScale()}
 VIEWS["lin"] = StandardScale(clip=30.0)
@@ -61,7 +61,7 @@ VIEW_TITLES = {"std": "standardised", "ag": "learnt metric", "glob": "one scale"
 """What a view does, for people."""
 
 
-class Bank(Params):
+class ExpertSet(Params):
     """Views and experts. Rows X may hold nan; Y (n, K) are the targets of all experts.
 
     Parameters
@@ -204,12 +204,12 @@ class Bank(Params):
         for expert in self.experts_.values():
             expert.freeze()
 
-    def successor(self, recipe: Recipe, factor: Array | float = 1.0) -> Bank:
+    def successor(self, recipe: Recipe, factor: Array | float = 1.0) -> ExpertSet:
         """What is to take its place, with these sizes, and has to be fitted: `rebuilding`.
 
         Targets are so many times larger for it, (K,), and so is what its competitors have lost.
         """
-        fresh = Bank(recipe, self.codes, self.delay)
+        fresh = ExpertSet(recipe, self.codes, self.delay)
         fresh.start()
         fresh.losses_ = {name: losses * np.square(factor) for name, losses in self.losses_.items()}
         return fresh
@@ -305,10 +305,10 @@ class Bank(Params):
         """Experts that follow the stream."""
         return [name for name, view in self.seen_in_.items() if view == "now"]
 
-    def following(self) -> Bank:
+    def following(self) -> ExpertSet:
         """What is to take the place of the followers, and has to be fitted: `refreshing`."""
         followers = self.followers
-        fresh = Bank(self.recipe.resized(experts=followers), self.codes, self.delay)
+        fresh = ExpertSet(self.recipe.resized(experts=followers), self.codes, self.delay)
         fresh.start()
         fresh.seen_in_, fresh.holes_ = dict.fromkeys(followers, "now"), self.holes_
         return fresh
@@ -323,7 +323,7 @@ class Bank(Params):
             yield from expert.fitting(now, A, Y, w, rng)
         self.views_, self.experts_ = {"now": now}, experts
 
-    def adopt(self, fresh: Bank) -> None:
+    def adopt(self, fresh: ExpertSet) -> None:
         """Go on with these views and experts in place of those of the same names."""
         self.views_, self.experts_ = {**self.views_, **fresh.views_}, {**self.experts_, **fresh.experts_}
 

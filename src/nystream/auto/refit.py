@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream.auto.bank import Bank
+from nystream.auto.expert_set import ExpertSet
 from nystream.auto.targets import Targets
 from nystream.runtime.incremental import Task
 from nystream.runtime.types import Array
 
-__all__ = ["Missed", "Renewal"]
+__all__ = ["Missed", "Refit"]
 
 SLICE = 1.6e8
 """Operations of a slice: some 4 ms where a processor does 40 in a nanosecond; its last piece may go beyond."""
@@ -35,8 +35,8 @@ class Missed(NamedTuple):
     """Targets that become known with each row, where labels come late."""
 
 
-class Renewal:
-    """What is built beside a generation that goes on predicting.
+class Refit:
+    """What is built beside an ensemble that goes on predicting.
 
     It begins after row n with a first slice, and each row after it brings one more; where those end tells sizes alone
     (`incremental.py`). Say that slice s was the last. Then every row brings c of the rows after n, CAUGHT_UP or, of a
@@ -47,27 +47,27 @@ class Renewal:
     Parameters
     ----------
     work : Task
-        That fits the bank.
-    bank : Bank
+        That fits the expert_set.
+    expert_set : ExpertSet
         With what it has to be when the work is done.
     targets : Targets or None
-        On the scale that the bank knows; it follows the rows that were missed.
+        On the scale that the expert set knows; it follows the rows that were missed.
     rescaled : tuple or None
         Of a rebuild of targets: what `Stack.rescale` has to know.
     growing : bool
-        Whether the bank has more landmarks than the one that it takes the place of.
+        Whether the expert set has more landmarks than the one that it takes the place of.
     """
 
     def __init__(
         self,
         work: Task[None],
-        bank: Bank,
+        expert_set: ExpertSet,
         targets: Targets | None,
         rescaled: tuple[Array, NDArray[np.intp]] | None,
         *,
         growing: bool = False,
     ) -> None:
-        self.work, self.bank, self.targets, self.rescaled = work, bank, targets, rescaled
+        self.work, self.expert_set, self.targets, self.rescaled = work, expert_set, targets, rescaled
         self.slice, self.caught_up = (LARGER * SLICE, CAUGHT_UP // FEWER) if growing else (SLICE, CAUGHT_UP)
         self.slices = 0
         """That were done."""
@@ -95,5 +95,5 @@ class Renewal:
         until = rows if all_of_them or rows >= self.level else min(rows, slices * self.caught_up)
         while self.learnt < until:
             stop = min(until, self.learnt + self.caught_up)
-            self.bank.run(*missed(self.learnt, stop))
+            self.expert_set.run(*missed(self.learnt, stop))
             self.learnt = stop

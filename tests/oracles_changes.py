@@ -49,7 +49,7 @@ def alarms(x, *, classes=False, falls_from=None, reach=1700, window=2000, least=
 
 
 class Targets:
-    """Old, young, a stack of both, a line of what the old one's core says, and a novice, for one target, row by row."""
+    """Mixture of incumbent, candidate, a stack of both, a line of the incumbent's core, and a few-row ridge."""
 
     def __init__(self, labels, young):
         self.m, self.s2, self.young = labels.mean(), labels.var(), young
@@ -57,10 +57,10 @@ class Targets:
         self.shares = np.full(5, 1 / 5) if young else np.full(3, 1 / 3)
         self.powers, self.n = None, 0
 
-    def step(self, old, young, core, novice, y):
+    def step(self, old, young, core, few_row_ridge, y):
         s = np.sqrt(self.s2)
         both = [young, self.m + self.w @ [old - self.m, young - self.m]] if self.young else []
-        members = np.array([old, *both, self.m + s * (self.line @ [1.0, (core - self.m) / s]), novice])
+        members = np.array([old, *both, self.m + s * (self.line @ [1.0, (core - self.m) / s]), few_row_ridge])
         predicted = self.shares @ members
         losses = (members - y) ** 2
         self.powers = losses if self.powers is None else 0.95 * self.powers + 0.05 * losses

@@ -16,8 +16,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nystream.auto.changes.inputs import InputAlarm
-from nystream.auto.changes.memory import REACH
+from nystream.auto.drift.inputs import InputAlarm
+from nystream.auto.drift.memory import REACH
 from nystream.auto.rows import Rows
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]

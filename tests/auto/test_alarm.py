@@ -10,13 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
 import oracles_changes as oracle
-from nystream.auto.changes.alarm import NEVER, RankAlarm
-from nystream.auto.changes.inputs import InputAlarm, distances, follow_time, location, moved, net_of_time
-from nystream.auto.changes.mixture import Handover, Heard
-from nystream.auto.changes.novice import Novice
-from nystream.auto.changes.past import Past
-from nystream.auto.changes.record import CAUSES, OUTCOMES, Alarm, Records, describe_columns, own_columns
-from nystream.auto.changes.verdict import advantage, verdict
+from nystream.auto.drift.alarm import NEVER, RankAlarm
+from nystream.auto.drift.few_row_ridge import FewRowRidge
+from nystream.auto.drift.inputs import InputAlarm, distances, follow_time, location, moved, net_of_time
+from nystream.auto.drift.mixture import Handover, Heard
+from nystream.auto.drift.past import Past
+from nystream.auto.drift.records import CAUSES, OUTCOMES, Alarm, Records, describe_columns, own_columns
+from nystream.auto.drift.verdict import advantage, verdict
 from nystream.auto.rows import Rows
 from nystream.solvers.stacker import SoftmaxStacker
 
@@ -114,11 +114,11 @@ def test_the_mixture_of_targets_equals_its_definition_in_any_cuts(young):
     ]
     Z = np.clip((X - WHERE[0]) / WHERE[1], -5, 5)
     scale, shift = before.std(axis=0), before.mean(axis=0)
-    novice = oracle.few(Z, (Y - shift) / scale, 60, 3.4 * 3, 0.01) * scale + shift
+    few_row_ridge = oracle.few(Z, (Y - shift) / scale, 60, 3.4 * 3, 0.01) * scale + shift
     carried = []
     for k in range(2):
         slow = oracle.Targets(before[:, k], young)
-        rows = zip(old[:, k], new[:, k], core[:, k], novice[:, k], Y[:, k], strict=True)
+        rows = zip(old[:, k], new[:, k], core[:, k], few_row_ridge[:, k], Y[:, k], strict=True)
         assert_allclose(np.concatenate(P)[:, k], [slow.step(*row) for row in rows], rtol=1e-9, atol=1e-9)
         assert_allclose(mixture.shares_[k], slow.shares, atol=1e-9)
         carried.append(slow.carried() if young else None)
@@ -151,8 +151,8 @@ def test_the_mixture_of_classes_equals_its_definition(K, young):
         ]
     )
     Z = np.clip((X - WHERE[0]) / WHERE[1], -5, 5)
-    novice = np.maximum(oracle.few(Z, (labels[:, None] == np.arange(K)) - 1 / K, 50, 1.7 * 3, 0.3) + 1 / K, 0.02)
-    novice /= novice.sum(axis=1, keepdims=True)
+    few_row_ridge = np.maximum(oracle.few(Z, (labels[:, None] == np.arange(K)) - 1 / K, 50, 1.7 * 3, 0.3) + 1 / K, 0.02)
+    few_row_ridge /= few_row_ridge.sum(axis=1, keepdims=True)
     stack = SoftmaxStacker([(0.998, 1.0)])
     stack.start(2, K)
     shares, first = (np.full(4, 1 / 4), 10) if young else (np.full(2, 1 / 2), 100)
@@ -161,7 +161,7 @@ def test_the_mixture_of_classes_equals_its_definition(K, young):
         F = F[:, 1:] - F[:, :1] if K == 2 else F - F.mean(axis=1, keepdims=True)
         stacked = stack.run(F[None], labels[t : t + 1].astype(float))[0, 0]
         both = [np.exp(new[t]), stacked] if young else []
-        members = np.stack([np.exp(old[t]), *both, novice[t]])
+        members = np.stack([np.exp(old[t]), *both, few_row_ridge[t]])
         assert_allclose(np.exp(P[t]), shares @ members, rtol=1e-9)
         shares = oracle.followed(shares, -np.log(np.maximum(members[:, labels[t]], 1e-6)), t, first)
     assert_allclose(np.exp(P).sum(axis=1), 1.0)
@@ -180,7 +180,7 @@ def test_a_row_of_weight_2_counts_as_two_in_the_shares():
 def test_the_novice_takes_weights_as_repeated_rows_more_classes_and_more_columns():
     rng = np.random.default_rng(1)
     X, T = rng.normal(size=(40, 3)), rng.normal(size=(40, 1))
-    twice, both = Novice(False, 100), Novice(False, 100)
+    twice, both = FewRowRidge(False, 100), FewRowRidge(False, 100)
     for one in (twice, both):
         one.start(1, WHERE)
     twice.run(X, T, np.full(40, 2.0))
@@ -191,7 +191,7 @@ def test_the_novice_takes_weights_as_repeated_rows_more_classes_and_more_columns
     twice.widen(5)
     assert_array_equal(twice.predict(wide), before)
     labels = rng.integers(2, size=(40, 1)).astype(float)
-    late, known = Novice(True, 30), Novice(True, 30)
+    late, known = FewRowRidge(True, 30), FewRowRidge(True, 30)
     late.start(2, WHERE)
     known.start(3, WHERE)
     late.run(X[:20], labels[:20], None)

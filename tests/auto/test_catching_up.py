@@ -12,7 +12,7 @@ import nystream
 from changing_streams import in_cuts
 from nystream import Auto
 from nystream.auto import refit, stack
-from nystream.auto.changes import catching_up
+from nystream.auto.drift import catching_up
 from nystream.auto.recipe import Recipe
 from table_streams import columns
 

@@ -81,7 +81,7 @@ def test_while_losses_are_suspicious_what_learns_from_few_rows_is_mixed_in_until
         model.step(X[i], y[i])
     mixture = model.pipeline_.drift_.suspicion_.mixture_
     assert mixture is not None
-    assert mixture.novice_.count_ >= 2
+    assert mixture.few_row_.count_ >= 2
     plain.run(X[: AT + 2], y[: AT + 2])
     assert np.abs(model.predict(X[:30], ahead=1) - plain.predict(X[:30], ahead=1)).max() > 1e-3
     low, high = model.predict_interval(X[:30], ahead=1)

@@ -15,8 +15,8 @@ from changing_streams import changing, in_cuts
 from nystream import Auto
 from nystream.auto import budget, refit
 from nystream.auto.budget import Need, growing, in_memory, largest_bytes
-from nystream.auto.changes import Changes
-from nystream.auto.changes.memory import Afforded
+from nystream.auto.drift.handler import DriftHandler
+from nystream.auto.drift.memory import Afforded
 from nystream.auto.experts import WORK, LaplacianRidge, LargeRidge
 from nystream.auto.recipe import Recipe
 
@@ -225,8 +225,8 @@ def test_a_young_generation_that_is_replaced_gives_up_its_memory_before_the_next
         alive.append([one() is not None for one in young])
         return begin(self, *arguments)
 
-    begin = Changes._begun
-    monkeypatch.setattr(Changes, "_begun", begun)
+    begin = DriftHandler._begun
+    monkeypatch.setattr(DriftHandler, "_begun", begun)
     X, y = changing(1100, at=560)
     y[1000:] = 3 - 2 * y[1000:]
     model = auto(recipe=SMALL.resized(grows=()))

@@ -1,4 +1,4 @@
-"""Regimes that return: what predicted in them is woken, in any blocks, saved in the middle; and where none does."""
+"""Archive that return: what predicted in them is woken, in any blocks, saved in the middle; and where none does."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import nystream
 from changing_streams import in_cuts
 from nystream import Auto
 from nystream.auto import pipeline
-from nystream.auto.changes.regimes import EVERY, Regime, Regimes, frozen
-from nystream.auto.changes.verdict import of_use
+from nystream.auto.drift.archive import EVERY, Archive, Regime, frozen
+from nystream.auto.drift.verdict import of_use
 from nystream.auto.recipe import Recipe
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
@@ -52,7 +52,7 @@ def test_a_regime_that_returns_is_known_at_once_and_the_fresh_model_stays(task):
     after = slice(ENDS[1], ENDS[1] + 200)
     assert losses(P, y, task)[after].sum() < 0.6 * losses(F, y[ENDS[1] :], task)[:200].sum()
     assert model.pipeline_.incumbent_.count_ == len(y) - second.change  # what was woken is no ensemble
-    assert len(model.pipeline_.drift_.regimes_.retired_) == 1  # the second regime was too short to be kept
+    assert len(model.pipeline_.drift_.archive_.retired_) == 1  # the second regime was too short to be kept
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
@@ -65,7 +65,7 @@ def test_where_nothing_returns_nothing_is_different_to_the_last_bit(task, monkey
     monkeypatch.setattr(pipeline, "ARCHIVE", 0.0)
     without = auto(task)
     assert_array_equal(without.run(X, y), P)
-    assert without.pipeline_.drift_.regimes_.nbytes == 0 < model.pipeline_.drift_.regimes_.nbytes
+    assert without.pipeline_.drift_.archive_.nbytes == 0 < model.pipeline_.drift_.archive_.nbytes
     assert without.alarms() == model.alarms()
 
 
@@ -81,8 +81,8 @@ def test_blocks_do_not_matter_to_the_last_bit(task, sizes):
         Q = [parts.run(X[i : i + 83], y[i : i + 83], w[i : i + 83]) for i in range(0, len(y), 83)]
         assert_array_equal(np.concatenate(Q), whole.run(X, y, w))
     assert parts.alarms() == whole.alarms()
-    assert [one.row_ for one in parts.pipeline_.drift_.regimes_.retired_] == [
-        one.row_ for one in whole.pipeline_.drift_.regimes_.retired_
+    assert [one.row_ for one in parts.pipeline_.drift_.archive_.retired_] == [
+        one.row_ for one in whole.pipeline_.drift_.archive_.retired_
     ]
     assert_array_equal(parts.predict(X[:30]), whole.predict(X[:30]))
 
@@ -93,7 +93,7 @@ def test_saved_in_the_middle_it_goes_on_bit_for_bit(task, cut):
     X, y = returning(task)
     model = auto(task)
     model.run(X[:cut], y[:cut])
-    kept = model.pipeline_.drift_.regimes_
+    kept = model.pipeline_.drift_.archive_
     assert len(kept.retired_) == 1
     assert (kept.woken_ is None) == (cut < ENDS[1])
     assert (model.pipeline_.candidate is None) == (cut != ENDS[1] + 60)
@@ -168,7 +168,7 @@ def test_what_is_kept_stays_within_its_room_and_is_of_before_the_change():
     X, y = returning()
     model = auto()
     model.run(X[:900], y[:900])
-    kept = Regimes(10**9)
+    kept = Archive(10**9)
     kept.start()
     kept.copy(model.pipeline_.incumbent_, EVERY, 0)
     assert not kept.copies_  # too young

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from changing_streams import AT, changing, in_cuts
 from nystream import Auto
-from nystream.auto.changes.alarm import RankAlarm
-from nystream.auto.changes.novice import RIDGES, Novice
-from nystream.auto.changes.second_look import first_of_new
+from nystream.auto.drift.alarm import RankAlarm
+from nystream.auto.drift.few_row_ridge import RIDGES, FewRowRidge
+from nystream.auto.drift.second_look import first_of_new
 from nystream.auto.recipe import Recipe
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
@@ -39,10 +39,10 @@ def test_a_change_is_where_likelihoods_turn_if_they_do_so_clearly(gains, rows):
 def test_rows_left_out_are_predicted_as_if_they_had_never_been_learnt():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
-    novice = Novice(False, 30)
-    novice.start(2, WHERE)
-    novice.run(X, T, None)
-    missing, variances = novice.left_out(12)
+    few_row_ridge = FewRowRidge(False, 30)
+    few_row_ridge.start(2, WHERE)
+    few_row_ridge.run(X, T, None)
+    missing, variances = few_row_ridge.left_out(12)
     Z = np.clip((X[:12] - WHERE[0]) / WHERE[1], -5, 5)
     D = ((Z[:, None] - Z) ** 2).sum(axis=2)
     K = (np.exp(-2 * D / (3.4 * 3)) + np.exp(-0.5 * D / (3.4 * 3))) / 2

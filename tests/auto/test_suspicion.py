@@ -11,11 +11,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from changing_streams import AT, changing
 from nystream import Auto
-from nystream.auto.changes.alarm import Heat, RankAlarm
-from nystream.auto.changes.inputs import centred, location
-from nystream.auto.changes.mixture import Handover, Heard
-from nystream.auto.changes.suspicion import HINT, ODDS, Suspicion, hottest_of, odds
-from nystream.auto.changes.watch import hottest_in
+from nystream.auto.drift.alarm import Heat, RankAlarm
+from nystream.auto.drift.inputs import centred, location
+from nystream.auto.drift.mixture import Handover, Heard
+from nystream.auto.drift.suspicion import HINT, ODDS, Suspicion, hottest_of, odds
+from nystream.auto.drift.watch import hottest_in
 from nystream.auto.recipe import Recipe
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 import nystream
 from changing_streams import changing, in_cuts
 from nystream import Auto
-from nystream.auto.changes import changes, memory
+from nystream.auto.drift import changes, memory
 from nystream.auto.recipe import Recipe
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}

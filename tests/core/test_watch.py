@@ -10,9 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream._core.auto.drift import losses_of, placed, watch
-from nystream.auto.changes.alarm import NO_ALERT, RULES, Heat, RankAlarm
-from nystream.auto.changes.inputs import FAR, distances
-from nystream.auto.changes.replay import LOG_LEAST
+from nystream.auto.drift.alarm import NO_ALERT, RULES, Heat, RankAlarm
+from nystream.auto.drift.inputs import FAR, distances
+from nystream.auto.drift.replay import LOG_LEAST
 
 NEVER = 1 << 62
 

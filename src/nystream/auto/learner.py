@@ -10,7 +10,7 @@ import numpy as np
 
 from nystream._core.inputs import clean_label, is_clean_row
 from nystream.auto.budget import bytes_of, seconds_of
-from nystream.auto.changes import Alarm, Listener, Listeners
+from nystream.auto.drift import Alarm, Listener, Listeners
 from nystream.auto.expert_set import ExpertSet
 from nystream.auto.explain import (
     expert_shares,
@@ -87,7 +87,7 @@ class Auto(TabularLearner):
     recipe : Recipe, optional
         Sizes to start from; None: the default ones.
     changes : bool, default True
-        Whether the stream is watched for drift; see `nystream.auto.changes`. If losses rank too high for too long,
+        Whether the stream is watched for drift; see `nystream.auto.drift`. If losses rank too high for too long,
         an alarm is raised, and a candidate learns beside the incumbent from the estimated change point on; both are
         mixed until one of them is discarded. The last two incumbents that were replaced are archived, and recalled if
         their data return. Without an alarm nothing is different.
@@ -301,7 +301,7 @@ class Auto(TabularLearner):
         """Return the drift alarms in order; the last 256 alarms and warnings are kept. The latest may be undecided.
 
         Each has the row of the alarm, the estimated change point, the cause, the columns that shifted and the outcome,
-        and `str` tells them in sentences; see `nystream.auto.changes.Alarm`. With `warnings` the list has the warnings
+        and `str` tells them in sentences; see `nystream.auto.drift.Alarm`. With `warnings` the list has the warnings
         too (`level` is "warning"): shifts of the inputs that the loss did not confirm, which change no prediction.
         """
         self._require("alarms")

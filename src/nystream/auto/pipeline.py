@@ -10,12 +10,12 @@ from weakref import ref
 import numpy as np
 
 from nystream.auto.budget import Need, growing, in_memory, in_time, largest_bytes
-from nystream.auto.changes import Changes
-from nystream.auto.changes.block import Block, Surroundings
-from nystream.auto.changes.catching_up import CatchingUp
-from nystream.auto.changes.memory import Afforded, beside, fit_together, reach_of
-from nystream.auto.changes.novice import Novice
-from nystream.auto.changes.record import CREDIT
+from nystream.auto.drift.block import Block, Surroundings
+from nystream.auto.drift.catching_up import CatchingUp
+from nystream.auto.drift.few_row_ridge import FewRowRidge
+from nystream.auto.drift.handler import DriftHandler
+from nystream.auto.drift.memory import Afforded, beside, fit_together, reach_of
+from nystream.auto.drift.records import CREDIT
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.expert_set import ExpertSet
 from nystream.auto.labels import LabelFilter, winsorize_kept_labels
@@ -55,8 +55,8 @@ SHORT_BLOCK = 32
 class Pipeline(Params):
     """Everything that `Auto` has learnt, and what it does with a row.
 
-    A row passes `LabelFilter -> Changes[Ensemble] -> OutputStages`. `predict` for the next row uses the same parts;
-    for later rows it uses `Steady`. Nothing here checks what users give: `Auto` does.
+    A row passes `LabelFilter -> DriftHandler[Ensemble] -> OutputStages`. `predict` for the next row uses the same
+    parts; for later rows it uses `Steady`. Nothing here checks what users give: `Auto` does.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Pipeline(Params):
     """Sizes that the budgets led to at the start."""
     incumbent_: Ensemble
     """The ensemble that makes the predictions, unless there is a candidate beside it."""
-    drift_: Changes | None
+    drift_: DriftHandler | None
     """Drift alarms, and at times a candidate. None: the stream is not watched."""
     quantiles_: ResidualQuantiles | None
     """Quantiles of the residuals of next rows; for regression only."""
@@ -154,14 +154,14 @@ class Pipeline(Params):
         self.steady_.start(self.expert_set_, d, outputs, self._more)
         self.count_ = 0
 
-    def _start_drift(self, outputs: int) -> Changes:
+    def _start_drift(self, outputs: int) -> DriftHandler:
         more, columns = self._more, 1 if self.classes and outputs == 2 else outputs
         memory, d = self.memory, self.incumbent_.d_
-        few = max(1, min(Novice.affordable(FEW_ROWS * memory / 8, d, outputs), MOST_FEW))
+        few = max(1, min(FewRowRidge.affordable(FEW_ROWS * memory / 8, d, outputs), MOST_FEW))
         most = largest_bytes(self.sizes_.largest, d, outputs, codes=self.classes, more=more)
         room = int(max(0.0, min(ARCHIVE * memory, self._share * memory - most)))
         reach, late = self._reach(outputs)
-        drift = Changes(self.classes, reach, self.sizes_.rows_at_once(outputs), few, room, late)
+        drift = DriftHandler(self.classes, reach, self.sizes_.rows_at_once(outputs), few, room, late)
         drift.start(outputs, (more, columns) if more else None)
         return drift
 
@@ -200,11 +200,11 @@ class Pipeline(Params):
         """Bytes that incumbent and candidate may take together."""
         assert self.drift_ is not None
         candidate = 0 if self.candidate is None else self.candidate.nbytes
-        archive = 0 if self.drift_.regimes_ is None else self.drift_.regimes_.nbytes
+        archive = 0 if self.drift_.archive_ is None else self.drift_.archive_.nbytes
         return self._share * self.memory - (self.drift_.nbytes - candidate - archive)
 
     def _reach(self, outputs: int) -> tuple[int, int]:
-        """Return rows back, and rows after an alarm, that are kept: see `nystream.auto.changes.memory.reach_of`."""
+        """Return rows back, and rows after an alarm, that are kept: see `nystream.auto.drift.memory.reach_of`."""
         memory, d = self.memory, self.incumbent_.d_
         return reach_of(self.expert_set_.recipe, memory, d, outputs, codes=self.classes, more=self._more)
 

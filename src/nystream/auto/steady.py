@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nystream._core.auto.stack import coded
-from nystream.auto.changes.regimes import EVERY, thin
+from nystream.auto.drift.archive import EVERY, thin
 from nystream.auto.ensemble import CODES, Ensemble
 from nystream.auto.expert_set import ExpertSet
 from nystream.auto.experts import Ridge

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream import persist
-from nystream.auto.changes import Listener, Listeners
+from nystream.auto.drift import Listener, Listeners
 from nystream.auto.learner import Auto
 from nystream.data.batch import Batch
 from nystream.data.inputs import ROWS_TO_CONVERT, RawBlock

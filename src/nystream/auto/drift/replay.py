@@ -9,7 +9,7 @@ import numpy as np
 
 from nystream._core.auto import drift as compiled
 from nystream._core.auto.drift import spread_of_two
-from nystream.auto.changes.mixture import LEAST
+from nystream.auto.drift.mixture import LEAST
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.runtime.types import Array

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from nystream._core.auto.drift import watch
-from nystream.auto.changes.alarm import NO_ALERT, RULES
-from nystream.auto.changes.beside import Beside
-from nystream.auto.changes.block import Block
-from nystream.auto.changes.inputs import CENTRED, FAR
-from nystream.auto.changes.replay import LOG_LEAST
-from nystream.auto.changes.suspicion import Hottest
+from nystream.auto.drift.alarm import NO_ALERT, RULES
+from nystream.auto.drift.beside import Beside
+from nystream.auto.drift.block import Block
+from nystream.auto.drift.inputs import CENTRED, FAR
+from nystream.auto.drift.replay import LOG_LEAST
+from nystream.auto.drift.suspicion import Hottest
 from nystream.auto.ensemble import Ensemble
 
 __all__ = ["hottest_in", "watch_one"]
 
 
 def watch_one(changes: Beside, old: Ensemble, block: Block, settled: int) -> tuple[float, int, float, int] | None:
-    """What `Changes.follow` does with a row of one ensemble before it asks whether there is a suspicion.
+    """What `DriftHandler.follow` does with a row of one ensemble before it asks whether there is a suspicion.
 
     How near an alarm on its loss and one on steady experts are, and where the bets left 1 that won most. None, and
     nothing done, where more is to be decided: two ensembles, an alarm that sounds, a shift of the inputs that the

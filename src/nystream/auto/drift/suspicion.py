@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from nystream.auto.changes.alarm import Heat, RankAlarm
-from nystream.auto.changes.mixture import Handover
-from nystream.auto.changes.replay import Side
+from nystream.auto.drift.alarm import Heat, RankAlarm
+from nystream.auto.drift.mixture import Handover
+from nystream.auto.drift.replay import Side
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
@@ -29,11 +29,11 @@ Hottest: TypeAlias = tuple[list[float], list[int], list[bool]]
 
 
 class Suspicion(Params):
-    """Rows before an alarm are dear: the incumbent is sure and wrong. Where one becomes likely, a `Handover`
-    without a candidate predicts, until the alarm sounds or the bets of all alarms are lost. It begins anew where
-    a bet that left 1 later becomes a suspicion too, unless the novice has gained in the mixture: what was suspected
-    before has proved wrong then, and rows of before the change would be all that the novice knows. No decision depends
-    on it: alarms go on watching the incumbent.
+    """Hedges the predictions while a drift alarm is likely but has not sounded.
+
+    In these rows the incumbent is sure and wrong. A `Handover` without a candidate predicts until the alarm sounds or
+    the bets of all alarms are lost. It begins anew where a bet that began later becomes a suspicion too, unless the
+    few-row ridge has gained weight in the mixture. No decision depends on it: alarms go on watching the incumbent.
     """
 
     mixture_: Handover | None

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from nystream.auto.changes.alarm import Found, Heat
-from nystream.auto.changes.inputs import Shift
-from nystream.auto.changes.memory import Afforded
-from nystream.auto.changes.replay import Side
+from nystream.auto.drift.alarm import Found, Heat
+from nystream.auto.drift.inputs import Shift
+from nystream.auto.drift.memory import Afforded
+from nystream.auto.drift.replay import Side
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.rows import Learnt, Rows
 from nystream.runtime.types import Array

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from nystream._core.auto.drift import few_rounds, placed
-from nystream.auto.changes.inputs import FAR
+from nystream.auto.drift.inputs import FAR
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
 
-__all__ = ["Novice"]
+__all__ = ["FewRowRidge"]
 
 WIDTHS = (3.4, 1.7)
 """Squared width of the kernel for each column, standardised, for targets and classes: the median of squared distances
@@ -21,12 +21,12 @@ SURELY = 0.02
 """Probabilities are not below this before they are made to sum to 1."""
 
 
-class Novice(Params):
+class FewRowRidge(Params):
     """Least squares with two Gaussian kernels, one wide, one narrow, on the first rows that it is shown.
 
     A fresh `Auto` has to learn where inputs lie and how labels are scaled; here both are known from before the change,
     so that in the first hundred rows it is ahead. Targets are standardised; of classes the codes 1 and 0 less 1/K.
-    O(rows^2) a row while it learns, see `nystream._core.auto.changes.few_rounds`.
+    O(rows^2) a row while it learns, see `nystream._core.auto.drift.few_rounds`.
 
     Parameters
     ----------

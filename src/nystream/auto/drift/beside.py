@@ -6,18 +6,18 @@ import math
 
 import numpy as np
 
-from nystream.auto.changes.alarm import NEVER, RankAlarm
-from nystream.auto.changes.catching_up import CatchingUp
-from nystream.auto.changes.inputs import InputAlarm
-from nystream.auto.changes.memory import REACH
-from nystream.auto.changes.mixture import LEAST, Handover, Heard
-from nystream.auto.changes.past import Past, padded_classes, padded_scores
-from nystream.auto.changes.record import Alarm, Records
-from nystream.auto.changes.regimes import EVERY, KNOWN, USUAL, Regimes
-from nystream.auto.changes.replay import Side, spread_of
-from nystream.auto.changes.second_look import LOOKS
-from nystream.auto.changes.suspicion import Suspicion
-from nystream.auto.changes.verdict import CHECK, LOOK_BACK
+from nystream.auto.drift.alarm import NEVER, RankAlarm
+from nystream.auto.drift.archive import EVERY, KNOWN, USUAL, Archive
+from nystream.auto.drift.catching_up import CatchingUp
+from nystream.auto.drift.inputs import InputAlarm
+from nystream.auto.drift.memory import REACH
+from nystream.auto.drift.mixture import LEAST, Handover, Heard
+from nystream.auto.drift.past import Past, padded_classes, padded_scores
+from nystream.auto.drift.records import Alarm, Records
+from nystream.auto.drift.replay import Side, spread_of
+from nystream.auto.drift.second_look import LOOKS
+from nystream.auto.drift.suspicion import Suspicion
+from nystream.auto.drift.verdict import CHECK, LOOK_BACK
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.rows import Answer
 from nystream.runtime.params import Params, at_least
@@ -30,7 +30,7 @@ STEADY_BAR = 1e6
 
 
 class Beside(Params):
-    """The state of `Changes`, and what it is asked between blocks.
+    """The state of `DriftHandler`, and what it is asked between blocks.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Beside(Params):
     ahead : int
         Rows of a block, at most.
     few : int, default 300
-        Rows that the novice of a mixture learns.
+        Rows that the few-row ridge of a mixture learns.
     room : int, default 0
         Bytes for what predicted in regimes that were left.
     late : int, default 0
@@ -73,7 +73,7 @@ class Beside(Params):
     refreshes_: bool
     """Whether the incumbent can be refreshed: memory may not suffice for that while both live."""
     records_: Records
-    regimes_: Regimes | None = None
+    archive_: Archive | None = None
     """None: of a model saved before there were any."""
 
     def __init__(self, classes: bool, reach: int, ahead: int, few: int = 300, room: int = 0, late: int = 0) -> None:
@@ -101,8 +101,8 @@ class Beside(Params):
         self.count_ = self.begun_ = self.since_ = self.born_ = self.used_ = 0
         self.columns_known_ = self.refreshes_ = True
         self.records_ = Records()
-        self.regimes_ = Regimes(self.room)
-        self.regimes_.start()
+        self.archive_ = Archive(self.room)
+        self.archive_.start()
 
     @property
     def two(self) -> bool:
@@ -124,7 +124,7 @@ class Beside(Params):
     @property
     def woken(self) -> Ensemble | None:
         """One of before, whose regime is back."""
-        regime = None if self.regimes_ is None else self.regimes_.woken_
+        regime = None if self.archive_ is None else self.archive_.woken_
         return None if regime is None else regime.ensemble_
 
     def _next_check(self, t: int) -> int:
@@ -153,8 +153,8 @@ class Beside(Params):
 
     def copy(self, old: Ensemble) -> None:
         """What predicts now may be kept."""
-        if self.count_ % EVERY == 0 and self.regimes_ is not None and not self.two:
-            self.regimes_.copy(old, self.count_, self.begun_)
+        if self.count_ % EVERY == 0 and self.archive_ is not None and not self.two:
+            self.archive_.copy(old, self.count_, self.begun_)
 
     def _answers(self, begin: int, end: int, many: int) -> Array | None:
         """What so many sparse experts answered for rows `begin` to `end` - 1."""
@@ -187,11 +187,11 @@ class Beside(Params):
             self.answers_ = self.answers_.remade(size, self.count_, lambda rows: padded_scores(rows, C, new))
         if self.suspicion_.mixture_ is not None:
             self.suspicion_.mixture_.grow(outputs)
-        if self.regimes_ is not None:  # what is frozen knows no new classes
+        if self.archive_ is not None:  # what is frozen knows no new classes
             if self.woken is not None and self.handover_ is not None:
                 self.handover_.part()
             self.handover_ = None if self.young_ is None else self.handover_
-            self.regimes_.start()
+            self.archive_.start()
         if self.young_ is not None and self.handover_ is not None:
             if fits:
                 self.refreshes_ = False  # it was reckoned with fewer classes
@@ -204,7 +204,7 @@ class Beside(Params):
 
     def widen(self, d: int) -> None:
         """More columns that the experts see."""
-        for part in (self.young_, self.handover_, self.suspicion_.mixture_, self.inputs_, self.regimes_):
+        for part in (self.young_, self.handover_, self.suspicion_.mixture_, self.inputs_, self.archive_):
             if part is not None:
                 part.widen(d)
 
@@ -212,5 +212,5 @@ class Beside(Params):
     def nbytes(self) -> int:
         own = self.alarm_.nbytes + self.steady_.nbytes + self.inputs_.nbytes + self.suspicion_.nbytes
         own += self.losses_.nbytes + sum(past.nbytes for past in self.predicted_)
-        parts = (self.answers_, self.young_, self.coming_, self.handover_, self.regimes_)
+        parts = (self.answers_, self.young_, self.coming_, self.handover_, self.archive_)
         return own + sum(part.nbytes for part in parts if part is not None)

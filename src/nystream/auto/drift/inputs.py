@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nystream._core.auto.drift import far
-from nystream.auto.changes.alarm import RankAlarm
+from nystream.auto.drift.alarm import RankAlarm
 from nystream.auto.rows import Rows
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array

@@ -9,7 +9,7 @@ import numpy as np
 
 from nystream._core.auto.drift import fading_shares, mix_fading, standardised, together
 from nystream._core.auto.stack import moving_rounds
-from nystream.auto.changes.novice import Novice
+from nystream.auto.drift.few_row_ridge import FewRowRidge
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 from nystream.solvers.stacker import ROUNDING, RidgeStacker, SoftmaxStacker
@@ -59,17 +59,17 @@ class Heard(NamedTuple):
 class Handover(Params):
     """Members are the incumbent; where there is a young one, that and a stack of both whose weights move every 10
     rows; for targets a line, what the experts of the old one that do not forget say times a slope plus a constant,
-    which begin at 0 and move every row (a sensor that is replaced, a sign that turns); and a `Novice`. Where a regime
-    is back, what predicted in it is one more, and in the stack it is in the incumbent's place.
+    which begin at 0 and move every row (a sensor that is replaced, a sign that turns); and a `FewRowRidge`. Where a
+    regime is back, the model that predicted in it is one more, and in the stack it is in the incumbent's place.
 
-    Shares follow the members' losses (`nystream._core.auto.changes.fading_shares`), of every target by itself, of
+    Shares follow the members' losses (`nystream._core.auto.drift.fading_shares`), of every target by itself, of
     classes together. Predictions are those of `Auto`: targets, or logarithms of probabilities.
 
     Parameters
     ----------
     classes : bool
     rows : int
-        Of the novice.
+        Of the few_row_ridge.
     young : bool, default True
         Whether there is a candidate.
     woken : bool, default False
@@ -78,13 +78,13 @@ class Handover(Params):
 
     stack_: Correction | SoftmaxStacker | None
     line_: Correction | None
-    novice_: Novice
+    few_row_: FewRowRidge
     shares_: Array
     """(G, M)"""
     powers_: Array
     """(G, M) running means of squared losses."""
     doubt_: float = 0.0
-    """The novice's share where a suspicion began."""
+    """The few-row ridge's share where a suspicion began."""
     shift_: Array
     scale_: Array
 
@@ -108,8 +108,8 @@ class Handover(Params):
         if not self.classes:
             self.line_ = Correction([(KEEP, RIDGE)], block=1)
             self.line_.start(2, outputs)
-        self.novice_ = Novice(self.classes, self.rows)
-        self.novice_.start(outputs, where)
+        self.few_row_ = FewRowRidge(self.classes, self.rows)
+        self.few_row_.start(outputs, where)
         self.shares_ = np.full((groups, members), 1 / members)
         self.powers_ = np.full((groups, members), np.nan)
         self.shift_, self.scale_ = np.zeros(outputs), np.ones(outputs)
@@ -130,7 +130,7 @@ class Handover(Params):
 
     @property
     def in_vain(self) -> bool:
-        """Whether the novice has lost of its share since `doubt`."""
+        """Whether the few-row ridge has lost of its share since `doubt`."""
         return bool(self.shares_[:, -1].mean() < self.doubt_)
 
     def run(self, heard: Heard, Y: Array, weights: Array | None) -> tuple[Array, Array]:
@@ -143,7 +143,7 @@ class Handover(Params):
             if heard.young is not None and self.stack_ is not None:
                 stacked = self.stack_.run(_scores(_known(heard), heard.young), labels, weights)[:, 0]
                 members += [np.exp(heard.young), stacked]
-            members += [self.novice_.run(heard.X, Y, weights)]
+            members += [self.few_row_.run(heard.X, Y, weights)]
             said = np.stack(members if heard.woken is None else [*members, np.exp(heard.woken)], axis=1)
             right = np.take_along_axis(said, labels.astype(np.intp)[:, None, None], axis=2)
             losses = np.ascontiguousarray(-np.log(np.maximum(right, LEAST)).transpose(0, 2, 1))
@@ -158,22 +158,24 @@ class Handover(Params):
         return P, carried
 
     def gains_of_old(self, old: Array, Y: Array, usual: Array | None) -> Array:
-        """(n,) log likelihoods of the first rows by the incumbent, which predicted `old` (n, K), less those by a
-        novice that learnt the others of them. `usual`: (K,) mean squared losses of the old one before the change.
+        """Return (n,) log likelihoods of the first rows by the incumbent less those by a few-row ridge.
+
+        old : (n, K) predictions of the incumbent; the ridge learns the other rows before it predicts one of them.
+        usual : (K,) mean squared losses of the incumbent before the change.
         """
-        missing, variances = self.novice_.left_out(len(Y))
+        missing, variances = self.few_row_.left_out(len(Y))
         if usual is None:
             right = Y.astype(np.intp)
-            novice = np.take_along_axis(self.novice_.without(missing, Y[:, 0]), right, axis=1)
+            few_row_ridge = np.take_along_axis(self.few_row_.without(missing, Y[:, 0]), right, axis=1)
             own = np.exp(np.take_along_axis(old, right, axis=1))
-            return np.asarray(np.log(np.maximum(own, LEAST) / np.maximum(novice, LEAST))[:, 0])
+            return np.asarray(np.log(np.maximum(own, LEAST) / np.maximum(few_row_ridge, LEAST))[:, 0])
         before = np.maximum(usual / self.scale_**2, EXACT)
         with np.errstate(over="ignore", invalid="ignore"):  # then nothing is clear
             squares = missing**2 / variances[:, None]
             units = np.maximum(squares[len(Y) // 2 :].mean(axis=0), EXACT)
-            novice = squares / units + np.log(units * variances[:, None])
+            few_row_ridge = squares / units + np.log(units * variances[:, None])
             own = ((old - Y) / self.scale_) ** 2 / before + np.log(before)
-            return np.asarray((novice - own).sum(axis=1) / 2)
+            return np.asarray((few_row_ridge - own).sum(axis=1) / 2)
 
     def predict(self, heard: Heard) -> tuple[Array, Array]:
         """The same for rows whose labels are not known. Pure."""
@@ -181,7 +183,7 @@ class Handover(Params):
             members = [np.exp(heard.old)]
             if heard.young is not None and self.stack_ is not None:
                 members += [np.exp(heard.young), self.stack_.predict(_scores(_known(heard), heard.young))[:, 0]]
-            members += [self.novice_.predict(heard.X)]
+            members += [self.few_row_.predict(heard.X)]
             said = np.stack(members if heard.woken is None else [*members, np.exp(heard.woken)], axis=1)
         else:
             said = together(self._targets_of(heard), *heard.old.shape)
@@ -212,12 +214,12 @@ class Handover(Params):
         """More classes."""
         if isinstance(self.stack_, SoftmaxStacker):
             self.stack_.grow(outputs)
-        self.novice_.grow(outputs)
+        self.few_row_.grow(outputs)
         self.shift_, self.scale_ = np.zeros(outputs), np.ones(outputs)
 
     def widen(self, d: int) -> None:
         """More columns."""
-        self.novice_.widen(d)
+        self.few_row_.widen(d)
 
     def _targets_of(self, heard: Heard, T: Array | None = None, weights: Array | None = None) -> tuple[Array, ...]:
         """(n, K) what the members say of rows, standardised; with targets T those that learn then learn them."""
@@ -230,7 +232,7 @@ class Handover(Params):
             members += [B, B + stacked[:, 0]]
         lines, X = together((1.0, C), *C.shape), heard.X
         line = self.line_.predict(lines) if T is None else self.line_.run(lines, T, weights)
-        members += [line[:, 0], self.novice_.predict(X) if T is None else self.novice_.run(X, T, weights)]
+        members += [line[:, 0], self.few_row_.predict(X) if T is None else self.few_row_.run(X, T, weights)]
         return tuple(members if D is None else [*members, D])
 
     def _standardised(self, V: Array | None) -> Array | None:
@@ -248,7 +250,7 @@ class Handover(Params):
 
     @property
     def nbytes(self) -> int:
-        parts = (self.stack_, self.line_, self.novice_)
+        parts = (self.stack_, self.line_, self.few_row_)
         return sum(part.nbytes for part in parts if part is not None) + 2 * self.shares_.nbytes + 2 * self.shift_.nbytes
 
 

@@ -1,4 +1,4 @@
-"""Regimes that were left: what predicted in them, kept small, and whether one of them is back."""
+"""Archive that were left: what predicted in them, kept small, and whether one of them is back."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nystream.auto.changes.alarm import RISES
-from nystream.auto.changes.replay import followed, whole
+from nystream.auto.drift.alarm import RISES
+from nystream.auto.drift.replay import followed, whole
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.expert_set import ExpertSet
 from nystream.auto.experts import Expert, Innovation
@@ -16,7 +16,7 @@ from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
 
-__all__ = ["EVERY", "Regime", "Regimes", "thin"]
+__all__ = ["EVERY", "Archive", "Regime", "thin"]
 
 EVERY = 400
 """Rows of the stream after which what predicts is copied; so old must it be, twice, before it is."""
@@ -72,7 +72,7 @@ class Regime(Params):
         return self.ensemble_.nbytes + self.usual_.nbytes
 
 
-class Regimes(Params):
+class Archive(Params):
     """Copies of the incumbent at multiples of EVERY rows, the last ones; and those of regimes that were left.
 
     A change is noticed some rows later, and a block of rows may have been learnt by then. So a copy from before the row

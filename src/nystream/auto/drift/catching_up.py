@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from nystream.auto.changes.mixture import Handover, Heard
-from nystream.auto.changes.past import Past
+from nystream.auto.drift.mixture import Handover, Heard
+from nystream.auto.drift.past import Past
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.refit import CAUGHT_UP
 from nystream.auto.rows import Learnt, Rows

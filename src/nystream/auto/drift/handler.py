@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nystream.auto.changes.alarm import NEVER, Found, Heat
-from nystream.auto.changes.beginning import Beginning
-from nystream.auto.changes.block import Block, Course, Last, Surroundings
-from nystream.auto.changes.catching_up import Known, Told
-from nystream.auto.changes.inputs import ALERT, QUIET, Shift, moved
-from nystream.auto.changes.memory import Afforded
-from nystream.auto.changes.mixture import Handover, Heard
-from nystream.auto.changes.record import CREDIT, Alarm, own_columns
-from nystream.auto.changes.replay import (
+from nystream.auto.drift.alarm import NEVER, Found, Heat
+from nystream.auto.drift.beginning import Beginning
+from nystream.auto.drift.block import Block, Course, Last, Surroundings
+from nystream.auto.drift.catching_up import Known, Told
+from nystream.auto.drift.inputs import ALERT, QUIET, Shift, moved
+from nystream.auto.drift.memory import Afforded
+from nystream.auto.drift.mixture import Handover, Heard
+from nystream.auto.drift.records import CREDIT, Alarm, own_columns
+from nystream.auto.drift.replay import (
     Side,
     end_of,
     joined,
@@ -26,14 +26,14 @@ from nystream.auto.changes.replay import (
     spread_of,
     whole,
 )
-from nystream.auto.changes.suspicion import HINT, Hottest, hottest_of, odds
-from nystream.auto.changes.verdict import LOOK_BACK, SURE, advantage, of_use, verdict
-from nystream.auto.changes.watch import hottest_in, watch_one
+from nystream.auto.drift.suspicion import HINT, Hottest, hottest_of, odds
+from nystream.auto.drift.verdict import LOOK_BACK, SURE, advantage, of_use, verdict
+from nystream.auto.drift.watch import hottest_in, watch_one
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.rows import Learnt, part_of
 from nystream.runtime.types import Array
 
-__all__ = ["CREDIT", "Changes"]
+__all__ = ["CREDIT", "DriftHandler"]
 
 FIRST = 50
 """Rows whose losses are not looked at: before labels have a scale, they can be larger than all others by far."""
@@ -53,7 +53,7 @@ CAUSES = {
 """What a record calls the cause of an alarm."""
 
 
-class Changes(Beginning):
+class DriftHandler(Beginning):
     """Everything falls on rows and losses, row by row. Within a block ensembles and mixture may run ahead of a
     decision, since none of them depends on it, so nothing depends on how blocks are cut.
     """
@@ -386,8 +386,8 @@ class Changes(Beginning):
                 self.alarm_.start()
         course.sides = course.sides[:1]
         self.young_ = None
-        if self.regimes_ is not None:
-            self.regimes_.ended(left=outcome == "promoted")
+        if self.archive_ is not None:
+            self.archive_.ended(left=outcome == "promoted")
         if outcome != "promoted" or self.woken is None:
             self._part()
         self.refreshes_ = True
@@ -396,8 +396,8 @@ class Changes(Beginning):
     def _part(self) -> None:
         """The incumbent predicts alone."""
         self.handover_ = None
-        if self.regimes_ is not None:
-            self.regimes_.woken_ = None
+        if self.archive_ is not None:
+            self.archive_.woken_ = None
 
 
 def _side(side: Learnt, part: slice) -> Side:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from nystream.auto.changes.alarm import NEVER, Found
-from nystream.auto.changes.beside import Beside
-from nystream.auto.changes.block import Block, Surroundings
-from nystream.auto.changes.catching_up import CatchingUp
-from nystream.auto.changes.inputs import PLACES, centred, location
-from nystream.auto.changes.mixture import Handover, Heard
-from nystream.auto.changes.past import Past
-from nystream.auto.changes.regimes import USUAL
-from nystream.auto.changes.replay import end_of, losses_of
-from nystream.auto.changes.second_look import first_of_new
-from nystream.auto.changes.suspicion import BACK
-from nystream.auto.changes.verdict import LOOK_BACK
+from nystream.auto.drift.alarm import NEVER, Found
+from nystream.auto.drift.archive import USUAL
+from nystream.auto.drift.beside import Beside
+from nystream.auto.drift.block import Block, Surroundings
+from nystream.auto.drift.catching_up import CatchingUp
+from nystream.auto.drift.inputs import PLACES, centred, location
+from nystream.auto.drift.mixture import Handover, Heard
+from nystream.auto.drift.past import Past
+from nystream.auto.drift.replay import end_of, losses_of
+from nystream.auto.drift.second_look import first_of_new
+from nystream.auto.drift.suspicion import BACK
+from nystream.auto.drift.verdict import LOOK_BACK
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.recipe import Recipe
 from nystream.auto.rows import Learnt, Rows, part_of
@@ -45,10 +45,10 @@ class Beginning(Beside):
         around.believe(end - since, end - t)
         rows = around.last(end - first)
         sides: list[Learnt] = []
-        if self.regimes_ is not None:
+        if self.archive_ is not None:
             sides = self._recalled(part_of(rows, slice(since - first, None)), since, t, end, old)
             known = max(since - USUAL, self.begun_, t - max(self.reach_, LOOK_BACK))
-            self.regimes_.alarmed(since, self.losses_.get(known, since)[:, 0])
+            self.archive_.alarmed(since, self.losses_.get(known, since)[:, 0])
         self.suspicion_.end()
         self.columns_known_ = False
         self.alarm_.start()
@@ -99,14 +99,14 @@ class Beginning(Beside):
 
     def _recalled(self, late: Rows, since: int, t: int, end: int, old: Ensemble) -> list[Learnt]:
         """What one of before, whose regime is back, makes of the last rows up to `end`; those up to t tell that."""
-        if self.regimes_ is None or not self.regimes_.retired_:
+        if self.archive_ is None or not self.archive_.retired_:
             return []
-        first = max(since, t - RECALLED // len(self.regimes_.retired_))
+        first = max(since, t - RECALLED // len(self.archive_.retired_))
         rows, losses = part_of(late, slice(first - since, None)), self.losses_.get(first, t)[:, 0]
         answers = (
             None if self.answers_ is None else self.answers_.get(first, end).reshape(end - first, old.stack_.more_, -1)
         )
-        back = self.regimes_.back(rows, answers, losses, losses_of)
+        back = self.archive_.back(rows, answers, losses, losses_of)
         if back is None:
             return []
         self.records_.note(regime=back[0])

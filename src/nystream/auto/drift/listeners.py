@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from nystream.auto.changes.record import Alarm
+from nystream.auto.drift.records import Alarm
 
 __all__ = ["Listener", "Listeners"]
 

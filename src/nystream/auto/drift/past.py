@@ -21,7 +21,7 @@ class Past(Params):
     Examples
     --------
     >>> import numpy as np
-    >>> from nystream.auto.changes.past import Past
+    >>> from nystream.auto.drift.past import Past
     >>> past = Past(3, 1)
     >>> past.put(0, np.arange(5.0)[:, None])
     >>> past.get(3, 5).ravel().tolist()

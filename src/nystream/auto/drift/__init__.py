@@ -1,0 +1,7 @@
+"""Drift of a stream: alarms and warnings, a candidate model beside the incumbent, and the test that picks one."""
+
+from nystream.auto.drift.handler import DriftHandler
+from nystream.auto.drift.listeners import Listener, Listeners
+from nystream.auto.drift.records import Alarm
+
+__all__ = ["Alarm", "DriftHandler", "Listener", "Listeners"]

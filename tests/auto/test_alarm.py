@@ -15,8 +15,8 @@ from nystream.auto.drift.few_row_ridge import FewRowRidge
 from nystream.auto.drift.inputs import InputAlarm, distances, follow_time, location, moved, net_of_time
 from nystream.auto.drift.mixture import Handover, Heard
 from nystream.auto.drift.past import Past
+from nystream.auto.drift.promotion import advantage, verdict
 from nystream.auto.drift.records import CAUSES, OUTCOMES, Alarm, Records, describe_columns, own_columns
-from nystream.auto.drift.verdict import advantage, verdict
 from nystream.auto.rows import Rows
 from nystream.solvers.stacker import SoftmaxStacker
 

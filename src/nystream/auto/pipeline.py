@@ -11,11 +11,11 @@ import numpy as np
 
 from nystream.auto.budget import Need, growing, in_memory, in_time, largest_bytes
 from nystream.auto.drift.block import Block, Surroundings
-from nystream.auto.drift.catching_up import CatchingUp
 from nystream.auto.drift.few_row_ridge import FewRowRidge
 from nystream.auto.drift.handler import DriftHandler
 from nystream.auto.drift.memory import Afforded, beside, fit_together, reach_of
 from nystream.auto.drift.records import CREDIT
+from nystream.auto.drift.warm_start import WarmStart
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.expert_set import ExpertSet
 from nystream.auto.labels import LabelFilter, winsorize_kept_labels
@@ -229,7 +229,7 @@ class Pipeline(Params):
         return None if self.drift_ is None else self.drift_.young_
 
     @property
-    def _warm_start(self) -> CatchingUp | None:
+    def _warm_start(self) -> WarmStart | None:
         return None if self.drift_ is None else self.drift_.coming_
 
     @property

@@ -19,7 +19,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "schema/schema": "nystream.data.schema:Schema",
     "auto/expert-set": "nystream.auto.expert_set:ExpertSet",
     "auto/large-ridge": "nystream.auto.experts:LargeRidge",
-    "auto/catching-up": "nystream.auto.drift.catching_up:CatchingUp",
+    "auto/warm-start": "nystream.auto.drift.warm_start:WarmStart",
     "auto/drift": "nystream.auto.drift.handler:DriftHandler",
     "auto/correction": "nystream.auto.drift.mixture:Correction",
     "auto/forgetting-ridge": "nystream.auto.experts:ForgettingRidge",

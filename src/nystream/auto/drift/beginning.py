@@ -6,14 +6,14 @@ from nystream.auto.drift.alarm import NEVER, Found
 from nystream.auto.drift.archive import USUAL
 from nystream.auto.drift.beside import Beside
 from nystream.auto.drift.block import Block, Surroundings
-from nystream.auto.drift.catching_up import CatchingUp
+from nystream.auto.drift.change_point import first_of_new
 from nystream.auto.drift.inputs import PLACES, centred, location
 from nystream.auto.drift.mixture import Handover, Heard
 from nystream.auto.drift.past import Past
+from nystream.auto.drift.promotion import LOOK_BACK
 from nystream.auto.drift.replay import end_of, losses_of
-from nystream.auto.drift.second_look import first_of_new
 from nystream.auto.drift.suspicion import BACK
-from nystream.auto.drift.verdict import LOOK_BACK
+from nystream.auto.drift.warm_start import WarmStart
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.recipe import Recipe
 from nystream.auto.rows import Learnt, Rows, part_of
@@ -87,7 +87,7 @@ class Beginning(Beside):
         late = max(mixed, t - BACK)
         self.handover_ = self._handed(old, rows, late, t, back[0][late - mixed :] if back else None)
         kept = min(max(recipe.ring, recipe.warmup) + recipe.late, self.predicted_[0].size) - self.ahead
-        self.coming_ = CatchingUp(since, t, min(t + self.late, since + kept) if recipe.spread else t)
+        self.coming_ = WarmStart(since, t, min(t + self.late, since + kept) if recipe.spread else t)
         past = Past(self.predicted_[0].size, old.outputs_) if back else None
         if past is not None:
             past.put(mixed, back[0])

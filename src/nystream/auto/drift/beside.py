@@ -8,16 +8,16 @@ import numpy as np
 
 from nystream.auto.drift.alarm import NEVER, RankAlarm
 from nystream.auto.drift.archive import EVERY, KNOWN, USUAL, Archive
-from nystream.auto.drift.catching_up import CatchingUp
+from nystream.auto.drift.change_point import LOOKS
 from nystream.auto.drift.inputs import InputAlarm
 from nystream.auto.drift.memory import REACH
 from nystream.auto.drift.mixture import LEAST, Handover, Heard
 from nystream.auto.drift.past import Past, padded_classes, padded_scores
+from nystream.auto.drift.promotion import CHECK, LOOK_BACK
 from nystream.auto.drift.records import Alarm, Records
 from nystream.auto.drift.replay import Side, spread_of
-from nystream.auto.drift.second_look import LOOKS
 from nystream.auto.drift.suspicion import Suspicion
-from nystream.auto.drift.verdict import CHECK, LOOK_BACK
+from nystream.auto.drift.warm_start import WarmStart
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.rows import Answer
 from nystream.runtime.params import Params, at_least
@@ -52,7 +52,7 @@ class Beside(Params):
     """On the loss of experts that do not forget; while there is one ensemble."""
     inputs_: InputAlarm
     young_: Ensemble | None
-    coming_: CatchingUp | None = None
+    coming_: WarmStart | None = None
     """A candidate that still learns the rows since the change."""
     handover_: Handover | None
     suspicion_: Suspicion

@@ -10,10 +10,10 @@ import numpy as np
 from nystream.auto.drift.alarm import NEVER, Found, Heat
 from nystream.auto.drift.beginning import Beginning
 from nystream.auto.drift.block import Block, Course, Last, Surroundings
-from nystream.auto.drift.catching_up import Known, Told
 from nystream.auto.drift.inputs import ALERT, QUIET, Shift, moved
 from nystream.auto.drift.memory import Afforded
 from nystream.auto.drift.mixture import Handover, Heard
+from nystream.auto.drift.promotion import LOOK_BACK, SURE, advantage, of_use, verdict
 from nystream.auto.drift.records import CREDIT, Alarm, own_columns
 from nystream.auto.drift.replay import (
     Side,
@@ -27,7 +27,7 @@ from nystream.auto.drift.replay import (
     whole,
 )
 from nystream.auto.drift.suspicion import HINT, Hottest, hottest_of, odds
-from nystream.auto.drift.verdict import LOOK_BACK, SURE, advantage, of_use, verdict
+from nystream.auto.drift.warm_start import Known, Told
 from nystream.auto.drift.watch import hottest_in, watch_one
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.rows import Learnt, part_of

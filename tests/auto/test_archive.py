@@ -13,7 +13,7 @@ from changing_streams import in_cuts
 from nystream import Auto
 from nystream.auto import pipeline
 from nystream.auto.drift.archive import EVERY, Archive, Regime, frozen
-from nystream.auto.drift.verdict import of_use
+from nystream.auto.drift.promotion import of_use
 from nystream.auto.recipe import Recipe
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}

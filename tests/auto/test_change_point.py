@@ -10,8 +10,8 @@ import nystream
 from changing_streams import AT, changing, in_cuts
 from nystream import Auto
 from nystream.auto.drift.alarm import RankAlarm
+from nystream.auto.drift.change_point import first_of_new
 from nystream.auto.drift.few_row_ridge import RIDGES, FewRowRidge
-from nystream.auto.drift.second_look import first_of_new
 from nystream.auto.recipe import Recipe
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}

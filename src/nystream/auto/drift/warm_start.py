@@ -15,7 +15,7 @@ from nystream.auto.rows import Learnt, Rows
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
-__all__ = ["CatchingUp", "Known", "Told"]
+__all__ = ["Known", "Told", "WarmStart"]
 
 Told: TypeAlias = Callable[[int, Learnt, Array], None]
 """Hears what a candidate made of rows from a number on, and their labels as it learnt them."""
@@ -32,7 +32,7 @@ class Known(NamedTuple):
     """Labels of before the alarm as the incumbent would learn them now."""
 
 
-class CatchingUp(Params):
+class WarmStart(Params):
     """Where a change is noticed late, many rows have to be learnt, with the rebuilds that fall in them: too many for
     one row. Every row of the stream, from that of the alarm on, brings a slice of them: CAUGHT_UP rows, but no more
     once a rebuild or refresh was begun, gone on with or taken up. The mixture that the young one is to be part of

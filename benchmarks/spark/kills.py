@@ -46,8 +46,8 @@ def model() -> nystream.Model:
 class Unsorted(keyed.Keyed):
     """The negative control: rows of a key as they come."""
 
-    def _ordered(self, key: Any, frames: Any) -> pd.DataFrame:
-        return pd.concat(list(frames), ignore_index=True)
+    def _ordered(self, key: Any, frames: Any) -> tuple[pd.DataFrame, int]:
+        return pd.concat(list(frames), ignore_index=True), 0
 
 
 def query(folder: Path, master: str, unsorted: bool) -> None:

@@ -65,8 +65,9 @@ def fit_auto(
     subtracted for these choices. The final ridges have learnt every row. See `nystream.auto.pooled.PooledAuto`.
 
     Rows are sampled and held back by partition and position, never by value: runs over the same partitions give the
-    same model to the bit, other partitions give another sample. The partial sums are added up on the workers, and the
-    driver receives one vector, whatever the number of partitions.
+    same model up to rounding, other partitions give another sample. Spark may group partial sums differently from run
+    to run where there are more partitions than tasks. The sums are added up on the workers, and the driver receives one
+    vector, whatever the number of partitions.
 
     Unlike `nystream.Auto`, the online learner, it knows no order of rows: nothing forgets, no last labels, no windows.
     Nulls in features are missing values. Columns that are not numbers (strings, times) are encoded as everywhere in

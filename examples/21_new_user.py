@@ -64,8 +64,9 @@ told("last")
 # %%
 # A server, on a port that is free, gets the model and answers.
 
-Path("models").mkdir(exist_ok=True)
-with subprocess.Popen([PROGRAM, "serve", "models", "--port", "0"], stdout=subprocess.PIPE, text=True) as server:
+Path("models").mkdir(mode=0o700, exist_ok=True)
+serve = {"args": [PROGRAM, "serve", "models", "--port", "0"], "stdout": subprocess.PIPE, "text": True}
+with Path("server.log").open("w") as log, subprocess.Popen(**serve, stderr=log) as server:
     address = next(word for line in server.stdout for word in line.split() if word.startswith("http://"))
     file, kind = Path("shop.nys").read_bytes(), {"Content-Type": "application/octet-stream"}
     urlopen(Request(f"{address}/models/shop", file, kind, method="PUT")).close()

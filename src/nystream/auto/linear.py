@@ -22,8 +22,8 @@ LARGEST = 1e100
 class LinearMoments(Params):
     """Sums of products of columns and targets, and the weights that `solve` has computed from them.
 
-    A missing value counts as the mean of its column. Weights do not depend on the units of the columns. Predictions are
-    those of the last `solve`, 0 before the first.
+    A missing value counts as the mean of its column, and each column has an indicator of missing values beside it.
+    Weights do not depend on the units of the columns. Predictions are those of the last `solve`, 0 before the first.
 
     Examples
     --------
@@ -39,19 +39,20 @@ class LinearMoments(Params):
     """
 
     products_: Array
-    """(1 + D, 1 + D) weighted sums of products of the constant 1 and the columns, minus their origins."""
+    """(1 + 2 D, 1 + 2 D) weighted sums of products of inputs: the constant 1, then each column and its indicator."""
     sums_: Array
-    """(1 + D, K) weighted sums of products of these and the targets."""
+    """(1 + 2 D, K) weighted sums of products of the inputs and the targets."""
     origin_: Array
     """(D,) the first known value of each column; nan before it is known. Sums stay precise where columns are large."""
     bounds_: Array
     """(3, D) of columns minus their origins: mean, and the values that others are clipped to."""
     weights_: Array
-    """(1 + D, K)"""
+    """(1 + 2 D, K)"""
 
     def start(self, columns: int, targets: int) -> None:
-        self.products_, self.sums_ = np.zeros((1 + columns, 1 + columns)), np.zeros((1 + columns, targets))
-        self.origin_, self.weights_ = np.full(columns, np.nan), np.zeros((1 + columns, targets))
+        inputs = 1 + 2 * columns
+        self.products_, self.sums_ = np.zeros((inputs, inputs)), np.zeros((inputs, targets))
+        self.origin_, self.weights_ = np.full(columns, np.nan), np.zeros((inputs, targets))
         self.bounds_ = np.array([0.0, -LARGEST, LARGEST])[:, None] * np.ones(columns)
 
     def predict(self, X: Array) -> Array:
@@ -85,6 +86,7 @@ class LinearMoments(Params):
         R[np.diag_indices_from(R)] = 1.0 + LAM / n
         B = np.linalg.solve(R, slopes / unit[:, None]) / unit[:, None]
         self.weights_ = np.vstack([average - mean @ B, B])
+        mean, deviation = mean[::2], deviation[::2]
         reach = CLIPPED * deviation if n >= FEWEST else np.full(len(mean), LARGEST)
         self.bounds_ = np.stack([mean, mean - reach, mean + reach])
 
@@ -98,24 +100,31 @@ class LinearMoments(Params):
 
     def widen(self, columns: int) -> None:
         """More columns, which were missing so far."""
-        more = columns - len(self.origin_)
-        self.products_ = np.pad(self.products_, ((0, more), (0, more)))
-        self.sums_, self.weights_ = np.pad(self.sums_, ((0, more), (0, 0))), np.pad(self.weights_, ((0, more), (0, 0)))
+        more, before = columns - len(self.origin_), len(self.products_)
+        self.products_ = np.pad(self.products_, ((0, 2 * more), (0, 2 * more)))
+        self.sums_ = np.pad(self.sums_, ((0, 2 * more), (0, 0)))
+        self.weights_ = np.pad(self.weights_, ((0, 2 * more), (0, 0)))
+        missing = np.arange(before + 1, len(self.products_), 2)  # indicators that were 1 so far, as the constant is
+        self.products_[missing] = self.products_[0]
+        self.products_[:, missing] = self.products_[:, :1]
+        self.sums_[missing] = self.sums_[0]
         self.origin_ = np.pad(self.origin_, (0, more), constant_values=np.nan)
         free = np.array([0.0, -LARGEST, LARGEST])[:, None] * np.ones(more)
         self.bounds_ = np.hstack([self.bounds_, free])
 
     def _inputs(self, X: Array) -> Array:
-        """(n, 1 + D) the constant and the columns minus their origins, clipped, missing values at the mean."""
+        """(n, 1 + 2 D) the constant, columns minus their origins, clipped, missing values at the mean, and indicators."""
         U = np.clip(X, -LARGEST, LARGEST) - self.origin_
         mean, low, high = self.bounds_
-        Z = np.ones((len(X), 1 + X.shape[1]))
-        Z[:, 1:] = np.where(np.isnan(U), mean, np.clip(U, low, high))
+        Z = np.ones((len(X), 1 + 2 * X.shape[1]))
+        Z[:, 1::2] = np.where(np.isnan(U), mean, np.clip(U, low, high))
+        Z[:, 2::2] = np.isnan(X)
         return Z
 
     @staticmethod
     def nbytes_for(columns: int, targets: int) -> float:
-        return 8.0 * (1 + columns) * (1 + columns + 2 * targets + 4)
+        inputs = 1 + 2 * columns
+        return 8.0 * inputs * (inputs + 2 * targets + 2)
 
     @property
     def nbytes(self) -> int:

@@ -20,7 +20,9 @@ def verify(
     folder: Folder,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of lines.")] = False,
 ) -> None:
-    """Check the folder of a server: the log, its WAL, every row, every snapshot. Nothing is changed.
+    """Check the folder of a server: the log, its WAL, every row, every snapshot.
+
+    Nothing is changed.
 
     Exit code 0: everything is whole. Exit code 2: something is damaged, and every line says what.
     """
@@ -44,7 +46,9 @@ def repair(
     folder: Folder,
     yes: Annotated[bool, typer.Option("--yes", help="Confirm everything; for scripts.")] = False,
 ) -> None:
-    """Bring quarantined models back, giving up only what a person confirms. What is given up is kept in DIR/lost.
+    """Bring quarantined models back, giving up only what a person confirms.
+
+    Files that are given up are kept in DIR/lost.
 
     Take a copy of the folder first. Exit code 0: every model is served again. Exit code 2: some are not.
     """

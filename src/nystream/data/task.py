@@ -34,8 +34,9 @@ def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskCh
 
     Strings and booleans are classes, and floats are quantities. Strings are quantities if all of them are numbers and
     one is written like 1,042.3 or 0.5. Whole numbers are classes only if there are at most 20 distinct ones and these
-    are 0..K-1 or 1..K with K > 1, and one of them occurs twice if K > 2; all others are quantities. Several targets are
-    quantities.
+    are 0..K-1 or 1..K with K > 1, and one of them occurs twice if K > 2; all others are quantities. Beside missing
+    labels a float without a fraction counts as a whole number: pandas stores whole numbers with gaps as floats. Several
+    targets are quantities.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskCh
     --------
     >>> choose_task([["up", "down", None]]).task, choose_task([[0, 1, 1, 0]]).task, choose_task([[3.5, 4.0]]).task
     ('classification', 'classification', 'regression')
+    >>> choose_task([[0.0, 1.0, float("nan"), 1.0]]).task
+    'classification'
     >>> choose_task([[10, 20, 30] * 5])
     TaskChoice(task='regression', reason='the labels are whole numbers, but not 0 to 2 or 1 to 3 (10, 20, 30)')
     """
@@ -65,7 +68,7 @@ def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskCh
         return TaskChoice("classification", f"the labels are names ({_shown(names)})")
     if any(isinstance(value, (bool, np.bool_)) for value in labels):
         return TaskChoice("classification", "the labels are true or false")
-    if whole_floats:
+    if whole_floats or len(labels) < len(values):
         labels = [int(v) if isinstance(v, float) and v.is_integer() else v for v in labels]
     if not all(isinstance(value, (int, np.integer)) for value in labels):
         fractions = [value for value in labels if _has_fraction(value)]

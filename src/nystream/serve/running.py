@@ -74,7 +74,7 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
     held = Held(settings.folder)
     try:
         for path in mend_permissions(settings.folder, settings.tokens):
-            logger.warning("%s could be read by others; now it cannot", path)
+            logger.warning("other users could read %s; its permissions are mended", path)
         found = listening(settings.host, settings.port)
         service = Service(settings)
         host, port = found.getsockname()[:2]

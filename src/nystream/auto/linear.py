@@ -113,7 +113,7 @@ class LinearMoments(Params):
         self.bounds_ = np.hstack([self.bounds_, free])
 
     def _inputs(self, X: Array) -> Array:
-        """(n, 1 + 2 D) the constant, columns minus their origins, clipped, missing values at the mean, and indicators."""
+        """(n, 1 + 2 D) the constant, then each column minus its origin, clipped, and its indicator."""
         U = np.clip(X, -LARGEST, LARGEST) - self.origin_
         mean, low, high = self.bounds_
         Z = np.ones((len(X), 1 + 2 * X.shape[1]))

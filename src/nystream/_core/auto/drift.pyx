@@ -285,7 +285,7 @@ def watch(int64_t row, cnp.ndarray P, cnp.ndarray core or None, cnp.ndarray Y, c
           cnp.ndarray scale or None, double least, double steady, cnp.ndarray X, cnp.ndarray where, double most,
           tuple alarms, tuple given, int64_t falls_from, int64_t alert_from, int64_t alert_to, cnp.ndarray losses,
           cnp.ndarray said):
-    """One row of one generation, if no alarm sounds: how near the first two are, (heat, left, heat, left) as in `see`.
+    """One row of one ensemble, if no alarm sounds: how near the first two are, (heat, left, heat, left) as in `see`.
 
     All three alarms, on the loss, on the loss `steady` of experts that do not forget and on the distance of X (1, d)
     from `where`, have then seen the row; its loss is in losses (rows, 3), in the first and the last column, and what

@@ -1,4 +1,4 @@
-"""An alarm where numbers rank higher than the last ones did: conformal p-values, bets against them, a CUSUM each."""
+"""A drift detector on ranks: conformal p-values of the last numbers, bets against them, and a CUSUM for each bet."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RULES = (BETS, len(RISES), FALL_BAR, NO_BAR, LEAST, FLOOR)
 
 
 class Found(NamedTuple):
-    """An alarm."""
+    """A change that was detected."""
 
     since: int
     """The row that the change is put at."""
@@ -110,7 +110,7 @@ class RankAlarm(Params):
 
     @property
     def parts(self) -> Parts:
-        """As compiled code knows it."""
+        """Return the state as compiled code takes it."""
         if self._parts is None:
             known = (self.kept_, self.order_, self.ranks_, self.logs_, self.began_, self.marks_, self.sums_)
             self._parts = self.alike, self._bar, *known
@@ -121,16 +121,16 @@ class RankAlarm(Params):
         self._parts = None
 
     def quieten(self) -> None:
-        """All bets begin anew; numbers stay."""
+        """Begin all bets anew; the numbers to rank among stay."""
         self.logs_[:] = 0.0
 
     @property
     def count(self) -> int:
-        """Numbers that the next one is ranked among."""
+        """The numbers that the next one is ranked among."""
         return int(self.marks_[0])
 
     def measured_anew(self, x: Array) -> None:
-        """The last numbers are these, at most WINDOW: by another measure, as the next ones will be. Bets go on."""
+        """Replace the last numbers, at most WINDOW, by the same rows in another measure. Bets go on."""
         self.kept_[: len(x)], self.order_[: len(x)] = x, np.sort(x)
         self.marks_[:], self.sums_[0] = (len(x), 0), x.sum()
 
@@ -155,7 +155,7 @@ class RankAlarm(Params):
         return self.found(self.put(end, int(self.began_[won]), falls=cause == "fall"), end, cause)
 
     def found(self, since: int, end: int, cause: str) -> Found:
-        """An alarm at row `end` about numbers since row `since`."""
+        """Return the detection at row `end` of a change in the numbers since row `since`."""
         count, oldest = self.marks_.tolist()
         losses = np.roll(self.kept_, -oldest)[:count]
         new = min(end - since, count)
@@ -175,7 +175,7 @@ class RankAlarm(Params):
         return bool(np.logaddexp.reduce(won) - math.log(len(rises)) >= math.log(CONFIRMED))
 
     def put(self, end: int, left: int, *, falls: bool = False) -> int:
-        """The row that a change is put at, as of row `end`, by a bet that left 1 at row `left`."""
+        """Return the estimated change point as of row `end`, for a bet whose capital left 1 at row `left`."""
         first = min(max(left, end - self.reach, 0), end - 1)
         p = self.ranks_[np.arange(first, end) % self.reach]
         p = 1 - p if falls else p

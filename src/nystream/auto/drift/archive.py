@@ -1,4 +1,4 @@
-"""Archive that were left: what predicted in them, kept small, and whether one of them is back."""
+"""Archived models: copies of past incumbents, kept small, and the test whether the regime of one of them is back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BETTER = 0.5
 
 
 class Regime(Params):
-    """A copy of what predicts at some row, as little of it as predicts: see `frozen`."""
+    """A copy of an ensemble at some row that can predict but not learn: see `frozen`."""
 
     ensemble_: Ensemble
     row_: int
@@ -47,11 +47,11 @@ class Regime(Params):
         self.usual_ = np.empty(0)
 
     def start(self, ensemble: Ensemble, row: int, begun: int) -> None:
-        """Of an ensemble that is `frozen`."""
+        """Keep a `frozen` copy of an ensemble."""
         self.ensemble_, self.row_, self.begun_ = copy.deepcopy(ensemble), row, begun
 
     def is_back(self, own: Array, old: Array) -> bool:
-        """Whether losses since a change, its own and those of the incumbent, say that its regime is back.
+        """Return whether the losses since a change, its own and the incumbent's, show that its regime is back.
 
         All of them, or those of the later half: the change may have been put too early.
         """
@@ -73,7 +73,7 @@ class Regime(Params):
 
 
 class Archive(Params):
-    """Copies of the incumbent at multiples of EVERY rows, the last ones; and those of regimes that were left.
+    """Keeps the last copies of the incumbent, taken every EVERY rows, and the models of regimes that ended.
 
     A change is noticed some rows later, and a block of rows may have been learnt by then. So a copy from before the row
     of the change is what is kept of an ensemble that has to go.
@@ -100,7 +100,7 @@ class Archive(Params):
         self.leaving_ = self.woken_ = None
 
     def copy(self, old: Ensemble, row: int, begun: int) -> None:
-        """At a multiple of EVERY rows, while there is one ensemble."""
+        """Take a copy at a multiple of EVERY rows, while there is no candidate."""
         if row - begun < 2 * EVERY:
             return
         small = frozen(old)
@@ -112,7 +112,7 @@ class Archive(Params):
             self.copies_ = [*self.copies_, regime]
 
     def alarmed(self, since: int, usual: Array) -> None:
-        """A candidate begins at row `since`; `usual` are losses of the old one before it, the last of them."""
+        """Note that a candidate begins at row `since`; `usual` are the incumbent's last losses before it."""
         before = [one for one in self.copies_ if one.row_ <= since]
         self.leaving_ = before[-1] if before else None
         if self.leaving_ is not None:
@@ -120,7 +120,7 @@ class Archive(Params):
         self.copies_ = []
 
     def ended(self, *, left: bool) -> None:
-        """One ensemble goes on: the young one, and the old regime is `left`, or the old one."""
+        """Note that one ensemble goes on: the candidate, and the old regime is `left`, or the incumbent."""
         if self.leaving_ is not None and left:
             self.retired_ = [*self.retired_, self.leaving_][-RETIRED:]
         elif self.leaving_ is not None:
@@ -130,8 +130,8 @@ class Archive(Params):
     def back(
         self, rows: Rows, answers: Array | None, old: Array, losses: Callable[[Ensemble, Array, Array], Array]
     ) -> tuple[int, Learnt] | None:
-        """Wake the retired one whose regime is back, the last of those that are: the row at which it began, and what it
-        makes of these rows, which begin at the change. The first of them had losses `old`.
+        """Recall the last archived model whose regime is back. Return the row at which it began and its predictions
+        for these rows, which begin at the change; the first of them had losses `old`.
         """
         n = len(old)
         for k in reversed(range(len(self.retired_))):
@@ -158,7 +158,7 @@ class Archive(Params):
         return [*self.retired_, *(one for one in some if one is not None), *self.copies_]
 
     def _make_room(self, more: int) -> None:
-        """Let some go until so many bytes more fit: retired ones before the copies, the first of them first."""
+        """Discard models until so many bytes more fit: archived ones before the copies, the oldest first."""
         while self.nbytes + more > self.room and self.retired_:
             self.retired_ = self.retired_[1:]
         while self.nbytes + more > self.room and self.copies_:
@@ -170,7 +170,9 @@ class Archive(Params):
 
 
 def frozen(ensemble: Ensemble) -> Ensemble:
-    """What predicts as it does, of the same arrays: those that take much memory are left out."""
+    """Return a copy that predicts alike and shares its arrays; the large arrays that only learning needs are left
+    out.
+    """
     small = copy.copy(ensemble)
     small.expert_set_ = _frozen(ensemble.expert_set_)
     small.begun_, small.growing_, small._refit = 0, False, None
@@ -185,7 +187,7 @@ def _frozen(expert_set: ExpertSet) -> ExpertSet:
 
 
 def thin(expert: Expert) -> Expert:
-    """A copy that predicts as it does and learns nothing, of the same arrays."""
+    """Return a copy of an expert that predicts alike and shares its arrays, but cannot learn."""
     small = copy.copy(expert)
     if isinstance(small, Innovation) and small.kernel_ is not None:
         small.kernel_ = copy.copy(small.kernel_)

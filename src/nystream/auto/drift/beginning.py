@@ -1,4 +1,4 @@
-"""How a candidate begins at a change, with what is mixed until it is level, and how it begins again."""
+"""How a candidate begins at a change point, which mixture predicts during its warm start, and how it begins again."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ RECALLED = 64
 
 
 class Beginning(Beside):
-    """The beginnings of candidates: all that is known when an alarm has sounded, or at a second look."""
+    """Starts candidates after an alarm, or when the change point is estimated again."""
 
     def _begun(
         self, old: Ensemble, found: Found, recipe: Recipe, block: Block, row: int, around: Surroundings
     ) -> list[Learnt]:
-        """Begin a candidate at the change, which is to catch up; until it is level, what learns from few rows is
-        mixed with the old one.
+        """Begin the warm start of a candidate at the change point. Until it ends, learners of few rows are mixed
+        with the incumbent.
 
         What one of before whose regime is back makes of the rows of the block, if there is one.
         """
@@ -59,8 +59,8 @@ class Beginning(Beside):
         return [end_of(one, n) for one in sides]
 
     def _begun_again(self, old: Ensemble, block: Block, row: int, around: Surroundings) -> list[Learnt] | None:
-        """Begin the candidate again where it began too early, or a regime is back after all; None: neither is
-        so. What one of before makes of the rows of the block, if there is one.
+        """Begin the candidate again if it began too early, or if a regime is back after all; None if neither is so.
+        Return the predictions of the recalled model for the rows of the block, if there is one.
         """
         assert self.young_ is not None
         t, n, first = self.count_, len(block.admitted), max(0, self.count_ - self.reach_)
@@ -77,8 +77,8 @@ class Beginning(Beside):
         return [end_of(one, n) for one in sides]
 
     def _catches_up(self, old: Ensemble, since: int, recipe: Recipe, rows: Rows, back: list[Array]) -> None:
-        """A candidate that begins at row `since` is to catch up. `rows`: the last ones up to now; `back`: what
-        one of before whose regime is back makes of the last of them, if there is one.
+        """Begin the warm start of a candidate from row `since`. `rows`: the last rows up to now; `back`: predictions
+        of a recalled model for the last of them, if there is one.
         """
         t = self.count_
         young = Ensemble(recipe, self.classes, old.lags, old.seed, old.delay)
@@ -98,7 +98,9 @@ class Beginning(Beside):
         self.used_ += t - since
 
     def _recalled(self, late: Rows, since: int, t: int, end: int, old: Ensemble) -> list[Learnt]:
-        """What one of before, whose regime is back, makes of the last rows up to `end`; those up to t tell that."""
+        """Return the predictions of a recalled model for the last rows up to `end`; rows up to t decide whether its
+        regime is back.
+        """
         if self.archive_ is None or not self.archive_.retired_:
             return []
         first = max(since, t - RECALLED // len(self.archive_.retired_))
@@ -113,7 +115,7 @@ class Beginning(Beside):
         return [back[1]]
 
     def _put_again(self, t: int, labels: Array) -> int:
-        """The row that the change is put at as of row t; `labels` of the last rows up to there."""
+        """Return the change point as estimated at row t, from the labels of the last rows up to there."""
         assert self.handover_ is not None
         n, first = min(t - self.since_, self.few), self.since_ - (t - len(labels))
         usual = self._usual(labels[:first], self.since_)
@@ -124,7 +126,9 @@ class Beginning(Beside):
         return self.since_ + first_of_new(gains, self.records_.running.row - 1 - self.since_)  # before the alarm
 
     def _handed(self, old: Ensemble, rows: Rows, since: int, end: int, woken: Array | None = None) -> Handover:
-        """A mixture without a young one that has learnt rows `since` to `end`; `rows`, the last ones up to there."""
+        """Return a mixture without a candidate that has learnt rows `since` to `end`; `rows` are the last ones up to
+        there.
+        """
         mixture, labels = self._mixture(old, rows, since, end, young=False, woken=woken is not None)
         part = slice(len(labels) - (end - since), None)
         past, own = part_of(rows, part), self.predicted_[0].get(since, end)
@@ -135,7 +139,9 @@ class Beginning(Beside):
     def _mixture(
         self, old: Ensemble, rows: Rows, since: int, end: int, *, young: bool, woken: bool
     ) -> tuple[Handover, Array]:
-        """One that has learnt nothing; the last rows, up to `end`, tell the scales. And their labels as learnt."""
+        """Return a new mixture, whose scales come from the last rows up to `end`, and the labels of these rows as
+        they were learnt.
+        """
         mixture = Handover(self.classes, self.few, young, woken)
         labels = rows.Y if old.targets_ is None else old.targets_.fenced(rows.Y)
         before = len(labels) - (end - since)

@@ -1,4 +1,4 @@
-"""What there is beside the incumbent: alarms, at times a candidate, and what is kept of regimes."""
+"""The state of drift handling: detectors, at times a candidate, and archived models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STEADY_BAR = 1e6
 
 
 class Beside(Params):
-    """The state of `DriftHandler`, and what it is asked between blocks.
+    """Holds the state of `DriftHandler` and answers what is asked of it between blocks.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Beside(Params):
         self.late = at_least("late", late, 0)
 
     def start(self, outputs: int, answers: tuple[int, int] | None) -> None:
-        """For so many targets or classes, and answers of this shape for each row."""
+        """Begin for so many targets or classes, and sparse experts with outputs of this shape."""
         size = self.reach + self.late + self.ahead
         self.alarm_, self.steady_ = RankAlarm(self.classes, REACH), RankAlarm(True, REACH, STEADY_BAR)
         self.inputs_ = InputAlarm(REACH)
@@ -106,14 +106,16 @@ class Beside(Params):
 
     @property
     def two(self) -> bool:
-        """Whether there is a candidate, perhaps one that is not level yet."""
+        """Whether there is a candidate, in its warm start or after it."""
         return self.young_ is not None or self.coming_ is not None
 
     def alarms(self, *, warnings: bool = False) -> list[Alarm]:
         return self.records_.all if warnings else self.records_.alarms
 
     def _usual(self, labels: Array, since: int) -> Array | None:
-        """(K,) mean squared losses of the incumbent before row `since`, the last ones; `labels` of before it."""
+        """Return (K,) mean squared losses of the incumbent over the last rows before row `since`, whose labels are
+        `labels`.
+        """
         n, K = min(len(labels), since - self.begun_, USUAL), labels.shape[1]
         if self.classes or n < KNOWN:
             return None
@@ -123,12 +125,12 @@ class Beside(Params):
     # -- regimes -----------------------------------------------------------------------------------------------------
     @property
     def woken(self) -> Ensemble | None:
-        """One of before, whose regime is back."""
+        """The recalled model, if a regime is back."""
         regime = None if self.archive_ is None else self.archive_.woken_
         return None if regime is None else regime.ensemble_
 
     def _next_check(self, t: int) -> int:
-        """The first row after t at which a verdict is sought, or one looks again where the change was."""
+        """Return the first row after t at which the promotion test runs or the change point is estimated again."""
         if self.handover_ is None:
             return NEVER
         age = max(t + 1, self.born_ + CHECK) - self.since_
@@ -137,32 +139,32 @@ class Beside(Params):
         return min(self.since_ + -(-age // CHECK) * CHECK, next(rows, NEVER))
 
     def _looks_at(self, t: int) -> bool:
-        """Whether one looks again at row t."""
+        """Return whether the change point is estimated again at row t."""
         young, age = self.young_ is not None and self.woken is None, t - self.since_
         return young and age in LOOKS and t > self.born_ and age <= self.reach_
 
     @property
     def _others(self) -> list[Ensemble | None]:
-        """What is mixed with the incumbent; None: it stands for the young one, which it was."""
+        """Return the models mixed with the incumbent; None if there are none."""
         return [self.young_] if self.woken is None else [self.young_, self.woken]
 
     def until_cut(self) -> int:
-        """Rows until `copy` has to be asked, or what is kept of a regime may have to go."""
+        """Return the rows until `copy` has to be called or an archived model may have to be discarded."""
         rows = EVERY - self.count_ % EVERY
         return rows if self.woken is None else min(rows, self._next_check(self.count_) - self.count_)
 
     def copy(self, old: Ensemble) -> None:
-        """What predicts now may be kept."""
+        """Let the archive copy the incumbent."""
         if self.count_ % EVERY == 0 and self.archive_ is not None and not self.two:
             self.archive_.copy(old, self.count_, self.begun_)
 
     def _answers(self, begin: int, end: int, many: int) -> Array | None:
-        """What so many sparse experts answered for rows `begin` to `end` - 1."""
+        """Return the outputs of so many sparse experts for rows `begin` to `end` - 1."""
         return None if self.answers_ is None else self.answers_.get(begin, end).reshape(end - begin, many, -1)
 
     # -- asked -------------------------------------------------------------------------------------------------------
     def predict(self, old: Answer, X: Array, answers: Array | None) -> Side:
-        """What is predicted with all that is mixed in. Pure."""
+        """Predict with all models that are mixed. Pure."""
         mixture = self.suspicion_.mixture_ if self.handover_ is None else self.handover_
         if mixture is None:
             return old[:2]
@@ -173,7 +175,8 @@ class Beside(Params):
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def grow(self, outputs: int, reach: int, late: int, ahead: int, *, fits: bool) -> None:
-        """More classes, perhaps with fewer rows; unless memory suffices for both ensembles, the young one ends.
+        """Add classes, perhaps keeping fewer rows. The candidate is discarded if memory does not suffice for both
+        ensembles.
 
         None may be catching up.
         """
@@ -203,7 +206,7 @@ class Beside(Params):
                 self.refreshes_ = True
 
     def widen(self, d: int) -> None:
-        """More columns that the experts see."""
+        """Add columns that the experts see."""
         for part in (self.young_, self.handover_, self.suspicion_.mixture_, self.inputs_, self.archive_):
             if part is not None:
                 part.widen(d)

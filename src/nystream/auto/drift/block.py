@@ -1,4 +1,4 @@
-"""What changes of a stream are looked for in."""
+"""The rows in which drift is looked for, and the state of following them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Last: TypeAlias = Callable[[int], Rows]
 
 
 class Block(NamedTuple):
-    """Rows that the incumbent has just learnt, with what it predicted and how far its experts disagreed."""
+    """Rows that the incumbent has just learnt, with its predictions and the disagreement of its experts."""
 
     rows: Rows
     admitted: Array
@@ -33,7 +33,7 @@ class Block(NamedTuple):
 
 @dataclass
 class Course:
-    """How far a block was followed, and what is predicted for all of it if nothing is decided in the rest."""
+    """How far a block has been followed, and the predictions for all of it if nothing is decided in the rest."""
 
     since: int
     """Rows before the block."""
@@ -57,7 +57,7 @@ class Course:
 
 
 class Surroundings(NamedTuple):
-    """What lies with the learner around it."""
+    """The parts of `Auto` that drift handling reads."""
 
     last: Last
     """The last rows that are kept, up to the end of the block."""

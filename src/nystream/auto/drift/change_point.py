@@ -1,4 +1,4 @@
-"""Where a change was, by what was learnt after it: a candidate that began too early is begun again."""
+"""Estimates the change point again from the rows learnt after it: a candidate that began too early begins again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ CLEAR = 1.5
 
 
 def first_of_new(gains: Array, most: int) -> int:
-    """How many rows at the beginning, at most so many, are still of before the change; 0 where that is not clear.
+    """Return how many rows at the beginning, at most so many, still belong to the time before the change; 0 where
+    that is not clear.
 
     gains (n,): log likelihood of each row by the incumbent less that by what learnt all other rows since the
     change. Their sum is largest where the change was. It has to rise and to fall clearly: where the incumbent is

@@ -1,4 +1,4 @@
-"""Who begins with the first row after a change and learns from very few: kernel ridge regression on all of them."""
+"""Exact kernel ridge regression on the first rows after an estimated change point."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SURELY = 0.02
 
 
 class FewRowRidge(Params):
-    """Least squares with two Gaussian kernels, one wide, one narrow, on the first rows that it is shown.
+    """Kernel ridge regression with two Gaussian kernels, one wide and one narrow, on the first rows that it learns.
 
     A fresh `Auto` has to learn where inputs lie and how labels are scaled; here both are known from before the change,
     so that in the first hundred rows it is ahead. Targets are standardised; of classes the codes 1 and 0 less 1/K.
@@ -49,7 +49,7 @@ class FewRowRidge(Params):
 
     @staticmethod
     def affordable(numbers: float, d: int, outputs: int) -> int:
-        """Rows that so many numbers suffice for."""
+        """Return the rows that fit into so many numbers."""
         half = (d + outputs + 1) / 2
         return int(np.sqrt(half * half + max(numbers, 0.0)) - half)
 
@@ -73,15 +73,15 @@ class FewRowRidge(Params):
         return self._said(self._rounds(X, np.empty((0, 0)), None, learn=False)[0])
 
     def left_out(self, n: int) -> tuple[Array, Array]:
-        """Of the first n rows that it learnt, each predicted from the others: what was missing to its targets (n, K),
-        and variances of that (n,) in units of the targets'.
+        """Predict each of the first n rows from the others. Return the errors (n, K), and their variances (n,) in
+        units of the targets' variances.
         """
         inverse, whitened = self.inverse_[:n, :n], self.whitened_[:n]
         variances = 1 / np.einsum("ji,ji->i", inverse, inverse)
         return np.einsum("ji,jk->ik", inverse, whitened) * variances[:, None], variances
 
     def without(self, missing: Array, labels: Array) -> Array:
-        """(n, K) probabilities of classes by what was missing to the codes of these labels."""
+        """Return (n, K) probabilities of classes from the errors of their codes."""
         return self._said(self._coded(labels) - missing)
 
     def grow(self, outputs: int) -> None:

@@ -1,4 +1,4 @@
-"""The changes of a stream: when a candidate begins beside the old one, how both predict, and which one stays."""
+"""Drift handling: starts a candidate after an alarm, mixes it with the incumbent, and keeps the better of the two."""
 
 from __future__ import annotations
 
@@ -54,15 +54,18 @@ CAUSES = {
 
 
 class DriftHandler(Beginning):
-    """Everything falls on rows and losses, row by row. Within a block ensembles and mixture may run ahead of a
-    decision, since none of them depends on it, so nothing depends on how blocks are cut.
+    """Follows the stream row by row and decides by row counts and losses alone. Within a block, ensembles and the
+    mixture may run ahead of a decision, because none of them depends on it. So results do not depend on how blocks
+    are cut.
     """
 
     # -- a block -----------------------------------------------------------------------------------------------------
     def follow(
         self, old: Ensemble, block: Block, surroundings: Callable[[], Surroundings]
     ) -> tuple[Ensemble, Array, Array | None]:
-        """The ensemble that is the old one after the block, what is predicted for its rows, and the disagreement."""
+        """Follow a block of learnt rows. Return the incumbent after the block, the predictions for its rows, and the
+        disagreement.
+        """
         if len(block.admitted) == 1 and self.count_ >= FIRST:
             alone = self._row_alone(old, block, surroundings)
             if alone is not None:
@@ -80,7 +83,9 @@ class DriftHandler(Beginning):
         return course.old, *course.shown
 
     def _row_alone(self, old: Ensemble, block: Block, around: Callable[[], Surroundings]) -> Side | None:
-        """The common round: one row of one ensemble, and no alarm. None, and nothing done, where it is another."""
+        """Follow one row in the common case: one ensemble and no alarm. Return None, and do nothing, in any other
+        case.
+        """
         near = watch_one(self, old, block, self.begun_ + SETTLED)
         if near is None:
             return None
@@ -91,7 +96,7 @@ class DriftHandler(Beginning):
         return alone
 
     def _predicted(self, old: Ensemble, block: Block, around: Surroundings) -> Course:
-        """What is predicted for the block if nothing is decided in it; its first rows are not watched."""
+        """Predict the block as if nothing were decided in it; its first rows are not watched."""
         n, t0 = len(block.admitted), self.count_
         shown, losses, sides = rest_of(block.learnt, 0), np.zeros((n, 3)), [block.learnt]
         losses[:, 0] = losses[:, 2] = losses_of(old, shown[0], block.admitted)
@@ -114,7 +119,7 @@ class DriftHandler(Beginning):
         return Course(t0, old, sides, shown, losses, shifts, heats, row, row)
 
     def _watched(self, course: Course, block: Block, around: Surroundings) -> Found | None:
-        """Rows up to the next at which something may be decided, and the alarm that sounds there."""
+        """Watch the rows up to the next one at which something may be decided; return the alarm that sounds there."""
         row, t0, shifts = course.row, course.since, course.shifts
         while len(shifts) > 1 and shifts[1].row <= t0 + row:
             shifts.pop(0)
@@ -156,13 +161,13 @@ class DriftHandler(Beginning):
         self.records_.add(Alarm(row, shift.since, CAUSES["inputs"], "unconfirmed", row, math.nan, math.nan, columns))
 
     def _measured(self, course: Course, block: Block, part: slice) -> Array:
-        """Losses of what is predicted, as the alarm is to see them."""
+        """Return the losses of the predictions in the measure of the detector."""
         if block.heard is None:
             return np.ascontiguousarray(course.losses[part, 2])
         return losses_of(course.old, course.shown[0][part], block.heard[part])
 
     def _watch_steady(self, course: Course) -> None:
-        """The alarm on experts that do not forget runs ahead, as far as the row at which it sounds."""
+        """Run the detector on the experts that never forget ahead, up to the row at which it sounds."""
         n = len(course.losses)
         course.watched = watched = max(course.watched, min(n, self.begun_ + SETTLED - course.since))
         if course.sounded is None and watched < n:
@@ -171,7 +176,9 @@ class DriftHandler(Beginning):
             course.watched += seen
 
     def _begins(self, course: Course, found: Found, begins: Afforded, block: Block, around: Surroundings) -> None:
-        """A candidate, after an alarm; of one that lives what it could show so far decides."""
+        """Begin a candidate after an alarm. If there is one already, its losses so far decide which of the two
+        stays.
+        """
         t = self.count_
         if self.young_ is not None:
             better = advantage(*self._compared(t)[:2], t - self.since_)[0] >= SURE
@@ -184,7 +191,7 @@ class DriftHandler(Beginning):
         course.sounded = None
 
     def _looks_again(self, course: Course, block: Block, around: Surroundings) -> bool:
-        """A second look where the change was: whether the candidate begins again."""
+        """Estimate the change point again. Return whether the candidate begins again."""
         if not self._looks_at(self.count_):
             return False
         others = self._begun_again(course.old, block, course.row, around)
@@ -194,14 +201,14 @@ class DriftHandler(Beginning):
         return True
 
     def _await(self, course: Course, others: list[Learnt], block: Block, around: Surroundings) -> None:
-        """The rest of the block, with a candidate that has just begun and what was woken."""
+        """Predict the rest of the block with a candidate that has just begun and a recalled model."""
         course.sides = [course.sides[0], *others]
         sides, losses = course.sides, course.losses
         course.shown = self._awaited(course.old, sides, block, losses, course.row, around, course.shown)
         self.losses_.put(course.since, losses)
 
     def _decides(self, course: Course, block: Block, around: Surroundings) -> None:
-        """A verdict is sought; where one ensemble is left, it predicts the rest of the block alone."""
+        """Run the promotion test. Where one ensemble is left, it predicts the rest of the block alone."""
         outcome = self._judged(self.count_, course.since + len(block.admitted), around)
         if outcome is not None and self.young_ is not None:
             self._end(course, outcome)
@@ -213,7 +220,7 @@ class DriftHandler(Beginning):
             self.losses_.put(course.since, losses)
 
     def _mixed(self, old: Ensemble, sides: list[Learnt], block: Block, L: Array, part: slice) -> Side:
-        """What is predicted together for a part of the block; losses are put in their places."""
+        """Return the mixed predictions for a part of the block, and store their losses."""
         assert self.handover_ is not None
         rows, Y, young = part_of(block.rows, part), block.admitted[part], self.handover_.young
         (A, a), (B, b) = (_side(sides[k], part) for k in (0, int(young)))
@@ -228,7 +235,7 @@ class DriftHandler(Beginning):
     def _awaited(
         self, old: Ensemble, sides: list[Learnt], block: Block, L: Array, row: int, around: Surroundings, shown: Side
     ) -> Side:
-        """What is predicted from a row of the block on while a candidate catches up, and once it is level."""
+        """Return the predictions from a row of the block on, during the warm start of the candidate and after it."""
         assert self.coming_ is not None
         n, coming, t0 = len(block.admitted), self.coming_, self.count_ - row
         end = t0 + n
@@ -253,14 +260,14 @@ class DriftHandler(Beginning):
         return shown
 
     def _joins(self) -> None:
-        """The candidate is level."""
+        """End the warm start: the candidate has learnt all rows since the change point."""
         coming = self.coming_
         assert coming is not None
         self.young_, self.handover_, self.born_ = coming.ensemble_, coming.mixture_, coming.seen_
         self.coming_ = None
 
     def _known(self, old: Ensemble, end: int, last: Last) -> Known:
-        """What is known of rows up to `end`, the last ones."""
+        """Return the stored rows up to `end`, the last ones."""
 
         def predicted(i: int, j: int) -> tuple[Array, Array | None]:
             own = self.predicted_[0].get(i, j)
@@ -286,7 +293,7 @@ class DriftHandler(Beginning):
         return told
 
     def settle(self, old: Ensemble, last: Last) -> None:
-        """A candidate that catches up is to be level now."""
+        """Finish the warm start of the candidate now."""
         if self.coming_ is not None:
             self.coming_.finish(self._known(old, self.count_, last), self._told(old))
             self._joins()
@@ -294,7 +301,7 @@ class DriftHandler(Beginning):
     def _covered(
         self, part: slice, hottest: Hottest, shown: Side, old: Ensemble, side: Learnt, block: Block, last: Last
     ) -> Side:
-        """What is predicted for a part of the block with one ensemble, suspicious rows otherwise."""
+        """Return the predictions of one ensemble for a part of the block, hedged in suspicious rows."""
         t0, n = self.count_ - part.start, len(block.admitted)
 
         def begin(since: int, end: int) -> Handover:
@@ -316,13 +323,13 @@ class DriftHandler(Beginning):
         return self.suspicion_.cover(part, t0, hottest, [self.alarm_, self.steady_], begin, mixed, shown)
 
     def _compared(self, t: int) -> tuple[Array, Array, Array]:
-        """Losses of the last rows up to t: of the old one, the young one, the mixture."""
+        """Return the losses of incumbent, candidate and mixture over the last rows up to t."""
         losses = self.losses_.get(t - min(t, LOOK_BACK), t)
         return losses[:, 0], losses[:, 1], losses[:, 2]
 
     # -- a candidate begins, and one of two ends ----------------------------------------------------------------
     def _answered(self, found: Found, old: Ensemble, around: Surroundings) -> Afforded | None:
-        """The candidate that this alarm begins; None where it is only reported."""
+        """Return the candidate that this alarm starts; None where the alarm is only reported."""
         t, begins = self.count_, None
         if self.coming_ is not None or t < self.born_ or (self.young_ is not None and t - self.since_ < CALM):
             outcome = "repeated"
@@ -362,7 +369,7 @@ class DriftHandler(Beginning):
         return "parted"
 
     def _compare_columns(self, t: int, end: int, around: Surroundings) -> None:
-        """Which columns are distributed otherwise since the change."""
+        """Return the columns whose distribution differs since the change point."""
         self.columns_known_ = True
         n = min(COMPARED, self.since_, self.reach_ - (t - self.since_))
         if n < AGE // 2:
@@ -373,7 +380,7 @@ class DriftHandler(Beginning):
             self.records_.note(columns=columns)
 
     def _end(self, course: Course, outcome: str) -> None:
-        """One ensemble goes on alone."""
+        """Go on with one ensemble."""
         assert self.young_ is not None
         self.records_.note(outcome=outcome, until=self.count_)
         if outcome == "promoted":
@@ -394,7 +401,7 @@ class DriftHandler(Beginning):
         self.steady_.start()
 
     def _part(self) -> None:
-        """The incumbent predicts alone."""
+        """Let the incumbent predict alone."""
         self.handover_ = None
         if self.archive_ is not None:
             self.archive_.woken_ = None

@@ -1,4 +1,4 @@
-"""What two ensembles take in bytes together, and the recipe of a young one that memory suffices for."""
+"""The bytes that two ensembles take together, and the sizes of a candidate that the budget allows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ fewer it would not catch up."""
 
 
 class Afforded(NamedTuple):
-    """What memory suffices for."""
+    """The sizes that the budget allows."""
 
     recipe: Recipe
     """Of the candidate."""
@@ -32,7 +32,9 @@ class Afforded(NamedTuple):
 
 
 def beside(old: Ensemble, recipe: Recipe, budget: float, more: int) -> Afforded | None:
-    """The largest recipe of this shape for an ensemble beside the old one; None: the budget does not suffice."""
+    """Return the largest sizes of this shape for a candidate beside the incumbent; None if the budget does not
+    suffice.
+    """
     d, outputs, codes = old.d_, old.outputs_, old.classes
     held = _held(old, d, outputs, more) if old.warm or old.begun_ else SLACK * old.nbytes  # between two rebuilds
     try:
@@ -50,8 +52,8 @@ def beside(old: Ensemble, recipe: Recipe, budget: float, more: int) -> Afforded 
 
 
 def reach_of(recipe: Recipe, memory: float, d: int, outputs: int, *, codes: bool, more: int) -> tuple[int, int]:
-    """Rows back that are kept when a decision falls at the beginning of a block, of inputs and of predictions; and rows
-    after an alarm in which those are kept still, while a candidate catches up.
+    """Return the past rows to keep at the beginning of a block, of inputs and of predictions, and the rows after an
+    alarm in which these are still kept during a warm start.
     """
     ahead, columns = recipe.rows_at_once(outputs), 1 if codes and outputs == 2 else outputs
     each = (2 if codes else 4) * outputs + more * columns
@@ -61,12 +63,12 @@ def reach_of(recipe: Recipe, memory: float, d: int, outputs: int, *, codes: bool
 
 
 def fit_together(old: Ensemble, young: Recipe, d: int, outputs: int, budget: float, more: int) -> bool:
-    """Whether both fit, with so many columns and classes, as long as the old one is not rebuilt or refreshed."""
+    """Return whether both fit with so many columns and classes, while the incumbent is not refitted."""
     return _held(old, d, outputs, more) + largest_bytes(young, d, outputs, codes=old.classes, more=more) <= budget
 
 
 def _with_old_rebuilt(old: Ensemble, young: Recipe, d: int, outputs: int, more: int) -> float:
-    """Bytes while the old one is rebuilt or refreshed, and the young one is at its largest. Rows are kept once."""
+    """Return the bytes while the incumbent is refitted and the candidate is at its largest. Rows are kept once."""
     codes, r = old.classes, old.expert_set_.recipe
     beside = SLACK * (warmup_bytes(young, d, outputs, codes=codes) + _stack(young, outputs, more, codes))
     if old.growing_ or not old.warm:
@@ -78,7 +80,7 @@ def _with_old_rebuilt(old: Ensemble, young: Recipe, d: int, outputs: int, more: 
 
 
 def _held(old: Ensemble, d: int, outputs: int, more: int) -> float:
-    """Bytes of an ensemble between its rebuilds or refreshes, without rows."""
+    """Return the bytes of an ensemble between its refits, without rows."""
     r, codes = old.expert_set_.recipe, old.classes
     held = resting_bytes if old.warm else warmup_bytes
     return SLACK * (held(r, d, outputs, codes=codes) + _stack(r, outputs, more, codes))

@@ -1,4 +1,4 @@
-"""What is predicted around a change: a mixture of the incumbent, of the young one, and of what learns faster."""
+"""The mixture that predicts around a change: incumbent, candidate, and learners that need few rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEAST = 1e-6
 
 
 class Correction(RidgeStacker):
-    """Least squares whose weights are drawn to 0: what is to be added to a prediction."""
+    """Least squares whose weights shrink to 0: a correction that is added to a prediction."""
 
     total: ClassVar[float] = 0.0
 
@@ -42,7 +42,7 @@ class Correction(RidgeStacker):
 
 
 class Heard(NamedTuple):
-    """What is known of rows before their labels."""
+    """The inputs of the mixture for some rows, known before their labels."""
 
     X: Array
     """(n, D)"""
@@ -57,10 +57,10 @@ class Heard(NamedTuple):
 
 
 class Handover(Params):
-    """Members are the incumbent; where there is a young one, that and a stack of both whose weights move every 10
-    rows; for targets a line, what the experts of the old one that do not forget say times a slope plus a constant,
-    which begin at 0 and move every row (a sensor that is replaced, a sign that turns); and a `FewRowRidge`. Where a
-    regime is back, the model that predicted in it is one more, and in the stack it is in the incumbent's place.
+    """Mixes the incumbent, the candidate, and a stack of both whose weights move every 10 rows. For targets a line
+    joins them: the lasting experts of the incumbent times a slope plus a constant, which begin at 0 and move every
+    row (a sensor that is replaced, a sign that turns). A `FewRowRidge` joins them too. Where a regime is back, the
+    recalled model is one more member, and takes the incumbent's place in the stack.
 
     Shares follow the members' losses (`nystream._core.auto.drift.fading_shares`), of every target by itself, of
     classes together. Predictions are those of `Auto`: targets, or logarithms of probabilities.
@@ -95,7 +95,8 @@ class Handover(Params):
         self.woken = woken
 
     def start(self, labels: Array, outputs: int, where: Array, usual: Array | None = None) -> None:
-        """The last labels (n, K) tell the scale of targets; of classes they are not looked at. `where` inputs lie.
+        """Begin. The last labels (n, K) give the scale of targets and are not used for classes; `where` is the
+        location of the inputs.
 
         `usual`: (K,) mean squared losses of before, which running means begin with; None: with the first loss, which
         after a change is far above what a member that is right will lose, so that shares would hardly move.
@@ -121,8 +122,8 @@ class Handover(Params):
         self.age_ = FIRST_AGE[self.young]
 
     def doubt(self, odds: float) -> None:
-        """Shares where a suspicion begins, by the odds of a change alone: rows that led to it were chosen for the old
-        ensemble's losses, and prove nothing.
+        """Set the shares where a suspicion begins by the odds of a change alone. The rows that led to it were
+        selected by the incumbent's losses and prove nothing.
         """
         others = odds / (1 + odds)
         self.doubt_ = others / (self.shares_.shape[1] - 1)
@@ -130,11 +131,13 @@ class Handover(Params):
 
     @property
     def in_vain(self) -> bool:
-        """Whether the few-row ridge has lost of its share since `doubt`."""
+        """Return whether the few-row ridge has lost share since `doubt`."""
         return bool(self.shares_[:, -1].mean() < self.doubt_)
 
     def run(self, heard: Heard, Y: Array, weights: Array | None) -> tuple[Array, Array]:
-        """Predictions (n, K) before each label in Y (n, K) or (n, 1), and what the old one carried of them (n, G)."""
+        """Return predictions (n, K) before each label in Y (n, K) or (n, 1), and the incumbent's part of them (n,
+        G).
+        """
         if not len(Y):
             return heard.old, np.empty((0, len(self.shares_)))
         if self.classes:
@@ -178,7 +181,7 @@ class Handover(Params):
             return np.asarray((few_row_ridge - own).sum(axis=1) / 2)
 
     def predict(self, heard: Heard) -> tuple[Array, Array]:
-        """The same for rows whose labels are not known. Pure."""
+        """Predict rows whose labels are not known. Pure."""
         if self.classes:
             members = [np.exp(heard.old)]
             if heard.young is not None and self.stack_ is not None:
@@ -191,7 +194,7 @@ class Handover(Params):
         return self._mixed(said, shares), (shares * self._of_old).sum(axis=-1)
 
     def carried(self) -> float:
-        """The part of the next prediction that is the incumbent's, the mean over targets.
+        """The incumbent's part of the next prediction, the mean over targets.
 
         Its own share and the line's, and its part of the stack's by the sizes of the stack's weights.
         """
@@ -205,7 +208,7 @@ class Handover(Params):
         return float((shares[:, 0] + stacked + line).mean())
 
     def part(self) -> None:
-        """Go on without the one of before."""
+        """Go on without the recalled model."""
         self.woken = False
         self.shares_ = self.shares_[:, :-1] / self.shares_[:, :-1].sum(axis=1, keepdims=True)
         self.powers_ = self.powers_[:, :-1].copy()
@@ -222,7 +225,7 @@ class Handover(Params):
         self.few_row_.widen(d)
 
     def _targets_of(self, heard: Heard, T: Array | None = None, weights: Array | None = None) -> tuple[Array, ...]:
-        """(n, K) what the members say of rows, standardised; with targets T those that learn then learn them."""
+        """Return (n, K) standardised predictions of the members; with targets T, members that learn then learn them."""
         A, B, C, D = (self._standardised(V) for V in (heard.old, heard.young, heard.core, heard.woken))
         assert A is not None and C is not None and self.line_ is not None  # noqa: PT018
         members = [A]
@@ -239,7 +242,7 @@ class Handover(Params):
         return None if V is None else standardised(np.ascontiguousarray(V), self.shift_, self.scale_)
 
     def _mixed(self, members: Array, shares: Array) -> Array:
-        """Members (n, M, K) by shares (n, G, M)."""
+        """Return the members (n, M, K) weighted by shares (n, G, M)."""
         if self.classes:
             return np.log((shares[:, 0, :, None] * members).sum(axis=1))
         return (shares.transpose(0, 2, 1) * members).sum(axis=1) * self.scale_ + self.shift_

@@ -16,7 +16,7 @@ SURE_SCORE = 10.0
 
 
 class Past(Params):
-    """The last `size` rows of `width` numbers; what was never put is 0.
+    """Keeps the last `size` rows of `width` numbers; rows that were never stored are 0.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Past(Params):
         self.store_ = np.zeros((size, width))
 
     def put(self, row: int, values: Array) -> None:
-        """Rows from this number on."""
+        """Store rows from this number on."""
         if len(values) == 1:
             self.store_[row % self.size] = values[0]
             return
@@ -42,7 +42,7 @@ class Past(Params):
         self.store_[np.arange(row + skip, row + len(values)) % self.size] = values[skip:]
 
     def get(self, begin: int, end: int) -> Array:
-        """Rows `begin` to `end` - 1, in order, copied."""
+        """Return a copy of rows `begin` to `end` - 1, in order."""
         return self.store_[np.arange(begin, end) % self.size]
 
     def remade(self, size: int, end: int, change: Callable[[Array], Array]) -> Past:
@@ -59,12 +59,14 @@ class Past(Params):
 
 
 def padded_classes(rows: Array, new: int, value: float) -> Array:
-    """Logarithms of probabilities, with classes that nobody knew."""
+    """Return logarithms of probabilities with columns for classes that were not known."""
     return np.pad(rows, ((0, 0), (0, new)), constant_values=value)
 
 
 def padded_scores(rows: Array, C: int, new: int) -> Array:
-    """Scores (n, experts times C) of classes, C = 1 where there were two, with those that nobody knew."""
+    """Return scores (n, experts times C) of classes, C = 1 where there were two, with columns for classes that were
+    not known.
+    """
     known = rows.reshape(len(rows), -1, C)
     known = np.concatenate([-known, known], axis=2) if C == 1 else known
     return np.pad(known, ((0, 0), (0, 0), (0, new)), constant_values=-SURE_SCORE).reshape(len(rows), -1)

@@ -1,4 +1,4 @@
-"""Which of two ensembles stays: what their losses since the young one began say."""
+"""The promotion test: which of incumbent and candidate stays, by their losses since the candidate began."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def _rows(age: int) -> int:
 
 
 def advantage(old: Array, young: Array, age: int) -> tuple[float, float]:
-    """z of the old one's losses minus the young one's, over the last rows up to now, and their mean difference."""
+    """Return the z score of the incumbent's losses minus the candidate's over the last rows, and their mean
+    difference.
+    """
     n = min(_rows(age), len(old))
     n -= n % BATCH
     if n < 2 * BATCH:
@@ -45,7 +47,9 @@ def advantage(old: Array, young: Array, age: int) -> tuple[float, float]:
 
 
 def verdict(old: Array, young: Array, mixed: Array, age: int, both: int) -> Literal["promoted", "discarded"] | None:
-    """Losses of the last rows, as many as there are up to LOOK_BACK; of the mixture those of the last `both` only."""
+    """Decide which model stays, from the losses of the last rows, up to LOOK_BACK; of the mixture only the last
+    `both` count.
+    """
     z, gain = advantage(old, young, age)
     n = min(_rows(age), both, len(old))
     a, b, c = (float(np.mean(losses[-n:])) for losses in (old, young, mixed))
@@ -58,6 +62,8 @@ def verdict(old: Array, young: Array, mixed: Array, age: int, both: int) -> Lite
 
 
 def of_use(alone: Array, mixed: Array, age: int) -> bool:
-    """Whether a mixture with one that learns no more is still better than the one that learns; `age` of this one."""
+    """Return whether a mixture with a model that no longer learns is still better than the learning one alone; `age`
+    is that one's.
+    """
     n = min(GROWN, age)
     return age < LIMIT and bool(np.mean(alone[-n:]) > AS_GOOD * np.mean(mixed[-n:]))

@@ -1,4 +1,4 @@
-"""A candidate learns rows of the past; two sides of predictions."""
+"""A candidate learns stored rows; and the predictions of two models side by side."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ Side: TypeAlias = tuple[Array, Array | None]
 
 
 def spread_of(P: Array, share: Array, old: Side, young: Side) -> Array | None:
-    """Disagreement of the experts of both, and of the two; `share` (n, G) is the old one's."""
+    """Return the disagreement of the experts of both models and between the models; `share` (n, G) is the
+    incumbent's.
+    """
     (A, a), (B, b) = old, young
     if a is None or b is None:
         return None
@@ -40,13 +42,13 @@ def losses_of(ensemble: Ensemble, P: Array, Y: Array) -> Array:
 
 
 def learnt(young: Ensemble, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
-    """What it made of rows, and the labels as they were learnt."""
+    """Let an ensemble learn rows. Return its predictions, and the labels as they were learnt."""
     Y = young.admitted(rows.Y)
     return young.learn(Rows(rows.X, Y, rows.w), answers), Y
 
 
 def followed(frozen: Ensemble, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
-    """The same for many rows, and one that is never rebuilt or refreshed."""
+    """Do the same for many rows of an ensemble that is never refitted."""
     cuts = range(0, len(rows.X), frozen.rows_at_once)
     parts = [slice(i, i + frozen.rows_at_once) for i in cuts]
     found = [learnt(frozen, part_of(rows, p), None if answers is None else answers[p]) for p in parts]
@@ -54,7 +56,7 @@ def followed(frozen: Ensemble, rows: Rows, answers: Array | None) -> tuple[Learn
 
 
 def whole(parts: list[Learnt]) -> Learnt:
-    """Parts that follow each other, as one."""
+    """Join consecutive parts."""
     return Learnt(*(_whole(some) for some in zip(*parts, strict=True)))  # type: ignore[arg-type]
 
 
@@ -71,16 +73,16 @@ def end_of(side: Learnt, n: int) -> Learnt:
 
 
 def joined(first: Side, then: Side, row: int) -> Side:
-    """The first rows of one, and then another."""
+    """Join the first rows of one part and another part."""
     P = np.concatenate([first[0][:row], then[0]])
     return P, None if first[1] is None or then[1] is None else np.concatenate([first[1][:row], then[1]])
 
 
 def rest_of(side: Learnt, row: int) -> Side:
-    """Its predictions from a row on."""
+    """Return the predictions from a row on."""
     return side.P[row:], None if side.spread is None else side.spread[row:]
 
 
 def said(side: Learnt) -> Array:
-    """What is kept of it: predictions, and for targets what the steady experts say."""
+    """Return what is stored of predictions: them, and for targets those of the lasting experts."""
     return side.P if side.core is None else np.hstack([side.P, side.core])

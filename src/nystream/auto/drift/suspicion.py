@@ -1,4 +1,4 @@
-"""Before an alarm is sure: while losses are suspicious, what learns from very few rows is mixed in."""
+"""Hedging before an alarm: while losses are suspicious, learners that need few rows are mixed in."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Suspicion(Params):
         mixed: Callable[[Handover, slice], Side],
         shown: Side,
     ) -> Side:
-        """What is predicted for a part of a block that begins at row t0, in which no candidate lives.
+        """Return the predictions for a part of a block that begins at row t0, while there is no candidate.
 
         `hottest` is told of the rows of the part. begin(since, end) is a mixture that has learnt these rows,
         mixed(mixture, part) what it makes of a part.
@@ -112,7 +112,7 @@ def _put(shown: Side, part: slice, new: Side) -> Side:
 
 
 def odds(losses: Array, new: int) -> float:
-    """That the stream has changed, given losses of which the last `new` led to a suspicion.
+    """Return the odds that the stream has changed, given losses of which the last `new` led to a suspicion.
 
     Ranks do not tell how far beyond all others a loss is: one r times as large as all before it is taken to be r times
     as rare, as it is where losses have just a mean.

@@ -1,4 +1,6 @@
-"""A candidate learns the rows since a change, some with every row of the stream, until it is level."""
+"""Warm start: a candidate learns the rows since the change point, a few with every new row, until it has all of
+them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ Told: TypeAlias = Callable[[int, Learnt, Array], None]
 
 
 class Known(NamedTuple):
-    """What is known of rows of the stream, by their numbers: i to j - 1."""
+    """Stored rows of the stream, by their numbers: i to j - 1."""
 
     rows: Callable[[int, int], Rows]
     answers: Callable[[int, int], Array | None]
@@ -33,11 +35,11 @@ class Known(NamedTuple):
 
 
 class WarmStart(Params):
-    """Where a change is noticed late, many rows have to be learnt, with the rebuilds that fall in them: too many for
-    one row. Every row of the stream, from that of the alarm on, brings a slice of them: CAUGHT_UP rows, but no more
-    once a rebuild or refresh was begun, gone on with or taken up. The mixture that the young one is to be part of
-    learns the same rows. All this is a matter of sizes and row counts alone. When it is level, both are what they were
-    if they had lived since the change.
+    """Spreads the learning of old rows over new ones. Where a change is noticed late, the rows since the change
+    point, and the refits among them, are too much work for one row. Every row from the alarm on brings a slice:
+    CAUGHT_UP rows, or fewer where a refit begins, goes on or is swapped in. The mixture learns the same rows. Slices
+    depend on sizes and row counts alone. At the end candidate and mixture are what they would be if they had lived
+    since the change point.
 
     Parameters
     ----------
@@ -68,13 +70,13 @@ class WarmStart(Params):
         self.latest = latest
 
     def start(self, ensemble: Ensemble, mixture: Handover, mixed: int, admitted: Past, back: Past | None) -> None:
-        """With both as they are before the first row."""
+        """Begin with candidate and mixture as they are before the first row."""
         self.ensemble_, self.mixture_, self.mixed_ = ensemble, mixture, mixed
         self.admitted_, self.back_ = admitted, back
         self.learnt_, self.seen_ = self.since, self.asked - 1
 
     def catch_up(self, until: int, known: Known, told: Told) -> bool:
-        """The slices of rows up to `until`: whether it is level, and then as of row `seen_`."""
+        """Do the slices of rows up to `until`. Return whether the warm start is over, and then as of row `seen_`."""
         while self.seen_ < until:
             self.seen_ += 1
             self._slice(known, told, self.seen_ >= self.latest)
@@ -83,7 +85,7 @@ class WarmStart(Params):
         return False
 
     def finish(self, known: Known, told: Told) -> None:
-        """All rows that are missing, now."""
+        """Learn all missing rows now."""
         self._slice(known, told, True)
 
     def _slice(self, known: Known, told: Told, whole: bool) -> None:
@@ -100,8 +102,8 @@ class WarmStart(Params):
             more = whole or not (events or done == CAUGHT_UP)
 
     def learn(self, most: int, known: Known) -> tuple[Learnt, Array, bool]:
-        """Let the ensemble learn its next rows, at most so many: what it made of them, the labels as it learnt them,
-        and whether there was more to do than that.
+        """Let the ensemble learn its next rows, at most so many. Return its predictions, the labels as it learnt
+        them, and whether a refit was part of the work.
         """
         young, row = self.ensemble_, self.learnt_
         n = young.ahead(min(most, young.rows_at_once), lambda k: known.rows(row - k, row))
@@ -114,7 +116,7 @@ class WarmStart(Params):
         return side, Y, events or underway
 
     def _mix(self, row: int, side: Learnt, known: Known) -> None:
-        """Let the mixture learn these rows; their labels as the incumbent did."""
+        """Let the mixture learn these rows, with the labels as the incumbent learnt them."""
         first, end = max(row, self.mixed_), row + len(side.P)
         if end <= first:
             return

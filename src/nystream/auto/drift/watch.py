@@ -1,4 +1,4 @@
-"""One row through all alarms in one call: the common round."""
+"""One row through all detectors in one compiled call: the common case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["hottest_in", "watch_one"]
 
 
 def watch_one(changes: Beside, old: Ensemble, block: Block, settled: int) -> tuple[float, int, float, int] | None:
-    """What `DriftHandler.follow` does with a row of one ensemble before it asks whether there is a suspicion.
+    """Do what `DriftHandler.follow` does with one row of one ensemble before it looks for a suspicion.
 
     How near an alarm on its loss and one on steady experts are, and where the bets left 1 that won most. None, and
     nothing done, where more is to be decided: two ensembles, an alarm that sounds, a shift of the inputs that the
@@ -40,6 +40,6 @@ def watch_one(changes: Beside, old: Ensemble, block: Block, settled: int) -> tup
 
 
 def hottest_in(near: tuple[float, int, float, int]) -> Hottest:
-    """What a suspicion wants to know of that row."""
+    """Return the readings of that row that a suspicion needs."""
     level, left, other, of_other = near
     return ([other], [of_other], [True]) if other > level else ([level], [left], [False])

@@ -1,4 +1,4 @@
-"""One ensemble of the automatic learner: experts, their stack and the scale of labels, begun at some row."""
+"""One ensemble: experts, their stack, the scale of labels, and the schedule of refits, begun at some row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWED = 100
 
 
 class Ensemble(Params):
-    """What `Auto` does with dense rows and labels. It keeps no rows: those of a rebuild or a refresh are handed to it.
+    """Predicts and learns dense rows. It keeps no rows: those of a refit are handed to it.
 
     Parameters
     ----------
@@ -74,7 +74,9 @@ class Ensemble(Params):
         self.delay = delay
 
     def start(self, d: int, outputs: int, more: int = 0, *, first: bool = False) -> None:
-        """For d columns, so many targets or classes and `more` answers of others; `first`: the stream begins."""
+        """Begin with d columns, so many targets or classes, and `more` sparse experts; `first`: the stream begins
+        here.
+        """
         self.d_, self.outputs_ = d, outputs
         late = self.delay > 0 and self.lags
         self.late_ = Ring(self.delay, 1 if self.classes else outputs) if late else None
@@ -92,7 +94,7 @@ class Ensemble(Params):
 
     # -- rounds ------------------------------------------------------------------------------------------------------
     def predict(self, X: Array, answers: Array | None) -> Answer:
-        """As `learn` does before a label. Pure."""
+        """Predict as `learn` does before a label. Pure."""
         frame = CODES if self.targets_ is None else self.targets_.frame()
         known = None if self.late_ is None else self._numbers(self.late_.last(self.delay))
         outputs = self.expert_set_.predict(X, self.inner, known)
@@ -100,11 +102,13 @@ class Ensemble(Params):
         return Answer(np.log(P) if self.targets_ is None else P, spread, core)
 
     def admitted(self, Y: Array) -> Array:
-        """The next labels as they are to be learnt: wild ones fenced. Once for each row, before `learn`."""
+        """Return the next labels as they are to be learnt, outliers moved to the bounds. Called once for each row,
+        before `learn`.
+        """
         return Y if self.targets_ is None else self.targets_.admitted(Y)
 
     def learn(self, rows: Rows, answers: Array | None) -> Learnt:
-        """`predict` of rows whose labels were admitted, each before its label is learnt."""
+        """Predict rows whose labels were admitted, each before its label is learnt."""
         X, Y, w = rows
         T, frame = (coded(Y, self.outputs_), CODES) if self.targets_ is None else self.targets_.entered(Y)
         known = None if self.late_ is None else self._known(Y, self.late_)
@@ -115,13 +119,13 @@ class Ensemble(Params):
         return Learnt(np.log(P) if self.targets_ is None else P, spread, steady, core)
 
     def _known(self, Y: Array, late: Ring) -> Array:
-        """(n, K) targets that become known with each of these rows."""
+        """Return (n, K) targets that become known with each of these rows."""
         known = shifted(Y, self.delay, late.last(self.delay))
         late.extend(Y)
         return self._numbers(known)
 
     def _numbers(self, Y: Array) -> Array:
-        """Labels that were learnt as targets; nan where there is none."""
+        """Return labels as targets; nan where there is none."""
         if self.targets_ is not None:
             return self.targets_.standardised(Y)
         return np.where(np.isnan(Y), np.nan, coded(np.nan_to_num(Y), self.outputs_))
@@ -138,12 +142,12 @@ class Ensemble(Params):
 
     @property
     def every(self) -> int:
-        """Rows between refreshes."""
+        """Rows between partial refits."""
         return self.expert_set_.recipe.every(self.d_, self.outputs_)
 
     @property
     def capacity(self) -> int:
-        """Rows to keep for the rebuilds and refreshes to come, and for the one that is under way."""
+        """Rows to keep for the refits to come, and for the one under way."""
         recipe = self.expert_set_.recipe
         if recipe.grows:
             recipe = self.larger
@@ -151,7 +155,7 @@ class Ensemble(Params):
         return (recipe.ring if self.warm and self.begun_ != recipe.warmup else recipe.warmup) + recipe.late
 
     def until_event(self) -> int:
-        """Rows until the next rebuild or refresh begins, or one that waits can."""
+        """Rows until the next refit begins, or until one that waits can begin."""
         if self.warm:
             events = [self.every - self.count_ % self.every]
             if grows := self.expert_set_.recipe.grows:
@@ -162,7 +166,7 @@ class Ensemble(Params):
 
     @property
     def due(self) -> bool:
-        """Whether a rebuild or a refresh is due after the row learnt last."""
+        """Whether a refit is due after the row learnt last."""
         recipe = self.expert_set_.recipe
         if self._calm is not None and self.count_ < self._calm[1] and self._calm[0] is recipe and not self.owed_:
             return False  # the common round
@@ -171,7 +175,7 @@ class Ensemble(Params):
 
     @property
     def _outgrown(self) -> bool:
-        """Whether there are rows enough for more landmarks, and they may come now."""
+        """Return whether there are enough rows for more landmarks, and these may come now."""
         grows = self.expert_set_.recipe.grows
         if not grows or self.begun_ or not self.warm or self.count_ < grows[0]:
             return False
@@ -179,7 +183,7 @@ class Ensemble(Params):
 
     @property
     def larger(self) -> Recipe:
-        """What the sizes are after the next growth, or after all whose rows have gone by while it had to wait."""
+        """Return the sizes after the next growth, or after all growths whose rows have passed while it had to wait."""
         recipe = self.expert_set_.recipe.grown()
         while recipe.grows and recipe.grows[0] <= (self.begun_ if self.growing_ else self.count_):
             recipe = recipe.grown()
@@ -197,7 +201,8 @@ class Ensemble(Params):
         return self.count_ in recipe.rebuilds
 
     def ahead(self, n: int, last: Callable[[int], Rows]) -> int:
-        """Rows, at most n, that can be learnt before `attend` has to be asked; slices that they bring are done now.
+        """Return the rows, at most n, that can be learnt before `attend` has to be called; their slices of a refit
+        are done now.
 
         `last` gives the last rows. Where one row at a time is learnt, `attend` alone is enough.
         """
@@ -217,7 +222,7 @@ class Ensemble(Params):
         grows: bool = True,
         alone: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> bool:
-        """After rows were learnt: go on with the rebuild or refresh that is under way, and begin the one that is due.
+        """Go on with the refit under way after rows were learnt, and begin the one that is due.
 
         Returns whether one was begun or taken up. Without `refreshes` none is begun, and a rebuild waits; without
         `grows` more landmarks do. `alone` is entered where what predicts changes, which takes little time unless the
@@ -239,7 +244,9 @@ class Ensemble(Params):
         return changed
 
     def _go_on(self, last: Callable[[int], Rows], alone: Callable[[], AbstractContextManager[None]]) -> bool:
-        """What the rows since it began bring of what is under way; whether it was taken up."""
+        """Do the slices of the refit under way that the rows since its beginning bring. Return whether it was
+        swapped in.
+        """
         since, refit = self.count_ - self.begun_, self._underway(last)
         late = since > 0 and (self._usual_due or since >= self._late)
         self._work(refit, last, late)
@@ -250,12 +257,12 @@ class Ensemble(Params):
         return True
 
     def finish(self, last: Callable[[int], Rows]) -> None:
-        """All work on what is under way, which may then be taken up at any time: `settle`."""
+        """Do all remaining work of the refit under way, so that `settle` may swap it in at any time."""
         if self.begun_:
             self._work(self._underway(last), last, True)
 
     def settle(self, last: Callable[[int], Rows]) -> None:
-        """What is under way is finished and taken up now."""
+        """Finish the refit under way and swap it in now."""
         if self.begun_:
             self.finish(last)
             self._take_up(self._underway(last))
@@ -267,18 +274,18 @@ class Ensemble(Params):
 
     @property
     def _looks_back(self) -> int:
-        """Last rows before it began that the rebuild or refresh looks at."""
+        """Return the last rows before its beginning that the refit looks at."""
         recipe = self.larger if self.growing_ else self.expert_set_.recipe
         return min(self.begun_, recipe.warmup if self._rebuilds else recipe.ring)
 
     @property
     def _late(self) -> int:
-        """Rows after which what is under way is taken up, at the latest."""
+        """Return the rows after which the refit under way is swapped in, at the latest."""
         return (self.larger if self.growing_ else self.expert_set_.recipe).late
 
     @property
     def _rebuilds(self) -> bool:
-        """Whether what is under way is a rebuild."""
+        """Return whether a full refit is under way."""
         return self.owed_ or self.growing_ or self.begun_ in self.expert_set_.recipe.rebuilds
 
     def _begin(self, last: Callable[[int], Rows]) -> None:
@@ -297,7 +304,7 @@ class Ensemble(Params):
             self.settle(last)
 
     def _underway(self, last: Callable[[int], Rows]) -> Refit:
-        """The rebuild or refresh that is under way, begun again after a file was read."""
+        """Return the refit under way, begun again if the model was read from a file."""
         if self._refit is None:
             since = self.count_ - self.begun_
             rows = last(since + self._looks_back)
@@ -305,7 +312,9 @@ class Ensemble(Params):
         return self._refit
 
     def _new_refit(self, rows: Rows) -> Refit:
-        """From the rows before it began; draws depend on the seed and the row count alone."""
+        """Return a refit from the rows before its beginning; random draws depend on the seed and the row count
+        alone.
+        """
         X, Y, w = rows
         targets, rescaled = copy.deepcopy(self.targets_), None
         if targets is not None and self._rebuilds:
@@ -325,7 +334,7 @@ class Ensemble(Params):
         return Refit(work, fresh, targets, rescaled, growing=self.growing_ and more)
 
     def _missed(self, refit: Refit, last: Callable[[int], Rows], i: int, j: int) -> Missed:
-        """Rows i to j - 1 since it began, as it learns them."""
+        """Return rows i to j - 1 since the beginning of the refit, as it learns them."""
         before = 0 if self.late_ is None else min(self.delay, self.begun_ + i)
         rows = last(self.count_ - self.begun_ - i + before)
         X, Y, w = plain_part_of(rows, slice(before, before + j - i))
@@ -349,13 +358,13 @@ class Ensemble(Params):
         self.begun_, self.owed_, self.growing_, self._refit = 0, False, False, None
 
     def regain(self, recipe: Recipe) -> None:
-        """From the next rebuild on as many landmarks as in this one: memory is no longer shared with another one."""
+        """Use as many landmarks as these sizes from the next full refit on: memory is no longer shared."""
         if not self.begun_:
             self.expert_set_.recipe = self.expert_set_.recipe.as_large(recipe)
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def grow(self, outputs: int) -> None:
-        """New classes, exactly as if they had been known. Nothing may be under way."""
+        """Add classes, exactly as if they had been known. No refit may be under way."""
         combination = np.zeros((1 + self.outputs_, outputs - self.outputs_))
         combination[0] = -1.0
         self.expert_set_.add_outputs(combination)
@@ -363,7 +372,7 @@ class Ensemble(Params):
         self.outputs_ = outputs
 
     def shrink(self, recipe: Recipe, outputs: int, last: Callable[[int], Rows]) -> None:
-        """New classes, and smaller experts that are fitted at once on the last rows. Nothing may be under way."""
+        """Add classes with smaller experts, fitted at once on the last rows. No refit may be under way."""
         before, self.expert_set_.recipe = self.expert_set_.names, recipe
         self.stack_.grow(outputs)
         self.outputs_ = outputs
@@ -379,8 +388,9 @@ class Ensemble(Params):
             run_to_completion(self.expert_set_.rebuilding(rows.X, coded(rows.Y, outputs), rows.w, rng, last=self.warm))
 
     def widen(self, d: int) -> None:
-        """New columns, missing so far: predictions stay, the next rebuild or refresh counts them in. Nothing may be
-        under way."""
+        """Add columns that were missing so far: predictions stay, the next refit uses them. No refit may be under
+        way.
+        """
         self.expert_set_.widen(d)
         self.d_ = d
 
@@ -393,5 +403,5 @@ class Ensemble(Params):
     # -- targets --------------------------------------------------------------------------------
     @property
     def inner(self) -> int:
-        """Targets of the experts: for classes one that is always 1, then the codes."""
+        """The number of targets of the experts: for classes one that is always 1, then the codes."""
         return 1 + self.outputs_ if self.classes else self.outputs_

@@ -1,4 +1,4 @@
-"""The experts of the automatic learner as one: rebuilds in the warm-up, the tournament, refreshes after it."""
+"""All experts of an ensemble: full refits during the warm-up, the choice among competitors, partial refits after it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ VIEW_TITLES = {"std": "standardised", "ag": "learnt metric", "glob": "one scale"
 
 
 class ExpertSet(Params):
-    """Views and experts. Rows X may hold nan; Y (n, K) are the targets of all experts.
+    """Holds views and experts. Rows X may hold nan; Y (n, K) are the targets of all experts.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class ExpertSet(Params):
         return self.recipe.living
 
     def titles(self, d: int) -> dict[str, str]:
-        """For people: what each expert is, for rows of d columns. No two are alike."""
+        """Return what each expert is, for people, for rows of d columns. No two titles are equal."""
         titles: dict[str, str] = {}
         for name in self.names:
             title = (self.experts_.get(name) or self._new(name, d)).title
@@ -118,8 +118,9 @@ class ExpertSet(Params):
         return titles
 
     def predict(self, X: Array, outputs: int, known: Array | None = None) -> Array:
-        """(n, E, K) outputs of the experts, 0 before the first rebuild. Pure. `known`: targets that are known by now,
-        where they come late."""
+        """Return (n, E, K) outputs of the experts, 0 before the first refit. Pure. `known`: the targets known by
+        now, where labels come late.
+        """
         F = np.zeros((len(X), len(self.names), outputs))
         if self.experts_:
             lags = self.lags_ if known is None or not self.lags_.size else after(self.lags_, known, PACES)
@@ -130,13 +131,13 @@ class ExpertSet(Params):
 
     @property
     def lasting(self) -> list[str]:
-        """Experts that later rows are predicted with: those that never forget; where there are none, the others."""
+        """The experts that later rows are predicted with: those that never forget, or all if there are none."""
         names = self.names
         steady = [names[e] for e in self.recipe.steady.tolist()]
         return steady or [name for name in names if name != "change"] or names
 
     def predict_lasting(self, X: Array, outputs: int) -> Array:
-        """(n, E, K) outputs of these alone, 0 before the first rebuild. Pure."""
+        """Return (n, E, K) outputs of the lasting experts, 0 before the first refit. Pure."""
         names = self.lasting
         if not self.experts_ or "change" in names:
             return self.predict(X, outputs)
@@ -149,8 +150,9 @@ class ExpertSet(Params):
     def run(
         self, X: Array, Y: Array, w: Array | None, bounds: tuple[Array, Array], known: Array | None = None
     ) -> Array:
-        """(n, E, K) outputs made before each row was learnt. `bounds`: what targets are known to lie within; `known`
-        (n, K): targets that become known with each row, where those are not its own."""
+        """Return (n, E, K) outputs, each made before its row was learnt. `bounds`: the range of the targets; `known`
+        (n, K): targets that become known with each row, where these are not its own.
+        """
         if not self.experts_:
             return np.zeros((len(X), len(self.names), Y.shape[1]))
         past = lagged(Y if known is None else known, self.lags_, PACES) if self.lags_.size else NO_LAGS
@@ -184,7 +186,9 @@ class ExpertSet(Params):
         return F
 
     def _in_turn(self) -> tuple[tuple[tuple[Asked, int], ...], tuple[Parts, ...]]:
-        """How experts are asked for one row, in the order of outputs, with the places of their views; and the views."""
+        """Return how each expert is asked for one row, in the order of outputs, with the place of its view; and the
+        views.
+        """
         if self._asked is None or self._asked[0] is not self.experts_:
             views = [name for name in self.views_ if name != "change"]
             places = {name: place for place, name in enumerate([*views, "change"])}
@@ -194,7 +198,7 @@ class ExpertSet(Params):
         return self._asked[1:]
 
     def freeze(self, *, whole: bool) -> None:
-        """Predict as it does until another takes its place, in as little memory as possible: see `Expert.freeze`.
+        """Keep predicting in as little memory as possible until a successor takes over: see `Expert.freeze`.
 
         `whole`: that comes now, and nothing is kept.
         """
@@ -205,7 +209,7 @@ class ExpertSet(Params):
             expert.freeze()
 
     def successor(self, recipe: Recipe, factor: Array | float = 1.0) -> ExpertSet:
-        """What is to take its place, with these sizes, and has to be fitted: `rebuilding`.
+        """Return an expert set with these sizes that is to take over and has to be fitted by `rebuilding`.
 
         Targets are so many times larger for it, (K,), and so is what its competitors have lost.
         """
@@ -215,7 +219,7 @@ class ExpertSet(Params):
         return fresh
 
     def rebuilding(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, last: bool) -> Task[None]:
-        """Everything anew from all rows so far, a piece at a time; `last`: the warm-up is over."""
+        """Fit everything from all rows so far, a piece at a time; `last`: the warm-up is over."""
         r, names = self.recipe, self.names
         self.holes_ = np.flatnonzero(np.isnan(X).any(axis=0)).astype(np.int64)
         A = self._augmented(X)
@@ -258,7 +262,7 @@ class ExpertSet(Params):
         self.experts_, self.others_ = experts, others
 
     def _lagged(self, Y: Array) -> Array:
-        """(n, 4 K) label lags before each of all rows so far, 0 before the first; and what they are after them."""
+        """Return (n, 4 K) label lags before each of all rows so far, 0 before the first, and the lags after them."""
         self.lags_ = np.full((LAGS, Y.shape[1]), np.nan)
         known = np.ascontiguousarray(shifted(Y, self.delay) if self.delay else Y)
         return np.nan_to_num(lagged(known, self.lags_, PACES).reshape(len(Y), -1), nan=0.0)
@@ -266,7 +270,9 @@ class ExpertSet(Params):
     def _fitting_changes(
         self, expert: Innovation, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, seed: int | None
     ) -> Task[None]:
-        """Rows X begin with the label lags. The expert rests where rows held out do not tell that it helps."""
+        """Fit the innovation expert. Rows X begin with the label lags. It rests where held-out rows do not show that
+        it helps.
+        """
         expert.rest()
         moves = Y - X[:, : Y.shape[1]]
         moved = float(np.average((moves**2).mean(axis=1), weights=w))
@@ -281,7 +287,7 @@ class ExpertSet(Params):
             yield from expert.fitting(view, X, Y, w, rng)
 
     def _new(self, name: str, columns: int, factor: float = 1.0, lams: tuple[float, ...] = LAMS[:1]) -> Expert:
-        """An expert that has seen nothing; `factor` is for the width of the big one, `lams` for those that race."""
+        """Return a new expert; `factor` is for the width of the large ridge, `lams` for competitors."""
         r = self.recipe
         if name in CANDIDATES:
             return self._ridge(name, lams)
@@ -302,11 +308,11 @@ class ExpertSet(Params):
 
     @property
     def followers(self) -> list[str]:
-        """Experts that follow the stream."""
+        """The experts that follow the stream and are fitted at partial refits."""
         return [name for name, view in self.seen_in_.items() if view == "now"]
 
     def following(self) -> ExpertSet:
-        """What is to take the place of the followers, and has to be fitted: `refreshing`."""
+        """Return new followers that are to take over and have to be fitted by `refreshing`."""
         followers = self.followers
         fresh = ExpertSet(self.recipe.resized(experts=followers), self.codes, self.delay)
         fresh.start()
@@ -314,7 +320,7 @@ class ExpertSet(Params):
         return fresh
 
     def refreshing(self, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Task[None]:
-        """Scales, metric, the expert that forgets and the windows anew from the last rows, a piece at a time."""
+        """Fit scales, metric, forgetting experts and windows from the last rows, a piece at a time."""
         A, r, now = self._augmented(X), self.recipe, View(VIEWS["ag"].clone())
         seed, labels = int(rng.integers(2**32)), self._metric_targets(Y)
         yield from now.fitting(A, labels, w, rows=r.metric, rounds=ROUNDS[1], full=r.full, seed=seed)
@@ -324,11 +330,11 @@ class ExpertSet(Params):
         self.views_, self.experts_ = {"now": now}, experts
 
     def adopt(self, fresh: ExpertSet) -> None:
-        """Go on with these views and experts in place of those of the same names."""
+        """Replace the views and experts of these names."""
         self.views_, self.experts_ = {**self.views_, **fresh.views_}, {**self.experts_, **fresh.experts_}
 
     def widen(self, d: int) -> None:
-        """Rows have d columns from now on, the new ones 0 so far; indicators come before the columns."""
+        """Accept rows with d columns, the new ones 0 so far; indicators come before the columns."""
         self._asked = None
         for name, view in self.views_.items():
             view.widen(d + len(self.holes_) + self.lags_.size * (name == "change"))
@@ -341,7 +347,7 @@ class ExpertSet(Params):
 
     @property
     def size(self) -> int:
-        """Landmarks and window rows."""
+        """The number of landmarks and window rows."""
         return sum(len(e.points_) for e in self.experts_.values() if isinstance(e, Ridge)) + sum(
             e.smoother_.size for e in self.experts_.values() if isinstance(e, WindowSmoother)
         )
@@ -352,7 +358,8 @@ class ExpertSet(Params):
         return self.holes_.nbytes + sum(view.nbytes for view in self.views_.values()) + experts
 
     def _metric_targets(self, Y: Array) -> Array:
-        """Targets that a metric is learnt from: not the constant, and one code of two, which mirror each other.
+        """Return the targets that a metric is learnt from: without the constant, and one code of two, which mirror
+        each other.
 
         Of many targets fixed random combinations: sums of gradient products over them are the same on average.
         """
@@ -363,13 +370,13 @@ class ExpertSet(Params):
         return Y @ np.random.default_rng(Y.shape[1]).choice([-1.0, 1.0], size=(Y.shape[1], METRIC_TARGETS))
 
     def _augmented(self, X: Array) -> Array:
-        """Indicators of missing values, 0 or 1, before the columns."""
+        """Put indicators of missing values, 0 or 1, before the columns."""
         if not len(self.holes_):
             return X
         return np.hstack([np.isnan(X[:, self.holes_]).astype(np.float64), X])
 
     def _seen(self, X: Array, past: Array) -> dict[str, Array]:
-        """Rows in all views; `past` (n, 3, K) are the label lags before each of them."""
+        """Return the rows in all views; `past` (n, 3, K) are the label lags before each of them."""
         A = self._augmented(X)
         U = {name: view(A) for name, view in self.views_.items() if name != "change"}
         if "change" in self.seen_in_:
@@ -377,7 +384,7 @@ class ExpertSet(Params):
         return U
 
     def _changing(self, A: Array, past: Array) -> Array:
-        """Rows as `Innovation` wants them."""
+        """Return the rows as `Innovation` takes them."""
         if "change" not in self.views_:
             return past[:, 0]
         return np.hstack([past[:, 0], self.views_["change"](np.hstack([past.reshape(len(A), -1), A]))])
@@ -393,7 +400,7 @@ class ExpertSet(Params):
         self.losses_[name] = keep ** len(Y) * self.losses_[name] + lost
 
     def _winner(self) -> tuple[str, float]:
-        """The competitor with the least loss, and the width factor of the big expert."""
+        """Return the competitor with the least loss, and the width factor of the large ridge."""
         best = {name: float(losses.mean(axis=1).min()) for name, losses in self.losses_.items()}
         if not any(best.values()):
             return "ag", 1.0

@@ -1,4 +1,4 @@
-"""The experts of the automatic learner: what each is refitted from, and how it goes on from there."""
+"""The experts: how each one is refitted, and how it learns row by row after that."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _LINEAR, _LAPLACIAN = KernelRows("linear"), KernelRows("laplacian", -1.0)
 
 
 class Expert(Params):
-    """Least squares that can be refitted on a block of rows at once, and then learns row by row.
+    """Least squares that is refitted on a block of rows, and then learns row by row.
 
     U are rows of its view, Y (n, K) targets, w weights (n,) or None. A refit takes the view and rows X before it, so
     that a few rows at a time are seen through it. Beside `nbytes`, which counts, every expert has `nbytes_for`, which
@@ -70,19 +70,19 @@ class Expert(Params):
 
     @property
     def title(self) -> str:
-        """What it is, in a few words for people."""
+        """Return what it is, in a few words for people."""
         raise NotImplementedError
 
     def fit(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> None:
-        """`fitting`, all at once."""
+        """Run `fitting` to completion."""
         run_to_completion(self.fitting(view, X, Y, w, rng))
 
     def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Task[None]:
-        """A refit, a piece at a time."""
+        """Refit, a piece at a time."""
         raise NotImplementedError
 
     def freeze(self) -> None:
-        """Give up what takes much memory: from now on it predicts as it does, and `run` learns nothing."""
+        """Give up the large arrays: it predicts as before, and `run` no longer learns."""
 
     def predict(self, U: Array) -> Array:
         raise NotImplementedError
@@ -91,11 +91,11 @@ class Expert(Params):
         raise NotImplementedError
 
     def add_outputs(self, combination: Array) -> None:
-        """New targets whose values so far are these combinations (K, new) of the present ones."""
+        """Add targets whose values so far are these combinations (K, new) of the present ones."""
         raise NotImplementedError
 
     def widen(self, d: int) -> None:
-        """Rows of the view have d columns from now on, the new ones 0 so far."""
+        """Accept rows of the view with d columns, the new ones 0 so far."""
         raise NotImplementedError
 
     @property
@@ -104,7 +104,9 @@ class Expert(Params):
 
 
 class _Landmarks(Expert):
-    """Features (k(a_1, x), ..., k(a_m, x), 1): random rows as landmarks, width a factor times the median distance."""
+    """Features (k(a_1, x), ..., k(a_m, x), 1): landmarks are random rows, the width is a factor times the median
+    distance.
+    """
 
     m: int
     factor: float = 1.0
@@ -126,7 +128,7 @@ class _Landmarks(Expert):
 
     @staticmethod
     def width_nbytes(m: int) -> float:
-        """Bytes of the distances that a width is computed from."""
+        """Return the bytes of the distances that a width is computed from."""
         return 8.0 * 4 * min(WIDTH, 4 / 3 * m) ** 2
 
     def _features(self, U: Array) -> Array:
@@ -148,12 +150,12 @@ class _Landmarks(Expert):
 
     @property
     def _rows(self) -> int:
-        """Rows that are handled at a time in a refit: fewer where there are many landmarks."""
+        """Return the rows handled at a time in a refit: fewer with many landmarks."""
         dim = len(self.points_) + 1
         return max(8, min(BLOCK, int(PIECE / (dim * (dim + pairs(1, 1, self.points_.shape[1])))) // 8 * 8))
 
     def summing(self, view: View, X: Array, Y: Array, w: Array | None) -> Task[tuple[Array, Array]]:
-        """Z'WZ, its lower triangle, and Z'WY."""
+        """Compute Z'WZ, its lower triangle, and Z'WY."""
         dim, rows, d = len(self.points_) + 1, self._rows, X.shape[1]
         G, b = (yield from blank(dim)), np.zeros((dim, Y.shape[1]))
         for i in range(0, len(X), rows):
@@ -173,7 +175,7 @@ class _Landmarks(Expert):
 
 
 class Ridge(_Landmarks):
-    """Nystrom ridge, no forgetting; several ridges may share the landmarks.
+    """Nystrom ridge without forgetting; several ridges may share the landmarks.
 
     The features are raw kernel values and the penalty is lam K_mm: the same function as with whitened features and
     lam I, without a triangular solve for every row.
@@ -212,11 +214,11 @@ class Ridge(_Landmarks):
         self.adopt(solvers)
 
     def adopt(self, solvers: list[AWV]) -> None:
-        """Go on from these."""
+        """Go on with these solvers."""
         self.solvers_ = solvers
 
     def shrink(self, m: int) -> None:
-        """Keep m of the landmarks, spread evenly: from now on it is the ridge that had these alone from its fit on.
+        """Keep m of the landmarks, spread evenly, as if it had had these alone since its fit.
 
         Features are raw kernel values and the penalty is lam K_mm, so its matrix is a part of the present one.
         """
@@ -231,7 +233,7 @@ class Ridge(_Landmarks):
         self.adopt([smaller])
 
     def solving(self, lam: float, sums: Callable[[], Task[tuple[Array, Array]]]) -> Task[AWV]:
-        """Of Z'WZ and Z'WY, which are used up and asked for again where rounding wants more ridge."""
+        """Solve from Z'WZ and Z'WY, which are used up and computed again where rounding needs a larger ridge."""
         for part in ROUNDING:
             A, b = yield from sums()
             yield from self._penalising(A, lam)
@@ -253,7 +255,7 @@ class Ridge(_Landmarks):
 
     @staticmethod
     def _solution(solver: AWV) -> Array:
-        """(K, r) what features are multiplied by."""
+        """Return (K, r) weights of the features."""
         return solution(solver.tiles_, solver.q_, solver.dim_, solver.outputs_)
 
     def predict(self, U: Array) -> Array:
@@ -261,7 +263,7 @@ class Ridge(_Landmarks):
         return solvers[0].predict(Z) if solvers else _LINEAR.block(Z, self.weights_)
 
     def run(self, U: Array, Y: Array, w: Array | None) -> Array:
-        """Of the first ridge; `run_all` gives all of them."""
+        """Predict and learn with the first ridge; `run_all` gives all of them."""
         return self.run_all(U, Y, w)[0]
 
     def run_all(self, U: Array, Y: Array, w: Array | None) -> list[Array]:
@@ -305,7 +307,7 @@ class LargeRidge(Ridge):
 
     @classmethod
     def group(cls, m: int) -> int:
-        """Rows that m landmarks learn at a time: `together`, halved until it is no more work than WORK."""
+        """Return the rows that m landmarks learn at a time: `together`, halved until the work is no more than WORK."""
         rows = cls.together
         while rows > FEWEST and rows * m * m > WORK:
             rows //= 2
@@ -313,11 +315,11 @@ class LargeRidge(Ridge):
 
     @staticmethod
     def fit_nbytes(m: int, outputs: int) -> float:
-        """Bytes that `fit` takes for a moment beside itself: one matrix, and a block of kernel rows."""
+        """Return the bytes that `fit` takes for a moment beside itself: one matrix and a block of kernel rows."""
         return 8.0 * (m * m + 2 * BLOCK * m + 2 * m * outputs)
 
     def adopt(self, solvers: list[AWV]) -> None:
-        """Go on from these: room for the rows that wait, and the first weights."""
+        """Go on with these solvers: allocate room for waiting rows, and compute the first weights."""
         super().adopt(solvers)
         rows = self.group(self._dim - 1)
         self.rows_ = np.zeros((rows, self._dim + solvers[0].outputs_ + 1))
@@ -343,7 +345,7 @@ class LargeRidge(Ridge):
         return [P]
 
     def learn(self) -> None:
-        """The rows that wait."""
+        """Learn the waiting rows."""
         r = self._dim
         parts = self.rows_[:, :r], self.rows_[:, r:-1], self.rows_[:, -1]
         self.solvers_[0].run(*(np.ascontiguousarray(part) for part in parts))
@@ -372,7 +374,7 @@ class LargeRidge(Ridge):
         return len(self.points_) + 1
 
     def _settle(self) -> None:
-        """Predict by all that was learnt from now on."""
+        """Predict with everything learnt from now on."""
         self.weights_ = self._solution(self.solvers_[0])
         self.filled_ = 0
 
@@ -394,7 +396,9 @@ class LaplacianRidge(LargeRidge):
         return f"rough kernel, {self.m:,} landmarks"
 
     def placing(self, view: View, X: Array, rng: np.random.Generator) -> Task[None]:
-        """Landmarks alone, the scales are the width. Equal ones are left out; others are never nearly dependent."""
+        """Choose landmarks; the scales take the place of the width. Equal landmarks are left out; others are never
+        nearly dependent.
+        """
         points = view(X[np.sort(rng.choice(len(X), min(self.m, len(X)), replace=False))])
         _, first = np.unique(points, axis=0, return_index=True)
         self.points_ = np.ascontiguousarray(points[np.sort(first)])
@@ -410,7 +414,7 @@ class LaplacianRidge(LargeRidge):
 
 
 class Innovation(Expert):
-    """The last label, and what a rough kernel on inputs and last labels adds to it where rows held out want it.
+    """The last label plus a correction by a Laplacian ridge on inputs and last labels, where held-out rows want it.
 
     Rows X of a fit begin with the label lags, the last label of each of the K targets first. Rows U begin with the last
     labels as they are, before what the view makes of the row; where nothing is added, they are all of it.
@@ -466,7 +470,7 @@ class Innovation(Expert):
 
 
 class ForgettingRidge(_Landmarks):
-    """Nystrom ridge that forgets, the penalty lam K_mm apart: see `nystream.solvers.Forgetting`."""
+    """Nystrom ridge that forgets rows but not its penalty lam K_mm: see `nystream.solvers.Forgetting`."""
 
     asked: ClassVar[type[Asked]] = AskedForgetting
     solver_: Forgetting
@@ -556,7 +560,7 @@ class ForgettingLinear(ForgettingRidge):
 
 
 class WindowSmoother(Expert):
-    """The kernel smoother over the last W rows."""
+    """Kernel smoother over the last W rows."""
 
     asked: ClassVar[type[Asked]] = AskedWindow
     smoother_: KernelSmoother
@@ -602,11 +606,11 @@ class WindowSmoother(Expert):
 
 
 def seen(n: int, d: int) -> float:
-    """Operations to see n rows of d columns through a view."""
+    """Return the operations of seeing n rows of d columns through a view."""
     return n * d * (SEEN + 2.0 * d)
 
 
 def copied(G: Array, b: Array) -> Task[tuple[Array, Array]]:
-    """Sums that may be used up."""
+    """Return copies of sums, which may be used up."""
     yield SEEN * G.size
     return G.copy(), b.copy()

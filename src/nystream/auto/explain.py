@@ -1,4 +1,4 @@
-"""The automatic learner in words: which experts and columns carry its prediction now, and why."""
+"""Explanations of `Auto`: which experts and columns carry its prediction now."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def expert_shares(auto: Auto) -> dict[str, float]:
 
 
 def _held_rows(auto: Auto) -> tuple[Columns, Array]:
-    """The last rows that are held, by place, and their labels."""
+    """Return the last rows that are held, by place, and their labels."""
     if not auto.d_:
         raise ValueError("Auto has seen no row yet, so there is nothing to explain")
     with auto._turns.reading():
@@ -126,7 +126,7 @@ def _by_place(shares: Array | None) -> dict[str, float] | None:
 
 
 def metric_shares(model: Auto) -> Array | None:
-    """Shares of the columns in the learnt metrics, weighted by the experts that look through them; or None.
+    """Return the shares of the columns in the learnt metrics, weighted by the experts that use them; or None.
 
     The columns are those that the experts see: of a table, its translation. A column's part is what distances gain
     from its own differences.
@@ -150,7 +150,7 @@ def metric_shares(model: Auto) -> Array | None:
 
 
 def recent_share(model: Auto) -> float:
-    """How much of the next prediction comes from parts that know the last 100 rows at most."""
+    """Return the part of the next prediction that comes from experts with a memory of at most 100 rows."""
     found = 0.0
     for title, share in model.weights().items():
         span = SPAN.search(title)
@@ -160,7 +160,7 @@ def recent_share(model: Auto) -> float:
 
 
 def explanation(model: Auto) -> str:
-    """Some lines of text; see `Auto.explain`."""
+    """Return some lines of text; see `Auto.explain`."""
     if not model.d_:
         return "Auto has seen no row yet."
     lines = [f"{model.task} on {model.d_} columns, {model.n_seen:,} rows, {model.nbytes / 1e6:.1f} MB"]
@@ -173,7 +173,7 @@ def explanation(model: Auto) -> str:
         if len(model.pipeline_.ensembles) > 1:
             began = model.pipeline_.count_ - ensemble.count_
             lines.append(f"the model that began at row {began:,} carries {carried:.0%} of the prediction:")
-        lines += _generation(model, ensemble)
+        lines += _describe_ensemble(model, ensemble)
     effects = [] if model.translator_ is None else model.translator_.level_effects()[:LEVELS]
     if effects:
         several = model.task == "classification" or model.outputs_ > 1
@@ -184,7 +184,7 @@ def explanation(model: Auto) -> str:
 
 
 def _changes(model: Auto) -> list[str]:
-    """The last drift alarms, and how many warnings there were."""
+    """Describe the last drift alarms, and count the warnings."""
     records = model.alarms(warnings=True) if model.can("alarms") else []
     alarms = [alarm for alarm in records if alarm.level == "alarm"]
     lines = []
@@ -199,7 +199,9 @@ def _changes(model: Auto) -> list[str]:
 
 
 def _errors(model: Auto) -> list[str]:
-    """The error of the predictions for the last rows, in units of the label and relative to simple forecasts."""
+    """Describe the error of the predictions for the last rows, in units of the label and relative to simple
+    forecasts.
+    """
     if model.pipeline_.drift_ is None:
         return []
     n = min(model.pipeline_.count_ - 1, RECENT, model.pipeline_.drift_.losses_.size)
@@ -226,7 +228,7 @@ def _percent(share: float) -> str:
 
 
 def _unit(ensemble: Ensemble) -> tuple[float, str]:
-    """The factor that makes users' units of the experts' root mean squared losses, and what these units are called."""
+    """Return the factor from the experts' root mean squared losses to users' units, and the name of these units."""
     if ensemble.targets_ is None:
         return 0.5, "(of the probability of a class, 0 to 1)"  # of codes -1 and +1
     if ensemble.outputs_ > 1:
@@ -234,8 +236,8 @@ def _unit(ensemble: Ensemble) -> tuple[float, str]:
     return float(ensemble.targets_.scale_[0]), "(units of the label)"
 
 
-def _generation(model: Auto, ensemble: Ensemble) -> list[str]:
-    """What carries the predictions of one ensemble."""
+def _describe_ensemble(model: Auto, ensemble: Ensemble) -> list[str]:
+    """Describe what carries the predictions of one ensemble."""
     expert_set, stack = ensemble.expert_set_, ensemble.stack_
     recipe, names, count, lines = expert_set.recipe, expert_set.names, ensemble.count_, []
     if not ensemble.warm:

@@ -1,4 +1,4 @@
-"""Labels that come late: what was known of them when a row came."""
+"""Labels that come late: the labels that were known when a row came."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["after", "shifted"]
 
 
 def shifted(Y: Array, delay: int, before: Array | None = None) -> Array:
-    """(n, K) in place of each label of Y (n, K) the one `delay` rows before it; `before`, the last labels before Y.
+    """Replace each label of Y (n, K) by the one `delay` rows before it; `before` are the last labels before Y.
 
     nan where there was none.
     """
@@ -21,7 +21,7 @@ def shifted(Y: Array, delay: int, before: Array | None = None) -> Array:
 
 
 def after(lags: Array, Y: Array, paces: Array) -> Array:
-    """Lags, as `lagged` keeps them, once these labels (n, K) are known too. Pure."""
+    """Return the lags, as `lagged` keeps them, after these labels (n, K). Pure."""
     lags = lags.copy()
     lagged(np.ascontiguousarray(Y), lags, paces)
     return lags

@@ -1,4 +1,4 @@
-"""What labels will be beside predictions: a scale of the residual for every row, and quantiles in units of it."""
+"""Residual quantiles: a scale of the residual for every row, and quantiles in units of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECENT, FEWEST = 5, 20
 
 
 class ResidualQuantiles(Params):
-    r"""The law of a residual r = y - p given its row, learnt row by row; of every target by itself.
+    """Learns the distribution of the residual r = y - p given its row, row by row, for each target by itself.
 
     *Scale.* A residual's size is taken to have the mean exp(s) and heavy tails. Four members say what s is::
 
@@ -100,11 +100,11 @@ class ResidualQuantiles(Params):
 
     @staticmethod
     def window_for(budget: float, outputs: int, most: int = 1000, least: int = 100) -> int:
-        """Scores that so many bytes suffice for."""
+        """Return the number of scores that fit into so many bytes."""
         return int(max(least, min(most, budget / (8 * outputs * (2 + 1 / RECENT)))))
 
     def learn(self, X: Array, P: Array, residuals: Array, spread: Array, w: Array | None) -> None:
-        """Rows in order: inputs (n, D), predictions, label minus prediction, the experts' disagreement (n, K).
+        """Learn rows in order: inputs (n, D), predictions, label minus prediction, the experts' disagreement (n, K).
 
         The first row of all has nothing to be compared with and is only counted.
         """
@@ -117,7 +117,9 @@ class ResidualQuantiles(Params):
         learn(X, P, residuals, spread, w, *scale, *inputs, *scores, self.marks_)
 
     def quantiles(self, X: Array, P: Array, spread: Array, levels: Array) -> Array:
-        """(n, K, Q): P plus what residuals will be below, Q levels in (0, 1); infinite while rows are too few. Pure."""
+        """Return (n, K, Q): P plus quantiles of the residual at Q levels in (0, 1); infinite while there are too few
+        rows. Pure.
+        """
         X, P, spread, levels = (np.ascontiguousarray(A) for A in (X, P, spread, levels))
         scale = (self.columns_, self.level_, self.means_, self.weights_, self.input_weights_)
         scores = (self.shares_, self.window_shares_, self.kept_, self.order_, self.recent_)
@@ -125,7 +127,7 @@ class ResidualQuantiles(Params):
         return np.asarray(P[:, :, None] + offsets)
 
     def widen(self, d: int) -> None:
-        """More columns, missing so far; where there were fewer than 16, they are added to those."""
+        """Add columns that were missing so far, up to 16 in all."""
         self.columns_ = np.pad(self.columns_, ((0, 0), (0, d - self.columns_.shape[1])))
 
     @property

@@ -132,54 +132,60 @@ class Recipe(Params):
 
     @property
     def living(self) -> list[str]:
-        """The experts, in the order of their outputs."""
+        """The experts in use, in the order of their outputs."""
         return list(self._living)
 
     @property
     def steady(self) -> NDArray[np.int64]:
-        """The places of those that do not forget."""
+        """The places of the experts that never forget."""
         return self._steady
 
     @property
     def warmup(self) -> int:
-        """Rows after which landmarks are frozen."""
+        """Rows after which landmarks stay."""
         return self.rebuilds[-1]
 
     @property
     def late(self) -> int:
-        """Rows after which a rebuild or refresh that began is taken up, at the latest."""
+        """Rows after which a refit is swapped in, at the latest."""
         return max(LEAST_LATE, self.warmup // LATE) if self.spread else 0
 
     def rows_at_once(self, outputs: int) -> int:
-        """Rows of a block."""
+        """Return the rows of a block."""
         return min(self.block, max(LEAST_ROWS, TOGETHER // outputs))
 
     def every(self, d: int, outputs: int) -> int:
-        """Rows between refreshes: what they cost grows with columns and classes, so they are thinned there."""
+        """Return the rows between partial refits: their cost grows with columns and classes, so they come less often
+        there.
+        """
         return self.refresh if d * outputs <= MANY else THINNED * self.refresh
 
     def suited(self, d: int, *, forecasts: bool) -> Recipe:
-        """Without experts that rows of d columns have no use for; `forecasts`: labels are numbers that may follow."""
+        """Return the sizes without experts that are of no use for rows of d columns; `forecasts`: labels are numbers
+        that may follow each other.
+        """
         rough = self.rough if d <= WIDE else 0
         return self.resized(rough=rough, change=self.change if rough and forecasts else 0)
 
     def resized(self, **sizes: Any) -> Recipe:
-        """A copy with some sizes replaced."""
+        """Return a copy with some sizes replaced."""
         return Recipe(**{**self.get_params(deep=False), **sizes})
 
     def grown(self) -> Recipe:
-        """What it is after the next of `grows`, which ends another warm-up."""
+        """Return the sizes after the next of `grows`, which ends another warm-up."""
         large = {name: math.floor(self.growth * getattr(self, name)) for name in SIZES}
         return self.resized(rebuilds=[*self.rebuilds, self.grows[0]], grows=self.grows[1:], **large)
 
     def as_large(self, other: Recipe) -> Recipe:
-        """With the landmarks of the other one, if both have the same experts and this one has fewer."""
+        """Return the sizes with the landmarks of the other one, if both have the same experts and this one has
+        fewer.
+        """
         if self._living != other._living or self.landmarks > other.landmarks:
             return self
         return self.resized(**{name: max(getattr(self, name), getattr(other, name)) for name in SIZES})
 
     def growing_while(self, fits: Callable[[Recipe], bool]) -> Recipe:
-        """With those of its `grows` alone up to which what it becomes fits."""
+        """Return the sizes with only those `grows` whose result fits."""
         larger, times = self, 0
         while larger.grows and fits(larger := larger.grown()):
             times += 1
@@ -187,11 +193,11 @@ class Recipe(Params):
 
     @property
     def largest(self) -> Recipe:
-        """What it is after all of `grows`."""
+        """Return the sizes after all of `grows`."""
         return self.grown().largest if self.grows else self
 
     def scaled(self, rows: float, landmarks: float) -> Recipe:
-        """A smaller one: these parts of the rows that are kept and of the landmarks."""
+        """Return smaller sizes: these parts of the kept rows and of the landmarks."""
 
         def size(n: int, part: float = landmarks) -> int:
             return max(1, math.floor(part * n))

@@ -1,4 +1,4 @@
-"""A rebuild or refresh that is under way: built a slice for every row, taken up at a row that sizes alone decide."""
+"""A refit under way: computed a slice with every row, and swapped in at a row that sizes alone decide."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ each costs more."""
 
 
 class Missed(NamedTuple):
-    """Rows as what is under way learns them: targets, and what they are known to lie within."""
+    """Rows as the refit learns them: targets and their range."""
 
     X: Array
     T: Array
@@ -36,7 +36,7 @@ class Missed(NamedTuple):
 
 
 class Refit:
-    """What is built beside an ensemble that goes on predicting.
+    """Computes new experts beside an ensemble that goes on predicting.
 
     It begins after row n with a first slice, and each row after it brings one more; where those end tells sizes alone
     (`incremental.py`). Say that slice s was the last. Then every row brings c of the rows after n, CAUGHT_UP or, of a
@@ -77,7 +77,7 @@ class Refit:
         """Rows since it began."""
 
     def build(self, last: float) -> None:
-        """Slices up to this number, from 0."""
+        """Do the slices up to this number, from 0."""
         while self.level is None and self.slices <= last:
             done = 0.0
             try:
@@ -88,7 +88,9 @@ class Refit:
             self.slices += 1
 
     def catch_up(self, rows: int, missed: Callable[[int, int], Missed], *, all_of_them: bool = False) -> None:
-        """Learn what is due after so many rows, or all of them; `missed(i, j)`: rows i to j - 1 since it began."""
+        """Learn the rows that are due after so many rows, or all of them; `missed(i, j)`: rows i to j - 1 since the
+        beginning.
+        """
         if self.level is None:
             return
         slices = rows - (self.slices - 1)

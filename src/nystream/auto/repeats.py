@@ -1,4 +1,4 @@
-"""The last class once more: how often that was right so far, and what came instead."""
+"""Persistence for classes: how often the last class was right so far, and which classes came instead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Repeats"]
 
 
 class Repeats(Params):
-    """Probabilities of the next class from the last one alone, K classes.
+    """Gives probabilities of the next of K classes from the last one alone.
 
     The class before comes again with probability (r + 1/2) / (n + 1) after r repetitions in n rows (Krichevsky and
     Trofimov's estimate); the rest goes to the other classes by their counts, each plus 1. Before the first row all are
@@ -31,11 +31,11 @@ class Repeats(Params):
         self.last_, self.repeated_ = -1, 0
 
     def predict(self) -> Array:
-        """(K,)"""
+        """Return (K,) probabilities."""
         return repeated(None, self.counts_, self.last_, self.repeated_)[0][0]
 
     def run(self, labels: Array) -> Array:
-        """(n, K) probabilities before each of these labels (n,); and count them."""
+        """Return (n, K) probabilities before each of these labels (n,), and count the labels."""
         P, self.last_, self.repeated_ = repeated(labels, self.counts_, self.last_, self.repeated_)
         return P
 

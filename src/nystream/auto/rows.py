@@ -25,7 +25,7 @@ class Rows(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """What an ensemble made of rows."""
+    """The predictions of an ensemble for rows that it has learnt."""
 
     P: Array
     """(n, K) predictions."""
@@ -38,7 +38,7 @@ class Learnt(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What an ensemble says of rows whose labels are not known."""
+    """The predictions of an ensemble for rows whose labels are not known."""
 
     P: Array
     spread: Array | None
@@ -46,12 +46,12 @@ class Answer(NamedTuple):
 
 
 def part_of(rows: Rows, part: slice) -> Rows:
-    """Some of the rows."""
+    """Return some of the rows."""
     return Rows(rows.X[part], rows.Y[part], None if rows.w is None else rows.w[part])
 
 
 def plain_part_of(rows: Rows, part: slice) -> Rows:
-    """The same, where weights that are all 1 are none."""
+    """Return some of the rows; weights that are all 1 become None."""
     some = part_of(rows, part)
     return some if some.w is None or not bool((some.w == 1.0).all()) else some._replace(w=None)
 
@@ -92,7 +92,7 @@ class RowBuffer(Params):
             self.weights_ = self.weights_.resized(capacity)
 
     def widen(self, d: int) -> None:
-        """Rows have d columns from now on; new ones were missing so far."""
+        """Accept rows with d columns; the new ones were missing so far."""
         self.inputs_ = self.inputs_.widened(d)
 
     @property

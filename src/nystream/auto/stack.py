@@ -1,4 +1,4 @@
-"""Outputs of experts become one prediction: label lags, stackers, plain aggregation, and the mixture of them all."""
+"""The next-row stack: combines outputs of experts and label lags by several stackers, and mixes the stackers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ do not tell yet whether a label far off is noise; who happened to be nearest to 
 
 
 class Frame(NamedTuple):
-    """What outputs are taken to lie within, and the units of the labels."""
+    """The range of the outputs, and the units of the labels."""
 
     low: Array
     """(n, C), (1, C) or (1, 1), and high."""
@@ -48,7 +48,7 @@ class Frame(NamedTuple):
 
 
 class Stacked(NamedTuple):
-    """What a stack makes of rows, in the units of the labels."""
+    """The predictions of a stack, in the units of the labels."""
 
     P: Array
     """(n, K) predictions, of classes probabilities."""
@@ -62,8 +62,8 @@ class Stacked(NamedTuple):
 
 
 class Stack(Params):
-    """E experts' outputs F (n, E, J), of which the last C count, within bounds, and what others say (n, M, C)
-    -> predictions (n, K).
+    """Combines outputs F (n, E, J) of E experts, of which the last C columns count, within bounds, and outputs (n,
+    M, C) of sparse experts into predictions (n, K).
 
     Regression: C = J = K standardised targets. Classes: scores of the code +1 against -1, C = 1 for two classes, else
     K; predictions are probabilities. Members of the final mixture are the stackers, with lags the last label as it is
@@ -106,8 +106,9 @@ class Stack(Params):
     def start(
         self, experts: int, outputs: int, more: int = 0, aside: int = 0, *, first: bool = False, late: bool = False
     ) -> None:
-        """`first`: the rows to come are the first ones of the stream; `late`: labels come late, and of classes the last
-        one is no member."""
+        """Begin; `first`: the next rows are the first of the stream; `late`: labels come late, and the last class is
+        no member.
+        """
         self.outputs_ = outputs
         self.more_, self.aside_, self.early_ = more, aside, EARLY if first else 0
         self.stacker_ = SoftmaxStacker(self.members) if self.classes else RidgeStacker(self.members)
@@ -129,14 +130,15 @@ class Stack(Params):
 
     @property
     def _first(self) -> int:
-        """The first column of outputs and targets that counts: for classes there is one that is always 1."""
+        """The first column of outputs and targets that counts: classes have one that is always 1."""
         return self.outputs_ - self._columns + 1 if self.classes else 0
 
     def predict(
         self, F: Array, answers: Array | None, frame: Frame, steady: NDArray[np.int64], known: Array | None = None
     ) -> Stacked:
-        """Pure. `steady`: places of the experts that do not forget; `known`: targets that are known by now, where they
-        come late."""
+        """Predict. Pure. `steady`: places of the experts that never forget; `known`: targets known by now, where
+        labels come late.
+        """
         lags = None
         if known is not None:  # lags are kept in the units of the labels
             lags = after(self.lags_, known[:, self._first :] * frame.scale + frame.shift, PACES)
@@ -160,7 +162,8 @@ class Stack(Params):
         steady: NDArray[np.int64],
         known: Array | None = None,
     ) -> Stacked:
-        """Each row before its label: targets T (n, J), standardised or codes, and for classes their numbers (n,).
+        """Predict each row before its label: targets T (n, J), standardised or codes, and for classes their numbers
+        (n,).
 
         `known` (n, J): targets that become known with each row, where those are not its own.
         """
@@ -179,20 +182,20 @@ class Stack(Params):
     def _heard(
         self, F: Array, answers: Array | None, frame: Frame, T: Array | None = None, lags: Array | None = None
     ) -> Array:
-        """(n, inputs, C) what the stackers hear; with targets, lags are brought up to date."""
+        """Return (n, inputs, C) the inputs of the stackers; with targets, the lags are brought up to date."""
         answers = None if answers is None else np.ascontiguousarray(answers)
         lags = None if not self.lags else self.lags_ if lags is None else lags
         return gathered(F, self._first, *frame, answers, not self.classes, lags, PACES, T)
 
     @property
     def _last(self) -> int:
-        """The place of the last label in what is heard; -1 where it is no member."""
+        """The place of the last label among the inputs; -1 where it is no member."""
         if self.member_shares_.shape[1] == len(self.stacker_.members) + 1:
             return -1
         return self.expert_shares_.shape[1] + self.more_
 
     def grow(self, outputs: int) -> None:
-        """More classes: every label so far had the code -1 in the new columns."""
+        """Add classes: every label so far had the code -1 in the new columns."""
         known = np.hstack([-self.lags_, self.lags_]) if self.outputs_ == 2 else self.lags_
         new = np.where(np.isnan(known[:, :1]), np.nan, -1.0)
         self.lags_ = np.hstack([known, np.repeat(new, outputs - self.outputs_, axis=1)])
@@ -203,7 +206,7 @@ class Stack(Params):
         self.outputs_ = outputs
 
     def rescale(self, factor: Array, lost: NDArray[np.intp]) -> None:
-        """Standardised targets are from now on so many times larger, (K,); those of `lost` start anew.
+        """Multiply standardised targets by these factors (K,) from now on; those of `lost` start anew.
 
         Where they shrink tenfold, losses so far were in the unit of two labels that happened to be close, and would
         outweigh those to come: shares start anew.
@@ -218,14 +221,17 @@ class Stack(Params):
         self.member_shares_[anew] = 1 / self.member_shares_.shape[1]
 
     def recent_losses(self, rows: int) -> Array:
-        """(E,) mean squared losses of the experts in the last `rows` rows since the last full refit, later ones more.
+        """Return (E,) mean squared losses of the experts in the last `rows` rows since the last full refit, later
+        rows with more weight.
 
         A running mean that begins at 0 after n rows is 1 - (1 - rate)^n of the weighted mean. nan without rows.
         """
         return self.recent_[0] / (1 - (1 - RECENT) ** rows) if rows else np.full(self.recent_.shape[1], np.nan)
 
     def weights(self) -> Array:
-        """(inputs, G) what the stack inputs count for in the next prediction, the members weighed by the mixture."""
+        """Return (inputs, G) weights of the stack inputs in the next prediction, the members weighted by the
+        mixture.
+        """
         E = self.expert_shares_.shape[1]
         inner = self.stacker_.weights_
         inputs = E + self.more_ + len(self.lags_) * self.lags
@@ -238,7 +244,7 @@ class Stack(Params):
 
     @staticmethod
     def nbytes_for(experts: int, outputs: int, *, codes: bool = False) -> float:
-        """Bytes for so many experts and targets or, with `codes`, classes, moves of the weights included."""
+        """Return the bytes for so many experts and targets or, with `codes`, classes, moves of the weights included."""
         if codes:
             return 8.0 * (64 * (outputs + 1) + 20 * min(outputs, 64) ** 2)
         return RidgeStacker.nbytes_for(experts + LAGS, outputs)

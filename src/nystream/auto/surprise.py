@@ -48,7 +48,7 @@ class Surprise(NamedTuple):
 
 
 def last_surprise(noise: Any) -> Surprise:
-    """The surprise of the last label that `Auto` learnt; of several targets the rarest.
+    """Return the surprise of the last label that `Auto` learnt; of several targets the rarest.
 
     It compares the label's score, its error in units of what was expected for its row, with the other scores kept.
     """
@@ -82,7 +82,7 @@ class Alarm(NamedTuple):
 
 
 class Surprises(Params):
-    """Past one-step errors in units of what is usual, and the alarms."""
+    """Keeps past one-step errors in units of the usual error, and the alarms."""
 
     def __init__(self) -> None:
         pass
@@ -97,7 +97,7 @@ class Surprises(Params):
         self.last_: list[float] = [1.0, 0.0, math.nan]
 
     def scale(self, engine: Any = None) -> float:
-        """What is usual for the next one-step error: its running mean, times that of its slot of the season."""
+        """Return the usual size of the next one-step error: its running mean times that of its slot of the season."""
         slot = 1.0
         if engine is not None:
             intervals = engine.intervals_
@@ -105,7 +105,7 @@ class Surprises(Params):
         return self.spread_ * slot
 
     def of(self, y: float, forecast: float, scale: float) -> Surprise:
-        """The surprise of a label under a forecast. Changes nothing."""
+        """Return the surprise of a label under a forecast. Pure."""
         error = y - forecast
         kept = self.errors_[: min(self.count_, KEPT)]
         if not math.isfinite(error) or len(kept) < FEWEST or not scale > 0:
@@ -116,7 +116,7 @@ class Surprises(Params):
         return Surprise(once_in, size / record if record > 0 else math.inf, error)
 
     def learn(self, y: float, forecast: float, scale: float) -> None:
-        """Learn the error of a forecast, and sound an alarm where it is due."""
+        """Learn the error of a forecast, and raise an alarm where it is due."""
         found = self.of(y, forecast, scale)
         self.last_ = list(found)
         self.row_ += 1
@@ -141,11 +141,11 @@ class Surprises(Params):
             self.alarms_ = [*self.alarms_[1 - REMEMBERED :], (self.row_, since, cause, "reported", found.once_in)]
 
     def last(self) -> Surprise:
-        """Of the last label."""
+        """The surprise of the last label."""
         return Surprise(*self.last_)
 
     def alarms(self) -> list[Alarm]:
-        """The last 256, in order."""
+        """The last 256 alarms, in order."""
         return [Alarm(*alarm) for alarm in self.alarms_]
 
     @property

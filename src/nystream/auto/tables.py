@@ -1,4 +1,4 @@
-"""What the automatic learner gives to tables and sparse rows of its memory and its time."""
+"""The shares of memory and time that `Auto` gives to tables and sparse rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENTRIES = 100
 def translator_for(
     kinds: Mapping[str, str] | None, outputs: int, memory: float, *, classes: bool, late: bool = False
 ) -> Translator:
-    """What makes numbers of columns of these kinds, or (None) of sparse rows, in its share of the memory.
+    """Return the encoder of columns of these kinds, or (None) of sparse rows, within its share of the memory.
 
     `late`: the experts and the stackers have learnt numbers so far, so that the translator may give them columns alone.
     """
@@ -55,5 +55,5 @@ def seconds_to_translate(kinds: Mapping[str, str] | None, outputs: int) -> float
 
 
 def _named(kinds: Mapping[str, str]) -> int:
-    """Times that the names of a category are kept: text has four times as many."""
+    """Return how many times as many names of a category are kept: text has four times as many."""
     return sum({"category": 1, "text": 4}.get(kind, 0) for kind in kinds.values())

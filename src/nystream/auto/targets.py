@@ -1,4 +1,4 @@
-"""Targets of regression on a scale of their own: standardised, wild ones fenced, and the range they have had."""
+"""The scale of real labels: standardised targets, outlier bounds, and the range of the labels so far."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AROUND = 0.5
 
 
 class Targets(Params):
-    """K real targets: T = (y - shift) / scale, where y lies within fences.
+    """Standardises K real targets: T = (y - shift) / scale, with y moved within outlier bounds.
 
     A label so far out that it can only be an accident would, squared, outweigh all others: what the learner is told
     instead is the fence, see `scaling.spread.fences`, computed from the rows so far at every rebuild and from the
@@ -70,18 +70,18 @@ class Targets(Params):
         return (Y - self.shift_) / self.scale_
 
     def fenced(self, Y: Array) -> Array:
-        """Labels of the past (n, K), wild ones moved to the fences."""
+        """Move past labels (n, K) within the outlier bounds."""
         return np.clip(Y, self.fences_[0], self.fences_[1])
 
     def tamed(self, Y: Array) -> Array:
-        """The same, but those that tell nothing are in the middle between the fences."""
+        """Do the same, but put labels without information in the middle of the bounds."""
         low, high = np.where(np.isfinite(self.fences_), self.fences_, 0.0)
         middle, reach = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
         nothing = (np.abs(Y - middle) > NOTHING * reach) & (reach > 0.0)
         return np.where(nothing, middle, self.fenced(Y))
 
     def admitted(self, Y: Array) -> Array:
-        """The next labels (n, K), in order, wild ones tamed; counts them."""
+        """Move the next labels (n, K), in order, within the bounds, and count them."""
         if all_inside(Y, self.fences_, self.outside_):
             return Y
         outside = (self.fences_[0] > Y) | (self.fences_[1] < Y)
@@ -89,20 +89,22 @@ class Targets(Params):
         return np.where(before < SHIFTED, self.tamed(Y), Y)
 
     def entered(self, Y: Array) -> tuple[Array, Frame]:
-        """The next, admitted labels standardised, and what is known before each of them; extends their range."""
+        """Standardise the next, admitted labels. Return them and the range before each of them, and extend the
+        range.
+        """
         T, low, high = entered(Y, self.low_, self.high_, self.shift_, self.scale_, AROUND)
         return T, Frame(low, high, self.shift_, self.scale_)
 
     def frame(self) -> Frame:
-        """What is known before the next label. Predictions lie within the range of the labels so far and half of it to
-        both sides, (1, K), standardised; 0 before the first.
+        """Return the range before the next label: predictions lie within the range of the labels so far and half of
+        it to both sides, (1, K), standardised; 0 before the first.
         """
         shift, scale = self.shift_, self.scale_
         _, low, high = entered(shift[None], self.low_.copy(), self.high_.copy(), shift, scale, AROUND)
         return Frame(low, high, shift, scale)
 
     def locate(self, Y: Array, w: Array | None) -> tuple[Array, NDArray[np.intp]]:
-        """Fences, scale and range anew from all labels so far.
+        """Compute bounds, scale and range from all labels so far.
 
         Returns how many times larger targets are now, (K,), and for which of them what had been taken for the scale
         was an accident.
@@ -117,7 +119,7 @@ class Targets(Params):
         return factor, np.flatnonzero(known & (factor > LOST))
 
     def enclose(self, Y: Array, w: Array | None) -> None:
-        """Fences and the usual range anew from these labels."""
+        """Compute the bounds and the usual range from these labels."""
         self.fences_, self.usual_ = fences(Y, w), fences(Y, w, **USUAL)
         self.outside_[:] = 0.0
 
@@ -127,7 +129,7 @@ class Targets(Params):
 
 
 def within(Y: Array) -> Array:
-    """Targets beyond FAR as FAR, those below 1/FAR as 0."""
+    """Clip targets beyond FAR to FAR, and set those below 1/FAR to 0."""
     if Y.size == 1 and 1 / FAR <= abs(Y.item()) <= FAR:  # the common round
         return Y
     return np.where(np.abs(Y) < 1 / FAR, 0.0, np.clip(Y, -FAR, FAR))

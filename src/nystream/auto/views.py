@@ -1,4 +1,4 @@
-"""How the experts of the automatic learner see rows: scaled, and perhaps by a learnt metric."""
+"""Views: scalings and learnt metrics through which experts see rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class View(Params):
         self.scale = scale
 
     def fit(self, X: Array, Y: Array | None = None, w: Array | None = None, **options: Any) -> None:
-        """`fitting`, all at once."""
+        """Run `fitting` to completion."""
         run_to_completion(self.fitting(X, Y, w, **options))
 
     def fitting(
@@ -61,7 +61,8 @@ class View(Params):
         seed: int = 0,
         tame: Tame | None = None,
     ) -> Task[None]:
-        """Scale from X, wild values fenced; with Y (n, K) the metric too, from so many rows, gradients at a fifth.
+        """Fit the scale on X with outliers moved within bounds; with Y (n, K) also the metric, from so many rows,
+        with gradients at a fifth of them.
 
         `tame`: what `taming` makes of X and w, where it is there already.
         """
@@ -74,7 +75,7 @@ class View(Params):
     def _learning(
         self, X: Array, Y: Array | None, w: Array | None, rows: int, rounds: int, full: int, seed: int
     ) -> Task[LearnedMetric | LearnedScales | None]:
-        """What scaled rows are multiplied by."""
+        """Learn the matrix that scaled rows are multiplied by."""
         if Y is None:
             return None
         if len(X) > rows:
@@ -89,7 +90,7 @@ class View(Params):
 
     @property
     def parts(self) -> Parts:
-        """As compiled code knows it, until it is fitted anew or widened."""
+        """The view as compiled code takes it, until it is fitted again or widened."""
         scale, metric = self.scale_, None if self.metric_ is None else self.metric_.linear
         return scale._warped if scale.warps else None, scale.mean_, scale.scale_, scale.clip, metric
 
@@ -103,7 +104,7 @@ class View(Params):
 
     @staticmethod
     def fit_nbytes(kept: int, d: int, rows: int, outputs: int, full: int = FULL) -> float:
-        """Bytes that `fit` on `kept` rows takes for a moment: for the scale, then for the metric."""
+        """Return the bytes that `fit` on `kept` rows takes for a moment: for the scale, then for the metric."""
         return max(8.0 * 3 * min(kept * d, MOST), LearnedMetric.fit_nbytes(rows, _gradients(rows), d, outputs, full))
 
     @property
@@ -112,7 +113,7 @@ class View(Params):
 
 
 class LaplacianView(View):
-    """Standardised inputs times column scales that were learnt, see `nystream.features.LearnedScales`."""
+    """Standardises inputs and multiplies them by learnt column scales, see `nystream.features.LearnedScales`."""
 
     def _learning(
         self, X: Array, Y: Array | None, w: Array | None, rows: int, rounds: int, full: int, seed: int
@@ -123,19 +124,21 @@ class LaplacianView(View):
 
     @property
     def loss(self) -> float:
-        """Of what was learnt, on rows held out; nan where nothing was."""
+        """The loss of the learnt scales on held-out rows; nan where nothing was learnt."""
         assert isinstance(self.metric_, LearnedScales)
         return self.metric_.loss_
 
 
 def sizes(rows: int, d: int) -> tuple[int, int]:
-    """Rows fitted, and held out, in a step of learning scales of d columns; twice as many choose in the end."""
+    """Return the rows fitted and held out in one step of learning scales of d columns; the final choice uses twice
+    as many.
+    """
     fitted = max(2, int(min(rows / 2, (PAIRS / d) ** 0.5)))
     return fitted, max(1, int(HELD * fitted))
 
 
 def taming(X: Array, w: Array | None) -> Task[Tame]:
-    """What scales of X are computed from."""
+    """Return the rows that scales of X are computed from."""
     most = max(2, MOST // X.shape[1])
     thin, v = thinned(X, most), None if w is None else thinned(w, most)
     tame, columns = thin, max(1, int(PIECE / (SORTED * len(thin))))
@@ -150,10 +153,10 @@ def taming(X: Array, w: Array | None) -> Task[Tame]:
 
 
 def _gradients(rows: int) -> int:
-    """Rows at which gradients are taken, of those that a metric is learnt from."""
+    """Return the rows at which gradients are taken."""
     return max(1, rows // 5)
 
 
 def thinned(X: Array, most: int) -> Array:
-    """At most so many rows, spread evenly."""
+    """Return at most so many rows, spread evenly."""
     return X if len(X) <= most else X[np.linspace(0, len(X) - 1, most).round().astype(np.intp)]

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 import nystream
 from changing_streams import changing, in_cuts
 from nystream import Auto
-from nystream.auto.drift import changes, memory
+from nystream.auto.drift import handler, memory
 from nystream.auto.recipe import Recipe
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
@@ -21,7 +21,7 @@ AT, END = 120, 600
 def short(monkeypatch):
     """Of memory; and the candidate goes at an age of 150 rows."""
     monkeypatch.setattr(memory, "_with_old_rebuilt", lambda *_: np.inf)
-    monkeypatch.setattr(changes, "verdict", lambda *given: "discarded" if given[3] >= 150 else None)
+    monkeypatch.setattr(handler, "verdict", lambda *given: "discarded" if given[3] >= 150 else None)
 
 
 def auto():

@@ -12,7 +12,7 @@ import nystream
 from changing_streams import in_cuts
 from nystream import Auto
 from nystream.auto import refit, stack
-from nystream.auto.drift import catching_up
+from nystream.auto.drift import warm_start
 from nystream.auto.recipe import Recipe
 from table_streams import columns
 
@@ -26,7 +26,7 @@ AT, N = 900, 1500
 def slow(monkeypatch):
     """Slices so small that a rebuild is under way for several rows, and few rows are learnt in one."""
     monkeypatch.setattr(refit, "SLICE", 3e6)
-    monkeypatch.setattr(catching_up, "CAUGHT_UP", 4)
+    monkeypatch.setattr(warm_start, "CAUGHT_UP", 4)
 
 
 def auto(task="regression", recipe=PATIENT, **options):
@@ -67,7 +67,7 @@ def test_it_is_level_some_rows_after_the_alarm_and_learns_few_rows_with_each():
 
 
 def test_where_it_would_be_too_late_it_learns_what_is_missing_at_once(monkeypatch):
-    monkeypatch.setattr(catching_up, "CAUGHT_UP", 1)
+    monkeypatch.setattr(warm_start, "CAUGHT_UP", 1)
     X, y = slowly()
     model = auto()
     found = awaited(model, X, y)

@@ -17,6 +17,8 @@ FEWEST = 10
 """Rows from which on values are clipped: the deviation of fewer tells little."""
 LARGEST = 1e100
 """Values beyond count as this, so that their squares are finite."""
+PRODUCTS = 1 << 18
+"""Products that `predict` holds at once."""
 
 
 class LinearMoments(Params):
@@ -56,8 +58,15 @@ class LinearMoments(Params):
         self.bounds_ = np.array([0.0, -LARGEST, LARGEST])[:, None] * np.ones(columns)
 
     def predict(self, X: Array) -> Array:
-        """(n, K), pure."""
-        return self._inputs(X) @ self.weights_
+        """Return (n, K). Pure.
+
+        Products are added one after the other, so to the last bit a prediction depends neither on the rows beside it
+        nor on columns without weight.
+        """
+        P, size = np.empty((len(X), self.weights_.shape[1])), max(1, PRODUCTS // self.weights_.size)
+        for i in range(0, len(X), size):
+            P[i : i + size] = np.cumsum(self._inputs(X[i : i + size])[:, :, None] * self.weights_, axis=1)[:, -1]
+        return P
 
     def learn(self, X: Array, T: Array, w: Array | None) -> None:
         """Add rows and their targets (n, K); predictions change at the next `solve`."""

@@ -298,6 +298,10 @@ def read(app: Any, docname: str, source: list[str]) -> None:
             source[0] = source[0].replace(mark, made())
 
 
+BESIDE = {"index", "forecaster", "conformal", "bandits"}
+"""Pages that describe no learner of the registry."""
+
+
 def resolve(app: Any, doctree: Any, docname: str) -> None:
     """Links to pages that the build makes, "site:/...", from where this page is."""
     from docutils import nodes
@@ -310,7 +314,8 @@ def resolve(app: Any, doctree: Any, docname: str) -> None:
 
 
 def complete(app: Any) -> None:
-    pages = {path.stem for path in (Path(app.srcdir) / "algorithms").glob("*.md")} - {"index", "forecaster"}
+    """Refuse to build where a learner has no page, or a page no learner."""
+    pages = {path.stem for path in (Path(app.srcdir) / "algorithms").glob("*.md")} - BESIDE
     if pages != set(LEARNERS):
         raise ExtensionError(f"pages of algorithms and the catalogue differ: {sorted(pages ^ set(LEARNERS))}")
 

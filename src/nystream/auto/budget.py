@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nystream.auto.experts import ForgettingLinear, ForgettingRidge, LaplacianRidge, LargeRidge, Ridge, WindowSmoother
-from nystream.auto.recipe import CANDIDATES, LAMS, LARGE, METRIC_TARGETS, Recipe
+from nystream.auto.recipe import CANDIDATES, LARGE, METRIC_TARGETS, Recipe
 from nystream.auto.stack import Stack
 from nystream.auto.views import View, sizes
 from nystream.features.metric import LearnedMetric
@@ -73,7 +73,7 @@ def warmup_bytes(recipe: Recipe, d: int, outputs: int, *, codes: bool) -> float:
     """Return the bytes of all experts and competitors during the warm-up, and of one block of rows."""
     r, K, race = recipe, outputs + codes, "big" in recipe.living
     racers = len(CANDIDATES) if race else sum(name in CANDIDATES for name in r.living)
-    ridges = racers * Ridge.nbytes_for(r.landmarks, d, K, len(LAMS) if race else 1)
+    ridges = racers * Ridge.nbytes_for(r.landmarks, d, K)
     moment = max(_block_bytes(r, d, outputs, K), Ridge.width_nbytes(max(_landmarks(r, "big"), r.landmarks)))
     large = _big_bytes(r, d, K) + _rough_bytes(r, d, K)
     return large + ridges + _following_bytes(r, d, K) + moment
@@ -119,8 +119,7 @@ def _following_bytes(r: Recipe, d: int, K: int) -> float:
     each = {
         "ag.99": ForgettingRidge.nbytes_for(r.small, K),
         "lin.95": ForgettingLinear.nbytes_for(d, K, forgets=d <= r.full),
-        "win1000": WindowSmoother.nbytes_for(r.windows[0], d, K),
-        "win100": WindowSmoother.nbytes_for(r.windows[1], d, K),
+        "win1000": WindowSmoother.nbytes_for(r.window, d, K),
     }
     return 2 * LearnedMetric.nbytes_for(d, r.full) + sum(each.get(name, 0.0) for name in r.living)
 
@@ -295,7 +294,7 @@ class Clock:
 
 
 CLOCK = Clock()
-DROPPED = ("change", "rough", "big", "glob", "win1000", "std", "ag.99", "win100", "lin.95")
+DROPPED = ("change", "rough", "big", "glob", "win1000", "std", "ag.99", "lin.95")
 """Experts in the order in which a deadline removes them; "ag" stays."""
 
 
@@ -342,11 +341,10 @@ def _ever_faster(recipe: Recipe) -> Iterator[Recipe]:
 def seconds_a_row(recipe: Recipe, d: int, outputs: int) -> float:
     """Return a cautious estimate for one `step` after the warm-up, with partial refits spread over the rows."""
     living, K, full, c = recipe.living, outputs, d if d <= recipe.full else 0, CLOCK
-    windows = {"win1000": recipe.windows[0], "win100": recipe.windows[1]}
     total = c.call + c.expert * len(living) + 1e-7 * K * len(living)
     for name in living:
-        if name in windows:
-            total += c.pair * windows[name] * d
+        if name == "win1000":
+            total += c.pair * recipe.window * d
         elif name == "lin.95":
             total += _learning(d + 1, K) + ((d + 1) ** 3 / 3 / 13 / c.factored if full else 0.0)
         else:
@@ -355,7 +353,7 @@ def seconds_a_row(recipe: Recipe, d: int, outputs: int) -> float:
             total += (c.shared + c.solved * K) * r * r + c.pair * r * K if name in LARGE else _learning(r, K)
             total += c.pair * r * d + (r**3 / 3 / 32 / c.factored if name == "ag.99" else 0.0)
     total += c.pair * full * full * 2
-    if {"ag.99", *windows} & set(living):
+    if {"ag.99", "win1000"} & set(living):
         n, targets = recipe.metric, min(K, METRIC_TARGETS)
         flops = 2 * (n**3 / 3 + 2 * n * n / 5 * d * targets + 2 * n * n * targets) + 2 * 9 * full**3 + 6 * n * n * d
         total += flops / c.metric / recipe.every(d, outputs) + c.refit

@@ -10,11 +10,10 @@ import numpy as np
 
 from nystream._core.auto.stack import coded
 from nystream.auto.expert_set import ExpertSet
-from nystream.auto.late import shifted
 from nystream.auto.recipe import Recipe
 from nystream.auto.refit import Missed, Refit
 from nystream.auto.rows import Answer, Learnt, Rows, plain_part_of
-from nystream.auto.stack import Frame, Stack
+from nystream.auto.stack import Frame, Stack, shifted
 from nystream.auto.targets import Targets
 from nystream.runtime.incremental import run_to_completion
 from nystream.runtime.params import Params

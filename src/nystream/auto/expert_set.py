@@ -22,13 +22,12 @@ from nystream.auto.experts import (
     Ridge,
     WindowSmoother,
 )
-from nystream.auto.late import after, shifted
-from nystream.auto.recipe import CANDIDATES, LAMS, METRIC_TARGETS, Recipe
-from nystream.auto.stack import LAGS, PACES
+from nystream.auto.recipe import CANDIDATES, METRIC_TARGETS, Recipe
+from nystream.auto.stack import LAGS, PACES, after, shifted
 from nystream.auto.views import LaplacianView, Parts, View, taming
 from nystream.runtime.incremental import Task
 from nystream.runtime.params import Params
-from nystream.runtime.threads import side_by_side
+from nystream.runtime.threads import run_parallel
 from nystream.runtime.types import Array
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 
@@ -37,9 +36,9 @@ __all__ = ["ExpertSet"]
 VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "log": LogScale()}
 VIEWS["lin"] = StandardScale(clip=30.0)
 """What inputs are seen through; "now" begins as "ag" and follows the stream."""
-SEEN_IN = {"std": "std", "ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "lin", "win1000": "now", "win100": "now"}
+SEEN_IN = {"std": "std", "ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "lin", "win1000": "now"}
 SEEN_IN |= {"rough": "rough", "change": "change"}
-FITTED_IN = ("rough", "change", "big", "std", "ag", "glob", "ag.99", "lin.95", "win1000", "win100")
+FITTED_IN = ("rough", "change", "big", "std", "ag", "glob", "ag.99", "lin.95", "win1000")
 """The order of fits: large ones first, they need the most room."""
 NO_LAGS = np.empty((0, 0, 0))
 WORTH_A_THREAD = 32
@@ -78,7 +77,7 @@ class ExpertSet(Params):
     others_: dict[str, Ridge]
     """Competitors that are not experts; empty after the warm-up."""
     losses_: dict[str, Array]
-    """(ridges, K) discounted losses of the competitors; of classes (ridges, 1), for all codes."""
+    """(K,) discounted losses of the competitors; of classes (1,), for all codes."""
     seen_in_: dict[str, str]
     """Which view each expert looks through."""
     holes_: npt.NDArray[np.int64]
@@ -96,7 +95,7 @@ class ExpertSet(Params):
 
     def start(self) -> None:
         self.views_, self.experts_, self.others_ = {}, {}, {}
-        self.losses_ = {name: np.zeros((len(LAMS), 1)) for name in CANDIDATES}
+        self.losses_ = {name: np.zeros(1) for name in CANDIDATES}
         self.seen_in_ = {}
         self.winner_ = "ag"
         self.holes_ = np.empty(0, dtype=np.int64)
@@ -114,7 +113,7 @@ class ExpertSet(Params):
             title = (self.experts_.get(name) or self._new(name, d)).title
             if name in CANDIDATES:
                 title += f", {VIEW_TITLES[CANDIDATES[name][0]]}"
-            titles[name] = title if title not in titles.values() else f"{title} ({name})"
+            titles[name] = title
         return titles
 
     def predict(self, X: Array, outputs: int, known: Array | None = None) -> Array:
@@ -168,21 +167,18 @@ class ExpertSet(Params):
         def run(some: Iterable[tuple[int, str]]) -> None:
             for e, name in some:
                 expert, rows = self.experts_[name], U[self.seen_in_[name]]
-                if self.others_ and isinstance(expert, Ridge) and name in CANDIDATES:
-                    outputs = expert.run_all(rows, Y, w)
-                    self._count(name, outputs, Y, w, bounds)
-                    F[:, e] = outputs[0]
-                else:
-                    F[:, e] = expert.run(rows, Y, w)
+                F[:, e] = expert.run(rows, Y, w)
+                if self.others_ and name in CANDIDATES:
+                    self._count(name, F[:, e], Y, w, bounds)
 
         if len(X) < WORTH_A_THREAD:
             run(enumerate(names))
         else:
             rough = [(e, name) for e, name in enumerate(names) if name in ("rough", "change")]
             rest = [(e, name) for e, name in enumerate(names) if name not in ("rough", "change")]
-            side_by_side([partial(run, some) for some in (rest, rough)])
+            run_parallel([partial(run, some) for some in (rest, rough)])
         for name, other in self.others_.items():
-            self._count(name, other.run_all(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
+            self._count(name, other.run(U[CANDIDATES[name][0]], Y, w), Y, w, bounds)
         return F
 
     def _in_turn(self) -> tuple[tuple[tuple[Asked, int], ...], tuple[Parts, ...]]:
@@ -246,9 +242,8 @@ class ExpertSet(Params):
             yield from rough.fitting(A, labels, w, **options)
             self.views_["rough"] = rough
         del options
-        lams = LAMS if race else LAMS[:1]
         largest_first = sorted(names, key=lambda name: FITTED_IN.index(name))
-        experts = {name: self._new(name, A.shape[1], factor, lams) for name in largest_first}
+        experts = {name: self._new(name, A.shape[1], factor) for name in largest_first}
         for name, expert in experts.items():
             if isinstance(expert, Innovation):
                 assert past is not None
@@ -256,7 +251,7 @@ class ExpertSet(Params):
                 yield from self._fitting_changes(expert, moved, Y, w, rng, None if labels is None else seed)
             else:
                 yield from expert.fitting(self.views_[self.seen_in_[name]], A, Y, w, rng)
-        others = {name: self._ridge(name, lams) for name in race if name not in names}
+        others = {name: self._ridge(name) for name in race if name not in names}
         for name, other in others.items():
             yield from other.fitting(self.views_[CANDIDATES[name][0]], A, Y, w, rng)
         self.experts_, self.others_ = experts, others
@@ -286,11 +281,11 @@ class ExpertSet(Params):
             self.views_["change"] = view
             yield from expert.fitting(view, X, Y, w, rng)
 
-    def _new(self, name: str, columns: int, factor: float = 1.0, lams: tuple[float, ...] = LAMS[:1]) -> Expert:
-        """Return a new expert; `factor` is for the width of the large ridge, `lams` for competitors."""
+    def _new(self, name: str, columns: int, factor: float = 1.0) -> Expert:
+        """Return a new expert; `factor` is for the width of the large ridge."""
         r = self.recipe
         if name in CANDIDATES:
-            return self._ridge(name, lams)
+            return self._ridge(name)
         if name == "big":
             return LargeRidge(r.big, factor)
         if name == "rough":
@@ -301,10 +296,10 @@ class ExpertSet(Params):
             return ForgettingRidge(r.small)
         if name == "lin.95":
             return ForgettingLinear(0.95 if columns <= r.full else 1.0)
-        return WindowSmoother(r.windows[0] if name == "win1000" else r.windows[1])
+        return WindowSmoother(r.window)
 
-    def _ridge(self, name: str, lams: tuple[float, ...]) -> Ridge:
-        return Ridge(self.recipe.landmarks, CANDIDATES[name][1], lams)
+    def _ridge(self, name: str) -> Ridge:
+        return Ridge(self.recipe.landmarks, CANDIDATES[name][1])
 
     @property
     def followers(self) -> list[str]:
@@ -389,19 +384,17 @@ class ExpertSet(Params):
             return past[:, 0]
         return np.hstack([past[:, 0], self.views_["change"](np.hstack([past.reshape(len(A), -1), A]))])
 
-    def _count(self, name: str, outputs: list[Array], Y: Array, w: Array | None, bounds: tuple[Array, Array]) -> None:
+    def _count(self, name: str, F: Array, Y: Array, w: Array | None, bounds: tuple[Array, Array]) -> None:
         keep = 0.5 ** (1 / HALF_LIFE)
         ages = keep ** np.arange(len(Y) - 1.0, -1.0, -1.0)
         v = ages if w is None else ages * w
-        lost = np.zeros((len(LAMS), 1 if self.codes else Y.shape[1]))
-        for i, F in enumerate(outputs):
-            miss = (np.clip(F, *bounds) - Y) ** 2
-            lost[i] = v @ (miss.mean(axis=1, keepdims=True) if self.codes else miss)
+        miss = (np.clip(F, *bounds) - Y) ** 2
+        lost = v @ (miss.mean(axis=1, keepdims=True) if self.codes else miss)
         self.losses_[name] = keep ** len(Y) * self.losses_[name] + lost
 
     def _winner(self) -> tuple[str, float]:
         """Return the competitor with the least loss, and the width factor of the large ridge."""
-        best = {name: float(losses.mean(axis=1).min()) for name, losses in self.losses_.items()}
+        best = {name: float(losses.mean()) for name, losses in self.losses_.items()}
         if not any(best.values()):
             return "ag", 1.0
         least = min(best.values())

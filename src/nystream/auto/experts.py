@@ -26,7 +26,7 @@ from nystream.auto.views import LAPLACIAN_LAM, SORTED, View, thinned
 from nystream.features.landmarks import Landmarks
 from nystream.kernels.gaussian import Gaussian
 from nystream.learners.smoother import KernelSmoother
-from nystream.runtime.incremental import CALL, PIECE, Task, blank, median, pairs, run_to_completion
+from nystream.runtime.incremental import CALL, PIECE, Task, allocate_zeros, kernel_cost, median_cost, run_to_completion
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 from nystream.scaling.distance import median_distance
@@ -36,7 +36,7 @@ from nystream.solvers.forgetting import Forgetting
 
 __all__ = [
     *("BLOCK", "Expert", "ForgettingLinear", "ForgettingRidge", "Innovation", "LaplacianRidge", "LargeRidge", "Ridge"),
-    *("WindowSmoother", "copied"),
+    "WindowSmoother",
 ]
 
 APART = 1e-5
@@ -119,7 +119,7 @@ class _Landmarks(Expert):
         chosen = np.sort(rng.choice(len(X), min(self.m, len(X)), replace=False))
         near = view(thinned(X, min(WIDTH, max(2, 4 * self.m // 3))))
         self.width_ = self.factor * median_distance(near)
-        yield seen(*near.shape) + median(*near.shape)
+        yield seen(*near.shape) + median_cost(*near.shape)
         landmarks = Landmarks(Gaussian(self.width_), view(X[chosen]), tol=APART)
         yield CALL + seen(len(chosen), X.shape[1])
         yield from landmarks.starting(X.shape[1])
@@ -144,7 +144,7 @@ class _Landmarks(Expert):
         m, rows = len(self.points_), self._rows
         for i in range(0, m, rows):
             A[i : min(i + rows, m), :m] += lam * self.kernel_rows.block(self.points_[i : i + rows], self.points_)
-            yield CALL + pairs(rows, m, self.points_.shape[1])
+            yield CALL + kernel_cost(rows, m, self.points_.shape[1])
         A.flat[: -1 : len(A) + 1] += lam * JITTER
         A[m, m] += lam
 
@@ -152,12 +152,12 @@ class _Landmarks(Expert):
     def _rows(self) -> int:
         """Return the rows handled at a time in a refit: fewer with many landmarks."""
         dim = len(self.points_) + 1
-        return max(8, min(BLOCK, int(PIECE / (dim * (dim + pairs(1, 1, self.points_.shape[1])))) // 8 * 8))
+        return max(8, min(BLOCK, int(PIECE / (dim * (dim + kernel_cost(1, 1, self.points_.shape[1])))) // 8 * 8))
 
     def summing(self, view: View, X: Array, Y: Array, w: Array | None) -> Task[tuple[Array, Array]]:
         """Compute Z'WZ, its lower triangle, and Z'WY."""
         dim, rows, d = len(self.points_) + 1, self._rows, X.shape[1]
-        G, b = (yield from blank(dim)), np.zeros((dim, Y.shape[1]))
+        G, b = (yield from allocate_zeros(dim)), np.zeros((dim, Y.shape[1]))
         for i in range(0, len(X), rows):
             part = slice(i, i + rows)
             Z, T = self._features(view(X[part])), Y[part]
@@ -167,7 +167,7 @@ class _Landmarks(Expert):
             add_gram(Z, G)
             b += Z.T @ T
             n = len(Z)
-            yield CALL + seen(n, d) + n * dim * (dim + 2 * Y.shape[1]) + pairs(n, dim, d)
+            yield CALL + seen(n, d) + n * dim * (dim + 2 * Y.shape[1]) + kernel_cost(n, dim, d)
         return G, b
 
     def widen(self, d: int) -> None:
@@ -175,7 +175,7 @@ class _Landmarks(Expert):
 
 
 class Ridge(_Landmarks):
-    """Nystrom ridge without forgetting; several ridges may share the landmarks.
+    """Nystrom ridge without forgetting.
 
     The features are raw kernel values and the penalty is lam K_mm: the same function as with whitened features and
     lam I, without a triangular solve for every row.
@@ -183,39 +183,31 @@ class Ridge(_Landmarks):
 
     asked: ClassVar[type[Asked]] = AskedRidge
     solvers_: list[AWV]
-    """Empty while it is frozen."""
+    """One; none while it is frozen."""
     weights_: Array
     """(K, r) while it is frozen."""
 
-    def __init__(self, m: int, factor: float = 1.0, lams: tuple[float, ...] = (0.01,)) -> None:
+    def __init__(self, m: int, factor: float = 1.0, lam: float = 0.01) -> None:
         self.m = m
         self.factor = factor
-        self.lams = lams
+        self.lam = lam
 
     @property
     def title(self) -> str:
         return f"kernel, {self.m:,} landmarks"
 
     @classmethod
-    def nbytes_for(cls, m: int, d: int, outputs: int, lams: int = 1) -> float:
-        return 8.0 * m * d + lams * AWV.nbytes_for(m, outputs)
+    def nbytes_for(cls, m: int, d: int, outputs: int) -> float:
+        return 8.0 * m * d + AWV.nbytes_for(m, outputs)
 
     def fitting(self, view: View, X: Array, Y: Array, w: Array | None, rng: np.random.Generator) -> Task[None]:
         yield from self.placing(view, X, rng)
-        if len(self.lams) == 1:  # one matrix, factored where it stands
-            solver = yield from self.solving(self.lams[0], lambda: self.summing(view, X, Y, w))
-            self.adopt([solver])
-            return
-        G, b = yield from self.summing(view, X, Y, w)
-        solvers = []
-        for lam in self.lams:
-            solver = yield from self.solving(lam, lambda: copied(G, b))
-            solvers.append(solver)
-        self.adopt(solvers)
+        solver = yield from self.solving(self.lam, lambda: self.summing(view, X, Y, w))
+        self.adopt(solver)
 
-    def adopt(self, solvers: list[AWV]) -> None:
-        """Go on with these solvers."""
-        self.solvers_ = solvers
+    def adopt(self, solver: AWV) -> None:
+        """Go on with this solver."""
+        self.solvers_ = [solver]
 
     def shrink(self, m: int) -> None:
         """Keep m of the landmarks, spread evenly, as if it had had these alone since its fit.
@@ -230,7 +222,7 @@ class Ridge(_Landmarks):
         smaller.start(len(A), b.shape[1])
         smaller.start_from(A, b, overwrite=True)
         self.m, self.points_ = m, np.ascontiguousarray(self.points_[kept])
-        self.adopt([smaller])
+        self.adopt(smaller)
 
     def solving(self, lam: float, sums: Callable[[], Task[tuple[Array, Array]]]) -> Task[AWV]:
         """Solve from Z'WZ and Z'WY, which are used up and computed again where rounding needs a larger ridge."""
@@ -263,14 +255,7 @@ class Ridge(_Landmarks):
         return solvers[0].predict(Z) if solvers else _LINEAR.block(Z, self.weights_)
 
     def run(self, U: Array, Y: Array, w: Array | None) -> Array:
-        """Predict and learn with the first ridge; `run_all` gives all of them."""
-        return self.run_all(U, Y, w)[0]
-
-    def run_all(self, U: Array, Y: Array, w: Array | None) -> list[Array]:
-        if not self.solvers_:
-            return [self.predict(U)]
-        Z = self._features(U)
-        return [solver.run(Z, Y, w) for solver in self.solvers_]
+        return self.solvers_[0].run(self._features(U), Y, w) if self.solvers_ else self.predict(U)
 
     def add_outputs(self, combination: Array) -> None:
         for solver in self.solvers_:
@@ -302,8 +287,8 @@ class LargeRidge(Ridge):
     filled_: int
 
     @classmethod
-    def nbytes_for(cls, m: int, d: int, outputs: int, lams: int = 1) -> float:
-        return Ridge.nbytes_for(m, d, outputs, lams) + 8.0 * m * (outputs + cls.group(m))
+    def nbytes_for(cls, m: int, d: int, outputs: int) -> float:
+        return Ridge.nbytes_for(m, d, outputs) + 8.0 * m * (outputs + cls.group(m))
 
     @classmethod
     def group(cls, m: int) -> int:
@@ -318,11 +303,11 @@ class LargeRidge(Ridge):
         """Return the bytes that `fit` takes for a moment beside itself: one matrix and a block of kernel rows."""
         return 8.0 * (m * m + 2 * BLOCK * m + 2 * m * outputs)
 
-    def adopt(self, solvers: list[AWV]) -> None:
-        """Go on with these solvers: allocate room for waiting rows, and compute the first weights."""
-        super().adopt(solvers)
+    def adopt(self, solver: AWV) -> None:
+        """Go on with this solver: allocate room for waiting rows, and compute the first weights."""
+        super().adopt(solver)
         rows = self.group(self._dim - 1)
-        self.rows_ = np.zeros((rows, self._dim + solvers[0].outputs_ + 1))
+        self.rows_ = np.zeros((rows, self._dim + solver.outputs_ + 1))
         self._settle()
         self.filled_ = rows - rows * self.first // self.together  # by rows of weight 0
 
@@ -332,9 +317,9 @@ class LargeRidge(Ridge):
     def freeze(self) -> None:
         self.solvers_, self.rows_ = [], np.empty((0, 0))
 
-    def run_all(self, U: Array, Y: Array, w: Array | None) -> list[Array]:
+    def run(self, U: Array, Y: Array, w: Array | None) -> Array:
         if not self.solvers_:
-            return [self.predict(U)]
+            return self.predict(U)
         P, row = np.empty(Y.shape), 0
         while row < len(U):  # up to the next time that rows are learnt
             waiting = (self.points_, self.weights_, self.rows_, self.filled_)
@@ -342,7 +327,7 @@ class LargeRidge(Ridge):
             row, self.filled_ = row + taken, self.filled_ + taken
             if self.filled_ == len(self.rows_):
                 self.learn()
-        return [P]
+        return P
 
     def learn(self) -> None:
         """Learn the waiting rows."""
@@ -388,7 +373,7 @@ class LaplacianRidge(LargeRidge):
     together: ClassVar[int] = 64
 
     def __init__(self, m: int, first: int = 48) -> None:
-        super().__init__(m, lams=(LAPLACIAN_LAM,))
+        super().__init__(m, lam=LAPLACIAN_LAM)
         self.first = first
 
     @property
@@ -511,7 +496,7 @@ class ForgettingRidge(_Landmarks):
         for i in range(max(0, len(X) - reach), len(X), BLOCK):
             part = slice(i, i + BLOCK)
             self.run(view(X[part]), Y[part], None if w is None else w[part])
-            yield CALL + seen(BLOCK, d) + BLOCK * (pairs(1, dim, d) + RENEWED * dim**2 + STRETCHED * dim)
+            yield CALL + seen(BLOCK, d) + BLOCK * (kernel_cost(1, dim, d) + RENEWED * dim**2 + STRETCHED * dim)
 
     def predict(self, U: Array) -> Array:
         return self.solver_.predict(self._features(U))
@@ -608,9 +593,3 @@ class WindowSmoother(Expert):
 def seen(n: int, d: int) -> float:
     """Return the operations of seeing n rows of d columns through a view."""
     return n * d * (SEEN + 2.0 * d)
-
-
-def copied(G: Array, b: Array) -> Task[tuple[Array, Array]]:
-    """Return copies of sums, which may be used up."""
-    yield SEEN * G.size
-    return G.copy(), b.copy()

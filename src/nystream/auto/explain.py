@@ -202,12 +202,14 @@ def _errors(model: Auto) -> list[str]:
     """Describe the error of the predictions for the last rows, in units of the label and relative to simple
     forecasts.
     """
-    if model.pipeline_.drift_ is None:
+    drift, count = model.pipeline_.drift_, model.pipeline_.count_
+    if drift is None:
         return []
-    n = min(model.pipeline_.count_ - 1, RECENT, model.pipeline_.drift_.losses_.size)
+    past = drift.succession_.history_.losses_
+    n = min(count - 1, RECENT, past.size)
     if n < FEWEST:
         return []
-    losses = model.pipeline_.drift_.losses_.get(model.pipeline_.count_ - n, model.pipeline_.count_)[:, 2]
+    losses = past.get(count - n, count)[:, 2]
     loss = float(losses.mean())
     if model.task == "classification":
         return [f"log loss over the last {n:,} rows: {loss:.4g}"]

@@ -23,7 +23,7 @@ from nystream.auto.rows import RowBuffer, Rows
 from nystream.auto.targets import USUAL
 from nystream.auto.views import View
 from nystream.runtime.blas import single_threaded
-from nystream.runtime.incremental import pairs
+from nystream.runtime.incremental import kernel_cost
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
 from nystream.scaling import StandardScale, median_distance
@@ -59,6 +59,12 @@ class FilterRules:
     """Labels are also trusted if so many residuals in a row lie beyond `shifted` on the same side,"""
     times: float = 2.0
     """and none of them is more than so many times as large as another."""
+    skewed: float = 3.0
+    """What is taken from labels is signal if its mean is so many standard errors from 0,"""
+    followed: float = 0.2
+    """or if labels move by more than this part of an outlier's residual, from the row before it to the row after,"""
+    serial: float = 0.5
+    """and the median step from label to label is less than this part of their median deviation."""
     alarm: float = 6.0
     """Medians to which residuals are clipped for drift alarms."""
     least: float = 0.1
@@ -84,13 +90,13 @@ class LabelFilter(Params):
     the variance of the mean 3 times that of Huber's estimate. An outlier may be noise, or the function may have far
     values, for which squared loss is right. In the second case p foresees it: p lies in the outer tenth of the last
     predictions on that side, and a tenth of the way from their median to y. If less than half of the outliers are
-    foreseen (a running share), tails are heavy for the next 1,000 rows; the last labels that were kept are winsorised
-    too, for the next refit. `winsorize_again` may `suspect` heavy tails earlier. Before that every label is learnt as
-    it is.
+    foreseen (a running share), tails are heavy for the next 1,000 rows. `winsorize_again` may `suspect` heavy tails
+    earlier. Before that every label is learnt as it is.
 
-    If 7 of the last 10 residuals are beyond 10 medians, or three in a row are alike on the same side, the labels
-    themselves have changed: they are trusted, and tails are not heavy. The same happens at a drift alarm, because
-    residuals since the change point measure an outdated function.
+    Labels are trusted, and tails are not heavy, where squared loss wants the labels as they are: where noise is skewed,
+    or outliers move the labels after them (`_is_signal`). The same happens where the labels themselves have changed: 7
+    of the last 10 residuals are beyond 10 medians, three in a row are alike on the same side, or there is a drift
+    alarm, after which residuals measure an outdated function.
 
     Parameters
     ----------
@@ -164,11 +170,10 @@ class LabelFilter(Params):
             return int(not (low.item() > Y.item() or high.item() < Y.item()))
         return _count_inside(Y, low, high)
 
-    def winsorize(self, y: Array, p: Array, outside: NDArray[np.bool_], deviation: Array) -> tuple[Array, Array]:
-        """Return the label (K,) to learn instead of y, and new labels (n, K) for the n rows before it.
+    def winsorize(self, y: Array, p: Array, outside: NDArray[np.bool_], deviation: Array) -> Array:
+        """Return the label (K,) to learn instead of y.
 
-        `p` (K,) is the prediction for the row; `outside` says which labels lie outside the usual range. The new labels
-        of earlier rows are nan, except for targets whose tails have just become heavy; n = 0 if there is none.
+        `p` (K,) is the prediction for the row; `outside` says which labels lie outside the usual range.
         """
         ring, before = self.past_, self.is_heavy
         oldest = max(0, ring.seen_ - ring.capacity) % ring.capacity
@@ -178,13 +183,14 @@ class LabelFilter(Params):
         if outside.any() and (far * outside).any():
             self._note_outliers(y, p, outside & (far > 0.0))
         trusted = (beyond >= FILTER.most) | self._are_alike(y - p, FILTER.shifted * median)
+        if self.is_heavy.any():
+            trusted |= self._is_signal(y, p, FILTER.far * median, reach, unclipped)
         if trusted.any():
             self.outlier_[trusted] = -self.lasting
         heavy = self.is_heavy
         self._note_beginning(heavy & ~before)
         self.limit_ = np.minimum(self.limit_, np.maximum(FILTER.alarm * median, FILTER.least * deviation))
-        label = np.where(heavy, p + np.minimum(np.maximum(y - p, -reach), reach) / unclipped, y)
-        return label, self._winsorize_past(heavy & ~before, reach, unclipped)
+        return np.where(heavy, p + np.minimum(np.maximum(y - p, -reach), reach) / unclipped, y)
 
     def alarm_label(self, y: Array, p: Array) -> Array | None:
         """Return the label (K,) by which drift alarms measure the loss of p; nan where tails are not heavy.
@@ -205,6 +211,21 @@ class LabelFilter(Params):
         sizes = side * np.vstack((self.past_.last(FILTER.alike - 1)[:, self.outputs :], residual))
         return (sizes.min(axis=0) > least) & (sizes.max(axis=0) <= FILTER.times * sizes.min(axis=0))
 
+    def _is_signal(self, y: Array, p: Array, far: Array, reach: Array, unclipped: Array) -> NDArray[np.bool_]:
+        """(K,) whether what winsorising takes from the labels is signal: squared loss then wants them as they are.
+
+        Either its mean over the kept rows and this one is not 0: noise is skewed, and the mean of the labels is wanted.
+        Or labels follow each other, and outliers move those around them: from the row before to the row after, by a
+        part of the residual. A single outlier makes neither true; so where noise has no mean, labels are winsorised.
+        """
+        P, R = np.split(np.vstack((self.past_.last(self.window), np.concatenate((p, y - p)))), 2, axis=1)
+        taken = R - np.clip(R, -reach, reach) / unclipped
+        skewed = np.abs(taken.sum(axis=0)) > FILTER.skewed * np.sqrt((taken**2).sum(axis=0))
+        Y, outliers = P + R, np.where(np.abs(R) > far, R, 0.0)
+        moved = (outliers[1:-1] * (Y[2:] - Y[:-2])).sum(axis=0) - FILTER.followed * (outliers**2).sum(axis=0)
+        steps, spread = medians(np.abs(np.diff(Y, axis=0))), medians(np.abs(Y - medians(Y)))
+        return skewed | (moved > 0.0) & (steps < FILTER.serial * spread)
+
     def _note_beginning(self, new: NDArray[np.bool_]) -> None:
         self.began_[new] = self.past_.seen_
         self.limit_[new] = np.inf
@@ -217,13 +238,6 @@ class LabelFilter(Params):
         foreseen = (beyond < FILTER.extreme) & (np.abs(p - middle) > FILTER.extreme * np.abs(y - middle))
         self.foreseen_[far] += FILTER.rate * (foreseen[far] - self.foreseen_[far])
         self.outlier_[far] = np.where(self.foreseen_ < FILTER.half, self.past_.seen_, -self.lasting)[far]
-
-    def _winsorize_past(self, new: NDArray[np.bool_], reach: Array, unclipped: Array) -> Array:
-        """Return winsorised labels of the last rows, for targets whose tails are heavy from now on (`new`)."""
-        if not new.any():
-            return np.empty((0, self.outputs))
-        P, R = np.split(self.past_.last(self.window), 2, axis=1)
-        return np.where(new & (np.abs(R) > reach), P + np.clip(R, -reach, reach) / unclipped, np.nan)
 
     def suspect(self, target: int, rows: int) -> None:
         """Count the tails of a target as heavy for the next `rows` rows, without an outlier; 0: no longer."""
@@ -474,7 +488,7 @@ class LeaveOneOut:
             U = view(X)
             width = AGAIN.width * median_distance(U, 100, absolute=True)
             kernels.append((KernelRows("laplacian", -1.0 / width), U))
-        values = AGAIN.values / pairs(len(X), len(kernels), X.shape[1])
+        values = AGAIN.values / kernel_cost(len(X), len(kernels), X.shape[1])
         most = min(AGAIN.landmarks, (AGAIN.products / len(X)) ** 0.5, values)
         step = -(-len(X) // max(1, int(most)))
         m = len(X[::step])

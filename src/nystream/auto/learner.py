@@ -23,7 +23,8 @@ from nystream.auto.explain import (
 )
 from nystream.auto.pipeline import Pipeline
 from nystream.auto.recipe import Recipe
-from nystream.auto.surprise import Surprise, last_surprise
+from nystream.auto.surprise import Alarm as SurpriseAlarm
+from nystream.auto.surprise import Surprise, last_surprise, recent_alarms
 from nystream.data.inputs import as_levels
 from nystream.data.sparse_rows import NARROW
 from nystream.learners.families.tabular import Opening, TabularLearner
@@ -40,21 +41,21 @@ __all__ = ["Auto"]
 class Auto(TabularLearner):
     """Regression or classes with nothing to tune: many experts, stacked and mixed online.
 
-    Experts are least squares on Nystrom features with several scalings, a learnt metric and forgetting, and two window
-    smoothers. Stackers with several forgetting rates combine their outputs and the last labels; a mixture that
+    Experts are least squares on Nystrom features with several scalings, a learnt metric and forgetting, and a window
+    smoother. Stackers with several forgetting rates combine their outputs and the last labels; a mixture that
     follows the best stacker predicts. Where labels hardly ever change, the prediction is mixed with the last label.
-    During the warm-up a full refit on all rows so far happens after 1, 2, 5, 10, 20, 50, ..., 3200 rows, and once more
-    after 6,400; then landmarks are frozen, and the experts that follow the stream are refitted on the last 2,000 rows
-    every 1,000. With more memory, landmarks grow by half after 6,400 rows and again after 12,800. All of this depends
-    on row counts alone: cutting the stream into other blocks changes nothing.
+    During the warm-up a full refit on all rows so far happens after 1, 2, 5, 10, 20, 50, ..., 1600 and 3200
+    rows, and once more after 6,400; then landmarks are frozen, and the experts that follow the stream are refitted on
+    the last 2,000 rows every 1,000. With more memory, landmarks grow by half after 6,400 rows and again after 12,800.
+    All of this depends on row counts alone: cutting the stream into other blocks changes nothing.
 
     nan in the inputs is a missing value: it counts as the column's mean, and columns in which values were missing
     during the warm-up get an indicator. With task="classification" labels are 0, 1, 2, ...; `predict` gives logarithms
     of probabilities, recalibrated row by row. The experts learn a class that appears late exactly as if it had been
     known from the start; the stackers learn about it from then on. A row of weight w counts as w rows in every fit,
     scale, metric and mixture, and one of weight 0 leaves no trace. A label or an input that is far outside all others
-    does no harm; see `Targets` and `nystream.scaling.spread`. If noise has heavy tails, labels are winsorised; see
-    `nystream.auto.labels`. Targets beyond 1e75 count as 1e75, below 1e-75 as 0: rescale them.
+    does no harm; see `Targets` and `nystream.scaling.spread`. If noise has heavy tails that are not signal, labels are
+    winsorised; see `nystream.auto.labels`. Targets beyond 1e75 count as 1e75, below 1e-75 as 0: rescale them.
 
     All of this predicts the next row, right after the last label: `step`, `run`, and `predict` with ahead=1.
     `predict(X)` is for rows that come some time later: see `nystream.auto.steady`.
@@ -328,10 +329,21 @@ class Auto(TabularLearner):
 
         For numbers only. See `nystream.auto.surprise`.
         """
+        with self._turns.reading():
+            return last_surprise(self._scores())
+
+    def surprise_alarms(self) -> list[SurpriseAlarm]:
+        """Return runs of surprising labels, and labels far beyond the record, among the last 1,000 labels. Pure.
+
+        Rows are counted as if every row had a label. Drift alarms, which compare losses, are in `alarms`.
+        """
+        with self._turns.reading():
+            return recent_alarms(self._scores(), self.n_seen_ if self.d_ else 0)
+
+    def _scores(self) -> Any:
         if self._classes:
             raise TypeError("surprise is of numbers, and this one has task='classification'")
-        with self._turns.reading():
-            return last_surprise(self.pipeline_.quantiles_ if self.d_ else None)
+        return self.pipeline_.quantiles_ if self.d_ else None
 
     @property
     def follows_order(self) -> bool:

@@ -200,8 +200,7 @@ class Pipeline(Params):
         """Bytes that incumbent and candidate may take together."""
         assert self.drift_ is not None
         candidate = 0 if self.candidate is None else self.candidate.nbytes
-        archive = 0 if self.drift_.archive_ is None else self.drift_.archive_.nbytes
-        return self._share * self.memory - (self.drift_.nbytes - candidate - archive)
+        return self._share * self.memory - (self.drift_.nbytes - candidate - self.drift_.succession_.archive_.nbytes)
 
     def _reach(self, outputs: int) -> tuple[int, int]:
         """Return rows back, and rows after an alarm, that are kept: see `nystream.auto.drift.memory.reach_of`."""
@@ -226,17 +225,17 @@ class Pipeline(Params):
 
     @property
     def candidate(self) -> Ensemble | None:
-        return None if self.drift_ is None else self.drift_.young_
+        return None if self.drift_ is None else self.drift_.candidate
 
     @property
     def _warm_start(self) -> WarmStart | None:
-        return None if self.drift_ is None else self.drift_.coming_
+        return None if self.drift_ is None else self.drift_.warm_start
 
     @property
     def ensembles(self) -> list[Ensemble]:
         """Ensembles that predict the next row: the incumbent, and the candidate if there is one."""
         drift = self.drift_
-        return [self.incumbent_] if drift is None or drift.young_ is None else [self.incumbent_, drift.young_]
+        return [self.incumbent_] if drift is None or drift.candidate is None else [self.incumbent_, drift.candidate]
 
     @property
     def _all_ensembles(self) -> list[Ensemble]:
@@ -246,10 +245,7 @@ class Pipeline(Params):
     @property
     def shares(self) -> list[float]:
         """Shares of incumbent and candidate in the next prediction."""
-        if self.candidate is None or self.drift_ is None or self.drift_.handover_ is None:
-            return [1.0]
-        share = self.drift_.handover_.carried()
-        return [share, 1.0 - share]
+        return [1.0] if self.drift_ is None else self.drift_.shares
 
     @property
     def dense(self) -> int:
@@ -396,10 +392,10 @@ class Pipeline(Params):
             self.label_filter_.record(P, Y)
             if alone and self.incumbent_.count_ in self.expert_set_.recipe.rebuilds:
                 moved = winsorize_kept_labels(self.incumbent_, self.label_filter_, self.buffer_, turn) or moved
-        is_coming = drift is not None and drift.coming_ is not None
+        is_coming = drift is not None and drift.warm_start is not None
         for ensemble in ensembles:
             if (ensemble.begun_ or ensemble.due) and ref(ensemble) in before:
-                refreshes = ensemble is not self.incumbent_ or drift is None or drift.refreshes_
+                refreshes = ensemble is not self.incumbent_ or drift is None or drift.succession_.refreshes_
                 grows = alone and not is_coming
                 moved = ensemble.attend(self.buffer_.last, refreshes=refreshes, grows=grows, alone=turn) or moved
         for ensemble in self.steady_.ensembles:
@@ -434,7 +430,7 @@ class Pipeline(Params):
             self.incumbent_.regain(self.sizes_)
         capacity = max(ensemble.capacity for ensemble in self._all_ensembles)
         if self.drift_ is not None:
-            capacity = max(capacity, self.drift_.reach_ + min(self._block_size, self.incumbent_.every))
+            capacity = max(capacity, self.drift_.succession_.reach_ + min(self._block_size, self.incumbent_.every))
             if self._warm_start is not None:
                 capacity = max(capacity, self._warm_start.latest - self._warm_start.since + self.drift_.ahead)
         self.buffer_.resize(capacity)
@@ -455,20 +451,13 @@ class Pipeline(Params):
         return self.label_filter_.count_plain(Y, *self._usual_range)
 
     def _winsorize(self, rows: Any, Y: Array) -> tuple[Array, Array | None]:
-        """Return the labels (1, K) to learn for one row, and those by which alarms measure losses, if they differ.
-
-        Kept labels of earlier rows may change for the next refit, unless one is under way: it uses them.
-        """
+        """Return the labels (1, K) to learn for one row, and those by which alarms measure losses, if they differ."""
         assert self.label_filter_ is not None and self.targets_ is not None  # noqa: PT018
         low, high = self._usual_range
         outside = ((low > Y) | (high < Y))[0]
         p = self._answer(rows)[0][0]
-        label, before = self.label_filter_.winsorize(Y[0], p, outside, self.targets_.scale_)
+        label = self.label_filter_.winsorize(Y[0], p, outside, self.targets_.scale_)
         alarm_label = self.label_filter_.alarm_label(Y[0], p)
-        if len(before) and self._warm_start is None and not self._is_refitting:
-            before = before[-len(self.buffer_) :]
-            kept = self.buffer_.labels_.last(len(before))
-            self.buffer_.labels_.replace(np.where(np.isnan(before), kept, before))
         return label[None], None if alarm_label is None else alarm_label[None]
 
     def _trust_labels(self, Y: Array, rows: int, after: int) -> None:

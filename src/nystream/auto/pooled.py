@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from nystream._core.linalg import add_gram
-from nystream.auto.experts import LaplacianRidge, Ridge, copied
+from nystream.auto.experts import LaplacianRidge, Ridge
 from nystream.auto.recipe import CANDIDATES, WIDE
 from nystream.auto.views import LaplacianView, View
 from nystream.data.inputs import as_block, as_levels
 from nystream.learners.base import Learner
-from nystream.runtime.incremental import run_to_completion
+from nystream.runtime.incremental import CALL, Task, run_to_completion
 from nystream.runtime.params import at_least, checked_ahead, one_of, positive
 from nystream.runtime.types import Array, LabelKind
 from nystream.scaling import GlobalScale, LogScale, StandardScale
@@ -314,7 +314,7 @@ class PooledAuto(Learner):
             self._pick(name, X, Y, weights, sums[name], included)
         for name, member in self.members_.items():
             seen = self._without(name, X, Y, weights, sums[name]) if included else sums[name]
-            member.adopt([self._solver(name, self.lams_[name], seen)])
+            member.adopt(self._solver(name, self.lams_[name], seen))
         self.stacker_ = (SoftmaxStacker if self._codes else RidgeStacker)([(1.0, 1.0)])
         self.stacker_.start(len(self.members_), self.outputs_)
         labels = Y[:, 0] if self._codes else self._targets(Y)
@@ -324,13 +324,13 @@ class PooledAuto(Learner):
             self.residuals_ = np.sort(np.abs(self._shown(P) - Y), axis=0)
         if included:
             for name, member in self.members_.items():
-                member.adopt([self._solver(name, self.lams_[name], sums[name])])
+                member.adopt(self._solver(name, self.lams_[name], sums[name]))
         self.n_seen_ = rows
         del self._sample
         return self
 
     def _solver(self, name: str, lam: float, sums: Sums) -> AWV:
-        return run_to_completion(self.members_[name].solving(lam, lambda: copied(*sums)))
+        return run_to_completion(self.members_[name].solving(lam, lambda: _copied(*sums)))
 
     # -- rounds --------------------------------------------------------------------------------------------------------
     def _start(self, d: int, outputs: int) -> None:
@@ -401,6 +401,12 @@ def _loss(solver: AWV, Z: Array, T: Array, weights: Array | None) -> float:
     """Return the (weighted) mean squared error of a solver's predictions, clipped near the targets."""
     wrong = (np.clip(solver.predict(Z), T.min() - MARGIN, T.max() + MARGIN) - T) ** 2
     return float(np.average(wrong.mean(axis=1), weights=weights))
+
+
+def _copied(G: Array, b: Array) -> Task[Sums]:
+    """Return copies of sums, which may be used up."""
+    yield CALL
+    return G.copy(), b.copy()
 
 
 def _few(T: Array) -> Array:

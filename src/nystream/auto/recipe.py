@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from nystream.runtime.params import Params, at_least, boolean
 
-__all__ = ["CANDIDATES", "EXPERTS", "LAMS", "LARGE", "METRIC_TARGETS", "WIDE", "Recipe"]
+__all__ = ["CANDIDATES", "EXPERTS", "LARGE", "METRIC_TARGETS", "WIDE", "Recipe"]
 
-EXPERTS = ("std", "ag", "glob", "big", "ag.99", "lin.95", "win1000", "win100", "rough", "change")
+EXPERTS = ("std", "ag", "glob", "big", "ag.99", "lin.95", "win1000", "rough", "change")
 """Keys of the experts, in the order of their outputs; people read `ExpertSet.titles`."""
-FORGETFUL = ("ag.99", "lin.95", "win1000", "win100", "change")
+FORGETFUL = ("ag.99", "lin.95", "win1000", "change")
 """Experts that follow the stream. The loss of the others stays high after a change, whatever the stack makes of it."""
-LAMS = (0.01, 0.1)
-"""Ridges that compete in the tournament; the experts have the first."""
 CANDIDATES = {
     "std": ("std", 1.0),
     "std/2": ("std", 0.5),
@@ -67,8 +65,8 @@ class Recipe(Params):
         kernel (0: none) and of the one that learns changes since the last label (0: none).
     ring, refresh : int
         After the warm-up, every `refresh` rows, what follows the stream is refitted on the last `ring` rows.
-    windows : pair of int
-        Rows that the two smoothers look back.
+    window : int
+        Rows that the smoother looks back.
     metric : int
         Rows that a metric is learnt from, and rows from which on one is learnt at all are a tenth of it.
     experts : sequence of str
@@ -95,7 +93,7 @@ class Recipe(Params):
         change: int = 1000,
         ring: int = 2000,
         refresh: int = 1000,
-        windows: tuple[int, int] = (1000, 100),
+        window: int = 1000,
         metric: int = 1000,
         experts: Sequence[str] = EXPERTS,
         block: int = 256,
@@ -112,7 +110,7 @@ class Recipe(Params):
         self.change = at_least("change", change, 0)
         self.ring = at_least("ring", ring, 2)
         self.refresh = at_least("refresh", refresh, 1)
-        self.windows = windows
+        self.window = at_least("window", window, 1)
         self.metric = at_least("metric", metric, 2)
         self.experts = experts
         self.block = at_least("block", block, 1)
@@ -212,7 +210,7 @@ class Recipe(Params):
             rough=math.floor(landmarks * self.rough),
             change=math.floor(landmarks * self.change),
             ring=max(2, size(self.ring, rows)),
-            windows=(size(self.windows[0]), size(self.windows[1], min(1.0, 3 * landmarks))),
+            window=size(self.window),
             metric=max(2, size(self.metric, rows)),
             block=max(min(self.block, 32), size(self.block)),
         )

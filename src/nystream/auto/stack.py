@@ -8,16 +8,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nystream._core.auto.mixtures import mix_classes, mix_targets
-from nystream._core.auto.stack import gathered
-from nystream.auto.late import after
-from nystream.auto.repeats import Repeats
+from nystream._core.auto.mixtures import mix_classes, mix_targets, repeated
+from nystream._core.auto.stack import gathered, lagged
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
-from nystream.solvers.stacker import MEMBERS, RidgeStacker, SoftmaxStacker
+from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 
-__all__ = ["Frame", "Stack", "Stacked"]
+__all__ = ["Frame", "Repeats", "Stack", "Stacked", "after", "shifted"]
 
+STACKERS = ((1.0, 1.0), (0.999, 0.1), (0.999, 10.0), (0.995, 1.0))
+"""Forgetting and ridge of the stackers. Without the last one, mistakes in the 200 rows after the change of the stream
+"xor" (benchmarks/accuracy/drift_streams.py) rise from 36 to 47; steady streams do not need it."""
 RATES = (1.0, 0.1, 0.01)
 """Of the label lags: the last label and two running means."""
 PACES = np.array(RATES)
@@ -98,7 +99,7 @@ class Stack(Params):
     aside_: int
     """The last so many experts do not count in the disagreement of all: they look at labels, not at rows."""
 
-    def __init__(self, classes: bool, lags: bool, members: Sequence[tuple[float, float]] = MEMBERS) -> None:
+    def __init__(self, classes: bool, lags: bool, members: Sequence[tuple[float, float]] = STACKERS) -> None:
         self.classes = classes
         self.lags = lags
         self.members = members
@@ -252,3 +253,57 @@ class Stack(Params):
     @property
     def nbytes(self) -> int:
         return self.stacker_.nbytes + self.lags_.nbytes + self.expert_shares_.nbytes + self.member_shares_.nbytes
+
+
+# -- label lags where labels come late, and the last class -------------------------------------------------------------
+def shifted(Y: Array, delay: int, before: Array | None = None) -> Array:
+    """Replace each label of Y (n, K) by the one `delay` rows before it; `before` are the last labels before Y.
+
+    nan where there was none.
+    """
+    known = Y[:0] if before is None else before[-delay:]
+    nothing = np.full((delay - len(known), Y.shape[1]), np.nan)
+    return np.concatenate((nothing, known, Y))[: len(Y)]
+
+
+def after(lags: Array, Y: Array, paces: Array) -> Array:
+    """Return the lags, as `lagged` keeps them, after these labels (n, K). Pure."""
+    lags = lags.copy()
+    lagged(np.ascontiguousarray(Y), lags, paces)
+    return lags
+
+
+class Repeats(Params):
+    """Gives probabilities of the next of K classes from the last one alone.
+
+    The class before comes again with probability (r + 1/2) / (n + 1) after r repetitions in n rows (Krichevsky and
+    Trofimov's estimate); the rest goes to the other classes by their counts, each plus 1. Before the first row all are
+    alike. Labels that rarely change are forecast so with hardly more than one mistake for every change.
+    """
+
+    counts_: Array
+    """(K,) rows of every class."""
+    last_: int
+    """The last class, -1 before the first row."""
+    repeated_: int
+    """Rows whose class was the one before."""
+
+    def start(self, outputs: int) -> None:
+        self.counts_ = np.zeros(outputs)
+        self.last_, self.repeated_ = -1, 0
+
+    def predict(self) -> Array:
+        """Return (K,) probabilities."""
+        return repeated(None, self.counts_, self.last_, self.repeated_)[0][0]
+
+    def run(self, labels: Array) -> Array:
+        """Return (n, K) probabilities before each of these labels (n,), and count the labels."""
+        P, self.last_, self.repeated_ = repeated(labels, self.counts_, self.last_, self.repeated_)
+        return P
+
+    def grow(self, outputs: int) -> None:
+        self.counts_ = np.concatenate([self.counts_, np.zeros(outputs - len(self.counts_))])
+
+    @property
+    def nbytes(self) -> int:
+        return self.counts_.nbytes

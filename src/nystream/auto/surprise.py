@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,24 +11,33 @@ import numpy as np
 from nystream.auto.quantiles import ResidualQuantiles
 from nystream.runtime.params import Params
 
-__all__ = ["Alarm", "Surprise", "Surprises", "last_surprise"]
+__all__ = ["Alarm", "Runs", "Surprise", "Surprises", "last_surprise", "recent_alarms"]
 
-KEPT = 5000
-"""Past errors that a new one is compared with."""
-FEWEST = 30
-"""Errors before which nothing is called rare."""
-RARE = 100.0
-"""A row is surprising if an error as large comes once in so many rows, or less often."""
-RUN, WITHIN = 3, 12
-"""So many surprising rows within so many rows sound an alarm."""
-BEYOND = 2.0
-"""A single row sounds an alarm if its error is so many times the largest one kept."""
-COOL_DOWN = 100
-"""Rows after an alarm in which no other one sounds."""
-REMEMBERED = 256
-"""Alarms that are remembered, the last ones."""
-SLOWEST = 0.005
-"""Step of the running mean absolute error from the 200th label on."""
+
+@dataclass(frozen=True)
+class _Rules:
+    """What is rare, and when rare rows sound an alarm: independent errors sound about one alarm in 20,000 rows."""
+
+    kept: int = 5000
+    """Past errors that a new one is compared with."""
+    fewest: int = 30
+    """Errors before which nothing is called rare."""
+    rare: float = 100.0
+    """A row is surprising if an error as large comes once in so many rows, or less often."""
+    run: int = 3
+    """So many surprising rows within `within` rows sound an alarm."""
+    within: int = 12
+    beyond: float = 2.0
+    """A single row sounds an alarm if its error is so many times the largest one kept."""
+    pause: int = 100
+    """Rows after an alarm in which no other one sounds."""
+    remembered: int = 256
+    """Alarms that are remembered, the last ones."""
+    slowest: float = 0.005
+    """Step of the running mean absolute error from the 200th label on."""
+
+
+RULES = _Rules()
 
 
 class Surprise(NamedTuple):
@@ -47,23 +57,47 @@ class Surprise(NamedTuple):
         return f"{text} or less often: {self.beyond:.1f} times the largest error so far" if self.beyond > 1 else text
 
 
+def _scores(noise: Any) -> np.ndarray | None:
+    """Sizes (K, n) of the scores that `Auto` keeps for its intervals, oldest first; None while there are too few."""
+    if not isinstance(noise, ResidualQuantiles) or noise.marks_[0] < RULES.fewest:
+        return None
+    n = int(min(noise.marks_[0], noise.window))
+    return np.roll(np.abs(noise.kept_[:, :n]), -int(noise.marks_[1]) % n, axis=1)
+
+
+def _among(sizes: np.ndarray, places: Any) -> list[Surprise]:
+    """The surprises of some of (n,) sizes beside the others."""
+    ordered, n = np.sort(sizes), len(sizes)
+    found = []
+    for place in places:
+        size = float(sizes[place])
+        others = n - int(np.searchsorted(ordered, size)) - 1
+        record = float(ordered[-2] if size >= ordered[-1] else ordered[-1])
+        found.append(Surprise(n / (1 + others), size / record if record > 0 else math.inf, size))
+    return found
+
+
 def last_surprise(noise: Any) -> Surprise:
     """Return the surprise of the last label that `Auto` learnt; of several targets the rarest.
 
     It compares the label's score, its error in units of what was expected for its row, with the other scores kept.
     """
-    unknown = Surprise(1.0, 0.0, math.nan)
-    if not isinstance(noise, ResidualQuantiles) or noise.marks_[0] < FEWEST:
-        return unknown
-    n = int(min(noise.marks_[0], noise.window))
-    place = int(noise.marks_[1] - 1) % n
-    found = unknown
-    for kept in np.abs(noise.kept_[:, :n]):
-        size, others = float(kept[place]), np.delete(kept, place)
-        once_in, record = n / (1 + int((others >= size).sum())), float(others.max())
-        if once_in >= found.once_in:
-            found = Surprise(once_in, size / record if record > 0 else math.inf, size)
-    return found
+    sizes = _scores(noise)
+    if sizes is None:
+        return Surprise(1.0, 0.0, math.nan)
+    return max((_among(kept, [-1])[0] for kept in sizes), key=lambda found: found.once_in)
+
+
+def recent_alarms(noise: Any, labels: int) -> list[Alarm]:
+    """Return the alarms among the last labels that `Auto` keeps scores of, each compared with all others kept."""
+    sizes = _scores(noise)
+    if sizes is None:
+        return []
+    n = sizes.shape[1]
+    runs = Runs()
+    for place, each in enumerate(zip(*(_among(kept, range(n)) for kept in sizes), strict=True)):
+        runs.learn(labels - n + place, max(each, key=lambda found: found.once_in))
+    return runs.alarms()
 
 
 class Alarm(NamedTuple):
@@ -81,6 +115,32 @@ class Alarm(NamedTuple):
     """How rare the last row of the run was."""
 
 
+class Runs(Params):
+    """Raises an alarm for several surprising rows close together, or one far beyond the record; then it pauses."""
+
+    def __init__(self) -> None:
+        self.rare_: list[int] = []
+        self.alarms_: list[tuple[Any, ...]] = []
+
+    def learn(self, row: int, found: Surprise) -> Alarm | None:
+        """Learn the surprise of a row, counted from 0; return an alarm where it is due."""
+        if found.once_in < RULES.rare:
+            return None
+        self.rare_ = [r for r in self.rare_ if r > row - RULES.within] + [row]
+        is_run, is_record = len(self.rare_) >= RULES.run, found.beyond >= RULES.beyond
+        last = self.alarms_[-1][0] if self.alarms_ else -RULES.pause
+        if not (is_run or is_record) or row + 1 - last < RULES.pause:
+            return None
+        cause, since = ("run", self.rare_[0]) if is_run else ("record", row)
+        alarm = Alarm(row + 1, since, cause, "reported", found.once_in)
+        self.alarms_ = [*self.alarms_[1 - RULES.remembered :], tuple(alarm)]
+        return alarm
+
+    def alarms(self) -> list[Alarm]:
+        """The last 256 alarms, in order."""
+        return [Alarm(*alarm) for alarm in self.alarms_]
+
+
 class Surprises(Params):
     """Keeps past one-step errors in units of the usual error, and the alarms."""
 
@@ -88,12 +148,11 @@ class Surprises(Params):
         pass
 
     def start(self) -> None:
-        self.errors_ = np.full(KEPT, math.nan)
+        self.errors_ = np.full(RULES.kept, math.nan)
         self.count_ = 0
         self.spread_ = 0.0
         self.row_ = 0
-        self.rare_: list[int] = []
-        self.alarms_: list[tuple[Any, ...]] = []
+        self.runs_ = Runs()
         self.last_: list[float] = [1.0, 0.0, math.nan]
 
     def scale(self, engine: Any = None) -> float:
@@ -107,38 +166,28 @@ class Surprises(Params):
     def of(self, y: float, forecast: float, scale: float) -> Surprise:
         """Return the surprise of a label under a forecast. Pure."""
         error = y - forecast
-        kept = self.errors_[: min(self.count_, KEPT)]
-        if not math.isfinite(error) or len(kept) < FEWEST or not scale > 0:
+        kept = self.errors_[: min(self.count_, RULES.kept)]
+        if not math.isfinite(error) or len(kept) < RULES.fewest or not scale > 0:
             return Surprise(1.0, 0.0, math.nan if not math.isfinite(error) else error)
         size = abs(error) / scale
         record = float(kept.max())
         once_in = (len(kept) + 1) / (1 + int((kept >= size).sum()))
         return Surprise(once_in, size / record if record > 0 else math.inf, error)
 
-    def learn(self, y: float, forecast: float, scale: float) -> None:
-        """Learn the error of a forecast, and raise an alarm where it is due."""
+    def learn(self, y: float, forecast: float, scale: float) -> Alarm | None:
+        """Learn the error of a forecast; return an alarm where it is due."""
         found = self.of(y, forecast, scale)
         self.last_ = list(found)
         self.row_ += 1
         error = abs(y - forecast)
         if not math.isfinite(error):
-            return
-        self._watch(found)
+            return None
+        alarm = self.runs_.learn(self.row_ - 1, found)
         if scale > 0:
-            self.errors_[self.count_ % KEPT] = error / scale
+            self.errors_[self.count_ % RULES.kept] = error / scale
             self.count_ += 1
-        self.spread_ += (error - self.spread_) * max(1 / (self.count_ + 1), SLOWEST)
-
-    def _watch(self, found: Surprise) -> None:
-        row = self.row_ - 1
-        if found.once_in < RARE:
-            return
-        self.rare_ = [r for r in self.rare_ if r > row - WITHIN] + [row]
-        is_record = found.beyond >= BEYOND
-        last = self.alarms_[-1][0] if self.alarms_ else -COOL_DOWN
-        if (len(self.rare_) >= RUN or is_record) and self.row_ - last >= COOL_DOWN:
-            cause, since = ("record", row) if len(self.rare_) < RUN else ("run", self.rare_[0])
-            self.alarms_ = [*self.alarms_[1 - REMEMBERED :], (self.row_, since, cause, "reported", found.once_in)]
+        self.spread_ += (error - self.spread_) * max(1 / (self.count_ + 1), RULES.slowest)
+        return alarm
 
     def last(self) -> Surprise:
         """The surprise of the last label."""
@@ -146,7 +195,7 @@ class Surprises(Params):
 
     def alarms(self) -> list[Alarm]:
         """The last 256 alarms, in order."""
-        return [Alarm(*alarm) for alarm in self.alarms_]
+        return self.runs_.alarms()
 
     @property
     def nbytes(self) -> int:

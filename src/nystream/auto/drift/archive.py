@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nystream.auto.drift.alarm import RISES
-from nystream.auto.drift.replay import followed, whole
+from nystream.auto.drift.detectors import LIMITS
+from nystream.auto.drift.history import KNOWN, USUAL
+from nystream.auto.drift.sides import concatenate, learn_in_blocks
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.expert_set import ExpertSet
 from nystream.auto.experts import Expert, Innovation
@@ -22,8 +23,6 @@ EVERY = 400
 """Rows of the stream after which what predicts is copied; so old must it be, twice, before it is."""
 COPIES, RETIRED = 2, 2
 """Copies of the incumbent that there are at most, and regimes that were left."""
-KNOWN, USUAL = 50, 500
-"""Losses before a change that tell what was usual in a regime, at least and at most."""
 FEW, LATER = 3, 8
 """Rows since a change, at least, that tell whether a regime is back; and of their later half alone."""
 AGAINST = 3.0
@@ -63,7 +62,7 @@ class Regime(Params):
         if len(own) < least or n < KNOWN or own.sum() > BETTER * old.sum():
             return False
         above = n - np.searchsorted(self.usual_, own, side="left")
-        p, e = (above + 0.5) / (n + 1), np.array(RISES)
+        p, e = (above + 0.5) / (n + 1), np.array(LIMITS.rises)
         won = len(own) * np.log(e) + (e - 1) * np.log(p).sum()
         return bool(np.exp(np.minimum(won, 60.0)).mean() < AGAINST)
 
@@ -88,8 +87,8 @@ class Archive(Params):
     leaving_: Regime | None
     """Of the incumbent, while there is a young one: it is retired if that stays."""
     retired_: list[Regime]
-    """The one that was left last, or was woken last, is last."""
-    woken_: Regime | None
+    """The one that was left last, or was recalled last, is last."""
+    recalled_: Regime | None
     """A copy of the one that is back; what follows the stream in it goes on learning."""
 
     def __init__(self, room: int) -> None:
@@ -97,7 +96,7 @@ class Archive(Params):
 
     def start(self) -> None:
         self.copies_, self.retired_ = [], []
-        self.leaving_ = self.woken_ = None
+        self.leaving_ = self.recalled_ = None
 
     def copy(self, old: Ensemble, row: int, begun: int) -> None:
         """Take a copy at a multiple of EVERY rows, while there is no candidate."""
@@ -111,7 +110,7 @@ class Archive(Params):
             regime.start(small, row, begun)
             self.copies_ = [*self.copies_, regime]
 
-    def alarmed(self, since: int, usual: Array) -> None:
+    def begin_candidate(self, since: int, usual: Array) -> None:
         """Note that a candidate begins at row `since`; `usual` are the incumbent's last losses before it."""
         before = [one for one in self.copies_ if one.row_ <= since]
         self.leaving_ = before[-1] if before else None
@@ -119,7 +118,7 @@ class Archive(Params):
             self.leaving_.usual_ = np.sort(usual[-USUAL:])
         self.copies_ = []
 
-    def ended(self, *, left: bool) -> None:
+    def end_candidate(self, *, left: bool) -> None:
         """Note that one ensemble goes on: the candidate, and the old regime is `left`, or the incumbent."""
         if self.leaving_ is not None and left:
             self.retired_ = [*self.retired_, self.leaving_][-RETIRED:]
@@ -127,7 +126,7 @@ class Archive(Params):
             self.copies_ = [self.leaving_]
         self.leaving_ = None
 
-    def back(
+    def recall(
         self, rows: Rows, answers: Array | None, old: Array, losses: Callable[[Ensemble, Array, Array], Array]
     ) -> tuple[int, Learnt] | None:
         """Recall the last archived model whose regime is back. Return the row at which it began and its predictions
@@ -136,16 +135,18 @@ class Archive(Params):
         n = len(old)
         for k in reversed(range(len(self.retired_))):
             one = copy.deepcopy(self.retired_[k])
-            said, Y = followed(one.ensemble_, part_of(rows, slice(0, n)), None if answers is None else answers[:n])
+            said, Y = learn_in_blocks(
+                one.ensemble_, part_of(rows, slice(0, n)), None if answers is None else answers[:n]
+            )
             if not one.is_back(losses(one.ensemble_, said.P, Y), old):
                 continue
             self.retired_ = [*self.retired_[:k], *self.retired_[k + 1 :], self.retired_[k]]
-            self.woken_ = one
+            self.recalled_ = one
             if n == len(rows.X):
                 return one.begun_, said
             late = None if answers is None else answers[n:]
-            rest, _ = followed(one.ensemble_, part_of(rows, slice(n, None)), late)
-            return one.begun_, whole([said, rest])
+            rest, _ = learn_in_blocks(one.ensemble_, part_of(rows, slice(n, None)), late)
+            return one.begun_, concatenate([said, rest])
         return None
 
     def widen(self, d: int) -> None:
@@ -154,7 +155,7 @@ class Archive(Params):
             one.ensemble_.widen(d)
 
     def _all(self) -> list[Regime]:
-        some = (self.leaving_, self.woken_)
+        some = (self.leaving_, self.recalled_)
         return [*self.retired_, *(one for one in some if one is not None), *self.copies_]
 
     def _make_room(self, more: int) -> None:

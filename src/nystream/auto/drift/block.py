@@ -1,15 +1,17 @@
-"""The rows in which drift is looked for, and the state of following them."""
+"""The rows in which drift is looked for, and how far they have been followed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from nystream.auto.drift.alarm import Found, Heat
+import numpy as np
+
+from nystream.auto.drift.detectors import Detection, Evidence
 from nystream.auto.drift.inputs import Shift
 from nystream.auto.drift.memory import Afforded
-from nystream.auto.drift.replay import Side
+from nystream.auto.drift.sides import Side, rest_of
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.rows import Learnt, Rows
 from nystream.runtime.types import Array
@@ -26,34 +28,10 @@ class Block(NamedTuple):
     admitted: Array
     """Labels as the incumbent learnt them."""
     answers: Array | None
+    """Outputs of the sparse experts."""
     learnt: Learnt
-    heard: Array | None = None
-    """Labels that alarms measure losses by, where tails are long; None: those that were learnt."""
-
-
-@dataclass
-class Course:
-    """How far a block has been followed, and the predictions for all of it if nothing is decided in the rest."""
-
-    since: int
-    """Rows before the block."""
-    old: Ensemble
-    sides: list[Learnt]
-    """What the incumbent made of the block, then the young one, and last the one of before whose regime is
-    back."""
-    shown: Side
-    losses: Array
-    """(n, 3) of the incumbent, the young one, and what is predicted."""
-    shifts: list[Shift]
-    """Shifts of the inputs: the last one so far, and those to come in the block."""
-    heats: list[Heat]
-    """How near the alarms on losses and on steady experts are."""
-    row: int
-    """Rows that were followed."""
-    watched: int
-    """Rows that the alarm on steady experts has seen."""
-    sounded: Found | None = None
-    """What it found at the last of them, unless that was answered."""
+    alarm_labels: Array | None = None
+    """Labels by which detectors measure losses, where tails are heavy; None: those that were learnt."""
 
 
 class Surroundings(NamedTuple):
@@ -68,3 +46,56 @@ class Surroundings(NamedTuple):
     believe: Callable[[int, int], None]
     """Labels of so many last rows, up to the end of the block, are another function's; of them so many came after the
     alarm. What is kept of them is as they came."""
+
+
+@dataclass
+class Course:
+    """How far a block has been followed, and the predictions for all of it if nothing is decided in the rest."""
+
+    since: int
+    """Rows before the block."""
+    old: Ensemble
+    """The incumbent."""
+    block: Block
+    around: Surroundings
+    sides: list[Learnt]
+    """Predictions for the block: of the incumbent, of the candidate, and last of a recalled model."""
+    shown: Side
+    losses: Array
+    """(n, 3) of the incumbent, the candidate, and what is predicted."""
+    evidence: list[Evidence]
+    """Of the detectors on losses and on steady experts."""
+    row: int = 0
+    """Rows that were followed."""
+    watched: int = 0
+    """Rows that the detector on steady experts has seen."""
+    sounded: Detection | None = None
+    """What it found at the last of them, unless that was answered."""
+    shifts: list[Shift] = field(default_factory=list)
+    """Shifts of the inputs: the last one so far, and those to come in the block."""
+
+    @classmethod
+    def begin(cls, since: int, old: Ensemble, block: Block, around: Surroundings) -> Course:
+        """Begin a block that comes after so many rows."""
+        n, shown = len(block.admitted), rest_of(block.learnt, 0)
+        evidence = [Evidence(np.zeros(n), np.zeros(n, dtype=np.int64)) for _ in range(2)]
+        return cls(since, old, block, around, [block.learnt], shown, np.zeros((n, 3)), evidence)
+
+    @property
+    def n(self) -> int:
+        """Rows of the block."""
+        return len(self.block.admitted)
+
+    @property
+    def t(self) -> int:
+        """Rows of the stream that were followed."""
+        return self.since + self.row
+
+    @property
+    def end(self) -> int:
+        """Rows of the stream up to the end of the block."""
+        return self.since + self.n
+
+    def last(self, first: int) -> Rows:
+        """Return the rows of the stream from row `first` to the end of the block."""
+        return self.around.last(self.end - first)

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from nystream._core.auto.drift import far
-from nystream.auto.drift.alarm import RankAlarm
+from nystream.auto.drift.detectors import RankDetector
 from nystream.auto.rows import Rows
 from nystream.runtime.params import Params, at_least
 from nystream.runtime.types import Array
 
-__all__ = ["CENTRED", "QUIET", "InputAlarm", "Shift", "centred", "distances", "follow_time", "location", "moved"]
+__all__ = ["CENTRED", "QUIET", "InputDetector", "Shift", "centred", "distances", "follow_time", "location", "moved"]
 
 FAR = 5.0
 """Deviations beyond which a value is no farther."""
@@ -55,8 +55,8 @@ class Shift(NamedTuple):
     """Places of the columns that shifted most, the most shifted first."""
 
 
-class InputAlarm(Params):
-    """A `RankAlarm` on the distance of rows from the rows just before them, net of what time explains.
+class InputDetector(Params):
+    """A `RankDetector` on the distance of rows from the rows just before them, net of what time explains.
 
     The distance is the mean over the columns of squared deviations from a centre, in units of the column. The centre
     is the trimmed mean of the last 1,500 rows, or of the last 100 where that differs by more than chance: it follows
@@ -68,10 +68,10 @@ class InputAlarm(Params):
     Parameters
     ----------
     reach : int
-        As in `RankAlarm`.
+        As in `RankDetector`.
     """
 
-    alarm_: RankAlarm
+    ranks_: RankDetector
     where_: Array | None
     """(2, D) centre and unit of each column, nan where it does not count; None in the first rows."""
     base_: Array
@@ -83,8 +83,8 @@ class InputAlarm(Params):
         self.reach = at_least("reach", reach, 1)
 
     def start(self) -> None:
-        self.alarm_ = RankAlarm(False, self.reach)
-        self.alarm_.start()
+        self.ranks_ = RankDetector(False, self.reach)
+        self.ranks_.start()
         self.where_, self.base_, self.alert_ = None, np.zeros(0), QUIET
 
     def shifts(self, X: Array, t: int, last: Callable[[int], Rows], reach: int) -> list[Shift]:
@@ -99,13 +99,13 @@ class InputAlarm(Params):
             if self.where_ is not None:
                 apart = distances(X[t - first : stop - first], self.where_)
                 while t < stop:
-                    seen, alarm = self.alarm_.see(apart[len(apart) - (stop - t) :], t)
+                    seen, found_now = self.ranks_.see(apart[len(apart) - (stop - t) :], t)
                     t += seen
-                    if alarm is not None:
-                        since = max(alarm.since, t - reach)
+                    if found_now is not None:
+                        since = max(found_now.since, t - reach)
                         columns = _strongest(last(end - since).X[: t - since], self.where_)
                         found.append(Shift(since, t - 1, t + ALERT, columns))
-                        self.alarm_.start()
+                        self.ranks_.start()
             t = stop
             if t % PLACED == 0:
                 n = min(reach, t, PLACES + 2 * CENTRED)
@@ -127,9 +127,9 @@ class InputAlarm(Params):
         if not len(net):
             return  # too few rows are kept to know where columns lie
         unit[follow_time(X)] = np.nan
-        kept = len(net) if self.where_ is None else min(self.alarm_.count, len(net))
+        kept = len(net) if self.where_ is None else min(self.ranks_.count, len(net))
         if kept:
-            self.alarm_.measured_anew(distances(net[-kept:], np.stack([np.zeros_like(unit), unit])))
+            self.ranks_.replace_numbers(distances(net[-kept:], np.stack([np.zeros_like(unit), unit])))
         self.where_ = np.stack([self.base_, unit])
         self._centre(X[-2 * CENTRED :])
 
@@ -142,7 +142,7 @@ class InputAlarm(Params):
 
     @property
     def nbytes(self) -> int:
-        return self.alarm_.nbytes + self.base_.nbytes + (0 if self.where_ is None else self.where_.nbytes)
+        return self.ranks_.nbytes + self.base_.nbytes + (0 if self.where_ is None else self.where_.nbytes)
 
 
 def centre_of(base: Array, middle: Array, unit: Array) -> Array:

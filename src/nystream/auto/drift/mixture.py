@@ -14,7 +14,7 @@ from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 from nystream.solvers.stacker import ROUNDING, RidgeStacker, SoftmaxStacker
 
-__all__ = ["Correction", "Handover", "Heard"]
+__all__ = ["Correction", "Inputs", "Mixture"]
 
 KEEP, RIDGE = 0.998, 1.0
 """Of the stack: what a row keeps of its weight from row to row, and what draws it to the young one."""
@@ -41,7 +41,7 @@ class Correction(RidgeStacker):
         return moving_rounds(F, Y, *known, weights)
 
 
-class Heard(NamedTuple):
+class Inputs(NamedTuple):
     """The inputs of the mixture for some rows, known before their labels."""
 
     X: Array
@@ -52,11 +52,11 @@ class Heard(NamedTuple):
     """(n, K) for targets, what its experts that do not forget say."""
     young: Array | None
     """(n, K) predictions of the young one, where there is one."""
-    woken: Array | None = None
+    recalled: Array | None = None
     """(n, K) predictions of an ensemble of before, where its regime is back."""
 
 
-class Handover(Params):
+class Mixture(Params):
     """Mixes the incumbent, the candidate, and a stack of both whose weights move every 10 rows. For targets a line
     joins them: the lasting experts of the incumbent times a slope plus a constant, which begin at 0 and move every
     row (a sensor that is replaced, a sign that turns). A `FewRowRidge` joins them too. Where a regime is back, the
@@ -72,7 +72,7 @@ class Handover(Params):
         Of the few_row_ridge.
     young : bool, default True
         Whether there is a candidate.
-    woken : bool, default False
+    recalled : bool, default False
         Whether there is one of before too.
     """
 
@@ -88,11 +88,11 @@ class Handover(Params):
     shift_: Array
     scale_: Array
 
-    def __init__(self, classes: bool, rows: int, young: bool = True, woken: bool = False) -> None:
+    def __init__(self, classes: bool, rows: int, young: bool = True, recalled: bool = False) -> None:
         self.classes = classes
         self.rows = rows
         self.young = young
-        self.woken = woken
+        self.recalled = recalled
 
     def start(self, labels: Array, outputs: int, where: Array, usual: Array | None = None) -> None:
         """Begin. The last labels (n, K) give the scale of targets and are not used for classes; `where` is the
@@ -101,7 +101,7 @@ class Handover(Params):
         `usual`: (K,) mean squared losses of before, which running means begin with; None: with the first loss, which
         after a change is far above what a member that is right will lose, so that shares would hardly move.
         """
-        groups, members = 1 if self.classes else outputs, 2 + 2 * self.young + (not self.classes) + self.woken
+        groups, members = 1 if self.classes else outputs, 2 + 2 * self.young + (not self.classes) + self.recalled
         self.stack_ = self.line_ = None
         if self.young:
             self.stack_ = SoftmaxStacker([(KEEP, RIDGE)]) if self.classes else Correction([(KEEP, RIDGE)])
@@ -134,20 +134,20 @@ class Handover(Params):
         """Return whether the few-row ridge has lost share since `doubt`."""
         return bool(self.shares_[:, -1].mean() < self.doubt_)
 
-    def run(self, heard: Heard, Y: Array, weights: Array | None) -> tuple[Array, Array]:
+    def run(self, inputs: Inputs, Y: Array, weights: Array | None) -> tuple[Array, Array]:
         """Return predictions (n, K) before each label in Y (n, K) or (n, 1), and the incumbent's part of them (n,
         G).
         """
         if not len(Y):
-            return heard.old, np.empty((0, len(self.shares_)))
+            return inputs.old, np.empty((0, len(self.shares_)))
         if self.classes:
             labels = np.ascontiguousarray(Y[:, 0])
-            members = [np.exp(heard.old)]
-            if heard.young is not None and self.stack_ is not None:
-                stacked = self.stack_.run(_scores(_known(heard), heard.young), labels, weights)[:, 0]
-                members += [np.exp(heard.young), stacked]
-            members += [self.few_row_.run(heard.X, Y, weights)]
-            said = np.stack(members if heard.woken is None else [*members, np.exp(heard.woken)], axis=1)
+            members = [np.exp(inputs.old)]
+            if inputs.young is not None and self.stack_ is not None:
+                stacked = self.stack_.run(_scores(_known(inputs), inputs.young), labels, weights)[:, 0]
+                members += [np.exp(inputs.young), stacked]
+            members += [self.few_row_.run(inputs.X, Y, weights)]
+            said = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
             right = np.take_along_axis(said, labels.astype(np.intp)[:, None, None], axis=2)
             losses = np.ascontiguousarray(-np.log(np.maximum(right, LEAST)).transpose(0, 2, 1))
             shares = fading_shares(losses, self.shares_, self.powers_, self.age_, 0.0, weights)
@@ -156,7 +156,7 @@ class Handover(Params):
             T = self._standardised(Y)
             assert T is not None
             known = (self.shares_, self.powers_, self.age_, RATE, self.shift_, self.scale_, self._of_old, weights)
-            P, carried = mix_fading(self._targets_of(heard, T, weights), T, *known)
+            P, carried = mix_fading(self._targets_of(inputs, T, weights), T, *known)
         self.age_ += len(Y)
         return P, carried
 
@@ -180,17 +180,17 @@ class Handover(Params):
             own = ((old - Y) / self.scale_) ** 2 / before + np.log(before)
             return np.asarray((few_row_ridge - own).sum(axis=1) / 2)
 
-    def predict(self, heard: Heard) -> tuple[Array, Array]:
+    def predict(self, inputs: Inputs) -> tuple[Array, Array]:
         """Predict rows whose labels are not known. Pure."""
         if self.classes:
-            members = [np.exp(heard.old)]
-            if heard.young is not None and self.stack_ is not None:
-                members += [np.exp(heard.young), self.stack_.predict(_scores(_known(heard), heard.young))[:, 0]]
-            members += [self.few_row_.predict(heard.X)]
-            said = np.stack(members if heard.woken is None else [*members, np.exp(heard.woken)], axis=1)
+            members = [np.exp(inputs.old)]
+            if inputs.young is not None and self.stack_ is not None:
+                members += [np.exp(inputs.young), self.stack_.predict(_scores(_known(inputs), inputs.young))[:, 0]]
+            members += [self.few_row_.predict(inputs.X)]
+            said = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
         else:
-            said = together(self._targets_of(heard), *heard.old.shape)
-        shares = np.broadcast_to(self.shares_, (len(heard.old), *self.shares_.shape))
+            said = together(self._targets_of(inputs), *inputs.old.shape)
+        shares = np.broadcast_to(self.shares_, (len(inputs.old), *self.shares_.shape))
         return self._mixed(said, shares), (shares * self._of_old).sum(axis=-1)
 
     def carried(self) -> float:
@@ -204,12 +204,12 @@ class Handover(Params):
         part = sizes[:, 0] / np.maximum(sizes.sum(axis=1), TINY)
         shares = self.shares_
         line = 0.0 if self.line_ is None else shares[:, 3]
-        stacked = 0.0 if self.woken else part * shares[:, 2]
+        stacked = 0.0 if self.recalled else part * shares[:, 2]
         return float((shares[:, 0] + stacked + line).mean())
 
     def part(self) -> None:
         """Go on without the recalled model."""
-        self.woken = False
+        self.recalled = False
         self.shares_ = self.shares_[:, :-1] / self.shares_[:, :-1].sum(axis=1, keepdims=True)
         self.powers_ = self.powers_[:, :-1].copy()
 
@@ -224,16 +224,16 @@ class Handover(Params):
         """More columns."""
         self.few_row_.widen(d)
 
-    def _targets_of(self, heard: Heard, T: Array | None = None, weights: Array | None = None) -> tuple[Array, ...]:
+    def _targets_of(self, inputs: Inputs, T: Array | None = None, weights: Array | None = None) -> tuple[Array, ...]:
         """Return (n, K) standardised predictions of the members; with targets T, members that learn then learn them."""
-        A, B, C, D = (self._standardised(V) for V in (heard.old, heard.young, heard.core, heard.woken))
+        A, B, C, D = (self._standardised(V) for V in (inputs.old, inputs.young, inputs.core, inputs.recalled))
         assert A is not None and C is not None and self.line_ is not None  # noqa: PT018
         members = [A]
         if B is not None and self.stack_ is not None:
             both = together((A if D is None else D, B), *B.shape)
             stacked = self.stack_.predict(both) if T is None else self.stack_.run(both, T - B, weights)
             members += [B, B + stacked[:, 0]]
-        lines, X = together((1.0, C), *C.shape), heard.X
+        lines, X = together((1.0, C), *C.shape), inputs.X
         line = self.line_.predict(lines) if T is None else self.line_.run(lines, T, weights)
         members += [line[:, 0], self.few_row_.predict(X) if T is None else self.few_row_.run(X, T, weights)]
         return tuple(members if D is None else [*members, D])
@@ -249,7 +249,7 @@ class Handover(Params):
 
     @property
     def _of_old(self) -> Array:
-        return _parts_of_old(self.young, self.woken, self.line_ is not None)
+        return _parts_of_old(self.young, self.recalled, self.line_ is not None)
 
     @property
     def nbytes(self) -> int:
@@ -258,15 +258,15 @@ class Handover(Params):
 
 
 @cache
-def _parts_of_old(young: bool, woken: bool, line: bool) -> Array:
+def _parts_of_old(young: bool, recalled: bool, line: bool) -> Array:
     """(M,) which part of each member is the incumbent's: half of the stack and all of the line are."""
-    stacked = [0.0, 0.0 if woken else 0.5] if young else []
-    return np.array([1.0, *stacked, *([1.0] if line else []), 0.0, *([0.0] if woken else [])])
+    stacked = [0.0, 0.0 if recalled else 0.5] if young else []
+    return np.array([1.0, *stacked, *([1.0] if line else []), 0.0, *([0.0] if recalled else [])])
 
 
-def _known(heard: Heard) -> Array:
+def _known(inputs: Inputs) -> Array:
     """What the candidate is stacked with."""
-    return heard.old if heard.woken is None else heard.woken
+    return inputs.old if inputs.recalled is None else inputs.recalled
 
 
 def _scores(old: Array, young: Array) -> Array:

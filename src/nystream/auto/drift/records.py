@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from nystream.auto.drift.detectors import Detection
+from nystream.auto.drift.inputs import ALERT, Shift
 from nystream.runtime.params import Params
 
 __all__ = ["CREDIT", "OUTCOMES", "Alarm", "Records", "describe_columns", "own_columns"]
@@ -29,6 +31,13 @@ OUTCOMES = {
     "unconfirmed": "The loss did not confirm it, so no candidate was started.",
 }
 """What became of an alarm; `unconfirmed` is the outcome of a warning."""
+NAMES = {
+    "rise": "higher loss",
+    "steady": "higher loss of steady experts",
+    "fall": "lower loss",
+    "inputs": "shifted inputs",
+}
+"""What a record calls the cause of a detection."""
 CAUSES = {
     "higher loss": "The {loss} rose from {before:.4g} to {after:.4g}.",
     "higher loss of steady experts": "The loss of the experts that never forget rose from {before:.4g} to {after:.4g}.",
@@ -143,6 +152,24 @@ class Records(Params):
         repeats = last is not None and last.outcome == alarm.outcome and alarm.row - last.row < ONCE_IN
         if alarm.outcome == "running" or not repeats:
             self.rows_ = [*self.rows_[1 - REMEMBERED :], tuple(alarm)]
+
+    def add_alarm(self, found: Detection, row: int, since: int, outcome: str, loss: str) -> None:
+        """Note an alarm at this row, with the change point that can be answered. A warning of a shift that it confirms
+        is no longer one.
+        """
+        warning = self.take_warning(row - ALERT - 1)
+        cause = NAMES["inputs" if found.cause == "rise" and warning is not None else found.cause]
+        columns = () if warning is None else warning.columns
+        self.add(Alarm(row, since, cause, outcome, row, found.before, found.after, columns, loss=loss))
+
+    def add_warning(self, shift: Shift, names: Callable[[], list[str]]) -> bool:
+        """Note a shift of the inputs, unless an alarm or a warning has just told of it; return whether it is noted."""
+        if self.is_recent(shift.row - ALERT):
+            return False
+        all_names, row = names(), shift.row + 1
+        columns = own_columns(all_names[j] for j in shift.columns)
+        self.add(Alarm(row, shift.since, NAMES["inputs"], "unconfirmed", row, math.nan, math.nan, columns))
+        return True
 
     def is_recent(self, row: int) -> bool:
         """Whether the last alarm or warning was raised after this row."""

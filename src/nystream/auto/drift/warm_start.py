@@ -5,12 +5,13 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from nystream.auto.drift.mixture import Handover, Heard
-from nystream.auto.drift.past import Past
+from nystream.auto.drift.history import Past
+from nystream.auto.drift.mixture import Inputs, Mixture
+from nystream.auto.drift.states import State
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.refit import CAUGHT_UP
 from nystream.auto.rows import Learnt, Rows
@@ -51,8 +52,12 @@ class WarmStart(Params):
         Rows after which it has to be level: then all that is missing is learnt at once.
     """
 
+    state: ClassVar[State] = State.WARM_START
     ensemble_: Ensemble
-    mixture_: Handover
+    mixture_: Mixture
+    """It predicts meanwhile: the incumbent and learners of few rows."""
+    next_: Mixture
+    """The mixture with the candidate, which predicts after the warm start."""
     admitted_: Past
     """Labels since the alarm, as the incumbent learnt them."""
     back_: Past | None
@@ -69,9 +74,11 @@ class WarmStart(Params):
         self.asked = asked
         self.latest = latest
 
-    def start(self, ensemble: Ensemble, mixture: Handover, mixed: int, admitted: Past, back: Past | None) -> None:
-        """Begin with candidate and mixture as they are before the first row."""
-        self.ensemble_, self.mixture_, self.mixed_ = ensemble, mixture, mixed
+    def start(
+        self, ensemble: Ensemble, mixture: Mixture, following: Mixture, mixed: int, admitted: Past, back: Past | None
+    ) -> None:
+        """Begin with a candidate and the mixture with it as they are before the first row."""
+        self.ensemble_, self.mixture_, self.next_, self.mixed_ = ensemble, mixture, following, mixed
         self.admitted_, self.back_ = admitted, back
         self.learnt_, self.seen_ = self.since, self.asked - 1
 
@@ -125,9 +132,9 @@ class WarmStart(Params):
         Y = np.where(fenced[:, None], known.fenced(Y), self.admitted_.get(first, end))
         own, core = known.old(first, end)
         back = None if self.back_ is None else self.back_.get(first, end)
-        self.mixture_.run(Heard(X, own, core, side.P[first - row :], back), Y, w)
+        self.next_.run(Inputs(X, own, core, side.P[first - row :], back), Y, w)
 
     @property
     def nbytes(self) -> int:
         back = 0 if self.back_ is None else self.back_.nbytes
-        return self.ensemble_.nbytes + self.mixture_.nbytes + self.admitted_.nbytes + back
+        return self.ensemble_.nbytes + self.mixture_.nbytes + self.next_.nbytes + self.admitted_.nbytes + back

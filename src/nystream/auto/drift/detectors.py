@@ -1,8 +1,9 @@
-"""A drift detector on ranks: conformal p-values of the last numbers, bets against them, and a CUSUM for each bet."""
+"""Drift detectors: rank losses among the last ones, bet that they rank higher, and raise an alarm when the bets win."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,26 +13,49 @@ from nystream._core.auto.drift import see
 from nystream.runtime.params import Params, at_least, positive
 from nystream.runtime.types import Array
 
-__all__ = ["NO_ALERT", "RULES", "Found", "Heat", "RankAlarm"]
+__all__ = ["NO_ALERT", "RULES", "Detection", "Evidence", "RankDetector"]
 
-WINDOW, LEAST = 2000, 50
-"""Numbers that the next one is ranked among, at most, and before it is ranked at all."""
-RISES, FALLS = (0.2, 0.4, 0.6, 0.8), (0.2, 0.4, 0.6)
-BETS = np.array(RISES + FALLS)
-"""Exponents e of the bets e p^(e - 1), against p-values that are small, and against 1 - p that are."""
-FALL_BAR = math.log(1e12)
-"""log of what the bets on falls have to win on average."""
-NO_ALERT, NO_BAR = (0, 0), math.inf
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Values of the detectors. Chosen on seeds 0 to 3 of benchmarks/drift/auto_drift.py, where no other is named."""
+
+    window: int = 2000
+    """Numbers that the next one is ranked among, at most: enough for p-values of 1 in 2,000."""
+    least: int = 50
+    """Numbers before one is ranked at all."""
+    rises: tuple[float, ...] = (0.2, 0.4, 0.6, 0.8)
+    """Exponents e of the bets e p^(e - 1) against small p-values: small ones for jumps, large ones for slow rises."""
+    falls: tuple[float, ...] = (0.2, 0.4, 0.6)
+    """Exponents of the bets against large p-values."""
+    bar: float = 1e5
+    """What bets on rises have to win on average: about the rows between false alarms."""
+    steady_bar: float = 1e6
+    """The same of the detector on steady experts: slow drift, which other experts follow, raises their loss too."""
+    fall_bar: float = 1e12
+    """What bets on falls have to win on average: losses fall wherever a model learns."""
+    confirmed: float = 20.0
+    """What bets on rises have to win from an input shift on, so that it is an alarm: 1 in 20 is a false one."""
+    floor: float = 0.25
+    """Numbers below this part of the mean are alike: there is no news in how small a small loss is."""
+    first: int = 50
+    """Rows whose losses are not looked at: before labels have a scale, they can be larger than all others by far."""
+    settled: int = 4200
+    """Rows of the incumbent's age from which on falling losses are news. Before, it is still learning."""
+    refitted: int = 400
+    """Rows after a full refit, which replaces the steady experts, in which their losses begin no hedge: there are few
+    to rank among. Fewer hedge where nothing changes (tests/auto/test_changes.py); more come late in covtype7."""
+
+
+LIMITS = Thresholds()
+BETS = np.array(LIMITS.rises + LIMITS.falls)
+NO_ALERT = (0, 0)
 """The compiled code knows rows of an alert, in which a lower bar holds: there are none, and no bar for them."""
-CONFIRMED = 20.0
-"""What the bets on rises have to win on average from the row of an input shift on, so that it is an alarm."""
-FLOOR = 0.25
-"""Numbers below this part of the mean are alike: there is no news in how small a small loss is."""
 NEVER = 1 << 62
-RULES = (BETS, len(RISES), FALL_BAR, NO_BAR, LEAST, FLOOR)
+RULES = (BETS, len(LIMITS.rises), math.log(LIMITS.fall_bar), math.inf, LIMITS.least, LIMITS.floor)
 
 
-class Found(NamedTuple):
+class Detection(NamedTuple):
     """A change that was detected."""
 
     since: int
@@ -47,7 +71,7 @@ class Found(NamedTuple):
 Parts: TypeAlias = tuple[bool, float, Array, Array, Array, Array, NDArray[np.int64], NDArray[np.int64], Array]
 
 
-class Heat(NamedTuple):
+class Evidence(NamedTuple):
     """How near an alarm is, after each row."""
 
     level: Array
@@ -55,12 +79,12 @@ class Heat(NamedTuple):
     left: NDArray[np.int64]
     """(n,) the row at which the one that has won most left 1."""
 
-    def of(self, part: slice) -> Heat:
+    def of(self, part: slice) -> Evidence:
         """A view of some rows."""
-        return Heat(self.level[part], self.left[part])
+        return Evidence(self.level[part], self.left[part])
 
 
-class RankAlarm(Params):
+class RankDetector(Params):
     """Ranks each number x_t among the last ones, and bets that it ranks high::
 
         p = (#above + #alike / 2 + 1/2) / (n + 1)        log S_e <- max(log S_e, 0) + log e + (e - 1) log p
@@ -95,7 +119,7 @@ class RankAlarm(Params):
     _parts: Parts | None = None
     """What `parts` gives until the arrays are others."""
 
-    def __init__(self, alike: bool, reach: int, bar: float = 1e5) -> None:
+    def __init__(self, alike: bool, reach: int, bar: float = LIMITS.bar) -> None:
         self.alike = alike
         self.reach = at_least("reach", reach, 1)
         self.bar = positive("bar", bar)
@@ -103,7 +127,7 @@ class RankAlarm(Params):
 
     def start(self) -> None:
         self._parts = None
-        self.kept_, self.order_ = np.zeros(WINDOW), np.zeros(WINDOW)
+        self.kept_, self.order_ = np.zeros(LIMITS.window), np.zeros(LIMITS.window)
         self.ranks_ = np.ones(self.reach)
         self.logs_, self.began_ = np.zeros(len(BETS)), np.zeros(len(BETS), dtype=np.int64)
         self.marks_, self.sums_ = np.zeros(2, dtype=np.int64), np.zeros(1)
@@ -120,7 +144,7 @@ class RankAlarm(Params):
         super()._restore(state)
         self._parts = None
 
-    def quieten(self) -> None:
+    def restart_bets(self) -> None:
         """Begin all bets anew; the numbers to rank among stay."""
         self.logs_[:] = 0.0
 
@@ -129,8 +153,8 @@ class RankAlarm(Params):
         """The numbers that the next one is ranked among."""
         return int(self.marks_[0])
 
-    def measured_anew(self, x: Array) -> None:
-        """Replace the last numbers, at most WINDOW, by the same rows in another measure. Bets go on."""
+    def replace_numbers(self, x: Array) -> None:
+        """Replace the last numbers, at most LIMITS.window, by the same rows in another measure. Bets go on."""
         self.kept_[: len(x)], self.order_[: len(x)] = x, np.sort(x)
         self.marks_[:], self.sums_[0] = (len(x), 0), x.sum()
 
@@ -140,41 +164,41 @@ class RankAlarm(Params):
         row: int,
         *,
         falls_from: int = NEVER,
-        heat: Heat | None = None,
-    ) -> tuple[int, Found | None]:
+        evidence: Evidence | None = None,
+    ) -> tuple[int, Detection | None]:
         """Look at rows `row`, `row` + 1, ... up to the first alarm: return how many were seen, and the alarm.
 
-        Falls count from row `falls_from` on. `heat` is filled for the rows seen.
+        Falls count from row `falls_from` on. `evidence` is filled for the rows seen.
         """
-        level, left = heat or Heat(np.empty(len(x)), np.empty(len(x), dtype=np.int64))
+        level, left = evidence or Evidence(np.empty(len(x)), np.empty(len(x), dtype=np.int64))
         used, won = see(x, row, falls_from, *NO_ALERT, self.parts, RULES, level, left)
         return used, None if won == -1 else self._found(row + used, won)
 
-    def _found(self, end: int, won: int) -> Found:
-        cause = "fall" if won >= len(RISES) else "rise"
-        return self.found(self.put(end, int(self.began_[won]), falls=cause == "fall"), end, cause)
+    def _found(self, end: int, won: int) -> Detection:
+        cause = "fall" if won >= len(LIMITS.rises) else "rise"
+        return self.detection(self.change_point(end, int(self.began_[won]), falls=cause == "fall"), end, cause)
 
-    def found(self, since: int, end: int, cause: str) -> Found:
+    def detection(self, since: int, end: int, cause: str) -> Detection:
         """Return the detection at row `end` of a change in the numbers since row `since`."""
         count, oldest = self.marks_.tolist()
         losses = np.roll(self.kept_, -oldest)[:count]
         new = min(end - since, count)
         before = losses[: count - new]
-        return Found(since, cause, float(before.mean()) if len(before) else math.nan, float(losses[-new:].mean()))
+        return Detection(since, cause, float(before.mean()) if len(before) else math.nan, float(losses[-new:].mean()))
 
     def confirms(self, since: int, end: int) -> bool:
         """Whether numbers rank higher from row `since` to row `end`, a change point that another detector estimated.
 
-        The same bets, begun at that row and never begun again: under exchangeable numbers they win `CONFIRMED` on
-        average at any time with a chance of 1 in `CONFIRMED` (Ville's inequality).
+        The same bets, begun at that row and never begun again: under exchangeable numbers they win 20 on
+        average at any time with a chance of 1 in 20 (Ville's inequality).
         """
         first = max(since, end - self.reach)
         p = self.ranks_[np.arange(first, end) % self.reach]
-        rises = BETS[: len(RISES)]
+        rises = BETS[: len(LIMITS.rises)]
         won = (end - first) * np.log(rises) + (rises - 1) * np.log(p).sum()
-        return bool(np.logaddexp.reduce(won) - math.log(len(rises)) >= math.log(CONFIRMED))
+        return bool(np.logaddexp.reduce(won) - math.log(len(rises)) >= math.log(LIMITS.confirmed))
 
-    def put(self, end: int, left: int, *, falls: bool = False) -> int:
+    def change_point(self, end: int, left: int, *, falls: bool = False) -> int:
         """Return the estimated change point as of row `end`, for a bet whose capital left 1 at row `left`."""
         first = min(max(left, end - self.reach, 0), end - 1)
         p = self.ranks_[np.arange(first, end) % self.reach]

@@ -1,4 +1,4 @@
-"""A candidate learns stored rows; and the predictions of two models side by side."""
+"""Predictions of several models for the same rows: cut, joined, and how far they disagree."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.runtime.types import Array
 
 __all__ = [
-    *("LOG_LEAST", "Side", "end_of", "followed", "joined", "learnt", "losses_of", "rest_of", "said"),
-    *("spread_of", "whole"),
+    *("LOG_LEAST", "Side", "concatenate", "join", "last_rows", "learn", "learn_in_blocks", "losses_of", "part_of_side"),
+    *("rest_of", "spread_of"),
 ]
 
 LOG_LEAST = math.log(LEAST)
@@ -35,54 +35,54 @@ def spread_of(P: Array, share: Array, old: Side, young: Side) -> Array | None:
 
 
 def losses_of(ensemble: Ensemble, P: Array, Y: Array) -> Array:
-    """(n,) log losses, or squared errors; of several targets the mean in units of their variances."""
+    """Return (n,) log losses, or squared errors; of several targets the mean in units of their variances."""
     targets = ensemble.targets_
     P, Y = np.ascontiguousarray(P), np.ascontiguousarray(Y)
     return compiled.losses_of(P, Y, None if targets is None else targets.scale_, LOG_LEAST)
 
 
-def learnt(young: Ensemble, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
+def learn(ensemble: Ensemble, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
     """Let an ensemble learn rows. Return its predictions, and the labels as they were learnt."""
-    Y = young.admitted(rows.Y)
-    return young.learn(Rows(rows.X, Y, rows.w), answers), Y
+    Y = ensemble.admitted(rows.Y)
+    return ensemble.learn(Rows(rows.X, Y, rows.w), answers), Y
 
 
-def followed(frozen: Ensemble, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
+def learn_in_blocks(frozen: Ensemble, rows: Rows, answers: Array | None) -> tuple[Learnt, Array]:
     """Do the same for many rows of an ensemble that is never refitted."""
     cuts = range(0, len(rows.X), frozen.rows_at_once)
     parts = [slice(i, i + frozen.rows_at_once) for i in cuts]
-    found = [learnt(frozen, part_of(rows, p), None if answers is None else answers[p]) for p in parts]
-    return whole([one for one, _ in found]), np.concatenate([Y for _, Y in found])
+    found = [learn(frozen, part_of(rows, p), None if answers is None else answers[p]) for p in parts]
+    return concatenate([one for one, _ in found]), np.concatenate([Y for _, Y in found])
 
 
-def whole(parts: list[Learnt]) -> Learnt:
-    """Join consecutive parts."""
-    return Learnt(*(_whole(some) for some in zip(*parts, strict=True)))  # type: ignore[arg-type]
+def concatenate(parts: list[Learnt]) -> Learnt:
+    """Return consecutive parts as one."""
+    return Learnt(*(_concatenated(some) for some in zip(*parts, strict=True)))  # type: ignore[arg-type]
 
 
-def _whole(parts: tuple[Array | None, ...]) -> Array | None:
+def _concatenated(parts: tuple[Array | None, ...]) -> Array | None:
     some = [part for part in parts if part is not None]
     return np.concatenate(some) if some else None
 
 
-def end_of(side: Learnt, n: int) -> Learnt:
-    """The last n rows; 0 where there are fewer."""
+def last_rows(side: Learnt, n: int) -> Learnt:
+    """Return the last n rows, with rows of 0 before them where there are fewer."""
     missing = max(0, n - len(side.P))
     found = (None if A is None else np.pad(A[-n:], ((missing, 0), (0, 0))[: A.ndim]) for A in side)
     return Learnt(*found)  # type: ignore[arg-type]
 
 
-def joined(first: Side, then: Side, row: int) -> Side:
-    """Join the first rows of one part and another part."""
+def join(first: Side, then: Side, row: int) -> Side:
+    """Return the rows of one part before `row`, and another part."""
     P = np.concatenate([first[0][:row], then[0]])
     return P, None if first[1] is None or then[1] is None else np.concatenate([first[1][:row], then[1]])
 
 
 def rest_of(side: Learnt, row: int) -> Side:
     """Return the predictions from a row on."""
-    return side.P[row:], None if side.spread is None else side.spread[row:]
+    return part_of_side(side, slice(row, None))
 
 
-def said(side: Learnt) -> Array:
-    """Return what is stored of predictions: them, and for targets those of the lasting experts."""
-    return side.P if side.core is None else np.hstack([side.P, side.core])
+def part_of_side(side: Learnt, part: slice) -> Side:
+    """Return the predictions for some rows."""
+    return side.P[part], None if side.spread is None else side.spread[part]

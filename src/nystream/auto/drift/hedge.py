@@ -1,0 +1,142 @@
+"""Hedging before an alarm: while losses are suspicious, learners that need few rows are mixed in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from nystream.auto.drift.detectors import Evidence, RankDetector
+from nystream.auto.drift.mixture import Mixture
+from nystream.auto.drift.sides import Side
+from nystream.auto.drift.states import State
+from nystream.runtime.params import Params
+from nystream.runtime.types import Array
+
+__all__ = ["HEDGE", "Hedge", "Stronger", "hedge_rows", "odds", "stronger"]
+
+
+@dataclass(frozen=True)
+class HedgeSizes:
+    """Values of the hedge, chosen on seeds 0 to 3 of benchmarks/drift/auto_drift.py."""
+
+    hint: float = math.log(50.0)
+    """log of what the bets of a detector have won on average where a hedge begins. With 20, hedges cost 11% of the loss
+    on shuffled cpusmall, whose errors have heavy tails (benchmarks/drift/harm.py); with 100, the loss after the change
+    of `quieter` was 10% higher (benchmarks/drift/mechanisms.py)."""
+    odds: float = 0.18
+    """Odds that the stream has changed, where a hedge begins: the earlier it does, the less it may cost."""
+    back: int = 100
+    """Rows back that a hedge begins, at most: the line and the few-row ridge learn them at once."""
+    least: int = 50
+    """Losses of before, at least, that tell what is rare."""
+
+
+HEDGE = HedgeSizes()
+Stronger: TypeAlias = tuple[list[float], list[int], list[bool]]
+"""For each row, of the detector that is nearer to an alarm: how near, where its bet left 1, and whether it is the
+second.
+"""
+
+
+class Hedge(Params):
+    """A mixture without a candidate that predicts while an alarm is likely but was not raised.
+
+    In these rows the incumbent is sure and wrong. The hedge ends where the bets of all detectors are lost. It begins
+    anew where a bet that began later wins too, unless the few-row ridge has gained weight in the mixture. No decision
+    depends on it: detectors go on watching the incumbent.
+
+    Parameters
+    ----------
+    left : int
+        The row at which the bet that led to it left 1.
+    """
+
+    state: ClassVar[State] = State.WARNING
+    mixture_: Mixture
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def start(self, mixture: Mixture) -> None:
+        self.mixture_ = mixture
+
+    @property
+    def nbytes(self) -> int:
+        return self.mixture_.nbytes
+
+
+def hedge_rows(
+    hedge: Hedge | None,
+    part: slice,
+    t0: int,
+    evidence: Stronger,
+    detectors: list[RankDetector],
+    begin: Callable[[int, int], Mixture],
+    mixed: Callable[[Mixture, slice], Side],
+    shown: Side,
+) -> tuple[Side, Hedge | None]:
+    """Return the predictions for a part of a block that begins at row t0, while there is no candidate, and the hedge
+    after it.
+
+    begin(since, end) is a mixture that has learnt these rows; mixed(mixture, part) are its predictions for a part.
+    """
+    levels, left, second = evidence
+    if hedge is None and max(levels, default=0.0) < HEDGE.hint:
+        return shown, None
+    row, n = 0, part.stop - part.start
+    while row < n:
+        later = -1 if hedge is None else hedge.left
+        hot = (i for i in range(row, n) if levels[i] >= HEDGE.hint and left[i] > later)
+        begins = next(hot, n) + 1
+        stop, over = min(begins, n), False
+        if hedge is not None:
+            end = next((i + 1 for i in range(row, stop) if levels[i] <= 0), None)
+            stop, over = (stop, False) if end is None else (end, True)
+            some = slice(part.start + row, part.start + stop)
+            shown = _put(shown, some, mixed(hedge.mixture_, some))
+        if over:
+            hedge = None
+        row = stop
+        if row == begins and (hedge is None or hedge.mixture_.in_vain):
+            end = t0 + part.start + row
+            hedge = Hedge(left[row - 1])
+            first = max(hedge.left, end - HEDGE.back)
+            hedge.start(begin(detectors[second[row - 1]].change_point(end, first), end))
+    return shown, hedge
+
+
+def stronger(evidence: list[Evidence], part: slice) -> Stronger:
+    """Return the evidence of the detector that is nearer to an alarm, in each row of a part."""
+    levels, others = (one.level[part].tolist() for one in evidence)
+    left, of_others = (one.left[part].tolist() for one in evidence)
+    second = [other > level for level, other in zip(levels, others, strict=True)]
+    places = range(len(levels))
+    return (
+        [others[i] if second[i] else levels[i] for i in places],
+        [of_others[i] if second[i] else left[i] for i in places],
+        second,
+    )
+
+
+def _put(shown: Side, part: slice, new: Side) -> Side:
+    """New predictions for some rows."""
+    if len(shown[0]) == part.stop - part.start:
+        return new
+    P, spread = shown[0].copy(), None if shown[1] is None else shown[1].copy()
+    P[part] = new[0]
+    if spread is not None:
+        spread[part] = new[1]
+    return P, spread
+
+
+def odds(losses: Array, new: int) -> float:
+    """Return the odds that the stream has changed, given losses of which the last `new` led to a suspicion.
+
+    Ranks do not tell how far beyond all others a loss is: one r times as large as all before it is taken to be r times
+    as rare, as it is where losses have just a mean.
+    """
+    before = losses[: len(losses) - new]
+    most = before.max() if len(before) >= HEDGE.least else 0.0
+    return HEDGE.odds * max(1.0, float(losses[-new:].max() / most)) if most > 0 else HEDGE.odds

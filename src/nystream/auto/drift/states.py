@@ -1,0 +1,101 @@
+"""The states of drift handling, and what leads from one to the next.
+
+A warning or an alarm starts something beside the incumbent; both are mixed; a test decides which stays.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import ClassVar
+
+from nystream.auto.drift.mixture import Mixture
+from nystream.auto.ensemble import Ensemble
+from nystream.runtime.params import Params
+
+__all__ = ["TRANSITIONS", "Comparing", "Event", "Recalled", "State"]
+
+
+class State(Enum):
+    """Which models predict the next row."""
+
+    STEADY = "the incumbent"
+    WARNING = "a mixture of the incumbent and learners of few rows"
+    WARM_START = "the same; a candidate learns the rows since the estimated change point"
+    COMPARING = "a mixture of incumbent, candidate and learners of few rows; a test decides which of the two stays"
+    RECALLED = "a mixture of the promoted candidate and a recalled model, until that is of no more use"
+
+
+class Event(Enum):
+    """What leads to another state."""
+
+    SUSPICION = "bets of a detector have won 50"
+    ALL_CLEAR = "all bets are lost"
+    ALARM = "bets have won 100,000, or the loss confirms an input shift"
+    CAUGHT_UP = "the candidate has learnt all rows since the change point"
+    CHANGE_POINT_MOVED = "the change point is estimated again, at a later row"
+    PROMOTED = "the candidate is better: it becomes the incumbent"
+    PROMOTED_BESIDE_RECALLED = "the same, and a recalled model is still of use"
+    DISCARDED = "the candidate is not better, the next alarm came first, or memory does not suffice"
+    NO_MORE_USE = "the recalled model does not improve the predictions any more"
+
+
+TRANSITIONS = {
+    (State.STEADY, Event.SUSPICION): State.WARNING,
+    (State.STEADY, Event.ALARM): State.WARM_START,
+    (State.WARNING, Event.SUSPICION): State.WARNING,
+    (State.WARNING, Event.ALL_CLEAR): State.STEADY,
+    (State.WARNING, Event.ALARM): State.WARM_START,
+    (State.WARM_START, Event.CAUGHT_UP): State.COMPARING,
+    (State.COMPARING, Event.CHANGE_POINT_MOVED): State.WARM_START,
+    (State.COMPARING, Event.PROMOTED): State.STEADY,
+    (State.COMPARING, Event.PROMOTED_BESIDE_RECALLED): State.RECALLED,
+    (State.COMPARING, Event.DISCARDED): State.STEADY,
+    (State.RECALLED, Event.NO_MORE_USE): State.STEADY,
+    (State.RECALLED, Event.ALARM): State.WARM_START,
+}
+"""The state after an event. Everything else does not happen."""
+
+
+class Comparing(Params):
+    """A candidate that has caught up, mixed with the incumbent.
+
+    Parameters
+    ----------
+    since : int
+        The estimated change point: the row at which the candidate begins.
+    born : int
+        The row at which it had caught up.
+    """
+
+    state: ClassVar[State] = State.COMPARING
+    candidate_: Ensemble
+    mixture_: Mixture
+
+    def __init__(self, since: int, born: int) -> None:
+        self.since = since
+        self.born = born
+
+    def start(self, candidate: Ensemble, mixture: Mixture) -> None:
+        self.candidate_, self.mixture_ = candidate, mixture
+
+    @property
+    def nbytes(self) -> int:
+        return self.candidate_.nbytes + self.mixture_.nbytes
+
+
+class Recalled(Params):
+    """A recalled model that is still mixed in after the candidate was promoted; parameters as in `Comparing`."""
+
+    state: ClassVar[State] = State.RECALLED
+    mixture_: Mixture
+
+    def __init__(self, since: int, born: int) -> None:
+        self.since = since
+        self.born = born
+
+    def start(self, mixture: Mixture) -> None:
+        self.mixture_ = mixture
+
+    @property
+    def nbytes(self) -> int:
+        return self.mixture_.nbytes

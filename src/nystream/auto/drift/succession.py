@@ -1,0 +1,556 @@
+"""The succession: an alarm starts a candidate beside the incumbent; both are mixed; a test decides which stays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nystream.auto.drift.archive import EVERY, Archive
+from nystream.auto.drift.block import Course, Last
+from nystream.auto.drift.change_point import LOOKS, first_of_new
+from nystream.auto.drift.detectors import NEVER, RankDetector
+from nystream.auto.drift.hedge import HEDGE, Hedge, Stronger, hedge_rows, odds
+from nystream.auto.drift.history import USUAL, History, Past
+from nystream.auto.drift.inputs import PLACES, centred, location, moved
+from nystream.auto.drift.mixture import Inputs, Mixture
+from nystream.auto.drift.promotion import CHECK, LOOK_BACK, SURE, advantage, of_use, verdict
+from nystream.auto.drift.records import Records, own_columns
+from nystream.auto.drift.sides import (
+    Side,
+    concatenate,
+    join,
+    last_rows,
+    learn,
+    losses_of,
+    part_of_side,
+    rest_of,
+    spread_of,
+)
+from nystream.auto.drift.states import TRANSITIONS, Comparing, Event, Recalled, State
+from nystream.auto.drift.warm_start import Known, Told, WarmStart
+from nystream.auto.ensemble import Ensemble
+from nystream.auto.recipe import Recipe
+from nystream.auto.rows import Answer, Learnt, Rows, part_of
+from nystream.runtime.params import Params, at_least
+from nystream.runtime.types import Array
+
+__all__ = ["Succession"]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Values of the succession, chosen on seeds 0 to 3 of benchmarks/drift/auto_drift.py."""
+
+    calm: int = 200
+    """Rows of a candidate's age before which an alarm starts no other: the first losses after a change are large."""
+    returned: int = 30
+    """Rows of a candidate's age up to which archived models are tried again: two or three rows are too few."""
+    recalled: int = 64
+    """Rows that archived models are shown after an alarm, all together: they predict them at once."""
+    compared: int = 1000
+    """Rows before a change point that columns are compared with."""
+    age: int = 200
+    """Rows since it that there have to be for that."""
+
+
+SIZES = Sizes()
+Phase: TypeAlias = Hedge | WarmStart | Comparing | Recalled | None
+"""A state with what lives in it; None: STEADY."""
+
+
+class Succession(Params):
+    """The models that predict the next row, and what leads from one state of them to the next.
+
+    Within a block, models and the mixture run ahead of a decision, because none of them depends on it. So results do
+    not depend on how blocks are cut.
+
+    Parameters
+    ----------
+    classes : bool
+    reach : int
+        Rows back that a candidate can begin.
+    ahead : int
+        Rows of a block, at most.
+    few : int
+        Rows that the few-row ridge of a mixture learns.
+    room : int
+        Bytes for archived models.
+    late : int
+        Rows after an alarm at which a warm start has to end, at the latest.
+    """
+
+    phase_: Phase
+    history_: History
+    archive_: Archive
+    records_: Records
+    begun_: int
+    """The row at which the incumbent begins."""
+    used_: int
+    """Rows that candidates have learnt."""
+    refreshes_: bool
+    """Whether the incumbent can be refitted: memory may not suffice for that while there is a candidate."""
+    columns_known_: bool
+    """Whether the columns that shifted since the change point are in the record."""
+
+    def __init__(self, classes: bool, reach: int, ahead: int, few: int, room: int, late: int) -> None:
+        self.classes = classes
+        self.reach = at_least("reach", reach, 1)
+        self.ahead = at_least("ahead", ahead, 1)
+        self.few = at_least("few", few, 1)
+        self.room = at_least("room", room, 0)
+        self.late = at_least("late", late, 0)
+
+    def start(self, outputs: int, answers: tuple[int, int] | None) -> None:
+        """Begin for so many targets or classes, and sparse experts with outputs of this shape."""
+        self.history_ = History(self.classes, self.reach + self.late + self.ahead, LOOK_BACK + self.ahead)
+        self.history_.start(outputs, answers)
+        self.archive_ = Archive(self.room)
+        self.archive_.start()
+        self.records_ = Records()
+        self.phase_ = None
+        self.reach_ = self.reach
+        self.begun_ = self.used_ = 0
+        self.columns_known_ = self.refreshes_ = True
+
+    # -- the state ---------------------------------------------------------------------------------------------------
+    @property
+    def state(self) -> State:
+        return State.STEADY if self.phase_ is None else self.phase_.state
+
+    def _enter(self, phase: Phase, event: Event) -> None:
+        """Go on with this phase after an event."""
+        expected = TRANSITIONS[self.state, event]
+        self.phase_ = phase
+        assert self.state is expected
+
+    @property
+    def candidate(self) -> Ensemble | None:
+        """The candidate, once it has caught up."""
+        return self.phase_.candidate_ if isinstance(self.phase_, Comparing) else None
+
+    @property
+    def warm_start(self) -> WarmStart | None:
+        return self.phase_ if isinstance(self.phase_, WarmStart) else None
+
+    @property
+    def recalled(self) -> Ensemble | None:
+        """The recalled model, if there is one."""
+        one = self.archive_.recalled_
+        return None if one is None else one.ensemble_
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the incumbent predicts, perhaps hedged."""
+        return self.phase_ is None or isinstance(self.phase_, Hedge)
+
+    @property
+    def has_candidate(self) -> bool:
+        """Whether there is a candidate, in its warm start or after it."""
+        return isinstance(self.phase_, (WarmStart, Comparing))
+
+    @property
+    def shares(self) -> list[float]:
+        """Shares of incumbent and candidate in the next prediction."""
+        if not isinstance(self.phase_, Comparing):
+            return [1.0]
+        share = self.phase_.mixture_.carried()
+        return [share, 1.0 - share]
+
+    def predict(self, old: Answer, X: Array, answers: Array | None) -> Side:
+        """Predict with all models that are mixed. Pure."""
+        if self.phase_ is None:
+            return old[:2]
+        mixture, candidate, recalled = self.phase_.mixture_, self.candidate, self.recalled
+        young: Side = old[:2] if candidate is None else candidate.predict(X, answers)[:2]
+        back = None if recalled is None else recalled.predict(X, answers).P
+        P, share = mixture.predict(Inputs(X, old.P, old.core, young[0] if mixture.young else None, back))
+        return P, spread_of(P, share, old[:2], young)
+
+    # -- predictions for a block -------------------------------------------------------------------------------------
+    def predict_block(self, course: Course) -> None:
+        """Predict a block as if nothing were decided in it."""
+        block, sides, losses = course.block, course.sides, course.losses
+        losses[:, 0] = losses[:, 2] = losses_of(course.old, course.shown[0], block.admitted)
+        self.history_.put_incumbent(course.since, block.learnt, block.answers)
+        if not self.is_alone:
+            if isinstance(self.phase_, Comparing):
+                sides.append(learn(self.phase_.candidate_, block.rows, block.answers)[0])
+            elif isinstance(self.phase_, Recalled):
+                sides.append(sides[0])  # the candidate is the incumbent
+            if self.recalled is not None:
+                sides.append(learn(self.recalled, block.rows, block.answers)[0])
+            if isinstance(self.phase_, WarmStart):
+                self._wait(course)
+            else:
+                self.history_.put_candidate(course.since, sides[1])
+                course.shown = self._mix(course, slice(0, course.n))
+        self.history_.losses_.put(course.since, losses)
+
+    def _mix(self, course: Course, part: slice) -> Side:
+        """Return the mixed predictions for a part of the block, and store their losses."""
+        assert self.phase_ is not None
+        mixture, block, sides, losses = self.phase_.mixture_, course.block, course.sides, course.losses
+        rows, Y, young = part_of(block.rows, part), block.admitted[part], mixture.young
+        (A, a), (B, b) = (part_of_side(sides[k], part) for k in (0, int(young)))
+        back = sides[-1].P[part] if len(sides) > 1 + young else None
+        core = None if sides[0].core is None else sides[0].core[part]
+        P, share = mixture.run(Inputs(rows.X, A, core, B if young else None, back), Y, rows.w)
+        if young:
+            losses[part, 1] = losses_of(course.old, B, Y)
+        losses[part, 2] = losses_of(course.old, P, Y)
+        return P, spread_of(P, share, (A, a), (B, b))
+
+    def _wait(self, course: Course) -> None:
+        """Predict the rest of the block during the warm start of the candidate and after it."""
+        warm, old, row, t0, losses = self.phase_, course.old, course.row, course.since, course.losses
+        assert isinstance(warm, WarmStart)
+        self.history_.losses_.put(t0, losses)
+        warm.admitted_.put(t0 + row, course.block.admitted[row:])
+        if warm.back_ is not None:
+            warm.back_.put(t0 + row, course.sides[-1].P[row:])
+        known, told = self._known(old, course.end, course.around.last), self._told(old)
+        over = warm.catch_up(course.end, known, told)
+        stop = warm.seen_ - t0
+        course.shown = join(course.shown, self._mix(course, slice(row, stop)), row)
+        losses[:stop, 1] = self.history_.losses_.get(t0, t0 + stop)[:, 1]
+        if over:
+            self._compare()
+            parts = [Learnt(*(None if A is None else A[:0] for A in course.sides[0]))]  # type: ignore[arg-type]
+            while warm.learnt_ < course.end:
+                parts.append(warm.learn(course.end - warm.learnt_, known)[0])
+            side = concatenate(parts)
+            self.history_.put_candidate(t0 + stop, side)
+            course.sides.insert(1, last_rows(side, course.n))
+            course.shown = join(course.shown, self._mix(course, slice(stop, course.n)), stop)
+
+    def hedge(self, course: Course, part: slice, evidence: Stronger, detectors: list[RankDetector]) -> None:
+        """Hedge the predictions of the incumbent for a part of the block where losses are suspicious."""
+        block, side, old = course.block, course.sides[0], course.old
+
+        def begin(since: int, end: int) -> Mixture:
+            first = max(0, end - self.reach_)
+            rows = part_of(course.last(first), slice(0, end - first))
+            since = max(since, first)
+            mixture = self._mixture_of_few_rows(old, rows, since, end)
+            losses = self.history_.incumbent_losses(max(first, self.begun_), end)
+            mixture.doubt(odds(losses, end - since))
+            return mixture
+
+        def mixed(mixture: Mixture, part: slice) -> Side:
+            rows, admitted, own = block.rows, block.admitted, side
+            if part.stop - part.start < course.n:
+                rows, admitted = part_of(rows, part), admitted[part]
+                own = Learnt(*(None if A is None else A[part] for A in side))  # type: ignore[arg-type]
+            P, share = mixture.run(Inputs(rows.X, own.P, own.core, None), admitted, rows.w)
+            return P, spread_of(P, share, own[:2], own[:2])
+
+        hedge = self.phase_
+        assert hedge is None or isinstance(hedge, Hedge)
+        course.shown, after = hedge_rows(hedge, part, course.since, evidence, detectors, begin, mixed, course.shown)
+        if after is not hedge:
+            self._enter(after, Event.ALL_CLEAR if after is None else Event.SUSPICION)
+
+    # -- a candidate begins ------------------------------------------------------------------------------------------
+    def may_begin(self, t: int) -> bool:
+        """Return whether an alarm at row t may start a candidate: none has just been started."""
+        if isinstance(self.phase_, Comparing):
+            return t >= self.phase_.born and t - self.phase_.since >= SIZES.calm
+        return not isinstance(self.phase_, WarmStart)
+
+    def end_comparison(self, course: Course) -> None:
+        """Go on with one model, by the losses so far, because an alarm starts another candidate."""
+        if isinstance(self.phase_, Comparing):
+            better = advantage(*self.history_.compared(course.t)[:2], course.t - self.phase_.since)[0] >= SURE
+            self._end(course, "promoted" if better else "superseded")
+        if isinstance(self.phase_, Recalled):
+            self._part()
+
+    def begin(self, course: Course, since: int, recipe: Recipe) -> None:
+        """Begin the warm start of a candidate of this size at the estimated change point, and predict the rest of the
+        block.
+        """
+        t, first = course.t, max(0, course.t - self.reach_)
+        course.around.believe(course.end - since, course.end - t)
+        rows = course.last(first)
+        sides = self._recall(course, part_of(rows, slice(since - first, None)), since)
+        known = max(since - USUAL, self.begun_, t - max(self.reach_, LOOK_BACK))
+        self.archive_.begin_candidate(since, self.history_.incumbent_losses(known, since))
+        self.columns_known_ = False
+        self._enter(self._warm_start_of(course, since, recipe, part_of(rows, slice(0, t - first)), sides), Event.ALARM)
+        self._go_on(course, sides)
+
+    def begin_again(self, course: Course) -> bool:
+        """Estimate the change point again. Return whether the candidate begins again: it began too early, or a regime
+        is back after all.
+        """
+        t, phase = course.t, self.phase_
+        if not isinstance(phase, Comparing) or not self._is_look(t):
+            return False
+        first = max(0, t - self.reach_)
+        rows = course.last(first)
+        past = part_of(rows, slice(0, t - first))
+        since = self._estimate_again(phase, t, _fenced(course.old, past.Y))
+        late = part_of(rows, slice(since - first, None))
+        sides = self._recall(course, late, since) if t - phase.since <= SIZES.returned else []
+        if since == phase.since and not sides:
+            return False
+        self.records_.note(change=since)
+        warm = self._warm_start_of(course, since, phase.candidate_.recipe, past, sides)
+        self._enter(warm, Event.CHANGE_POINT_MOVED)
+        del phase  # the memory of the candidate is free before the next one learns
+        self._go_on(course, sides)
+        return True
+
+    def _warm_start_of(
+        self, course: Course, since: int, recipe: Recipe, rows: Rows, recalled: list[Learnt]
+    ) -> WarmStart:
+        """Return the warm start of a candidate from row `since`. `rows`: the last rows up to now; `recalled`:
+        predictions of a recalled model for the last rows of the block and before it, if there is one.
+        """
+        t, old = course.t, course.old
+        back = [one.P[: len(one.P) - (course.n - course.row)] for one in recalled]
+        candidate = Ensemble(recipe, self.classes, old.lags, old.seed, old.delay)
+        candidate.start(old.d_, old.outputs_, old.stack_.more_)
+        mixed = t - len(back[0]) if back else since
+        late = max(mixed, t - HEDGE.back)
+        mixture = self._mixture_of_few_rows(old, rows, late, t, back[0][late - mixed :] if back else None)
+        size = self.history_.incumbent_.size
+        kept = min(max(recipe.ring, recipe.warmup) + recipe.late, size) - self.ahead
+        warm = WarmStart(since, t, min(t + self.late, since + kept) if recipe.spread else t)
+        past = Past(size, old.outputs_) if back else None
+        if past is not None:
+            past.put(mixed, back[0])
+        admitted = Past(max(0, warm.latest - t) + self.ahead, rows.Y.shape[1])
+        following, _ = self._new_mixture(old, rows, since, t, young=True, recalled=bool(back))
+        warm.start(candidate, mixture, following, mixed, admitted, past)
+        self.used_ += t - since
+        return warm
+
+    def _go_on(self, course: Course, recalled: list[Learnt]) -> None:
+        """Predict the rest of the block with a candidate that has just begun and perhaps a recalled model."""
+        course.sides = [course.sides[0], *(last_rows(one, course.n) for one in recalled)]
+        self._wait(course)
+        self.history_.losses_.put(course.since, course.losses)
+
+    def _estimate_again(self, phase: Comparing, t: int, labels: Array) -> int:
+        """Return the change point as estimated at row t, from the labels of the last rows up to there."""
+        since = phase.since
+        n, first = min(t - since, self.few), since - (t - len(labels))
+        usual = self.history_.usual_squares(labels[:first], since, self.begun_)
+        if usual is None and not self.classes:
+            return since
+        old = self.history_.predictions(since, since + n)[0]
+        gains = phase.mixture_.gains_of_old(old, labels[first : first + n], usual)
+        return since + first_of_new(gains, self.records_.running.row - 1 - since)  # before the alarm
+
+    def _recall(self, course: Course, late: Rows, since: int) -> list[Learnt]:
+        """Return the predictions of a recalled model for the last rows up to the end of the block; the rows from
+        `since` to the present one decide whether its regime is back.
+        """
+        if not self.archive_.retired_:
+            return []
+        first = max(since, course.t - SIZES.recalled // len(self.archive_.retired_))
+        rows, losses = part_of(late, slice(first - since, None)), self.history_.incumbent_losses(first, course.t)
+        answers = self.history_.answers(first, course.end, course.old.stack_.more_)
+        back = self.archive_.recall(rows, answers, losses, losses_of)
+        if back is None:
+            return []
+        self.records_.note(regime=back[0])
+        return [back[1]]
+
+    def _mixture_of_few_rows(
+        self, old: Ensemble, rows: Rows, since: int, end: int, recalled: Array | None = None
+    ) -> Mixture:
+        """Return a mixture without a candidate that has learnt rows `since` to `end`; `rows` are the last ones up to
+        there.
+        """
+        mixture, labels = self._new_mixture(old, rows, since, end, young=False, recalled=recalled is not None)
+        part = slice(len(labels) - (end - since), None)
+        past, (P, core) = part_of(rows, part), self.history_.predictions(since, end)
+        mixture.run(Inputs(past.X, P, core, None, recalled), labels[part], past.w)
+        return mixture
+
+    def _new_mixture(
+        self, old: Ensemble, rows: Rows, since: int, end: int, *, young: bool, recalled: bool
+    ) -> tuple[Mixture, Array]:
+        """Return a new mixture, whose scales come from the last rows up to `end`, and the labels of these rows as
+        they were learnt.
+        """
+        mixture, labels = Mixture(self.classes, self.few, young, recalled), _fenced(old, rows.Y)
+        before = len(labels) - (end - since)
+        where = centred(location(rows.X[-PLACES:]), rows.X[before:])
+        usual = self.history_.usual_squares(labels[:before], since, self.begun_)
+        mixture.start(labels, old.outputs_, where, usual)
+        return mixture, labels
+
+    # -- a warm start ------------------------------------------------------------------------------------------------
+    def _known(self, old: Ensemble, end: int, last: Last) -> Known:
+        """Return the stored rows up to `end`, the last ones."""
+        return Known(
+            lambda i, j: part_of(last(end - i), slice(0, j - i)),
+            lambda i, j: self.history_.answers(i, j, old.stack_.more_),
+            self.history_.predictions,
+            lambda Y: _fenced(old, Y),
+        )
+
+    def _told(self, old: Ensemble) -> Told:
+        def told(row: int, side: Learnt, labels: Array) -> None:
+            self.history_.put_candidate(row, side)
+            self.history_.put_candidate_losses(row, losses_of(old, side.P, labels))
+
+        return told
+
+    def _compare(self) -> None:
+        """End the warm start: the candidate has learnt all rows since the change point."""
+        warm = self.phase_
+        assert isinstance(warm, WarmStart)
+        phase = Comparing(warm.since, warm.seen_)
+        phase.start(warm.ensemble_, warm.next_)
+        self._enter(phase, Event.CAUGHT_UP)
+
+    def settle(self, old: Ensemble, t: int, last: Last) -> None:
+        """Finish the warm start of the candidate now, after t rows."""
+        if isinstance(self.phase_, WarmStart):
+            self.phase_.finish(self._known(old, t, last), self._told(old))
+            self._compare()
+
+    # -- one of two stays --------------------------------------------------------------------------------------------
+    def next_check(self, t: int) -> int:
+        """Return the first row after t at which the promotion test runs or the change point is estimated again."""
+        if not isinstance(self.phase_, (Comparing, Recalled)):
+            return NEVER
+        since, age = self.phase_.since, max(t + 1, self.phase_.born + CHECK) - self.phase_.since
+        looks = (since + look for look in LOOKS)
+        rows = (row for row in looks if row > t and self._is_look(row))
+        return min(since + -(-age // CHECK) * CHECK, next(rows, NEVER))
+
+    def _is_look(self, t: int) -> bool:
+        """Return whether the change point is estimated again at row t."""
+        if not isinstance(self.phase_, Comparing) or self.recalled is not None:
+            return False
+        age = t - self.phase_.since
+        return age in LOOKS and t > self.phase_.born and age <= self.reach_
+
+    def until_cut(self, t: int) -> int:
+        """Return the rows after row t until `copy` has to be called or a recalled model may have to be discarded."""
+        rows = EVERY - t % EVERY
+        return rows if self.recalled is None else min(rows, self.next_check(t) - t)
+
+    def copy(self, old: Ensemble, t: int) -> None:
+        """Let the archive copy the incumbent after t rows."""
+        if t % EVERY == 0 and not self.has_candidate:
+            self.archive_.copy(old, t, self.begun_)
+
+    def decide(self, course: Course) -> bool:
+        """Run the promotion test. Where one model is left, it predicts the rest of the block alone. Return whether the
+        candidate was promoted or discarded.
+        """
+        outcome = self._test(course)
+        if outcome is None:
+            return False
+        ended = isinstance(self.phase_, Comparing)
+        if ended:
+            self._end(course, outcome)
+        else:
+            self._part()
+        if self.is_alone:
+            row, losses = course.row, course.losses
+            losses[row:, 2] = losses[row:, 0]
+            course.shown = join(course.shown, rest_of(course.sides[0], row), row)
+            self.history_.losses_.put(course.since, losses)
+        return ended
+
+    def _test(self, course: Course) -> str | None:
+        """Return what the promotion test decides; None: both stay."""
+        t, phase = course.t, self.phase_
+        assert isinstance(phase, (Comparing, Recalled))
+        age, both = t - phase.since, t - phase.born
+        if not self.columns_known_ and age >= SIZES.age:
+            self._compare_columns(course, phase.since)
+        old, young, mixed = self.history_.compared(t)
+        if self.recalled is None:
+            return verdict(old, young, mixed, age, both)
+        if both < self.ahead:  # rows of the block in which it was recalled
+            return None
+        if isinstance(phase, Comparing):  # the candidate need not be as good as the mixture
+            return verdict(old, young, young, age, both)
+        return None if of_use(old, mixed, age) else "parted"
+
+    def _compare_columns(self, course: Course, since: int) -> None:
+        """Record the columns whose distribution differs since the change point."""
+        self.columns_known_ = True
+        n = min(SIZES.compared, since, self.reach_ - (course.t - since))
+        if n < SIZES.age // 2:
+            return
+        X = course.last(since - n).X[: n + course.t - since]
+        columns = own_columns(moved(X[:n], X[n:], course.around.names()))
+        if columns:
+            self.records_.note(columns=columns)
+
+    def _end(self, course: Course, outcome: str) -> None:
+        """Go on with the candidate if it was promoted, or else with the incumbent."""
+        phase = self.phase_
+        assert isinstance(phase, Comparing)
+        self.records_.note(outcome=outcome, until=course.t)
+        promoted = outcome == "promoted"
+        if promoted:
+            course.old, course.sides = phase.candidate_, course.sides[1:]
+            self.begun_ = phase.since
+            self.history_.promote()
+            course.losses[:, :2] = course.losses[:, 1::-1].copy()
+        course.sides = course.sides[:1]
+        self.archive_.end_candidate(left=promoted)
+        if promoted and self.recalled is not None:
+            rest = Recalled(phase.since, phase.born)
+            rest.start(phase.mixture_)
+            self._enter(rest, Event.PROMOTED_BESIDE_RECALLED)
+        else:
+            self._enter(None, Event.PROMOTED if promoted else Event.DISCARDED)
+            self.archive_.recalled_ = None
+        self.refreshes_ = True
+
+    def _part(self) -> None:
+        """Go on without the recalled model."""
+        self._enter(None, Event.NO_MORE_USE)
+        self.archive_.recalled_ = None
+
+    # -- classes, columns --------------------------------------------------------------------------------------------
+    def grow(self, t: int, outputs: int, reach: int, late: int, ahead: int, *, fits: bool) -> None:
+        """Add classes after t rows, perhaps keeping fewer rows. The candidate is discarded if memory does not suffice
+        for both ensembles. No warm start may be under way.
+        """
+        self.reach_ = min(self.reach_, reach)
+        self.history_.grow(outputs, self.reach_ + late + ahead, t)
+        phase = self.phase_
+        if isinstance(phase, Recalled):  # archived models do not know the new classes
+            self._enter(None, Event.NO_MORE_USE)
+        elif isinstance(phase, Comparing) and not fits:
+            self.records_.note(outcome="no memory", until=t)
+            self._enter(None, Event.DISCARDED)
+            self.refreshes_ = True
+        elif isinstance(phase, Comparing):
+            if self.recalled is not None:
+                phase.mixture_.part()
+            self.refreshes_ = False  # memory was computed with fewer classes
+            phase.candidate_.grow(outputs)
+            phase.mixture_.grow(outputs)
+        elif phase is not None:
+            phase.mixture_.grow(outputs)
+        self.archive_.start()
+
+    def widen(self, d: int) -> None:
+        """Add columns that the experts see."""
+        mixture = None if self.phase_ is None else self.phase_.mixture_
+        for part in (self.candidate, mixture, self.archive_):
+            if part is not None:
+                part.widen(d)
+
+    @property
+    def nbytes(self) -> int:
+        parts = (self.history_, self.archive_, self.phase_)
+        return sum(part.nbytes for part in parts if part is not None)
+
+
+def _fenced(ensemble: Ensemble, Y: Array) -> Array:
+    """Return labels as the ensemble would learn them now."""
+    return Y if ensemble.targets_ is None else ensemble.targets_.fenced(Y)

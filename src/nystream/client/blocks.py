@@ -11,7 +11,7 @@ from urllib.parse import quote
 import numpy as np
 
 from nystream.data.reading import Table, read
-from nystream.data.targets import columns_of as label_columns
+from nystream.data.targets import target_columns as label_columns
 
 __all__ = ["Body", "Refused", "body", "extra", "failure", "place", "predictions"]
 

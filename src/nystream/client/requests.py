@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from nystream.client.blocks import JSON, Body, body
 from nystream.data.reading import Table, read
-from nystream.data.targets import columns_of as label_columns
+from nystream.data.targets import target_columns as label_columns
 
 __all__ = ["Answer", "Ask", "blocks", "labelled", "learning", "predicting"]
 

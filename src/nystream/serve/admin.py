@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import time
 from typing import Any
 
@@ -11,10 +12,11 @@ from nystream.model import Model
 from nystream.serve import learning
 from nystream.serve.commands import write_form
 from nystream.serve.form import Form, one_line
+from nystream.serve.json_text import to_json
 from nystream.serve.log import Damaged
 from nystream.serve.meters import Meter
 from nystream.serve.models import Entry
-from nystream.serve.parts import Part, dumped
+from nystream.serve.parts import Part
 from nystream.serve.refusals import Refusal
 from nystream.serve.store import Store
 from nystream.serve.witness import DELETED
@@ -26,12 +28,17 @@ __all__ = [
     "Create",
     "Delete",
     "DeleteKey",
+    "Export",
     "Keys",
     "Promote",
     "RemoveShadow",
     "Rollback",
     "Save",
     "Sources",
+    "created",
+    "delete_model",
+    "enter_state",
+    "read_export",
 ]
 
 MOST_SOURCES = 1000
@@ -60,7 +67,8 @@ class Alone(Command):
 class Create(Command):
     """A new model: from a configuration, or (`model`) one that has learnt already.
 
-    `pattern` and `form` where it is known beforehand what rows are; else the first rows tell.
+    `pattern` and `form` where it is known beforehand what rows are; else the first rows tell. `meter` and `origin` are
+    the errors so far and the name of the model that it is a clone of.
     """
 
     alone = True
@@ -72,8 +80,10 @@ class Create(Command):
         pattern: Model | None = None,
         form: Form | None = None,
         model: Model | None = None,
+        meter: Meter | None = None,
+        origin: str | None = None,
     ) -> None:
-        self._name, self._config = name, config
+        self._name, self._config, self._meter, self._origin = name, config, meter, origin
         self._pattern, self._form, self._model = pattern, form, model
 
     def execute(self, writer: Writer) -> Any:
@@ -82,13 +92,13 @@ class Create(Command):
             raise Refusal(409, f"there is a model {self._name!r} already; delete it first, or take another name")
         if len(store.models) >= store.settings.limits.models:
             raise Refusal(429, f"there are {len(store.models)} models, which is the most this server may have")
-        entry = created(writer, self._name, self._config, self._pattern, self._form, self._model)
-        store.note(entry, "created", {})
-        return dumped({"name": entry.name, "row": entry.champion.model.n_seen if entry.champion.model else 0})
+        entry = created(store, self._name, self._config, self._pattern, self._form, self._model, self._meter)
+        store.note(entry, "created", {} if self._origin is None else {"from": self._origin})
+        return to_json({"name": entry.name, "row": entry.champion.model.n_seen if entry.champion.model else 0})
 
 
 def created(
-    writer: Writer,
+    store: Store,
     name: str,
     config: dict[str, Any],
     pattern: Model | None,
@@ -97,11 +107,10 @@ def created(
     meter: Meter | None = None,
 ) -> Entry:
     """Enter a model into the log and into memory."""
-    store, now = writer.store, time.time()
-    log = store.log
+    log, now = store.log, time.time()
     with log.transaction():
         store.write_pending(now)
-        text = dumped(config).decode()
+        text = to_json(config).decode()
         id = log.insert("model", name=name, config=text, pattern=None, form=None, created=now)
         log.add_model(id)
         entry = Entry(id, name, config, now)
@@ -110,7 +119,7 @@ def created(
             write_form(store, entry, pattern, form)
         if model is not None and form is not None:
             meter = meter or Meter(form.task)
-            _enter(store, entry.champion, model, meter, now)
+            enter_state(store, entry.champion, model, meter, now)
             entry.champion.replace(model, meter, log.seq)
             entry.classes = set(model.classes)
     store.pending_written()
@@ -126,7 +135,7 @@ def _new_part(store: Store, entry: Entry, name: str, config: dict[str, Any], *, 
         model=entry.id,
         name=name,
         champion=int(champion),
-        config=dumped(config).decode(),
+        config=to_json(config).decode(),
         first=store.log.seq,
     )
     part = Part(name, None, None, id=id, seq=store.log.seq, level=entry.config.get("alarm_error"))
@@ -134,14 +143,14 @@ def _new_part(store: Store, entry: Entry, name: str, config: dict[str, Any], *, 
     return part
 
 
-def _enter(store: Store, part: Part, model: Model, meter: Meter, now: float) -> None:
+def enter_state(store: Store, part: Part, model: Model, meter: Meter, now: float) -> None:
     """A part is this model from the last event on: a snapshot in the open transaction."""
     written = store.write_snapshot(part.id, store.log.seq, learning.saved(model))
     store.enter_snapshot(
         written,
         rows=model.n_seen,
         error=meter.reading()["error"],
-        meter=dumped(meter.state()).decode(),
+        meter=to_json(meter.state()).decode(),
         at=now,
         kept=True,
     )
@@ -152,24 +161,60 @@ class Delete(Alone):
 
     def execute(self, writer: Writer) -> Any:
         entry, store = self.present(), writer.store
-        log = store.log
-        with log.transaction():
-            store.write_pending(time.time())
-            files = [
-                row[0]
-                for part in entry.parts
-                for row in log.run("select file from snapshot where part = ?", (part.id,)).fetchall()
-            ]
-            log.remove_model(entry.id)
-            log.witness.write(entry.id, DELETED)  # before the commit: a model that the log still has is no loss
-        store.pending_written()
-        log.model_removed(entry.id)
-        store.models.remove(entry)
-        store.keyed.drop_all(entry)
-        for file in files:
-            (store.files / file).unlink(missing_ok=True)
+        delete_model(store, entry)
         store.news.append(("deleted", {"model": entry.name, "at": time.time()}))
-        return dumped({"deleted": entry.name})
+        return to_json({"deleted": entry.name})
+
+
+def delete_model(store: Store, entry: Entry) -> None:
+    """Delete a model and everything about it."""
+    log = store.log
+    with log.transaction():
+        store.write_pending(time.time())
+        files = [
+            row[0]
+            for part in entry.parts
+            for row in log.run("select file from snapshot where part = ?", (part.id,)).fetchall()
+        ]
+        log.remove_model(entry.id)
+        log.witness.write(entry.id, DELETED)  # before the commit: a model that the log still has is no loss
+    store.pending_written()
+    log.model_removed(entry.id)
+    store.models.remove(entry)
+    store.keyed.drop_all(entry)
+    for file in files:
+        (store.files / file).unlink(missing_ok=True)
+
+
+class Export(Alone):
+    """Everything that a clone begins with, for the log of another worker."""
+
+    def execute(self, writer: Writer) -> Any:
+        entry = self.present()
+        part = entry.champion
+        found: dict[str, Any] = {"config": entry.config, "origin": entry.name}
+        found["pattern"] = _as_text(entry.pattern)
+        found["form"] = None if entry.form is None else entry.form.described()
+        found["model"] = _as_text(part.model)
+        found["meter"] = None if part.model is None else part.meter.state()
+        return to_json(found)
+
+
+def read_export(name: str, content: bytes) -> Create:
+    """Return the command that creates a model with what `Export` gave."""
+    found = orjson.loads(content)
+    form = None if found["form"] is None else Form.from_described(found["form"])
+    meter = None if found["meter"] is None else Meter.restored(found["meter"])
+    pattern, model = _from_text(found["pattern"]), _from_text(found["model"])
+    return Create(name, found["config"], pattern, form, model, meter, found["origin"])
+
+
+def _as_text(model: Model | None) -> str | None:
+    return None if model is None else base64.b64encode(learning.saved(model)).decode()
+
+
+def _from_text(text: str | None) -> Model | None:
+    return None if text is None else learning.loaded(base64.b64decode(text))
 
 
 class Clone(Alone):
@@ -187,10 +232,10 @@ class Clone(Alone):
             raise Refusal(429, f"there are {len(store.models)} models, which is the most this server may have")
         champion = entry.champion
         model = None if champion.model is None else learning.copied(champion.model)
-        meter = None if model is None else Meter.restored(orjson.loads(dumped(champion.meter.state())))
-        twin = created(writer, self._name, dict(entry.config), entry.pattern, entry.form, model, meter)
+        meter = None if model is None else Meter.restored(orjson.loads(to_json(champion.meter.state())))
+        twin = created(store, self._name, dict(entry.config), entry.pattern, entry.form, model, meter)
         store.note(twin, "created", {"from": entry.name})
-        return dumped({"name": twin.name, "row": model.n_seen if model is not None else 0})
+        return to_json({"name": twin.name, "row": model.n_seen if model is not None else 0})
 
 
 class Save(Alone):
@@ -201,7 +246,7 @@ class Save(Alone):
         if entry.champion.model is None:
             raise Refusal(409, "the model has learnt nothing yet; there is nothing to save")
         writer.checkpoints.save(entry, keep=True, at_once=True)
-        return dumped({"snapshot": shown(entry.snapshots[-1])} if entry.snapshots else {"snapshot": None})
+        return to_json({"snapshot": shown(entry.snapshots[-1])} if entry.snapshots else {"snapshot": None})
 
 
 def shown(snapshot: dict[str, Any]) -> dict[str, Any]:
@@ -235,16 +280,16 @@ class Rollback(Alone):
         body["row"] = model.n_seen
         with log.transaction():
             store.write_pending(now)
-            log.append(entry.id, None, "rollback", dumped({**body, "part": entry.champion.id}), now)
-            log.note(entry.id, "rollback", dumped(body).decode(), now)
-            _enter(store, entry.champion, model, meter, now)
+            self.seq = log.append(entry.id, None, "rollback", to_json({**body, "part": entry.champion.id}), now)
+            log.note(entry.id, "rollback", to_json(body).decode(), now)
+            enter_state(store, entry.champion, model, meter, now)
         store.pending_written()
         entry.champion.replace(model, meter, log.seq)
         for shadow in entry.shadows.values():
             shadow.seq = max(shadow.seq, log.seq)
         store.refresh_snapshots(entry)
         store.tell(entry, "rollback", body, now)
-        return dumped({"row": model.n_seen, "event": log.seq})
+        return to_json({"row": model.n_seen, "event": log.seq})
 
 
 class AddShadow(Alone):
@@ -268,11 +313,11 @@ class AddShadow(Alone):
             store.write_pending(now)
             part = _new_part(store, entry, self._name, self._config, champion=False)
             part.open(model, entry.form)
-            _enter(store, part, model, part.meter, now)
+            enter_state(store, part, model, part.meter, now)
         store.pending_written()
         entry.shadows = {**entry.shadows, self._name: part}
         store.note(entry, "challenger", {"name": self._name}, now)
-        return dumped({"name": self._name, "champion": entry.champion.name})
+        return to_json({"name": self._name, "champion": entry.champion.name})
 
 
 def challenger(config: dict[str, Any], form: Form) -> Model:
@@ -305,9 +350,10 @@ class RemoveShadow(Alone):
             store.log.run("delete from snapshot where part = ?", (part.id,))
             store.log.run("delete from part where id = ?", (part.id,))
         entry.shadows = {name: other for name, other in entry.shadows.items() if other is not part}
+        store.note(entry, "withdrawn", {"name": self._name})
         for (file,) in files:
             (store.files / file).unlink(missing_ok=True)
-        return dumped({"removed": self._name})
+        return to_json({"removed": self._name})
 
 
 class Promote(Alone):
@@ -330,11 +376,11 @@ class Promote(Alone):
         writer.checkpoints.save(entry, at_once=True)
         with store.log.transaction():
             store.write_pending(now)
-            store.log.append(entry.id, None, "promote", dumped(body), now)
-            store.log.note(entry.id, "promoted", dumped(body).decode(), now)
+            self.seq = store.log.append(entry.id, None, "promote", to_json(body), now)
+            store.log.note(entry.id, "promoted", to_json(body).decode(), now)
             for each in entry.parts:
                 store.log.update("part", each.id, champion=int(each is part))
-            store.log.update("model", entry.id, form=dumped(form.described()).decode())
+            store.log.update("model", entry.id, form=to_json(form.described()).decode())
         store.pending_written()
         shadows = {name: other for name, other in entry.shadows.items() if other is not part}
         entry.shadows = {**shadows, former.name: former}
@@ -343,7 +389,7 @@ class Promote(Alone):
             each.form = form
         store.refresh_snapshots(entry)
         store.tell(entry, "promoted", body, now)
-        return dumped({"champion": part.name, "former": former.name, "event": store.log.seq})
+        return to_json({"champion": part.name, "former": former.name, "event": store.log.seq})
 
 
 class DeleteKey(Alone):
@@ -359,10 +405,11 @@ class DeleteKey(Alone):
             raise Refusal(404, f"the model has no key {self._key[:60]!r}")
         with store.log.transaction():
             store.log.delete_key(entry.id, self._key)
+            self.seq = store.log.append(entry.id, self._key, "drop", b"", time.time())  # for copies elsewhere
         store.keyed.drop(entry, self._key)
         entry.keys -= 1
         entry.waiting = store.waits_for(entry)
-        return dumped({"deleted": self._key})
+        return to_json({"deleted": self._key})
 
 
 class Keys(Alone):
@@ -384,7 +431,7 @@ class Keys(Alone):
             if id == entry.id and key > self._after and part.model is not None and part.seq:
                 rows[key] = part.model.n_seen
         names = sorted(rows)[: self._most]
-        return dumped({"keys": [{"key": key, "rows": rows[key]} for key in names], "count": entry.keys})
+        return to_json({"keys": [{"key": key, "rows": rows[key]} for key in names], "count": entry.keys})
 
 
 class Sources(Alone):
@@ -402,4 +449,4 @@ class Sources(Alone):
             (entry.id, self._key, MOST_SOURCES),
         ).fetchall()
         names = ("source", "position", "mark", "at")
-        return dumped({"sources": [dict(zip(names, row, strict=True)) for row in found]})
+        return to_json({"sources": [dict(zip(names, row, strict=True)) for row in found]})

@@ -1,7 +1,7 @@
-"""Where a prediction is computed: in the event loop if it is quick, else in a thread; if it is long, on a copy.
+"""Compute predictions: quick ones in the event loop, others in a thread, long ones on a copy of the model.
 
-A prediction holds the model's read lock, and the thread that learns waits for it. A long one therefore takes a copy,
-so that nobody waits for more than the copying.
+A prediction holds the model's read lock, and the thread that learns waits for it. A long prediction therefore works on
+a copy. A very long one works in another process, since threads of one process take turns with the interpreter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from nystream.runtime.deadline import check_time, limit_time
 from nystream.runtime.lock import ReadWriteLock
 from nystream.serve import learning
 from nystream.serve.form import Form
-from nystream.serve.parts import Part, dumped
+from nystream.serve.helper import Helpers
+from nystream.serve.json_text import to_json
+from nystream.serve.parts import Part
 from nystream.serve.refusals import Refusal
 from nystream.serve.rows import Batch
 
@@ -38,6 +40,8 @@ GUESSED = 4096
 """Numbers of a request above which it counts as long while the time of a row is not known."""
 SLICE = 32_768
 """Numbers that are predicted between two looks at the time limit; the interpreter may be held that long."""
+HEAVY = 2**20
+"""Numbers (of an explanation: numbers times columns) of a request that is answered in a process of its own."""
 WISHES = ("probabilities", "interval", "quantiles", "explain")
 
 
@@ -46,6 +50,7 @@ class Answering:
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
+        self.helpers = Helpers()
         self._pool = ThreadPoolExecutor(THREADS, "predict")
         self._long = ThreadPoolExecutor(LONG_THREADS, "long")
         self._open = 0
@@ -78,7 +83,10 @@ class Answering:
         size = batch.n * len(form.names)
         likely = each * batch.n if each is not None else None
         long = "explain" in kind or (size > GUESSED if likely is None else likely > IN_PLACE)
-        if long:
+        work = size * len(form.names) if "explain" in kind else size
+        if long and work > HEAVY and not wishes.get("ids"):
+            found = await self.long(self._in_a_process, model, form, batch, wishes, gate)
+        elif long:
             found = await self.long(_on_a_copy, model, form, batch, wishes, gate)
         elif likely is not None and likely <= INLINE and batch.n <= INLINE_ROWS and not gate.busy:
             found = _timed(part, kind, learning.answer, model, form, batch, wishes, gate)
@@ -86,10 +94,20 @@ class Answering:
             found = await self.aside(_timed, part, kind, learning.answer, model, form, batch, wishes, gate)
         return found
 
+    def _in_a_process(
+        self, model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: ReadWriteLock
+    ) -> bytes:
+        with gate.reading():
+            model = learning.copied(model)
+        content, described = learning.saved(model), to_json(form.described())
+        found: bytes = self.helpers.call("answer", content, described, batch.pack(), wishes, seconds=self._seconds)
+        return found
+
     def close(self) -> None:
         """Wait for what runs; what waits is cancelled."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._long.shutdown(wait=False, cancel_futures=True)
+        self.helpers.close()
 
 
 def _limited(end: float, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -118,7 +136,7 @@ def _on_a_copy(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], g
         check_time()
         parts.append(learning.answer(model, form, batch.part(slice(start, start + rows)), wishes, own))
     found = _joined(parts)
-    return found if wishes.get("ids") else dumped(found)
+    return found if wishes.get("ids") else to_json(found)
 
 
 def _joined(parts: list[dict[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol, cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -17,13 +17,16 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from nystream.serve.logs import RequestInfo, current_request, new_request_id
-from nystream.serve.parts import dumped
+from nystream.serve.json_text import to_json
+from nystream.serve.logs import Audit, RequestInfo, current_request, new_request_id
+from nystream.serve.metrics import Timings
+from nystream.serve.rates import Rates
 from nystream.serve.refusals import Refusal
 from nystream.serve.service import Service
-from nystream.serve.settings import LONGEST_KEY, is_loopback
+from nystream.serve.settings import LONGEST_KEY, Settings, is_loopback
+from nystream.serve.tokens import ROLES, Tokens
 
-__all__ = ["PAGE_HEADERS", "Call", "Handler", "answered", "application", "endpoint"]
+__all__ = ["PAGE_HEADERS", "Call", "Handler", "Host", "answered", "application", "endpoint", "refuse_on_replica"]
 
 logger = logging.getLogger("nystream.serve")
 requests_logger = logging.getLogger("nystream.serve.requests")
@@ -35,6 +38,8 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+ON_REPLICAS = ("backup",)
+"""Requests of more than the role read that replicas answer too."""
 HEADERS = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 PAGE_HEADERS = {
     **HEADERS,
@@ -77,9 +82,20 @@ class Call:
 Handler = Callable[[Call], Awaitable[Response]]
 
 
+class Host(Protocol):
+    """What a request meets before its handler: a service, or the front process of several workers."""
+
+    settings: Settings
+    tokens: Tokens
+    rates: Rates
+    audit: Audit
+    timings: Timings
+    refused: dict[str, int]
+
+
 def answered(body: bytes | dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """JSON."""
-    content = body if isinstance(body, bytes) else dumped(body)
+    content = body if isinstance(body, bytes) else to_json(body)
     return Response(content, status, {**HEADERS, **(headers or {})}, "application/json")
 
 
@@ -87,7 +103,7 @@ def refused(refusal: Refusal) -> Response:
     return answered({"error": refusal.message}, refusal.status, refusal.headers)
 
 
-def endpoint(service: Service, handler: Handler, role: str | None) -> Callable[[Request], Awaitable[Response]]:
+def endpoint(service: Host, handler: Handler, role: str | None) -> Callable[[Request], Awaitable[Response]]:
     """A handler behind its role, its limits and its time."""
     limits = service.settings.limits
     name = handler.__name__
@@ -119,10 +135,12 @@ def endpoint(service: Service, handler: Handler, role: str | None) -> Callable[[
             if role is not None:
                 info.who = service.tokens.check(request.headers.get("authorization"), role)
                 service.rates.check(info.who or info.address)
+                if role != ROLES[0] and name not in ON_REPLICAS:
+                    refuse_on_replica(service.settings)
             async with asyncio.timeout(limits.seconds):
                 body = await _body(request, limits.body) if request.method in ("POST", "PUT") else b""
                 received = True
-                return await handler(Call(service, request, body))
+                return await handler(Call(cast(Service, service), request, body))
         except Refusal as refusal:
             service.refused["not allowed" if refusal.status in (401, 403) else "bad request"] += 1
             return refused(refusal)
@@ -133,6 +151,9 @@ def endpoint(service: Service, handler: Handler, role: str | None) -> Callable[[
                 return refused(Refusal(408, message, {"Connection": "close"}))
             message = f"the request took more than {limits.seconds:g} s; repeat it with the same Idempotency-Key"
             return refused(Refusal(503, message, {"Retry-After": "1"}))
+        except asyncio.CancelledError:  # uvicorn ends what is open when the time to end is nearly over
+            message = "the server is stopping; repeat the request with the same Idempotency-Key"
+            return refused(Refusal(503, message, {"Retry-After": "5", "Connection": "close"}))
         except ClientDisconnect:
             return refused(Refusal(400, "the client went away"))
         except Exception:
@@ -142,13 +163,19 @@ def endpoint(service: Service, handler: Handler, role: str | None) -> Callable[[
     return called
 
 
+def refuse_on_replica(settings: Settings) -> None:
+    """Refuse what would change a model of a replica."""
+    if settings.follow is not None:
+        raise Refusal(403, f"this server is a replica, which learns from {settings.follow} alone; send it there")
+
+
 def _describe(request: Request) -> RequestInfo:
     address = request.client.host if request.client is not None else ""
     id = new_request_id(request.headers.get("x-request-id"))
     return RequestInfo(id, address, request.method, request.url.path[:LONGEST_PATH], request.path_params.get("name"))
 
 
-def _check_origin(request: Request, service: Service) -> None:
+def _check_origin(request: Request, service: Host) -> None:
     """Refuse what a page of another site makes a browser send, and names of this machine that such a page made up."""
     host = request.headers.get("host", "")
     if not service.tokens.needed:
@@ -190,7 +217,7 @@ async def _not_found(request: Request, error: Exception) -> Response:
     return refused(Refusal(status, text.get(status, "the request cannot be answered"), headers))
 
 
-def application(service: Service, routes: list[Route], quick: dict[tuple[str, int], Any]) -> Any:
+def application(service: Host, routes: list[Route], quick: dict[tuple[str, int], Any]) -> Any:
     """All routes, and nothing else.
 
     `quick` has the endpoints of /models/NAME/VERB and /models/NAME/keys/KEY/VERB by verb and number of parts: the
@@ -215,7 +242,7 @@ def application(service: Service, routes: list[Route], quick: dict[tuple[str, in
     return called
 
 
-def _routed(service: Service, routes: list[Route]) -> Starlette:
+def _routed(service: Host, routes: list[Route]) -> Starlette:
     origins = list(service.settings.origins)
     cors = Middleware(
         CORSMiddleware,

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from nystream.serve.json_text import to_json
 from nystream.serve.log import Full
-from nystream.serve.parts import dumped
 from nystream.serve.refusals import Refusal
 from nystream.serve.writer import NO_ROOM, Command, Writer
 
@@ -43,7 +43,7 @@ class Backup(Command):
         except (Full, OSError):
             shutil.rmtree(part, ignore_errors=True)
             raise Refusal(507, NO_ROOM) from None
-        return dumped({"backup": str(place), "event": store.log.seq})
+        return to_json({"backup": str(place), "event": store.log.seq})
 
 
 def _synced(*paths: Path) -> None:

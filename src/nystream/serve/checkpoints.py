@@ -9,9 +9,10 @@ from typing import Any
 
 from nystream.model import Model
 from nystream.serve import learning
+from nystream.serve.json_text import to_json
 from nystream.serve.log import Full
 from nystream.serve.models import READY, Entry
-from nystream.serve.parts import Part, dumped
+from nystream.serve.parts import Part
 from nystream.serve.snapshots import surplus
 from nystream.serve.store import Store
 
@@ -19,6 +20,8 @@ __all__ = ["Checkpoints"]
 
 LARGE = 0.05
 """Seconds that the writer's thread may spend on a snapshot; one that took longer is copied and written aside."""
+LARGE_BYTES = 2_000_000
+"""Bytes of a model that is written aside whatever the time of its last snapshot."""
 EVENTS = 20_000
 """Events of a model after which it is saved, however fast it learns."""
 AGAIN = 5.0
@@ -67,7 +70,8 @@ class Checkpoints:
         now = time.time()
         keep = keep or now - entry.last_kept >= self.store.settings.retention.every
         parts = [part for part in entry.parts if part.dirty]
-        if any(part.save_seconds > LARGE for part in parts) and not at_once:
+        is_large = any(part.save_seconds > LARGE or part.known_bytes > LARGE_BYTES for part in parts)
+        if is_large and not at_once:
             entry.saving = True
             copies = [(part, learning.copied(part.model), self._about(part)) for part in parts if part.model]
             if self._thread is None:
@@ -89,7 +93,7 @@ class Checkpoints:
             "seq": part.seq,
             "rows": part.model.n_seen,
             "error": reading["error"],
-            "meter": dumped(part.meter.state()).decode(),
+            "meter": to_json(part.meter.state()).decode(),
         }
 
     def _write(self, part: Part, model: Model, about: dict[str, Any]) -> dict[str, Any]:
@@ -144,13 +148,17 @@ class Checkpoints:
                 )
             for shadow in entry.shadows.values():
                 if shadow.broken is not None:
-                    text = dumped({**shadow.config, "broken": shadow.broken}).decode()
+                    text = to_json({**shadow.config, "broken": shadow.broken}).decode()
                     log.update("part", shadow.id, config=text)
             if keep:
                 self._keep_last(entry)
                 old += self._drop_surplus(entry)
-            log.forget(entry.id, self._covered(entry), keyed=False)
-            log.forget(entry.id, store.applied(entry), keyed=True)
+            covered, applied = self._covered(entry), store.applied(entry)
+            held = None if self.is_tight else entry.held_for_copies(log.last_of(entry.id))
+            if held is not None:  # the event itself stays, since its checksum proves that the copy is right
+                covered, applied = min(covered, held - 1), min(applied, held - 1)
+            log.forget(entry.id, covered, keyed=False)
+            log.forget(entry.id, applied, keyed=True)
             limits = store.settings.limits
             expired = log.expire(store.settings.answers_for, limits.answers, limits.open_age)
         store.pending_written()

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 from nystream.serve import learning
 from nystream.serve.form import Form, one_line
+from nystream.serve.json_text import to_json
 from nystream.serve.log import Damaged, Full, is_disk_error
 from nystream.serve.models import Entry
-from nystream.serve.parts import Part, dumped
+from nystream.serve.parts import Part
 from nystream.serve.recovery import restore
 from nystream.serve.refusals import Refusal, report_failure
 from nystream.serve.rows import Batch
-from nystream.serve.slices import Slices, complete
+from nystream.serve.scheduling import Slices, complete
 from nystream.serve.store import Store
 from nystream.serve.writer import Command, Writer
 
@@ -112,7 +113,7 @@ class Event(Command):
         assert self.batch is not None
         try:
             found = store.apply_in_slices(self.entry, self.key, self.kind, self.batch, self.at, self.seq)
-            answer = dumped((yield from found))
+            answer = to_json((yield from found))
         except Exception as error:
             if is_disk_error(error):
                 raise
@@ -202,7 +203,7 @@ class Learn(Event):
         if self.is_known:
             part = store.part_of(self.entry, self.key)
             row = part.model.n_seen if part.model is not None else 0
-            return dumped({"row": row, "event": store.log.seq, "skipped": self._skipped})
+            return to_json({"row": row, "event": store.log.seq, "skipped": self._skipped})
         try:
             answer: bytes = yield from super().apply_in_slices(store)
         except Refusal:
@@ -219,6 +220,7 @@ class Learn(Event):
         form.batch(self._table, self._labels, self._weights, lambda names: None)  # refuses before anything is written
         self._opened = True
         write_form(store, self.entry, model, form)
+        store.log.settle([store.log.append(self.entry.id, None, "told", b"", self.at)])  # copies elsewhere begin anew
 
     def undo(self, store: Store) -> None:
         super().undo(store)
@@ -229,7 +231,7 @@ class Learn(Event):
 
 def write_form(store: Store, entry: Entry, model: Any, form: Form) -> None:
     """Enter what rows are into the open transaction, and into memory."""
-    described = dumped(form.described()).decode()
+    described = to_json(form.described()).decode()
     store.log.update("model", entry.id, pattern=learning.saved(model), form=described)
     entry.tell(model, form)
 
@@ -314,7 +316,7 @@ class Remember(Command):
 
     def apply(self, store: Store) -> Any:
         self.entry.counts["expired"] += self._dropped
-        return dumped(self._answer)
+        return to_json(self._answer)
 
 
 class Unlearn(Event):

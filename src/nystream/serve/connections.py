@@ -8,7 +8,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nystream.serve.parts import dumped
+from nystream.serve.json_text import to_json
 from nystream.serve.settings import Limits
 
 __all__ = ["connection_class"]
@@ -102,7 +102,7 @@ def connection_class(limits: Limits, refused: dict[str, int]) -> type[HttpToolsP
             self._is_over = True
             self._stop_timer()
             refused[reason] = refused.get(reason, 0) + 1
-            body = dumped({"error": message})
+            body = to_json({"error": message})
             head = (
                 f"HTTP/1.1 {status} {PHRASES[status]}\r\ncontent-type: application/json\r\n"
                 f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 try:
@@ -13,28 +16,66 @@ except ModuleNotFoundError as error:
         "locks and on syncs of folders, which Windows does not have; learning, files and other commands work there"
     ) from error
 
-__all__ = ["Held", "mend_permissions"]
+__all__ = ["FolderLock", "has_workers", "lock_all", "log_folders", "mend_permissions", "worker_folder"]
 
 
-class Held:
-    """A lock on a folder, which ends with the process whatever becomes of it."""
+class FolderLock:
+    """A lock on a folder, which ends with the process whatever becomes of it.
 
-    def __init__(self, folder: Path) -> None:
+    With `wait`, a process that holds the lock has so many seconds to end.
+    """
+
+    def __init__(self, folder: Path, wait: float = 0.0) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # rows of other people's lives are in it
         if not os.access(folder, os.W_OK):
             raise PermissionError(f"{folder} cannot be written to")
         self._handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.read(self._handle, 20).decode(errors="replace").strip() or "unknown"
-            os.close(self._handle)
-            raise ValueError(f"{folder} is served by another process already (pid {owner})") from None
+        end = time.monotonic() + wait
+        while True:
+            try:
+                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() < end:
+                    time.sleep(0.02)
+                    continue
+                owner = os.read(self._handle, 20).decode(errors="replace").strip() or "unknown"
+                os.close(self._handle)
+                raise ValueError(f"{folder} is served by another process already (pid {owner})") from None
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
         os.close(self._handle)
+
+
+def worker_folder(folder: Path, number: int) -> Path:
+    """Return the folder of one worker of a server."""
+    return folder / "workers" / str(number)
+
+
+def has_workers(folder: Path) -> bool:
+    """Return whether a server with --workers has used this folder."""
+    return (folder / "workers").is_dir()
+
+
+def log_folders(folder: Path) -> list[Path]:
+    """Return the folders with a log: that of each worker, or the folder itself. Raises ValueError without any."""
+    workers = sorted((folder / "workers").iterdir()) if has_workers(folder) else []
+    found = [path for path in [folder, *workers] if (path / "log.db").exists()]
+    if not found:
+        raise ValueError(f"{folder} is no folder of a server: it has no log.db")
+    return found
+
+
+@contextmanager
+def lock_all(folder: Path) -> Iterator[list[Path]]:
+    """Lock a folder and those of its workers; yield the folders with a log."""
+    places = log_folders(folder)
+    with ExitStack() as stack:
+        for place in dict.fromkeys([folder, *places]):
+            stack.callback(FolderLock(place).release)
+        yield places
 
 
 def mend_permissions(folder: Path, *files: Path | None) -> list[Path]:

@@ -13,9 +13,9 @@ from nystream.runtime.lock import ReadWriteLock
 from nystream.serve.app import Call, Handler, answered
 from nystream.serve.form import one_line
 from nystream.serve.refusals import Refusal
+from nystream.serve.row_formats import parsed
 from nystream.serve.series import BODY
 from nystream.serve.settings import checked_key
-from nystream.serve.wire import parsed
 
 __all__ = ["TABLE"]
 

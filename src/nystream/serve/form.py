@@ -12,8 +12,8 @@ import numpy as np
 from nystream.data.reading import Table, read
 from nystream.data.schema import Schema
 from nystream.data.targets import class_names
-from nystream.data.targets import columns_of as label_columns
-from nystream.data.values import converted
+from nystream.data.targets import target_columns as label_columns
+from nystream.data.values import convert
 from nystream.runtime.types import Array
 from nystream.serve.refusals import Refusal
 from nystream.serve.rows import Batch
@@ -149,7 +149,7 @@ class Form:
         names = self.schema.targets or [f"label {k}" if k else "label" for k in range(self.outputs)]
         if len(parts) != self.outputs:
             raise ValueError(f"labels have {len(parts)} columns; the model has {self.outputs}: {', '.join(names)}")
-        return np.column_stack([converted(p, "number", name)[0] for p, name in zip(parts, names, strict=True)])
+        return np.column_stack([convert(p, "number", name)[0] for p, name in zip(parts, names, strict=True)])
 
     def _classes(self, names: list[Any]) -> list[Any]:
         for row, name in enumerate(names):
@@ -169,7 +169,7 @@ class Form:
             return None
         if not self.weighted:
             raise ValueError("this model's learner does not take weights; the least-squares learners do")
-        w: Array = converted(weights, "number", "weight")[0]
+        w: Array = convert(weights, "number", "weight")[0]
         if len(w) != n:
             raise ValueError(f"weights must have one number for each of the {n} rows, got {len(w)}")
         bad = ~(w >= 0)

@@ -12,13 +12,13 @@ from nystream import persist
 from nystream.data.reading import Table, read
 from nystream.data.schema import Schema
 from nystream.data.targets import class_names, first_label
-from nystream.data.targets import columns_of as label_columns
+from nystream.data.targets import target_columns as label_columns
 from nystream.data.task import choose_task
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.model.building import build
 from nystream.runtime.lock import ReadWriteLock
-from nystream.runtime.version import installed
+from nystream.runtime.version import installed_version
 from nystream.serve import series
 from nystream.serve.form import Form, one_line
 from nystream.serve.refusals import Refusal
@@ -353,6 +353,6 @@ def versions() -> dict[str, str]:
         if not _versions:
             config: Any = np.show_config(mode="dicts")
             blas = config.get("Build Dependencies", {}).get("blas", {})
-            _versions.update(nystream=installed(), numpy=np.__version__)
+            _versions.update(nystream=installed_version(), numpy=np.__version__)
             _versions["blas"] = f"{blas.get('name')} {blas.get('version')}"
     return dict(_versions)

@@ -18,11 +18,11 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nystream.serve.witness import DELETED, Witness
 
-__all__ = ["TABLES", "Broken", "Damaged", "Full", "Log", "checksum", "is_disk_error"]
+__all__ = ["TABLES", "Broken", "Damaged", "Full", "Log", "Position", "checksum", "is_disk_error"]
 
 VERSION = 1
 TABLES = {
@@ -40,6 +40,7 @@ TABLES = {
     "progress": ("id", "model", "keyed", "last", "forgotten"),
     "mark": ("id", "acknowledged", "clock"),
     "quarantine": ("id", "model", "at", "reason"),
+    "copied": ("id", "model", "key", "created", "event", "mark"),
 }  # fmt: skip
 """Columns of each table; the first one is its number. Each table also has `sum`, the checksum of them all."""
 _SCHEMA = """
@@ -73,12 +74,12 @@ create table if not exists mark(id integer primary key, acknowledged integer not
   sum integer not null);
 create table if not exists quarantine(id integer primary key, model integer not null unique, at real not null,
   reason text not null, sum integer not null);
+create table if not exists copied(id integer primary key, model integer not null, key text not null,
+  created real not null, event integer not null, mark integer not null, sum integer not null, unique(model, key));
 """
 WAL_BYTES = 64 * 2**20
 NOTES = 10_000
 """Notes kept: rollbacks, promotions, alarms."""
-EMPTY_KINDS = ("refused", "deleted")
-"""Events that hold nothing any more: refused after all, or of a key that was deleted. They keep the chain whole."""
 
 
 class Full(Exception):
@@ -91,6 +92,14 @@ class Broken(Exception):
 
 class Damaged(Exception):
     """Something on the disk is not what was written."""
+
+
+class Position(NamedTuple):
+    """How far a model is copied: when it was created, and the number and checksum of its last event."""
+
+    created: float
+    event: int
+    mark: int
 
 
 DISK_ERRORS = frozenset(
@@ -387,7 +396,7 @@ class Log:
         for part in parts:
             self.db.execute("delete from snapshot where part = ?", (part,))
         self.db.execute("delete from model where id = ?", (model,))
-        for table in ("part", "event", "keyed", "waiting", "source", "note", "progress", "quarantine"):
+        for table in ("part", "event", "keyed", "waiting", "source", "note", "progress", "quarantine", "copied"):
             self.db.execute(f"delete from {table} where model = ?", (model,))
 
     def model_removed(self, model: int) -> None:
@@ -400,7 +409,7 @@ class Log:
         """Delete the state, the open predictions and the rows of one key."""
         for (seq,) in self.db.execute("select seq from event where model = ? and key = ?", (model, key)).fetchall():
             self.update("event", seq, kind="deleted", body=b"")
-        for table in ("keyed", "waiting", "source"):
+        for table in ("keyed", "waiting", "source", "copied"):
             self.db.execute(f"delete from {table} where model = ? and key = ?", (model, key))
 
     def answered(self, key: str) -> tuple[int, bytes, bytes | None] | None:
@@ -462,6 +471,24 @@ class Log:
             self.insert("source", model=model, key=key, name=source, position=position, mark=mark, at=at)
         else:
             self.update("source", found[0], position=position, mark=mark, at=at)
+
+    # -- how far a replica has copied its primary ----------------------------------------------------------------------
+    def copied(self, model: int, key: str) -> Position | None:
+        """Return how far a model, or the state of one of its keys, is copied."""
+        found = self.select("copied", "model = ? and key = ?", (model, key))
+        return Position(*found[0][3:6]) if found else None
+
+    def set_copied(self, model: int, key: str, position: Position | None) -> None:
+        """Note how far a model, or the state of a key, is copied; None: it has to be copied anew."""
+        found = self.db.execute("select id from copied where model = ? and key = ?", (model, key)).fetchone()
+        if position is None:
+            self.db.execute("delete from copied where model = ? and key = ?", (model, key))
+            return
+        created, event, mark = position
+        if found is None:
+            self.insert("copied", model=model, key=key, created=created, event=event, mark=mark)
+        else:
+            self.update("copied", found[0], created=created, event=event, mark=mark)
 
     # -- predictions that wait for their labels --------------------------------------------------------------------
     def remember(self, model: int, key: str, name: str, body: bytes) -> None:

@@ -52,15 +52,16 @@ def new_request_id(given: str | None) -> str:
 class _Lines(logging.Formatter):
     """Log records as lines of JSON, or as text with the same fields at the end."""
 
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, *, as_json: bool, worker: int | None = None) -> None:
         super().__init__()
-        self._as_json = as_json
+        self._as_json, self._worker = as_json, worker
 
     def format(self, record: logging.LogRecord) -> str:
         fields: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "message": record.getMessage(),
+            "worker": self._worker,
         }
         request: RequestInfo | None = getattr(record, "request", None)
         if request is not None:
@@ -85,10 +86,10 @@ def _add_request(record: logging.LogRecord) -> bool:
     return True
 
 
-def start_log(kind: str, *, requests: bool) -> logging.handlers.QueueListener:
+def start_log(kind: str, *, requests: bool, worker: int | None = None) -> logging.handlers.QueueListener:
     """Write the log of the server to standard error, as "text" or "json"; with `requests` a line for each request."""
     out = logging.StreamHandler(sys.stderr)
-    out.setFormatter(_Lines(as_json=kind == "json"))
+    out.setFormatter(_Lines(as_json=kind == "json", worker=worker))
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
     sender = logging.handlers.QueueHandler(waiting)
     sender.prepare = lambda record: record  # type: ignore[method-assign]  # keep the traceback for the formatter

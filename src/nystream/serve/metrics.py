@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,15 @@ from typing import TYPE_CHECKING, Any
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from nystream.serve.models import QUARANTINED
+
 if TYPE_CHECKING:
     from nystream.serve.service import Service
 
-__all__ = ["Timings", "write_metrics"]
+__all__ = ["Timings", "describe_health", "join_health", "write_metrics"]
 
+RECENT = 1000
+"""Times of which the page shows quantiles."""
 BOUNDS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 4.096)
 """Upper ends of the buckets of times, in seconds."""
 PER_MODEL = (
@@ -47,7 +52,8 @@ class Timings:
         self.registry = CollectorRegistry()
         self.commit = self._histogram("nystream_commit_seconds", "Time of a commit with its sync")
         self.learn = self._histogram("nystream_learn_seconds", "Time from a learning request to its answer")
-
+        self.recent: dict[str, deque[float]] = {name: deque(maxlen=RECENT) for name in ("learn", "commit")}
+        """The last of these times, for the page."""
         self._routes = Histogram(
             "nystream_request_seconds",
             "Time from a request to its answer, by what was asked",
@@ -65,6 +71,16 @@ class Timings:
     def of_route(self, name: str) -> Histogram:
         """Return the histogram of one kind of request."""
         return self._routes.labels(name)
+
+    def note(self, name: str, seconds: float) -> None:
+        """Record the time of a commit or of a learning request."""
+        getattr(self, name).observe(seconds)
+        self.recent[name].append(seconds)
+
+    def quantiles(self, name: str) -> tuple[float | None, float | None]:
+        """Return the median and the 99 % quantile of the last times; None where there are none."""
+        found = sorted(self.recent[name])
+        return (found[len(found) // 2], found[int(0.99 * (len(found) - 1))]) if found else (None, None)
 
     def count(self, name: str, status: int) -> None:
         """Count an answer."""
@@ -116,6 +132,19 @@ class _State:
             family = _family(name, kind, about, [])
             family.add_metric([], value)
             yield family
+        for name, copier in self.service.copiers.items():
+            seconds = _family(f"{name}_lag_seconds", "gauge", f"Seconds since the {name} had everything", [])
+            seconds.add_metric([], copier.lag_seconds)
+            events = _family(
+                f"{name}_lag_events", "gauge", f"Events of a model that the {name} lacks, at most", ["model"]
+            )
+            for model, lag in copier.lag.items():
+                events.add_metric([model], lag)
+            failing = _family(f"{name}_failing", "gauge", f"Whether the {name} could not be copied just now", [])
+            failing.add_metric([], float(copier.error is not None))
+            states = _family(f"{name}_states_total", "counter", f"Whole states of models copied to the {name}", [])
+            states.add_metric([], copier.states)
+            yield from (seconds, events, failing, states)
         refused = _family("refused_total", "counter", "Requests refused, by reason", ["reason"])
         for reason, count in {**writer.refused, **self.service.refused, **self.service.connections_refused}.items():
             refused.add_metric([reason], count)
@@ -127,6 +156,46 @@ def write_metrics(service: Service) -> bytes:
     registry = CollectorRegistry()
     registry.register(_State(service))
     return generate_latest(registry) + generate_latest(service.timings.registry)
+
+
+def describe_health(service: Service) -> dict[str, Any]:
+    """Return what the page shows of the server: what waits, how long things take, the disk, the memory."""
+    writer, store = service.writer, service.store
+    rows, size = writer.backlog
+    learn, commit = (service.timings.quantiles(name) for name in ("learn", "commit"))
+    return {
+        "queue": writer.depth,
+        "queue_rows": rows,
+        "queue_bytes": size,
+        "learn_median": learn[0],
+        "learn_p99": learn[1],
+        "commit_median": commit[0],
+        "commit_p99": commit[1],
+        "disk_free": _free(store.folder),
+        "log_bytes": store.log.bytes,
+        "snapshot_bytes": store.snapshot_bytes,
+        "process_bytes": _memory(),
+        "quarantined": [entry.name for entry in store.models if entry.state == QUARANTINED],
+        "copies": {name: copier.described() for name, copier in service.copiers.items()},
+    }
+
+
+def join_health(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what the page shows of several workers: sums, and of times the slowest worker's."""
+    joined: dict[str, Any] = {"quarantined": [], "copies": {}}
+    for each in found:
+        for name, value in each.items():
+            if name == "quarantined":
+                joined[name] += value
+            elif name == "copies":
+                joined[name] |= value
+            elif name.endswith(("_median", "_p99")):
+                joined[name] = max((v for v in (joined.get(name), value) if v is not None), default=None)
+            elif name == "disk_free":
+                joined[name] = min(joined.get(name, value), value)
+            else:
+                joined[name] = joined.get(name, 0) + value
+    return joined
 
 
 def _free(folder: Path) -> int:

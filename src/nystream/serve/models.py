@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict, deque
 from typing import Any
 
@@ -10,15 +11,23 @@ import orjson
 from nystream.model import Model
 from nystream.serve import learning
 from nystream.serve.form import Form
+from nystream.serve.json_text import to_json
 from nystream.serve.log import Log
 from nystream.serve.meters import Meter
-from nystream.serve.parts import Part, dumped
+from nystream.serve.parts import Part
 from nystream.serve.refusals import Refusal
 
 __all__ = ["QUARANTINED", "READY", "STARTING", "Entry", "Keyed", "Models"]
 
 STARTING, READY, QUARANTINED = "starting", "ready", "quarantined"
 """States of a model: being brought back, served, and kept but not served because something about it is damaged."""
+
+FOLLOWED = 60.0
+"""Seconds after which a copy that does not ask any more is forgotten."""
+FOLLOWERS = 16
+"""Copies of one model for which events are kept."""
+HELD = 50_000
+"""Events that are kept for a copy, at most."""
 
 
 class Entry:
@@ -54,6 +63,10 @@ class Entry:
         """Whether some slices of the first of them have been applied: the model must not be saved now."""
         self.saving = False
         self.gone = False
+        self.copied: Any = None
+        """Of a replica: how far the model is copied from the primary; None: it has to be copied anew."""
+        self.followers: dict[str, tuple[int, float]] = {}
+        """By name of a copy elsewhere: its last event, and when it told so."""
         self.counts = {"learnt": 0, "predicted": 0, "labelled": 0, "unlearnt": 0, "alarms": 0, "expired": 0}
 
     @property
@@ -66,6 +79,19 @@ class Entry:
         for part in self.parts:
             if part.model is None:
                 part.open(learning.fresh(model), form)
+
+    def follow(self, follower: str, event: int) -> None:
+        """Note that a copy holds the events up to this one."""
+        now = time.monotonic()
+        some = {name: found for name, found in self.followers.items() if now - found[1] < FOLLOWED}
+        if follower in some or len(some) < FOLLOWERS:
+            self.followers = {**some, follower: (event, now)}
+
+    def held_for_copies(self, last: int) -> int | None:
+        """Return the oldest event that copies still ask for; one that is too far behind has to begin anew."""
+        now = time.monotonic()
+        some = [event for event, at in self.followers.values() if now - at < FOLLOWED and last - event < HELD]
+        return min(some, default=None)
 
     @property
     def row_seconds(self) -> float:
@@ -215,7 +241,7 @@ class Keyed:
 
     def _write(self, model: int, key: str, part: Part, at: float) -> None:
         assert part.model is not None
-        meter = dumped(part.meter.state()).decode()
+        meter = to_json(part.meter.state()).decode()
         self._log.park(model, key, part.seq, at, part.model.n_seen, learning.saved(part.model), meter)
 
 

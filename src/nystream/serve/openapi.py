@@ -146,6 +146,7 @@ _LATE = {
         _object({"ids": {"type": "array"}, "labels": {"type": "array"}}, ["ids", "labels"]),
     ]
 }
+_RECORDS = "application/octet-stream"
 _UNLEARN = {**_LABELLED, "drop_snapshots": {"type": "boolean", "description": "delete earlier snapshots too"}}
 
 
@@ -195,6 +196,7 @@ def _paths() -> dict[str, dict[str, Any]]:
     confirm = [_query("confirm", "the name once more")]
     of_one = [_query("model", "hear of this model alone")]
     listing = [_query("after", "keys after this one"), _query("most", "so many", "integer")]
+    follower = [_query("follower", "name of the copy, for which events are kept")]
     found: dict[str, dict[str, Any]] = {
         "/models": {"get": _operation("All models", "read")},
         "/backup": {"post": _operation("Copy everything into a new folder of DIR/backups", "admin", good="201")},
@@ -243,9 +245,23 @@ def _paths() -> dict[str, dict[str, Any]]:
             "delete": _operation("Delete the model of a key", "admin", more=confirm),
         },
         f"{keyed}/file": {"get": _operation("Download it", "read", kind="application/octet-stream")},
+        "/replication": {"get": _operation("Models and their last events, for replicas", "read")},
+        f"{model}/state": {"get": _operation("State of a model, for replicas", "read", more=follower, kind=_RECORDS)},
+        f"{model}/state/keys": {
+            "get": _operation("States of keys, for replicas", "read", more=listing[:1], kind=_RECORDS)
+        },
+        f"{model}/changes": {
+            "get": _operation(
+                "Events after one, for replicas; 410: begin with the state",
+                "read",
+                more=[*follower, _query("after", "event", "integer"), _query("mark", "its checksum", "integer")],
+                kind=_RECORDS,
+            )
+        },
         "/healthz": {"get": _operation("Whether the process lives", None)},
         "/readyz": {"get": _operation("Whether it takes requests", None)},
         "/metrics": {"get": _operation("Prometheus text", "read", kind="text/plain")},
+        "/health": {"get": _operation("What waits, latencies, disk and memory, as the page shows it", "read")},
         "/access": {"get": _operation("What the token may do", "read")},
         "/events": {"get": _operation("Server-sent events", "read", more=of_one, kind="text/event-stream")},
         "/openapi.json": {"get": _operation("This description", None)},

@@ -18,6 +18,7 @@ ASSETS = {
     "page.css": "text/css",
     "icon.svg": "image/svg+xml",
     "api.js": "text/javascript",
+    "actions.js": "text/javascript",
     "chart.js": "text/javascript",
     "columns.js": "text/javascript",
     "forecast.js": "text/javascript",

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import orjson
 
 from nystream.model import Model
 from nystream.runtime.lock import ReadWriteLock
@@ -17,12 +16,12 @@ from nystream.serve.alarms import Alarm, Watch
 from nystream.serve.form import Form
 from nystream.serve.meters import Meter, Rate
 from nystream.serve.rows import Batch, first_piece
-from nystream.serve.slices import Slices, complete
+from nystream.serve.scheduling import Slices, complete
 
-__all__ = ["Part", "dumped", "listed"]
+__all__ = ["Part"]
 
 TAIL = 20
-"""Last rows that are shown with their predictions. Held in memory alone: a restart has those it learnt again."""
+"""Last rows that are shown with their predictions. Kept in memory alone: a restart has those it learnt again."""
 SHOWN_COLUMNS, SHOWN_TEXT = 100, 200
 """Columns of a last row that are shown, and characters of a value."""
 KEYED_WINDOW = 100
@@ -227,20 +226,3 @@ class Part:
 
 def _short(value: Any) -> Any:
     return value[: SHOWN_TEXT - 1] + "…" if isinstance(value, str) and len(value) > SHOWN_TEXT else value
-
-
-def dumped(found: Any) -> bytes:
-    """JSON; arrays as lists, what is no finite number as null."""
-    return orjson.dumps(found, default=_plain, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return str(value)
-
-
-def listed(predictions: Any) -> list[Any]:
-    """Predictions as a list that JSON has; a NumPy scalar as what it is."""
-    found: list[Any] = predictions.tolist() if hasattr(predictions, "tolist") else list(predictions)
-    return found

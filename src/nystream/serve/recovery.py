@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from nystream.serve import learning, salvage
 from nystream.serve.form import Form, one_line
-from nystream.serve.log import Damaged, is_disk_error
+from nystream.serve.json_text import to_json
+from nystream.serve.log import Damaged, Log, is_disk_error
 from nystream.serve.meters import Meter
 from nystream.serve.models import QUARANTINED, READY, STARTING, Entry
-from nystream.serve.parts import Part, dumped
+from nystream.serve.parts import Part
 from nystream.serve.rows import Batch
-from nystream.serve.slices import Slices
+from nystream.serve.scheduling import Slices
+from nystream.serve.settings import Settings
 from nystream.serve.store import LOAD_SECONDS, NOTES, Store, load_within
 from nystream.serve.witness import DELETED
 
-__all__ = ["LEARNT", "recover", "restore"]
+__all__ = ["LEARNT", "recover", "recovered", "restore"]
 
 LEARNT = ("learn", "step", "label", "unlearn")
 """Events that a replay repeats; the others are marks, whose effect is in the tables."""
@@ -45,6 +49,23 @@ def recover(store: Store) -> Iterator[None]:
     waiting = [entry for entry in store.models if entry.state == STARTING]
     for entry in sorted(waiting, key=lambda entry: entry.to_replay):
         yield from _bring_back(store, entry, unanswered)
+
+
+@contextmanager
+def recovered(folder: Path, close: Callable[[Log], None]) -> Iterator[Store]:
+    """Open a folder as a start of the server does, without its log lines; `close` closes its log at the end."""
+    logger = logging.getLogger("nystream.serve")
+    level, logger.level = logger.level, logging.CRITICAL
+    try:
+        store = Store(Settings(folder))
+        try:
+            for _ in recover(store):
+                pass
+            yield store
+        finally:
+            close(store.log)
+    finally:
+        logger.level = level
 
 
 def restore(store: Store, entry: Entry, before: int) -> None:
@@ -69,7 +90,7 @@ def _bring_back(store: Store, entry: Entry, unanswered: set[int], before: int | 
             logger.error("model %r cannot be brought back", entry.name, exc_info=error)
         store.quarantine(entry, one_line(error) or type(error).__name__)
         return
-    names = ("counts", "to_replay", "pending", "halfway", "saving")
+    names = ("counts", "to_replay", "pending", "halfway", "saving", "followers")
     kept = {"state": READY, "notes": entry.notes or twin.notes, **{name: getattr(entry, name) for name in names}}
     tails = {part.id: part.tail for part in entry.parts if part.model is not None}
     for part in twin.parts:
@@ -137,7 +158,7 @@ def _replay(
         text = one_line(error) or type(error).__name__
         raise Damaged(f"event {seq}, which {was}, cannot be learnt again: {text}") from error
     if seq in unanswered:
-        store.answers[seq] = dumped(answer)
+        store.answers[seq] = to_json(answer)
     return 1
 
 
@@ -159,6 +180,9 @@ def _read_models(store: Store) -> None:
     """Enter every model of the log under its name, to be brought back or quarantined."""
     log = store.log
     reasons = {row[1]: row[3] for row in log.select("quarantine")}
+    if store.settings.follow is None and log.run("select 1 from copied").fetchone():
+        with log.transaction():
+            log.run("delete from copied")  # it is no replica any more, and may learn rows that the primary has not
     known = set()
     for row in log.run("select id, name, created from model order by id").fetchall():
         entry = Entry(row[0], str(row[1]), {}, row[2])
@@ -246,8 +270,8 @@ def _load_part(store: Store, entry: Entry, part: Part, first: int) -> None:
 
 def _read_rest(store: Store, entry: Entry) -> None:
     log = store.log
-    parked = {row[0] for row in log.run("select key from keyed where model = ?", (entry.id,))}
-    entry.keys = len(parked | set(store.keyed.names(entry)))
+    entry.keys = store.count_keys(entry)
+    entry.copied = log.copied(entry.id, "")
     entry.waiting = store.waits_for(entry)
     entry.last_kept = log.run(
         "select coalesce(max(at), 0) from snapshot where part = ? and kept", (entry.champion.id,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 from uuid import uuid4
 
 __all__ = ["Refusal", "report_failure"]
@@ -18,6 +19,9 @@ class Refusal(Exception):
         self.status = status
         self.message = message
         self.headers = headers or {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.status, self.message, self.headers)
 
 
 def report_failure(error: BaseException, during: str) -> Refusal:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import logging
 import os
 import time
 from collections.abc import Callable
@@ -12,13 +11,12 @@ from typing import Any
 
 import orjson
 
-from nystream.serve.folder import Held
+from nystream.serve.folder import lock_all
 from nystream.serve.log import TABLES, Damaged, checksum
 from nystream.serve.models import QUARANTINED, READY, Entry
-from nystream.serve.recovery import recover, restore
+from nystream.serve.recovery import recovered, restore
 from nystream.serve.salvage import close_log
-from nystream.serve.settings import Settings
-from nystream.serve.snapshots import durably_written
+from nystream.serve.snapshots import write_durably
 from nystream.serve.store import Store
 from nystream.serve.witness import DELETED
 
@@ -26,36 +24,28 @@ __all__ = ["repair"]
 
 
 def repair(folder: Path, confirm: Callable[[str], bool], say: Callable[[str], None]) -> int:
-    """Offer a way out for each quarantined model; how many models stay quarantined.
+    """Offer a way out for each quarantined model. Return how many models stay quarantined.
 
     `confirm` is asked before anything is given up, and `say` is told what was done.
     """
-    if not (folder / "log.db").exists():
-        raise ValueError(f"{folder} is no folder of a server: it has no log.db")
-    held = Held(folder)
-    logger = logging.getLogger("nystream.serve")
-    level, logger.level = logger.level, logging.CRITICAL
-    try:
-        store = Store(Settings(folder))
-        try:
-            for _ in recover(store):
-                pass
-            for finding in store.findings:
-                say(finding)
-            left = 0
-            for entry in [entry for entry in store.models if entry.state == QUARANTINED]:
-                left += not _mend(store, entry, confirm, say)
-            with store.log.transaction():
-                store.write_pending(time.time())
-            store.pending_written()
-            if not left:
-                _accept_witness(store)
-            return left
-        finally:
-            close_log(store.log, folder)
-    finally:
-        logger.level = level
-        held.release()
+    with lock_all(folder) as places:
+        return sum(_repair_log(place, confirm, say) for place in places)
+
+
+def _repair_log(folder: Path, confirm: Callable[[str], bool], say: Callable[[str], None]) -> int:
+    """Repair the models of one log; return how many stay quarantined."""
+    with recovered(folder, lambda log: close_log(log, folder)) as store:
+        for finding in store.findings:
+            say(finding)
+        left = 0
+        for entry in [entry for entry in store.models if entry.state == QUARANTINED]:
+            left += not _mend(store, entry, confirm, say)
+        with store.log.transaction():
+            store.write_pending(time.time())
+        store.pending_written()
+        if not left:
+            _accept_witness(store)
+        return left
 
 
 def _accept_witness(store: Store) -> None:
@@ -138,6 +128,9 @@ def _accept(store: Store, entry: Entry) -> int:
         with log.transaction():
             log.refuse(int(seq or 0))
         count += 1
+    if count:
+        with log.transaction():
+            log.append(entry.id, None, "repaired", b"", time.time())  # copies elsewhere begin anew
     return count
 
 
@@ -205,7 +198,7 @@ def _dump(store: Store, entry: Entry, rows: list[tuple[str, Any]]) -> None:
     store.lost.mkdir(mode=0o700, exist_ok=True)
     path = store.lost / f"rows-{entry.name}-{time.time_ns():x}.json"
     found = [{"table": table, "values": [_plain(value) for value in row]} for table, row in rows]
-    durably_written(path, orjson.dumps(found))
+    write_durably(path, orjson.dumps(found))
     os.chmod(path, 0o600)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -10,16 +10,17 @@ from starlette.routing import Route
 
 from nystream.runtime.params import checked_ahead
 from nystream.serve import forecasting, metrics, openapi, pages, routes_admin
-from nystream.serve.app import HEADERS, Call, Handler, answered, endpoint
+from nystream.serve.app import HEADERS, Call, Handler, Host, answered, endpoint, refuse_on_replica
 from nystream.serve.bodies import Labels, Unlearn, read_body
 from nystream.serve.commands import Replayed, Source
 from nystream.serve.models import Entry
 from nystream.serve.refusals import Refusal
-from nystream.serve.service import Service, new_ids
+from nystream.serve.row_formats import Rows, decoded, parsed
+from nystream.serve.service import new_ids
 from nystream.serve.settings import LONGEST_KEY, checked_key
-from nystream.serve.wire import Rows, decoded, parsed
+from nystream.serve.tokens import ROLES
 
-__all__ = ["TABLE", "quick", "routes"]
+__all__ = ["TABLE", "Table", "quick", "routes", "worker_table"]
 
 LARGE = 65_536
 """Bytes of a body from which on it is read in another thread than the event loop's."""
@@ -107,6 +108,7 @@ async def predict(call: Call) -> Response:
     }
     ids = _ids(wishes, rows.n)
     if ids is not None:
+        refuse_on_replica(call.service.settings)
         call.service.tokens.check(call.request.headers.get("authorization"), "learn")
     return answered(await call.service.predict(entry, key, rows, asked, ids))
 
@@ -213,8 +215,9 @@ async def healthz(call: Call) -> Response:
 
 
 async def readyz(call: Call) -> Response:
-    ready = call.service.ready
-    status = {"status": "ready" if ready else "not ready", **call.service.progress()}
+    ready = call.service.is_ready
+    state = {"status": "ready" if ready else "not ready", "queue": call.service.writer.depth}
+    status = {**state, **call.service.progress()}
     return answered(status, 200 if ready else 503, None if ready else {"Retry-After": "1"})
 
 
@@ -223,13 +226,19 @@ async def show_metrics(call: Call) -> Response:
     return Response(text, 200, HEADERS, "text/plain; version=0.0.4")
 
 
+async def health(call: Call) -> Response:
+    return answered(await call.service.aside(metrics.describe_health, call.service))
+
+
 async def access(call: Call) -> Response:
     role = call.service.tokens.role(call.request.headers.get("authorization"))
+    if call.service.settings.follow is not None:
+        role = ROLES[0]  # a replica lets nobody change anything
     return answered({"role": role, "tokens": call.service.tokens.needed})
 
 
 async def events(call: Call) -> Response:
-    stream = call.service.bus.stream(call.query.get("model"))
+    stream = call.service.bus.stream(call.query.get("model"), ticks=call.query.get("ticks") != "no")
     return StreamingResponse(stream, headers={**HEADERS, "X-Accel-Buffering": "no"}, media_type="text/event-stream")
 
 
@@ -246,7 +255,8 @@ async def asset(call: Call) -> Response:
 
 
 MODEL, KEYED = "/models/{name}", "/models/{name}/keys/{key}"
-TABLE: list[tuple[str, str, Handler, str | None]] = [
+Table: TypeAlias = list[tuple[str, str, Handler, str | None]]
+TABLE: Table = [
     ("POST", f"{MODEL}/learn", learn, "learn"),
     ("POST", f"{MODEL}/predict", predict, "read"),
     ("POST", f"{MODEL}/step", step, "learn"),
@@ -262,6 +272,7 @@ TABLE: list[tuple[str, str, Handler, str | None]] = [
     ("GET", "/healthz", healthz, None),
     ("GET", "/readyz", readyz, None),
     ("GET", "/metrics", show_metrics, "read"),
+    ("GET", "/health", health, "read"),
     ("GET", "/access", access, "read"),
     ("GET", "/events", events, "read"),
     ("GET", "/openapi.json", show_openapi, None),
@@ -272,22 +283,27 @@ TABLE: list[tuple[str, str, Handler, str | None]] = [
 """Method, path, handler and the role that it needs; None: anybody."""
 
 
-def routes(service: Service) -> list[Route]:
+def worker_table() -> Table:
+    """The routes of a worker: also those by which a model is cloned to another worker."""
+    return [*TABLE, *routes_admin.TRANSFER]
+
+
+def routes(service: Host, table: Table = TABLE) -> list[Route]:
     """The table as the application takes it: one route per path, so that a wrong method is told as such."""
     paths: dict[str, dict[str, Any]] = {}
-    for method, path, handler, role in TABLE:
+    for method, path, handler, role in table:
         paths.setdefault(path, {})[method] = endpoint(service, handler, role)
     return [_route(path, methods) for path, methods in paths.items()]
 
 
-def quick(service: Service) -> dict[tuple[str, int], Any]:
+def quick(service: Host, table: Table = TABLE) -> dict[tuple[str, int], Any]:
     """The endpoints of what is asked again and again, by the last part of their paths and the number of parts."""
     often = {
         f"{start}/{verb}": (verb, start.count("/") + 2)
         for start in (MODEL, KEYED)
         for verb in ("learn", "predict", "step")
     }
-    return {often[path]: endpoint(service, handler, role) for _, path, handler, role in TABLE if path in often}
+    return {often[path]: endpoint(service, handler, role) for _, path, handler, role in table if path in often}
 
 
 def _route(path: str, methods: dict[str, Any]) -> Route:

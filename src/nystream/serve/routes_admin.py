@@ -7,20 +7,25 @@ from typing import Any
 from starlette.responses import Response
 
 from nystream.serve import admin, learning
+from nystream.serve import replication as replicate
 from nystream.serve.app import HEADERS, Call, Handler, answered
 from nystream.serve.backup import Backup
 from nystream.serve.bodies import Challenge, Clone, Config, Rollback, read_body
 from nystream.serve.form import one_line
+from nystream.serve.helper import Helpers
 from nystream.serve.models import STARTING, Entry
 from nystream.serve.parts import Part
 from nystream.serve.refusals import Refusal
+from nystream.serve.row_formats import parsed
 from nystream.serve.settings import checked_key, checked_name
-from nystream.serve.wire import parsed
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "TRANSFER"]
 
 FILE = "application/octet-stream"
 MOST_KEYS = 1000
+UPLOAD_SECONDS = 10.0
+"""Time that an uploaded file may take to load."""
+MOST_DIGITS = 18
 
 
 def _entry(call: Call) -> Entry:
@@ -34,7 +39,7 @@ async def models(call: Call) -> Response:
 async def create(call: Call) -> Response:
     name = checked_name(call.path["name"])
     if call.kind.partition(";")[0].strip().lower() == FILE:
-        model, form = await call.service.aside(_uploaded, call.body)
+        model, form = await call.service.aside(_uploaded, call.service.answering.helpers, call.body)
         return answered(await call.service.ask(admin.Create(name, {}, learning.fresh(model), form, model)), 201)
     config = read_body(Config, parsed(call.body), call.service.settings.limits).model_dump(exclude_unset=True)
     pattern, form = await call.service.aside(_declared, config)
@@ -46,12 +51,16 @@ def _declared(config: dict[str, Any]) -> tuple[Any, Any]:
     return learning.declared(config)
 
 
-def _uploaded(content: bytes) -> tuple[Any, Any]:
+def _uploaded(helpers: Helpers, content: bytes) -> tuple[Any, Any]:
+    """Load an uploaded file; first in a process that can be killed, since a forged file could take for ever."""
     try:
+        helpers.call("check_file", content, seconds=UPLOAD_SECONDS)
         model = learning.loaded(content)
         return model, learning.form_of(model)
     except ValueError as error:
         raise Refusal(422, f"the model file cannot be used: {one_line(error)}") from None
+    except TimeoutError:
+        raise Refusal(422, f"the model file was not loaded within {UPLOAD_SECONDS:g} s, and is refused") from None
 
 
 async def describe(call: Call) -> Response:
@@ -172,6 +181,53 @@ async def backup(call: Call) -> Response:
     return answered(await call.service.ask(Backup()), 201)
 
 
+async def replication(call: Call) -> Response:
+    store = call.service.store
+    return answered(replicate.list_models(store.models, store.log.last_of))
+
+
+async def state(call: Call) -> Response:
+    found = await call.service.ask(replicate.State(_entry(call), _follower(call)))
+    return Response(await call.service.aside(replicate.pack_state, *found), 200, HEADERS, FILE)
+
+
+async def state_keys(call: Call) -> Response:
+    content = await call.service.ask(replicate.Keys(_entry(call), call.query.get("after", "")))
+    return Response(content, 200, HEADERS, FILE)
+
+
+async def changes(call: Call) -> Response:
+    after, mark = (_number(call, name) for name in ("after", "mark"))
+    content = await call.service.ask(replicate.Changes(_entry(call), _follower(call), after, mark))
+    return Response(content, 200, HEADERS, FILE)
+
+
+def _follower(call: Call) -> str:
+    return checked_key(call.query.get("follower", ""), "follower")
+
+
+def _number(call: Call, name: str) -> int:
+    text = call.query.get(name, "")
+    if not text.isascii() or not text.isdigit() or len(text) > MOST_DIGITS:
+        raise Refusal(422, f"{name} must be a whole number")
+    return int(text)
+
+
+async def export(call: Call) -> Response:
+    return answered(await call.service.ask(admin.Export(_entry(call))))
+
+
+async def take_over(call: Call) -> Response:
+    name = checked_name(call.path["name"])
+    command = await call.service.aside(admin.read_export, name, call.body)
+    return answered(await call.service.ask(command), 201)
+
+
+TRANSFER: list[tuple[str, str, Handler, str | None]] = [
+    ("GET", "/transfer/{name}", export, "admin"),
+    ("PUT", "/transfer/{name}", take_over, "admin"),
+]
+"""Between workers: a model as a clone of it begins."""
 MODEL = "/models/{name}"
 TABLE: list[tuple[str, str, Handler, str | None]] = [
     ("GET", "/models", models, "read"),
@@ -196,4 +252,8 @@ TABLE: list[tuple[str, str, Handler, str | None]] = [
     ("GET", f"{MODEL}/keys/{{key}}", key, "read"),
     ("GET", f"{MODEL}/keys/{{key}}/file", download, "read"),
     ("DELETE", f"{MODEL}/keys/{{key}}", delete_key, "admin"),
+    ("GET", "/replication", replication, "read"),
+    ("GET", f"{MODEL}/state", state, "read"),
+    ("GET", f"{MODEL}/state/keys", state_keys, "read"),
+    ("GET", f"{MODEL}/changes", changes, "read"),
 ]

@@ -10,20 +10,23 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import uvicorn
 import uvloop
+from starlette.routing import Route
 
-from nystream.serve.app import application
+from nystream.serve.app import Host, application
 from nystream.serve.connections import connection_class
-from nystream.serve.folder import Held, mend_permissions
+from nystream.serve.event_stream import Bus
+from nystream.serve.folder import FolderLock, has_workers, mend_permissions
+from nystream.serve.front import Front, route_table
 from nystream.serve.logs import start_log
-from nystream.serve.routes import quick, routes
+from nystream.serve.routes import TABLE, quick, routes
 from nystream.serve.service import Service
 from nystream.serve.settings import Settings, is_loopback
 
-__all__ = ["listening", "run", "serve"]
+__all__ = ["Server", "listening", "prepare_process", "run", "serve"]
 
 logger = logging.getLogger("nystream.serve")
 Stopper: TypeAlias = Callable[[], object]
@@ -34,10 +37,30 @@ SWITCH = 0.001
 """Seconds that a thread may keep the interpreter while another waits: answers wait for it, so shorter than usual."""
 
 
+class Server(Host, Protocol):
+    """A service, or the front process of several workers."""
+
+    bus: Bus
+    connections_refused: dict[str, int]
+    ended_in_time: bool
+
+    def start(self) -> None:
+        """In the event loop: begin to take requests."""
+
+    def ask_to_stop(self) -> None:
+        """From now on the time to end is counted."""
+
+    def refresh_tokens(self) -> None:
+        """Read the file of tokens again."""
+
+    async def finish(self) -> bool:
+        """Finish what waits and end; return whether everything was done in time."""
+
+
 class _Server(uvicorn.Server):
     """uvicorn whose end is ours: it would pass a signal on to itself when it has stopped, and not end with 0."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, service: Server) -> None:
         super().__init__(config)
         self._service = service
 
@@ -48,7 +71,7 @@ class _Server(uvicorn.Server):
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(kind, self.ask_to_stop)
         with contextlib.suppress(NotImplementedError, RuntimeError, ValueError, AttributeError):
-            loop.add_signal_handler(signal.SIGHUP, self._service.tokens.refresh)
+            loop.add_signal_handler(signal.SIGHUP, self._service.refresh_tokens)
         yield
 
     def ask_to_stop(self) -> None:
@@ -66,26 +89,32 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
         raise ValueError(
             f"without --tokens the server listens on this machine alone, and {settings.host} is not; give --tokens FILE"
         )
-    sys.setswitchinterval(SWITCH)
-    if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a terminal that closes ends nothing
-    os.umask(0o077)
+    if settings.follow is not None and settings.workers:
+        raise ValueError("a replica is one process: give --follow without --workers")
+    if has_workers(settings.folder) and not settings.workers:
+        raise ValueError(f"{settings.folder} was served with --workers; give --workers N (any N; models move to fit)")
+    prepare_process()
     log = start_log(settings.log_format, requests=settings.log_requests)
-    held = Held(settings.folder)
+    lock = FolderLock(settings.folder)
     try:
         for path in mend_permissions(settings.folder, settings.tokens):
             logger.warning("other users could read %s; its permissions are mended", path)
         found = listening(settings.host, settings.port)
-        service = Service(settings)
+        service: Server
+        if settings.workers:
+            service = front = Front(settings)
+            table = route_table(front)
+        else:
+            service, table = Service(settings), TABLE
         host, port = found.getsockname()[:2]
         if not quiet:
-            _announce(settings, service, host, port)
+            _announce(settings, host, port)
         try:
-            serve(service, found)
+            serve(service, routes(service, table), quick(service, table), found)
         finally:
             found.close()
     finally:
-        held.release()
+        lock.release()
         log.stop()
     if not service.ended_in_time:
         logger.warning("the time to end is over; the next start learns again what the log has and no snapshot covers")
@@ -94,16 +123,34 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
         os._exit(0)  # a thread is still learning; everything that was acknowledged is in the log
 
 
-def serve(service: Service, place: socket.socket, started: Callable[[Stopper], None] | None = None) -> None:
+def prepare_process() -> None:
+    """Set what a server needs of its process: short turns of threads, no end by SIGHUP, files for the owner alone."""
+    sys.setswitchinterval(SWITCH)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a terminal that closes ends nothing
+    os.umask(0o077)
+
+
+def serve(
+    service: Server,
+    paths: list[Route],
+    fast: dict[tuple[str, int], Any],
+    place: socket.socket,
+    started: Callable[[Stopper], None] | None = None,
+    *,
+    keep_alive: int = 5,
+) -> None:
     """Answer on a socket until asked to stop: by a signal, or by what `started` is given, from any thread."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(service, place, started))
+        runner.run(_serve(service, application(service, paths, fast), place, started, keep_alive))
 
 
-async def _serve(service: Service, place: socket.socket, started: Callable[[Stopper], None] | None) -> None:
+async def _serve(
+    service: Server, app: Any, place: socket.socket, started: Callable[[Stopper], None] | None, keep_alive: int
+) -> None:
     service.start()
     config = uvicorn.Config(
-        application(service, routes(service), quick(service)),
+        app,
         log_level="warning",
         access_log=False,
         log_config=None,
@@ -112,6 +159,7 @@ async def _serve(service: Service, place: socket.socket, started: Callable[[Stop
         proxy_headers=False,
         server_header=False,
         limit_concurrency=service.settings.limits.connections,
+        timeout_keep_alive=keep_alive,
         timeout_graceful_shutdown=max(1, int(GRACE * service.settings.drain)),
         h11_max_incomplete_event_size=65_536,
     )
@@ -123,7 +171,7 @@ async def _serve(service: Service, place: socket.socket, started: Callable[[Stop
     try:
         await server.serve(sockets=[place])
     finally:
-        service.ended_in_time = await asyncio.to_thread(service.stop)
+        service.ended_in_time = await service.finish()
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -140,7 +188,7 @@ def listening(host: str, port: int) -> socket.socket:
     return found
 
 
-def _announce(settings: Settings, service: Service, host: str, port: int) -> None:
+def _announce(settings: Settings, host: str, port: int) -> None:
     shown: Any = f"[{host}]" if ":" in host else host
     print(f"nystream: serving {settings.folder} at http://{shown}:{port}", flush=True)
     if settings.tokens is None:

@@ -15,22 +15,26 @@ from nystream.model import Model
 from nystream.runtime.lock import ReadWriteLock
 from nystream.serve import learning
 from nystream.serve.answering import Answering
-from nystream.serve.bus import Bus
+from nystream.serve.archive import Archive
 from nystream.serve.commands import Bring, Label, Learn, Remember, Source, Unlearn
+from nystream.serve.copier import Copier, Local, Primary
+from nystream.serve.event_stream import Bus
 from nystream.serve.form import Form, one_line
+from nystream.serve.json_text import listed, to_json
 from nystream.serve.log import Damaged
 from nystream.serve.logs import Audit
-from nystream.serve.metrics import Timings
+from nystream.serve.metrics import Timings, describe_health
 from nystream.serve.models import QUARANTINED, READY, Entry
-from nystream.serve.parts import Part, dumped, listed
+from nystream.serve.parts import Part
 from nystream.serve.rates import Rates
 from nystream.serve.refusals import Refusal
+from nystream.serve.replica import Replica
+from nystream.serve.row_formats import Rows
 from nystream.serve.rows import Batch
 from nystream.serve.settings import Settings
 from nystream.serve.store import Store
 from nystream.serve.tokens import Tokens
 from nystream.serve.webhook import Webhook
-from nystream.serve.wire import Rows
 from nystream.serve.writer import Command, Writer
 
 __all__ = ["Service"]
@@ -61,6 +65,15 @@ class Service:
         self.connections_refused: dict[str, int] = {}
         self.rates = Rates(settings.limits.rate)
         self.audit = Audit(None if settings.audit == "off" else settings.folder / AUDIT, every=settings.audit == "all")
+        self.copiers: dict[str, Copier] = {}
+        """Threads that copy models: "replica" from the primary into this server, "archive" from here into files."""
+        if settings.follow is not None:
+            primary = Primary(settings.follow, settings.follow_token, uuid4().hex)
+            what = f"replica of {settings.follow}"
+            self.copiers["replica"] = Copier(primary, Replica(self.store, self.writer), what)
+        if settings.archive is not None:
+            local = Local(self.store, self.writer, "archive")
+            self.copiers["archive"] = Copier(local, Archive(settings.archive), f"archive {settings.archive}")
         self.ready = False
         self.stop_by = float("inf")
         self.ended_in_time = True
@@ -84,11 +97,21 @@ class Service:
     def stop(self) -> bool:
         """Finish what waits, save all, end; return whether everything was done in time. Nothing in the log is lost."""
         self.ask_to_stop()
+        for copier in self.copiers.values():
+            copier.close(max(min((self.stop_by - time.monotonic()) / 3, 5.0), 0.3))  # the rest is for the log
         in_time = self.writer.close(max(self.stop_by - time.monotonic(), 0.5))
         self.webhook.close()
         self.answering.close()
         self.audit.close()
         return in_time
+
+    async def finish(self) -> bool:
+        """As `stop`, in the event loop."""
+        return await asyncio.to_thread(self.stop)
+
+    def refresh_tokens(self) -> None:
+        """Read the file of tokens again."""
+        self.tokens.refresh()
 
     def _failed(self) -> None:
         self.ready = False
@@ -97,6 +120,8 @@ class Service:
         """Every model is ready or quarantined."""
         self.recovery_seconds = time.perf_counter() - self._recovery_began
         self.ready = self.stop_by == float("inf")
+        for copier in self.copiers.values():
+            copier.start()
         quarantined = sum(entry.state == QUARANTINED for entry in self.store.models)
         logger.info(
             "%d models; %d events learnt again in %.2f s; %d models are quarantined",
@@ -105,6 +130,12 @@ class Service:
             self.recovery_seconds,
             quarantined,
         )
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether requests can be answered; a replica without models has to copy them first."""
+        replica = self.copiers.get("replica")
+        return self.ready and (replica is None or replica.has_copied or len(self.store.models) > 0)
 
     @property
     def replayed(self) -> int:
@@ -121,6 +152,7 @@ class Service:
             "events_replayed": self.replayed,
             "events_to_replay": sum(entry.to_replay for entry in models),
             "damage": self.store.findings[:20],
+            **{name: copier.described() for name, copier in self.copiers.items()},
         }
 
     # -- the writer's thread answers ---------------------------------------------------------------------------------
@@ -195,7 +227,7 @@ class Service:
             source=source,
         )
         answer: bytes = await self.ask(command)
-        self.timings.learn.observe(time.perf_counter() - began)
+        self.timings.note("learn", time.perf_counter() - began)
         return answer
 
     def _check_memory(self, entry: Entry, key: str | None) -> None:
@@ -233,7 +265,7 @@ class Service:
         if form is None:
             if ids is not None:
                 raise Refusal(409, "the model has learnt nothing yet: nobody knows what its rows are")
-            return dumped({"predictions": [None] * rows.n, "row": 0})
+            return to_json({"predictions": [None] * rows.n, "row": 0})
         batch = await self._checked(entry, form, rows, labelled=False)
         batch.labels = None
         part, model, gate = await self._asked(entry, key, wishes)
@@ -242,7 +274,7 @@ class Service:
         if isinstance(found, bytes):
             return found
         if ids is None:
-            return dumped(found)
+            return to_json(found)
         found["ids"] = ids
         found["predictions"] = listed(found["predictions"])
         batch.predictions = list(found["predictions"])
@@ -340,8 +372,9 @@ class Service:
         return found
 
     async def _tick(self, name: str | None) -> dict[str, Any]:
-        models = await self.aside(self.listed, name)
-        return {"at": time.time(), "queue": self.writer.depth, "event": self.store.log.seq, "models": models}
+        models, health = await self.aside(lambda: (self.listed(name), describe_health(self)))
+        queue, event = self.writer.depth, self.store.log.seq
+        return {"at": time.time(), "queue": queue, "event": event, "health": health, "models": models}
 
     def described(self, entry: Entry) -> dict[str, Any]:
         """One model: its columns, its champion and challengers, its counts, its last rows and notes."""

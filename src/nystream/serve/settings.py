@@ -98,6 +98,14 @@ class Settings:
     """Seconds of learning that a restart may have to repeat; snapshots are taken so that it is not more."""
     drain: float = 30.0
     """Seconds that the server may take to end after SIGTERM."""
+    workers: int = 0
+    """Processes that the models are spread over; 0: this process serves them itself."""
+    follow: str | None = None
+    """URL of the server that this one is a replica of."""
+    follow_token: Path | None = None
+    """File with the token that the primary is asked with."""
+    archive: Path | None = None
+    """Folder that gets everything that models learn, for `nystream restore`."""
     audit: str = "changes"
     """Which requests the audit log has: "changes" (and refusals of access), "all", or "off"."""
     log_format: str = "text"

@@ -11,12 +11,12 @@ from pathlib import Path
 from nystream.serve.log import Broken, Full
 from nystream.serve.settings import Retention
 
-__all__ = ["durably_written", "no_room", "surplus", "sync_folder"]
+__all__ = ["no_room", "surplus", "sync_folder", "write_durably"]
 
 HOUR, DAY = 3600.0, 86400.0
 
 
-def durably_written(path: Path, content: bytes) -> None:
+def write_durably(path: Path, content: bytes) -> None:
     """Write a file so that it is there whole after any crash, or not at all.
 
     Raises Full where there is no room, and Broken where the disk failed.

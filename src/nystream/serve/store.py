@@ -19,13 +19,14 @@ import orjson
 from nystream.model import Model
 from nystream.serve import learning, salvage
 from nystream.serve.alarms import Alarm
+from nystream.serve.json_text import listed, to_json
 from nystream.serve.log import Damaged, Log, is_disk_error
 from nystream.serve.models import READY, Entry, Keyed, Models
-from nystream.serve.parts import Part, dumped, listed
+from nystream.serve.parts import Part
 from nystream.serve.rows import Batch
+from nystream.serve.scheduling import Slices, complete
 from nystream.serve.settings import Settings
-from nystream.serve.slices import Slices, complete
-from nystream.serve.snapshots import durably_written
+from nystream.serve.snapshots import write_durably
 
 __all__ = ["Store"]
 
@@ -154,7 +155,7 @@ class Store:
     def write_snapshot(self, part: int, seq: int, content: bytes) -> dict[str, Any]:
         """Write the file of a snapshot; what the log will say of it."""
         name = f"{part}-{seq}-{time.time_ns():x}.nys"
-        durably_written(self.files / name, content)
+        write_durably(self.files / name, content)
         return {"part": part, "seq": seq, "file": name, "bytes": len(content), "crc": zlib.crc32(content)}
 
     def enter_snapshot(
@@ -162,7 +163,7 @@ class Store:
     ) -> None:
         """Enter a file that was written into the open transaction."""
         error = float(error) if error is not None and error == error else None
-        versions = dumped(learning.versions()).decode()
+        versions = to_json(learning.versions()).decode()
         self.log.insert(
             "snapshot", **written, rows=rows, error=error, meter=meter, at=at, tick=self.log.clock, kept=int(kept),
             versions=versions,
@@ -224,7 +225,7 @@ class Store:
         if self.answers:
             self.log.keep_answers(self.answers)
         for model, kind, body, when in self.fresh_notes:
-            self.log.note(model, kind, dumped(body).decode(), when)
+            self.log.note(model, kind, to_json(body).decode(), when)
         if self.keyed.leaving:
             self.keyed.write_leaving(at)
 
@@ -270,6 +271,11 @@ class Store:
     def waits_for(self, entry: Entry) -> int:
         """Open predictions of a model."""
         return int(self.log.run("select count(*) from waiting where model = ?", (entry.id,)).fetchone()[0])
+
+    def count_keys(self, entry: Entry) -> int:
+        """Return the number of keys of a model."""
+        parked = {row[0] for row in self.log.run("select key from keyed where model = ?", (entry.id,))}
+        return len(parked | set(self.keyed.names(entry)))
 
     @property
     def is_starting(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import tempfile
@@ -12,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nystream.serve.folder import Held
+from nystream.serve.folder import lock_all
+from nystream.serve.log import Log
 from nystream.serve.models import QUARANTINED
-from nystream.serve.recovery import recover
+from nystream.serve.recovery import recovered
 from nystream.serve.salvage import HEAD, is_closed, list_damaged_rows
-from nystream.serve.settings import Settings
 from nystream.serve.store import Store
 from nystream.serve.wal import read_wal
 
@@ -45,17 +44,13 @@ class Report:
 
 def verify(folder: Path) -> Report:
     """Check everything in a folder that no server holds: the log, its WAL, the witness, the snapshots, the events."""
-    if not (folder / "log.db").exists():
-        raise ValueError(f"{folder} is no folder of a server: it has no log.db")
-    held = Held(folder)
-    try:
-        report = Report()
-        _check_files(folder, report)
-        with _copied(folder) as copy:
-            _check_copy(copy, folder, report)
-        return report
-    finally:
-        held.release()
+    report = Report()
+    with lock_all(folder) as places:
+        for place in places:
+            _check_files(place, report)
+            with _copied(place) as copy:
+                _check_copy(copy, place, report)
+    return report
 
 
 def _check_files(folder: Path, report: Report) -> None:
@@ -92,25 +87,15 @@ def _copied(folder: Path) -> Iterator[Path]:
 
 def _check_copy(copy: Path, folder: Path, report: Report) -> None:
     """Do with the copy what a start does, then look at every row and every snapshot."""
-    logger = logging.getLogger("nystream.serve")
-    level, logger.level = logger.level, logging.CRITICAL
-    try:
-        store = Store(Settings(copy))
-        try:
-            for _ in recover(store):
-                pass
-            for finding in store.findings:
-                report.add(finding.replace(str(copy), str(folder)))
-            for table, id, _ in list_damaged_rows(store.log):
-                report.add(f"row {id} of table {table!r} of the log has a wrong checksum")
-            _check_snapshots(store, report)
-            report.models = len(store.models)
-            report.quarantined = {e.name: str(e.reason) for e in store.models if e.state == QUARANTINED}
-            report.events = store.log.run("select count(*) from event").fetchone()[0]
-        finally:
-            store.log.close()
-    finally:
-        logger.level = level
+    with recovered(copy, Log.close) as store:
+        for finding in store.findings:
+            report.add(finding.replace(str(copy), str(folder)))
+        for table, id, _ in list_damaged_rows(store.log):
+            report.add(f"row {id} of table {table!r} of the log has a wrong checksum")
+        _check_snapshots(store, report)
+        report.models += len(store.models)
+        report.quarantined |= {e.name: str(e.reason) for e in store.models if e.state == QUARANTINED}
+        report.events += store.log.run("select count(*) from event").fetchone()[0]
 
 
 def _check_snapshots(store: Store, report: Report) -> None:

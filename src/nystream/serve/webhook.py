@@ -11,7 +11,7 @@ import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
 
-from nystream.serve.parts import dumped
+from nystream.serve.json_text import to_json
 
 __all__ = ["Webhook"]
 
@@ -60,7 +60,7 @@ class Webhook:
     def _post(self, body: dict[str, Any]) -> None:
         assert self._url is not None
         for attempt in range(ATTEMPTS):
-            request = urllib.request.Request(self._url, dumped(body), {"Content-Type": "application/json"})
+            request = urllib.request.Request(self._url, to_json(body), {"Content-Type": "application/json"})
             try:
                 with self._opener.open(request, timeout=SECONDS):
                     return

@@ -23,9 +23,8 @@ from nystream.serve.models import READY
 from nystream.serve.recovery import recover, restore
 from nystream.serve.refusals import Refusal, report_failure
 from nystream.serve.salvage import close_log
-from nystream.serve.slices import Slices, complete
+from nystream.serve.scheduling import Slices, Turns, complete
 from nystream.serve.store import Store
-from nystream.serve.turns import Turns
 
 __all__ = ["Command", "Writer"]
 
@@ -340,7 +339,7 @@ class Writer:
             self._tell(results)
             return
         store.pending_written()
-        self._timings.commit.observe(store.log.commit_seconds)
+        self._timings.note("commit", store.log.commit_seconds)
         for command in ready:
             if command.line is not None:
                 self._turns.add(command)

@@ -1,6 +1,6 @@
 // Charts as SVG: lines or stacked areas over rows, with marks; a cursor for pointer and keyboard whose values stand in
 // the legend; and the same numbers as a table for whoever asks.
-import { count, el, svg } from "./shown.js";
+import { count, el, svg, when } from "./shown.js";
 
 const LEFT = 52;
 const RIGHT = 10;
@@ -19,6 +19,33 @@ function ticks(low, high, most) {
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high * (1 + 1e-9); k++) found.push(k * step || 0); // never -0
   return found;
 }
+
+// Steps of a time axis, in seconds: seconds, minutes, hours, days.
+const STEPS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 604800, 2592000];
+const HOUR = 3600;
+const DAY = 86400;
+
+function timeTicks(low, high, most) {
+  const rough = (high - low) / Math.max(most, 1);
+  const step = STEPS.find((size) => size >= rough) || STEPS[STEPS.length - 1];
+  const away = new Date(low * 1000).getTimezoneOffset() * 60; // midnights and full hours are those of the reader
+  const found = [];
+  for (let k = Math.ceil((low - away) / step); k * step + away <= high; k++) found.push(k * step + away);
+  return found;
+}
+
+function timeLabel(at, span) {
+  const date = new Date(at * 1000);
+  const pad = (value) => String(value).padStart(2, "0");
+  const day = `${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+  if (span > 3 * DAY) return day;
+  const clock = `${pad(date.getHours())}:${pad(date.getMinutes())}`;
+  if (span > DAY) return `${day} ${clock}`;
+  return span > HOUR / 6 ? clock : `${clock}:${pad(date.getSeconds())}`;
+}
+
+// The places whose labels differ from the one before.
+const distinct = (labels) => labels.map((label, k) => k === 0 || label !== labels[k - 1]);
 
 function logTicks(low, high) {
   const factors = high / low > 200 ? [1] : [1, 2, 5];
@@ -83,7 +110,12 @@ export class Chart {
     }).observe(host);
   }
 
-  // x: numbers that grow; series: [{name, shade, y, dash, plain}]; marks: [{x, kind, text}].
+  // A place on the axis in words.
+  place(value) {
+    return this.given.time ? when(value) : `row ${count(value)}`;
+  }
+
+  // x: rows, or (with time: true) seconds since 1970, that grow; series: [{name, shade, y, dash, plain}]; marks: [{x, kind, text}].
   update(given) {
     this.given = given;
     this.draw();
@@ -117,29 +149,38 @@ export class Chart {
     const marked = marks.length ? `; ${marks.length} marks` : "";
     this.svg.setAttribute(
       "aria-label",
-      `${this.what}, up to row ${count(last)}: ${latest}${marked}. Arrow keys move along it.`,
+      `${this.what}, up to ${this.place(x[x.length - 1] ?? last)}: ${latest}${marked}. Arrow keys move along it.`,
     );
     this.read();
   }
 
   grid(lines, to, width) {
-    return lines.flatMap((value) => [
+    const labels = lines.map((value) => this.format(value, true));
+    const shown = distinct(labels);
+    return lines.flatMap((value, k) => [
       svg("line", { class: "rule", x1: LEFT, x2: width - RIGHT, y1: to(value), y2: to(value) }),
       svg("text", {
         class: "tick",
         x: LEFT - 8,
         y: to(value) + 4,
         "text-anchor": "end",
-        text: this.format(value, true),
+        text: shown[k] ? labels[k] : "",
       }),
     ]);
   }
 
   feet(first, last, width) {
-    return ticks(first, last, Math.max(2, Math.floor(width / 75))).map((value) => {
+    const { x: places, time } = this.given;
+    const most = Math.max(2, Math.floor(width / (time ? 95 : 75)));
+    let values = time ? timeTicks(first, last, most) : ticks(first, last, most).filter(Number.isInteger);
+    if (places.length === 1) values = [places[0]]; // one reading has one place
+    const labels = values.map((value) => (time ? timeLabel(value, last - first) : tidy.format(value)));
+    const shown = distinct(labels);
+    return values.map((value, k) => {
       const x = this.across(value);
-      const anchor = x > width - 30 ? "end" : "middle";
-      return svg("text", { class: "tick", x, y: this.height - 5, "text-anchor": anchor, text: tidy.format(value) });
+      const anchor = x > width - 30 ? "end" : x < LEFT + 20 ? "start" : "middle";
+      const text = shown[k] ? labels[k] : "";
+      return svg("text", { class: "tick", x, y: this.height - 5, "text-anchor": anchor, text });
     });
   }
 
@@ -239,7 +280,7 @@ export class Chart {
     const items = [...first, ...series.filter((one) => !one.strong)].map((one) =>
       el("li", {}, this.swatch(one), el("span", { text: one.name }), el("b", { text: this.format(one.y[place]) })),
     );
-    this.legend.replaceChildren(el("li", { class: "where", text: `row ${count(x[place])}` }), ...items);
+    this.legend.replaceChildren(el("li", { class: "where", text: this.place(x[place]) }), ...items);
   }
 
   swatch(one) {
@@ -265,14 +306,14 @@ export class Chart {
       .filter((i) => (x.length - 1 - i) % step === 0)
       .reverse();
     this.head.replaceChildren(
-      ...["row", ...series.map((one) => one.name)].map((name) => el("th", { scope: "col", text: name })),
+      ...[this.given.time ? "time" : "row", ...series.map((one) => one.name)].map((name) => el("th", { scope: "col", text: name })),
     );
     this.body.replaceChildren(
       ...places.map((i) =>
         el(
           "tr",
           {},
-          el("th", { scope: "row", text: count(x[i]) }),
+          el("th", { scope: "row", text: this.given.time ? when(x[i]) : count(x[i]) }),
           ...series.map((one) => el("td", { text: this.format(one.y[i]) })),
         ),
       ),

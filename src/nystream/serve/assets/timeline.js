@@ -8,6 +8,7 @@ export function describeNote(note) {
   if (note.kind === "rollback") return `went back from row ${note.from_row} to row ${note.row}`;
   if (note.kind === "promoted") return `${note.name} was promoted; ${note.former} became a challenger`;
   if (note.kind === "challenger") return `challenger ${note.name} joined`;
+  if (note.kind === "withdrawn") return `challenger ${note.name} was removed`;
   if (note.kind === "created") return note.from ? `created as a copy of ${note.from}` : "created";
   return note.kind;
 }
@@ -51,22 +52,22 @@ function withNow(line, now) {
 }
 
 // What the chart of errors shows: {x, series, marks}; null where nothing has been learnt with labels.
-export function errorLines(history, notes, now) {
+export function errorLines(history, notes, now, time = false) {
   const champion = history.parts[history.champion];
   if (!champion || !champion.row.length) return null;
   const parts = { ...history.parts, [history.champion]: withNow(champion, now) };
   const names = Object.keys(parts).filter((name) => parts[name].row.length);
   const eldest = names.reduce((a, b) => (parts[b].at[0] < parts[a].at[0] ? b : a), history.champion);
   const axis = parts[eldest];
-  const x = unrolled(axis.row);
-  const place = placing(axis.at, x);
+  const x = time ? axis.at : unrolled(axis.row);
+  const place = time ? (at) => at : placing(axis.at, x);
   const own = parts[history.champion];
   const others = names.filter((name) => name !== history.champion);
   const along = (name, values) => onto(x, parts[name].at.map(place), values);
   const mine = (values) => (eldest === history.champion ? values : along(history.champion, values));
   const series = [
     { name: "no change", shade: "last", dash: "7 4", y: mine(own.window_last) },
-    { name: "mean so far", shade: "mean", dash: "2 3", y: mine(own.window_mean) },
+    { name: history.measure === "share wrong" ? "majority class" : "mean so far", shade: "mean", dash: "2 3", y: mine(own.window_mean) },
     ...others.map((name, k) => ({
       name,
       shade: CHALLENGERS[k % CHALLENGERS.length],
@@ -78,7 +79,7 @@ export function errorLines(history, notes, now) {
   const marks = notes
     .filter((note) => MARKED[note.kind] && !note.over && note.at >= axis.at[0])
     .map((note) => ({ x: place(note.at), kind: MARKED[note.kind], text: describeNote(note) }));
-  return { x, series, marks };
+  return { x, series, marks, time };
 }
 
 // Values at their own places, read at the places of the axis; nothing before the first.
@@ -102,7 +103,7 @@ function shaded(kind, names) {
 }
 
 // Shares over time, the largest `most` of them by name, and the rest together.
-export function shareLines(line, kind, most = 8) {
+export function shareLines(line, kind, time = false, most = 8) {
   const shares = line.relied_on[kind];
   if (!shares || !line.row.length) return null;
   const mean = (values) => values.reduce((sum, value) => sum + Math.abs(value ?? 0), 0);
@@ -127,5 +128,5 @@ export function shareLines(line, kind, most = 8) {
     return sum > 0 ? Math.max(1 - sum, 0) : 0;
   });
   if (Math.max(...rest) > 0.005) series.push({ name: "others", shade: "s8", y: rest });
-  return { x: unrolled(line.row), series, top: 1 };
+  return { x: time ? line.at : unrolled(line.row), series, top: 1, time };
 }

@@ -5,7 +5,6 @@ import {
   attempt,
   by,
   bytes,
-  confirmed,
   count,
   el,
   fill,
@@ -18,6 +17,7 @@ import {
   when,
 } from "./shown.js";
 import { showColumns } from "./columns.js";
+import { Actions } from "./actions.js";
 import { showForecast } from "./forecast.js";
 import { lastRows } from "./last.js";
 import { describeNote, errorLines, shareLines } from "./timeline.js";
@@ -37,6 +37,7 @@ let now = null; // the last tick
 let told = null; // the time of the last note that was told
 let logarithmic = null; // what somebody chose
 let kind = "weights";
+let time = false; // whether charts are over time
 const charts = {};
 const asked = { described: 0, history: 0, snapshots: 0 };
 const due = (what, gap) => performance.now() - asked[what] > gap;
@@ -61,6 +62,7 @@ async function refresh(...what) {
 }
 
 const everything = () => refresh("described", "history", "snapshots");
+const actions = new Actions(name, everything, () => ({ champion: described.champion.name, snapshots, error }));
 
 function spacing() {
   const rows = history?.parts[history.champion]?.row ?? [];
@@ -97,6 +99,9 @@ function gone(text) {
   by("gone").hidden = false;
   by("gone").replaceChildren(text, " ", el("a", { href: "/", text: "All models" }));
   by("main").hidden = true;
+  put("about", "");
+  put("connection", "no such model");
+  document.title = `no model ${name} - nystream`;
 }
 
 // -- showing ------------------------------------------------------------------------------------------
@@ -133,8 +138,10 @@ function showAbout() {
 
 function than(own, last, mean) {
   if (![own, last, mean].every((found) => typeof found === "number")) return "";
-  return `no change ${error(last)} · mean ${error(mean)}`;
+  return `no change ${error(last)} · ${naive()} ${error(mean)}`;
 }
+
+const naive = () => (described?.champion.errors?.measure === "share wrong" ? "majority class" : "mean");
 
 function showNumbers() {
   const errors = described?.champion.errors ?? {};
@@ -166,7 +173,7 @@ function showErrors() {
   const model = now && history.champion === described?.champion.name ? now : null;
   const errors = described?.champion.errors;
   const row = model && errors ? errors.rows + Math.max(0, model.rows - described.champion.rows) : 0;
-  const given = errorLines(history, described?.notes ?? history.notes, model && errors ? { ...model, row } : null);
+  const given = errorLines(history, described?.notes ?? history.notes, model && errors ? { ...model, row } : null, time);
   by("errors-none").hidden = Boolean(given);
   by("errors").hidden = by("errors-key").hidden = !given;
   if (!given) return;
@@ -189,7 +196,7 @@ function showHistory() {
   if (!line) return;
   spark(by("rate-spark"), line.rows_per_second);
   spark(by("memory-spark"), line.bytes);
-  const given = shareLines(line, kind === "weights" ? "weights" : "columns");
+  const given = shareLines(line, kind === "weights" ? "weights" : "columns", time);
   by("relied-kind").hidden = !described?.champion.abilities.includes("importance");
   by("relied-none").hidden = kind !== "weights" || Boolean(given);
   by("relied").hidden = !given;
@@ -234,7 +241,8 @@ function showTrust() {
   const line = history?.parts[history.champion];
   if (!line?.coverage.some((found) => found !== null)) return;
   charts.coverage ??= new Chart(by("trust"), "Interval coverage so far, over the rows", { height: 200, format: share });
-  const shown = line.coverage.map((found, i) => [found, line.row[i]]).filter(([found]) => found !== null);
+  const places = time ? line.at : line.row;
+  const shown = line.coverage.map((found, i) => [found, places[i]]).filter(([found]) => found !== null);
   const floor = Math.max(0, Math.floor(Math.min(0.8, ...shown.map(([found]) => found)) * 10) / 10 - 0.1);
   charts.coverage.update({
     x: shown.map(([, row]) => row),
@@ -242,6 +250,7 @@ function showTrust() {
     top: 1,
     floor,
     reference: errors.coverage_asked,
+    time,
   });
 }
 
@@ -283,19 +292,21 @@ function showParts() {
       { text: error(part.errors?.error), class: "n" },
       { text: bytes(part.bytes), class: "n" },
       admin() && part !== described.champion && !part.broken
-        ? { text: "Promote", title: `Promote ${part.name}`, press: () => attempt(() => promote(part)) }
+        ? { text: "Promote", title: `Promote ${part.name}`, press: () => attempt(() => actions.promote(part)) }
         : part.broken
           ? { text: part.broken, class: "words" }
           : "",
+      admin() && part !== described.champion
+        ? { text: "Remove", title: `Remove ${part.name}`, press: () => attempt(() => actions.withdraw(part)) }
+        : "",
     ],
   );
+  by("challenge").hidden = !admin() || !described.champion.rows;
   put(
     "parts-hint",
-    described.challengers.length
-      ? admin()
-        ? ""
-        : `Promoting needs the role admin; this token has the role ${access.role}.`
-      : `Challengers learn the same rows and answer nobody: PUT /models/${name}/challengers/NAME.`,
+    described.challengers.length && !admin()
+      ? `Promoting needs the role admin; this token has the role ${access.role}.`
+      : "Challengers learn the same rows and answer nobody, until one is promoted.",
   );
 }
 
@@ -304,6 +315,7 @@ function showSnapshots() {
   by("snapshots-none").hidden = found.length > 0;
   by("snapshots").hidden = !found.length;
   by("save").hidden = !admin() || !described?.champion.rows;
+  by("back").hidden = !admin() || found.length < 2;
   fill(
     by("snapshots").tBodies[0],
     found,
@@ -317,7 +329,7 @@ function showSnapshots() {
         ? {
             text: "Go back",
             title: `Go back to row ${count(one.rows)}, ${when(one.at)}`,
-            press: () => attempt(() => goBack(one)),
+            press: () => attempt(() => actions.goBack(one)),
           }
         : "",
     ],
@@ -328,34 +340,18 @@ function showSnapshots() {
   );
 }
 
-// -- doing ------------------------------------------------------------------------------------------
-async function goBack(snapshot) {
-  const then = `row ${count(snapshot.rows)} (${when(snapshot.at)}, error ${error(snapshot.error)})`;
-  const text = `The model becomes what it was at ${then}. What it is now is kept as a snapshot: this can be taken back.`;
-  if (!(await confirmed("Go back?", text, "Go back"))) return "";
-  const found = await ask(modelPath(name, "rollback"), { method: "POST", body: { snapshot: snapshot.id } });
-  await everything();
-  return `The model is at row ${count(found.row)} again.`;
-}
-
-async function promote(part) {
-  const text = `${part.name} will answer from now on, and ${described.champion.name} will learn on as a challenger.`;
-  if (!(await confirmed(`Promote ${part.name}?`, text, "Promote"))) return "";
-  await ask(modelPath(name, "challengers", part.name, "promote"), { method: "POST", body: {} });
-  await everything();
-  return `${part.name} is the champion.`;
-}
-
-async function save() {
-  const { snapshot } = await ask(modelPath(name, "snapshots"), { method: "POST", body: {} });
-  await refresh("snapshots");
-  return snapshot ? `Taken at row ${count(snapshot.rows)}.` : "";
-}
-
 async function begin() {
   by("main").hidden = true;
   access = await admitted();
-  by("save").onclick = () => attempt(save);
+  actions.listen();
+  for (const button of by("axis").children) {
+    button.onclick = () => {
+      time = button.dataset.axis === "time";
+      for (const other of by("axis").children) other.setAttribute("aria-pressed", String(other === button));
+      showErrors();
+      showHistory();
+    };
+  }
   by("log").onchange = () => {
     logarithmic = by("log").checked;
     showErrors();
@@ -373,7 +369,7 @@ async function begin() {
       await everything();
       break;
     } catch (trouble) {
-      if (trouble.status === 404) gone(`${trouble.message}.`);
+      if (trouble.status === 404) gone(`There is no model “${name}”.`);
       else say(trouble.message, true);
       await pause(SOON);
     }
@@ -382,7 +378,7 @@ async function begin() {
     try {
       await hear(happened, body);
     } catch (trouble) {
-      if (trouble.status === 404) gone(`${trouble.message}.`);
+      if (trouble.status === 404) gone(`There is no model “${name}”.`);
       else if (trouble.status === undefined) throw trouble;
     }
   });

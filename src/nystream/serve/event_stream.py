@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from nystream.serve.parts import dumped
+from nystream.serve.json_text import to_json
 from nystream.serve.refusals import Refusal
 
 __all__ = ["Bus"]
@@ -25,6 +25,8 @@ class Bus:
         self._most, self._tick = most, tick
         self._queues: dict[asyncio.Queue[bytes | None], str | None] = {}
         """Each with the name of the model that its listener wants to hear of; None: of all."""
+        self._tickless: set[asyncio.Queue[bytes | None]] = set()
+        """Those whose listeners do not want the numbers of every second."""
         self._closed = False
         self._task: asyncio.Task[None] | None = None
 
@@ -40,21 +42,23 @@ class Bus:
     def _send(self, queues: list[asyncio.Queue[bytes | None]], kind: str, body: dict[str, Any]) -> None:
         if not queues:
             return
-        text = b"event: " + kind.encode() + b"\ndata: " + dumped(body) + b"\n\n"
+        text = b"event: " + kind.encode() + b"\ndata: " + to_json(body) + b"\n\n"
         for waiting in queues:
             if waiting.full():
                 waiting.get_nowait()
             waiting.put_nowait(text)
 
-    def stream(self, model: str | None = None) -> AsyncIterator[bytes]:
-        """What a new listener hears from now on, of all models or of one."""
+    def stream(self, model: str | None = None, *, ticks: bool = True) -> AsyncIterator[bytes]:
+        """What a new listener hears from now on, of all models or of one; without `ticks` only what happens."""
         if self._closed:
             raise Refusal(503, "the server is stopping", {"Retry-After": "5"})
         if len(self._queues) >= self._most:
             raise Refusal(429, f"{self._most} listen already, which is the most", {"Retry-After": "10"})
         mine: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
         self._queues[mine] = model
-        if self._task is None:
+        if not ticks:
+            self._tickless.add(mine)
+        elif self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._ticks())
         return self._heard(mine)
 
@@ -71,12 +75,14 @@ class Bus:
                 yield text
         finally:
             self._queues.pop(mine, None)
+            self._tickless.discard(mine)
 
     async def _ticks(self) -> None:
-        while self._queues:
-            for model in set(self._queues.values()):
-                told = await self._tick(model)
-                self._send([q for q, wanted in self._queues.items() if wanted == model], "tick", told)
+        while len(self._queues) > len(self._tickless):
+            for model in {wanted for q, wanted in self._queues.items() if q not in self._tickless}:
+                body = await self._tick(model)
+                listeners = [q for q, wanted in self._queues.items() if wanted == model and q not in self._tickless]
+                self._send(listeners, "tick", body)
             await asyncio.sleep(TICK)
         self._task = None
 

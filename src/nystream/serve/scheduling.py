@@ -1,17 +1,30 @@
-"""Fair turns: durable commands of many models are applied in slices, so that no model waits for all rows of another."""
+"""Fair scheduling: the commands of many models are applied in slices, so that none waits for all rows of another."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
-
-from nystream.serve.models import Entry
-from nystream.serve.slices import Slices
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
+    from nystream.serve.models import Entry
     from nystream.serve.writer import Command
 
-__all__ = ["Turns"]
+__all__ = ["Slices", "Turns", "complete"]
+
+T = TypeVar("T")
+Slices: TypeAlias = Generator[None, None, T]
+"""Yields between slices of a few milliseconds."""
+
+
+def complete(work: Slices[T]) -> T:
+    """Run all slices; return the result."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 class _Line:

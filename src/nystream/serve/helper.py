@@ -1,0 +1,169 @@
+"""Processes beside the server for work that may take for ever. They have their own interpreter, and can be killed.
+
+They load files that people upload, which may be forged, and explain predictions over very many columns, which would
+keep the interpreter from the threads that learn and answer.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import select
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from nystream.runtime.lock import ReadWriteLock
+from nystream.serve import learning
+from nystream.serve.form import Form, one_line
+from nystream.serve.json_text import to_json
+from nystream.serve.refusals import Refusal
+from nystream.serve.rows import Batch
+
+__all__ = ["Helpers"]
+
+_SIZE = struct.Struct("<Q")
+START_SECONDS = 60.0
+"""Time that a process may take to start."""
+NICE = 5
+"""By how much it gives way to the server where processors are scarce."""
+
+
+def check_file(content: bytes) -> None:
+    """Load the file of a model; raise Refusal where that fails."""
+    try:
+        model = learning.loaded(content)
+        learning.form_of(model)
+    except (ValueError, TypeError, KeyError, LookupError, ArithmeticError, MemoryError) as error:
+        raise Refusal(422, f"the model file cannot be used: {one_line(error) or type(error).__name__}") from None
+
+
+def answer(content: bytes, form: bytes, rows: bytes, wishes: dict[str, Any]) -> bytes:
+    """Answer a prediction request with a model of a file; return the answer as JSON."""
+    model, described = learning.loaded(content), Form.from_described(orjson.loads(form))
+    return to_json(learning.answer(model, described, Batch.unpack(rows), wishes, ReadWriteLock()))
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {"check_file": check_file, "answer": answer}
+
+
+class _Helper:
+    """One process. It takes one call at a time."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "nystream.serve.helper"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self._read(START_SECONDS)
+
+    def call(self, name: str, arguments: tuple[Any, ...], seconds: float) -> Any:
+        """Return the result; raise what the function raised, TimeoutError when it is late, EOFError when it died."""
+        content = pickle.dumps((name, arguments))
+        assert self._process.stdin is not None
+        try:
+            for part in (_SIZE.pack(len(content)), content):
+                view = memoryview(part)
+                while view:
+                    view = view[self._process.stdin.write(view) or 0 :]
+        except BrokenPipeError:
+            raise EOFError("the process ended") from None
+        found = self._read(seconds)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _read(self, seconds: float) -> Any:
+        end = time.monotonic() + seconds
+        size = _SIZE.unpack(self._read_bytes(_SIZE.size, end))[0]
+        return pickle.loads(self._read_bytes(size, end))
+
+    def _read_bytes(self, count: int, end: float) -> bytes:
+        assert self._process.stdout is not None
+        found = bytearray()
+        handle = self._process.stdout.fileno()
+        while len(found) < count:
+            if not select.select([handle], [], [], max(end - time.monotonic(), 0.0))[0]:
+                raise TimeoutError("the time for this computation is over")
+            part = os.read(handle, min(count - len(found), 2**20))
+            if not part:
+                raise EOFError("the process ended")
+            found += part
+        return bytes(found)
+
+    def close(self) -> None:
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        self._process.wait()
+
+
+class Helpers:
+    """Processes that are started when they are needed, and kept. Threads call them."""
+
+    def __init__(self) -> None:
+        self._idle: queue.LifoQueue[_Helper] = queue.LifoQueue()
+        self._is_closed = False
+
+    def call(self, name: str, *arguments: Any, seconds: float) -> Any:
+        """Call a function of this module in a process; raise TimeoutError when it is late. A late process is killed."""
+        try:
+            helper = self._idle.get_nowait()
+        except queue.Empty:
+            helper = _Helper()
+        try:
+            found = helper.call(name, arguments, seconds)
+        except Refusal:
+            self._give_back(helper)
+            raise
+        except BaseException as error:
+            helper.close()
+            if isinstance(error, EOFError):
+                raise Refusal(422, "the computation ended its process, perhaps for want of memory") from None
+            raise
+        self._give_back(helper)
+        return found
+
+    def _give_back(self, helper: _Helper) -> None:
+        self._idle.put(helper)
+        if self._is_closed:
+            self.close()
+
+    def close(self) -> None:
+        """End the processes that do nothing; the others end when they are done."""
+        self._is_closed = True
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except queue.Empty:
+                return
+
+
+def main() -> None:
+    """Answer calls until the server closes the pipe."""
+    os.nice(NICE)
+    given, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a learner prints is no answer
+    _tell(told, None)
+    while head := given.read(_SIZE.size):
+        name, arguments = pickle.loads(given.read(_SIZE.unpack(head)[0]))
+        try:
+            found = FUNCTIONS[name](*arguments)
+        except Exception as error:
+            found = error if isinstance(error, Refusal) else RuntimeError(f"{type(error).__name__}: {error}")
+        _tell(told, found)
+
+
+def _tell(told: Any, found: Any) -> None:
+    content = pickle.dumps(found)
+    told.write(_SIZE.pack(len(content)) + content)
+    told.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from nystream.spark.automatic import fit_auto
     from nystream.spark.checkpoints import load_keys
     from nystream.spark.errors import WorkerError, clear_errors
+    from nystream.spark.estimators import (
+        OnlineKernelClassificationModel,
+        OnlineKernelClassifier,
+        OnlineKernelRegressionModel,
+        OnlineKernelRegressor,
+    )
     from nystream.spark.evaluating import evaluate
     from nystream.spark.fitting import fit
     from nystream.spark.keyed import per_key
@@ -19,6 +25,10 @@ if TYPE_CHECKING:
     from nystream.spark.streaming import fit_stream
 
 __all__ = [
+    "OnlineKernelClassificationModel",
+    "OnlineKernelClassifier",
+    "OnlineKernelRegressionModel",
+    "OnlineKernelRegressor",
     "WorkerError",
     "clear_errors",
     "evaluate",
@@ -31,6 +41,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "OnlineKernelClassificationModel": "estimators",
+    "OnlineKernelClassifier": "estimators",
+    "OnlineKernelRegressionModel": "estimators",
+    "OnlineKernelRegressor": "estimators",
     "WorkerError": "errors",
     "clear_errors": "errors",
     "evaluate": "evaluating",

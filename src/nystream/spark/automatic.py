@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,15 +24,15 @@ from nystream.runtime.types import Array
 from nystream.spark.columns import column, is_number, require, roles
 from nystream.spark.errors import Refusal, clear_errors
 from nystream.spark.fitting import classes_of
-from nystream.spark.jobs import Fold, Place, matrix, refuse_nulls
+from nystream.spark.jobs import Place, matrix, refuse_nulls
 from nystream.spark.patterns import task_of
 from nystream.spark.progress import Progress, Stages
 from nystream.spark.roles import Roles
 from nystream.spark.sampling import draw
 from nystream.spark.sizes import landmark_counts
-from nystream.spark.summing import add_up
+from nystream.spark.summing import Summing, add_up
 
-__all__ = ["fit_auto"]
+__all__ = ["Pass", "fit_auto", "unflat"]
 
 PART = "__nystream_part"
 SAMPLE_BYTES = 2**28
@@ -151,7 +151,9 @@ def fit_auto(
         first = fold.totals(learnt, whole, learner, list(learner.members_), rows, partitions)
         learner.choose(X, Y, first, w, included=included)
     with stages.stage("second pass"):
-        more = fold.totals(learnt, whole, learner, learner.waiting, rows, partitions)
+        more = {}
+        if learner.waiting:
+            more = fold.totals(learnt, whole, learner, learner.waiting, rows, partitions)
         learner.conclude(X, Y, {**first, **more}, rows, w, included=included)
     if isinstance(whole, Encoded):
         whole.n_seen_ = rows
@@ -160,7 +162,7 @@ def fit_auto(
 
 
 @dataclass(frozen=True)
-class Pass(Fold):
+class Pass(Summing):
     """A pass: rows of a partition in, sums of the members `names` out as one vector.
 
     `pattern` is a designed `PooledAuto`, or an `Encoded` around it; `schema` is the schema of the latter.
@@ -179,9 +181,10 @@ class Pass(Fold):
         X, Y, w = self.read(whole, batch, place)
         return whole, learner.sums(X, Y, self.names, w, total)
 
-    def finish(self, model: Any) -> bytes:
-        content: bytes = _flat(model[1]).tobytes()
-        return content
+    def vectors(self, model: Any) -> Iterator[Array]:
+        for G, b in model[1].values():
+            yield _packed(G)
+            yield b.ravel()
 
     def read(
         self, whole: Any, batch: Any, place: Place = "row {} of the sample".format
@@ -238,7 +241,7 @@ class Pass(Fold):
                 f"the frame had {rows:,} rows at first and {count:,} in a later pass: cache it (df.cache()), or write "
                 "it to a table first"
             )
-        return _unflat(total, shapes)
+        return unflat(total, shapes)
 
 
 def _roles(df: Any, names: Sequence[str], target: str, weight: str | None) -> Roles:
@@ -281,13 +284,17 @@ def _is_plain(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))
 
 
-def _flat(sums: dict[str, Sums]) -> Array:
-    """Return all sums as one vector, lower triangles row by row."""
-    parts = [part for G, b in sums.values() for part in (*(G[i, : i + 1] for i in range(len(G))), b.ravel())]
-    return np.concatenate(parts)
+def _packed(G: Array) -> Array:
+    """Return the lower triangle of a matrix row by row, in the memory of the matrix, which is then no more."""
+    flat, start = G.reshape(-1), 0
+    for i in range(len(G)):
+        flat[start : start + i + 1] = G[i, : i + 1]  # never behind what is still to be read
+        start += i + 1
+    return flat[:start]
 
 
-def _unflat(total: Array, shapes: dict[str, tuple[int, int]]) -> dict[str, Sums]:
+def unflat(total: Array, shapes: dict[str, tuple[int, int]]) -> dict[str, Sums]:
+    """Return the sums of members of one vector; `shapes` are what `PooledAuto.shapes` says."""
     sums, start = {}, 0
     for name, (r, width) in shapes.items():
         G, size = np.zeros((r, r)), r * (r + 1) // 2

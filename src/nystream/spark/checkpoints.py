@@ -15,7 +15,8 @@ def load_keys(spark: Any, checkpoint: str, *, batch: int | None = None) -> Any:
 
     `model` is bytes that `nystream.from_bytes` reads. `rows` are the labelled rows that it learnt, `loss` is the sum of
     their losses, each made before its label was read, and `refused` are the rows that `on_error` left out. Nothing of
-    the query runs, and its checkpoint stays as it is.
+    the query runs, and its checkpoint stays as it is. With a `ttl`, models that expired after the last micro-batch are
+    still there.
 
     Parameters
     ----------
@@ -29,9 +30,9 @@ def load_keys(spark: Any, checkpoint: str, *, batch: int | None = None) -> Any:
     if batch is not None:
         reader = reader.option("batchId", at_least("batch", batch, 0))
     try:
-        frame = reader.load(str(checkpoint)).select("key.*", "value.*").select("*")
-        frame.schema  # noqa: B018 - looked up now: a client of Spark Connect asks its server for nothing before
-        return frame
+        frame = reader.load(str(checkpoint))
+        kept = frame.schema["value"].dataType  # looked up now: a client of Spark Connect asks for nothing before
+        return frame.select("key.*", "value.*" if "model" in kept.names else "value.value.*")  # the latter with a ttl
     except SPARK_ERRORS as error:
         raise ValueError(
             f"checkpoint={str(checkpoint)!r} is no checkpoint of a per_key stream that has committed "

@@ -13,7 +13,7 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.spark.roles import Roles
 
-__all__ = ["column", "is_number", "names_of", "require", "roles"]
+__all__ = ["column", "is_number", "names_of", "require", "require_names", "roles"]
 
 
 def names_of(value: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
@@ -33,14 +33,19 @@ def column(name: str) -> Any:
 
 def require(df: Any, names: Iterable[str]) -> None:
     """Refuse a frame without one of these columns, or with two of that name."""
+    require_names(df.columns, names)
+
+
+def require_names(columns: list[str], names: Iterable[str]) -> None:
+    """Refuse columns among which one of these is not, or is twice."""
     for name in names:
-        found = df.columns.count(name)
+        found = columns.count(name)
         if found > 1:
             raise ValueError(f"the frame has {found} columns named {name!r}; rename or drop all but one")
         if not found:
-            near = difflib.get_close_matches(name, df.columns, 1)
+            near = difflib.get_close_matches(name, columns, 1)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            raise ValueError(f"the frame has no column {name!r}; {hint}there are {', '.join(df.columns)}")
+            raise ValueError(f"the frame has no column {name!r}; {hint}there are {', '.join(columns)}")
 
 
 def roles(

@@ -16,6 +16,7 @@ from nystream.spark.errors import clear_errors
 from nystream.spark.jobs import Fold
 from nystream.spark.merging import collected, merge_states
 from nystream.spark.patterns import named_model
+from nystream.spark.progress import Progress, Stages
 from nystream.spark.refused import OnError
 from nystream.spark.roles import Roles
 
@@ -34,6 +35,7 @@ def fit(
     *,
     weight: str | None = None,
     depth: int | None = None,
+    progress: Progress = None,
 ) -> MODELS:
     """Learn all rows of a frame on the workers, exactly: the model of one machine that saw all of them.
 
@@ -63,6 +65,9 @@ def fit(
     depth : int or None
         Rounds in which workers merge partial models by eights before the driver merges the rest. None: none for small
         models; for larger ones as many as keep the driver's memory below 64 MB, whatever the number of partitions.
+    progress : callable or None
+        Called with a line after each pass over the rows, `print` for example. The log `nystream.spark` has the same
+        lines.
 
     Raises
     ------
@@ -75,10 +80,17 @@ def fit(
     if depth is not None:
         at_least("depth", depth, 0)
     found = roles(df, _checked(learner), features, target, weight, numbers=isinstance(learner, Learner))
-    pattern = _ready(df, learner, found)
-    model = fitted(df, pattern, found, depth)
-    if model is None:
-        raise ValueError("the frame has no rows, so that nothing can be learnt")
+    pattern: Any = _ready(df, learner, found)
+    is_sampled = sampler_of(pattern) is not None
+    stages = Stages(df.sparkSession, "fit", 1 + is_sampled, progress)
+    if is_sampled:
+        with stages.stage("dictionary"):
+            pattern = with_common_dictionary(df, pattern, found)
+    with stages.stage("learn and merge") as notes:
+        model = None if pattern is None else fitted(df, pattern, found, depth)
+        if model is None:
+            raise ValueError("the frame has no rows, so that nothing can be learnt")
+        notes.append(f"{model.n_seen:,} rows")
     return model
 
 

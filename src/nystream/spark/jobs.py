@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,20 @@ from nystream.runtime.types import Array
 from nystream.spark.errors import PYTHON, Refusal, one_line
 from nystream.spark.roles import Roles
 
-__all__ = ["STATES", "Build", "Fold", "Place", "blas_threads", "here", "partial_states", "reader"]
+__all__ = [
+    "STATES",
+    "Build",
+    "Fold",
+    "Learnt",
+    "Place",
+    "blas_threads",
+    "here",
+    "learn_rows",
+    "matrix",
+    "partial_states",
+    "reader",
+    "refuse_nulls",
+]
 
 Place: TypeAlias = Callable[[int], str]
 """What messages call a row of a batch."""
@@ -117,26 +130,44 @@ class Fold:
         return to_bytes(merge_states(states))
 
 
+class Learnt(NamedTuple):
+    """What a task made of its rows: a model, none where there were no rows, or the refusal of one."""
+
+    part: int
+    rows: int
+    model: Any
+    refusal: str | None
+    refused: int
+    """Rows that were left out because they cannot be learnt."""
+
+
+def learn_rows(fold: Fold, build: Build, batches: Iterator[Any]) -> Learnt:
+    """Learn the rows of this task. A row that is refused is no failure of the task, which would be tried again."""
+    part, rows, refused = TaskContext.get().partitionId(), 0, 0
+    try:
+        build.check()
+        model = fold.start(part)
+        for batch in batches:
+            if batch.num_rows:
+                model, bad = fold.learn_good_rows(model, batch, partial(_place, part, rows + refused))
+                rows, refused = rows + batch.num_rows - bad, refused + bad
+    except (ValueError, TypeError) as error:
+        for _ in batches:  # the rest is read, so that Spark can end its side
+            pass
+        return Learnt(part, 0, None, one_line(error), refused)
+    return Learnt(part, rows, model if rows or refused else None, None, refused)
+
+
 def partial_states(fold: Fold) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of a partition for mapInArrow. It refuses in a row of its own: no task fails, nothing is retried."""
+    """The function of a partition for mapInArrow: one row with a partial model or a refusal, none without rows."""
     build = here()
 
     def states(batches: Iterator[Any]) -> Iterator[Any]:
-        part, rows, refused = TaskContext.get().partitionId(), 0, 0
-        try:
-            build.check()
-            model = fold.start(part)
-            for batch in batches:
-                if batch.num_rows:
-                    model, bad = fold.learn_good_rows(model, batch, partial(_place, part, rows + refused))
-                    rows, refused = rows + batch.num_rows - bad, refused + bad
-        except (ValueError, TypeError) as error:
-            for _ in batches:  # the rest is read, so that Spark can end its side
-                pass
-            yield _record(part, 0, None, one_line(error), refused)
-            return
-        if rows or refused:
-            yield _record(part, rows, fold.finish(model), None, refused)
+        found = learn_rows(fold, build, batches)
+        if found.refusal is not None:
+            yield _record(found.part, 0, None, found.refusal, found.refused)
+        elif found.model is not None:
+            yield _record(found.part, found.rows, fold.finish(found.model), None, found.refused)
 
     return states
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyarrow import fs
@@ -15,6 +17,11 @@ from nystream.spark.errors import one_line
 from nystream.spark.folders import open_folder
 
 __all__ = ["OnError", "Refused", "batch_number", "find_bad_rows"]
+
+UNFINISHED = re.compile(r"[0-9a-f]{32}\.jsonl\.\d+\.new")
+"""Files of dead letters that are being written."""
+UNFINISHED_AFTER = timedelta(hours=1)
+"""A task writes such a file in less time than this: an older one was left by a killed process."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,23 @@ class OnError:
         with files.open_output_stream(f"{name}.{_attempt()}.new") as file:
             file.write(content)
         files.move(f"{name}.{_attempt()}.new", name)
+
+    def remove_unfinished(self) -> int:
+        """Remove files that killed tasks left half-written, an hour ago or earlier; return how many there were."""
+        if self.folder is None:
+            return 0
+        files, root = open_folder(self.folder)
+        if files.get_file_info(root).type != fs.FileType.Directory:
+            return 0
+        latest = datetime.now(UTC) - UNFINISHED_AFTER
+        found = [
+            info.path
+            for info in files.get_file_info(fs.FileSelector(root))
+            if UNFINISHED.fullmatch(info.base_name) and info.mtime is not None and info.mtime < latest
+        ]
+        for path in found:
+            files.delete_file(path)
+        return len(found)
 
 
 def find_bad_rows(count: int, learn: Callable[[int, int], None]) -> list[Refused]:

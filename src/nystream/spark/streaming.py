@@ -101,9 +101,9 @@ def fit_stream(
         )
     learns = {"learner": repr(pattern.learner), "features": list(found.features), "target": list(found.targets)}
     claim_folders(str(checkpoint), str(models), {name: str(value) for name, value in learns.items()})
-    left = folder.remove_unfinished()
+    left = folder.remove_unfinished() + refusing.remove_unfinished()
     if left:
-        LOG.info("fit_stream: %d files of %s that a killed process left half-written were removed", left, models)
+        LOG.info("fit_stream: %d files that a killed process left half-written were removed", left)
     step = _Step(pattern, found, folder, keep, depth, refusing, progress)
     counts = (sql.count(sql.lit(1)).alias("rows"), sql.count(column(found.targets[0])).alias("labelled"))
     writer = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,11 @@ from pyspark.sql import functions as sql
 from nystream.runtime.types import Array
 from nystream.spark.columns import column
 from nystream.spark.errors import clear_errors
-from nystream.spark.jobs import Fold, partial_states
+from nystream.spark.jobs import Fold, blas_threads, here, learn_rows
 from nystream.spark.merging import check_states
 from nystream.spark.tasks import LIMITS, count_cores, task_count
 
-__all__ = ["add_up"]
+__all__ = ["Summing", "add_up", "cut"]
 
 PIECES = pa.schema(
     [
@@ -34,7 +35,16 @@ LEAST = 4096
 """Numbers of a piece at least."""
 
 
-def add_up(df: Any, fold: Fold, size: int, partitions: int) -> tuple[Array, int]:
+@dataclass(frozen=True)
+class Summing(Fold):
+    """A fold whose results are vectors that add up."""
+
+    def vectors(self, model: Any) -> Iterator[Array]:
+        """Return the result in stretches, one after the other; it is read once, and `model` is not used again."""
+        raise NotImplementedError
+
+
+def add_up(df: Any, fold: Summing, size: int, partitions: int) -> tuple[Array, int]:
     """Return the sum of the vectors of `size` numbers that `fold` makes of all partitions, and the rows learnt.
 
     Each task cuts its vector into pieces; Spark's shuffle brings the pieces of one number to one worker, which adds
@@ -60,19 +70,40 @@ def add_up(df: Any, fold: Fold, size: int, partitions: int) -> tuple[Array, int]
     return np.concatenate([np.frombuffer(row["state"]) for row in found]), int(found[0]["rows"])
 
 
-def _in_pieces(fold: Fold, each: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return the function of a partition: what `fold` makes of it, cut into pieces of `each` numbers."""
-    states = partial_states(fold)
+def _in_pieces(fold: Summing, each: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return the function of a partition: the vector that `fold` makes of it, cut into pieces of `each` numbers.
+
+    Only one piece is copied at a time: a task needs hardly more memory than its sums.
+    """
+    build = here()
 
     def pieces(batches: Iterator[Any]) -> Iterator[Any]:
-        for record in states(batches):
-            row = record.to_pylist()[0]
-            content = b"" if row["state"] is None else row["state"]
-            for number, start in enumerate(range(0, max(len(content), 1), 8 * each)):
-                piece = {**row, "piece": number, "state": content[start : start + 8 * each]}
-                yield pa.RecordBatch.from_pylist([piece], schema=PIECES)
+        found = learn_rows(fold, build, batches)
+        row = {"part": found.part, "rows": found.rows, "refusal": found.refusal, "refused": found.refused}
+        row |= {"threads": blas_threads()}
+        if found.refusal is not None:
+            yield pa.RecordBatch.from_pylist([{**row, "piece": 0, "state": b""}], schema=PIECES)
+        elif found.model is not None:
+            for number, piece in enumerate(cut(fold.vectors(found.model), each)):
+                yield pa.RecordBatch.from_pylist([{**row, "piece": number, "state": piece.tobytes()}], schema=PIECES)
 
     return pieces
+
+
+def cut(vectors: Iterator[Array], each: int) -> Iterator[Array]:
+    """Return pieces of `each` numbers of vectors that follow one another; the last piece may be shorter."""
+    begun: list[Array] = []
+    for vector in vectors:
+        start = 0
+        while start < len(vector):
+            part = vector[start : start + each - sum(map(len, begun))]
+            begun.append(part)
+            start += len(part)
+            if sum(map(len, begun)) == each:
+                yield np.concatenate(begun)
+                begun = []
+    if begun:
+        yield np.concatenate(begun)
 
 
 def _add_pieces(table: Any) -> Any:

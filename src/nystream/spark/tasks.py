@@ -18,7 +18,7 @@ class Limits:
     """Tasks at least for each core of the cluster, so that one slow task does not hold up all others."""
     most_tasks: int = 256
     """Tasks of small results, beyond what the cores need."""
-    fewest_tasks: int = 64
+    fewest_tasks: int = 32
     """Tasks that are always allowed: a cluster that grows on demand says at first that it has few cores."""
     shuffled_bytes: float = 2e9
     """Bytes of partial sums of all tasks. Beyond that, a task reads several partitions one after the other."""

@@ -17,9 +17,13 @@ from nystream.runtime.types import Array
 
 __all__ = ["Engine"]
 
-PRIOR = {"seasonal naive": 4.0, "shared kernel": 8.0}
-"""Weights at the start, 1 for all others: while nothing is known, seasons of the calendar are likely, and so is what
-other series did."""
+PRIOR = {"naive": 1.0, "seasonal naive": 16.0, "shared kernel": 32.0}
+"""Weights at the start: seasons of the calendar are likely, and so is what other series did. All other members are on
+probation: the first rows of one day or one weekend mislead everything that is fitted to them."""
+PROBATION = 2
+"""Cycles of the shortest season for which a member has forecast before it has any weight."""
+NO_SEASON = 6
+"""Rows of a cycle where there is no season."""
 
 
 class Engine(Params):
@@ -48,11 +52,13 @@ class Engine(Params):
         names = self._prepare()
         cycle = self.seasons[0] if self.seasons else 1
         self.mixture_ = Mixture()
-        self.mixture_.start([PRIOR.get(name, 1.0) for name in names], self.horizon)
+        probation = PROBATION * (cycle if self.seasons else NO_SEASON)
+        self.mixture_.start([PRIOR.get(name, 0.0) for name in names], self.horizon, probation)
         self.intervals_ = Intervals(self.horizon, cycle)
         self.labels_ = Recent(1, cycle)
         self.made_ = np.full((self.horizon, len(names), self.horizon), math.nan)
         self.mixed_ = np.full((self.horizon, self.horizon), math.nan)
+        self.errors_ = np.zeros(0)
         self.row_ = -1
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -87,11 +93,14 @@ class Engine(Params):
 
         inputs are those of this row, and ahead those of the next H rows, of which the first `known` are known by now
         (default: all if there are any). Forecasts that needed inputs which were not known are made up for when their
-        label comes with its inputs.
+        label comes with its inputs. Missing rows before the first label are left out.
         """
+        if y != y and self.row_ < 0:
+            return math.nan
         row = self.row_ + 1
         past, mixed = self._past(row, y, inputs)
         m = len(mixed)
+        self.errors_ = np.abs(mixed - y)
         arrival = self._arrival(row, y, inputs, past)
         if y == y:
             self.mixture_.learn(past[:m], y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,19 +12,30 @@ from nystream.runtime.types import Array
 
 __all__ = ["Mixture"]
 
-WINDOW = 1000.0
-"""Labels that errors are remembered for."""
-EARLY, SURE = 3.0, 100.0
-"""After n labels the memory is n/3 of them, or n - 100 if that is more: the first errors tell little of later ones."""
-LEAST_RATE = 4.0
-"""The exponent per unit of relative error is at least this: with few labels members are told apart as fast."""
-POOLED = 20.0
-"""A step that has n labels trusts the errors of all steps together for 20/(20 + n)."""
-CLIP = 9.0
-"""Squared errors count up to so many mean squared errors of the best member."""
-TRUSTED = 50
-"""Labels from which on the mean squared error is known well enough to clip."""
-TINY = 1e-300
+
+@dataclass(frozen=True)
+class _Rules:
+    """Chosen on the series of benchmarks/accuracy/forecast.py: the error of all rows, and the largest in the first."""
+
+    window: float = 1000.0
+    """Labels that errors are remembered for."""
+    early: float = 3.0
+    """After n labels the memory is n/3 of them, or n - `sure` if that is more: the first errors tell little."""
+    sure: float = 100.0
+    least_rate: float = 4.0
+    """The exponent per unit of relative error is at least this: with few labels members are told apart as fast."""
+    pooled: float = 50.0
+    """A step that has n labels trusts the errors of all steps together for 50/(50 + n)."""
+    clip: float = 9.0
+    """Squared errors count up to so many mean squared errors of the best member."""
+    trusted: int = 50
+    """Labels from which on the mean squared error is known well enough to clip."""
+    farthest: float = 50.0
+    """The largest exponent: no weight is 0."""
+    tiny: float = 1e-300
+
+
+RULES = _Rules()
 
 
 class Mixture(Params):
@@ -42,12 +54,19 @@ class Mixture(Params):
     def __init__(self, rate: float = 0.01) -> None:
         self.rate = rate
 
-    def start(self, prior: Sequence[float], horizon: int) -> None:
-        """Begin with weights proportional to `prior` at every step; it fades as the errors of a step get known."""
-        k = len(prior)
-        self.prior_ = np.log(np.asarray(prior, dtype=float))
-        self.losses_ = np.zeros((horizon, k))
-        self.weights_ = np.tile(np.asarray(prior, dtype=float) / sum(prior), (horizon, 1))
+    def start(self, prior: Sequence[float], horizon: int, probation: int = 0) -> None:
+        """Begin with weights proportional to `prior` at every step; it fades as the errors of a step get known.
+
+        Members whose prior is 0 have no weight until they have forecast so many labels as `probation` says. Then their
+        errors count in full, with a prior of 1. Where all are 0, all are 1.
+        """
+        given = np.asarray(prior, dtype=float)
+        given = given if given.any() else np.ones(len(given))
+        self.prior_ = np.log(np.where(given > 0, given, 1.0))
+        self.needed_ = np.where(given > 0, 0, probation)
+        self.awake_ = np.zeros(len(given), dtype=np.int64)
+        self.losses_ = np.zeros((horizon, len(given)))
+        self.weights_ = np.tile(given / given.sum(), (horizon, 1))
         self.counts_ = np.zeros(horizon)  # discounted as the losses are
         self.seen_ = np.zeros(horizon)
         self.labels_ = 0
@@ -59,27 +78,30 @@ class Mixture(Params):
         if not m:
             return
         mixed = self._weighted(self.weights_[:m], forecasts)
-        errors = (np.where(np.isnan(forecasts), mixed[:, None], forecasts) - y) ** 2
+        asleep = np.isnan(forecasts)
+        self.awake_ += ~asleep.all(axis=0)
+        errors = (np.where(asleep, mixed[:, None], forecasts) - y) ** 2
         known = ~np.isnan(mixed)  # steps at which not all members slept
         if not known.all():
             errors[~known] = 0.0
         losses, counts, seen = self.losses_[:m], self.counts_[:m], self.seen_[:m]
-        if self.labels_ > TRUSTED:
+        if self.labels_ > RULES.trusted:
             best = losses.min(axis=1) / np.maximum(counts, 1.0)
-            errors = np.minimum(errors, CLIP * best[:, None] + TINY)
+            errors = np.minimum(errors, RULES.clip * best[:, None] + RULES.tiny)
         seen += known
-        kept = 1 - 1 / np.minimum(WINDOW, np.maximum(1 + seen / EARLY, seen - SURE))
+        kept = 1 - 1 / np.minimum(RULES.window, np.maximum(1 + seen / RULES.early, seen - RULES.sure))
         losses *= kept[:, None]
         losses += errors
         counts *= kept
         counts += known
         means = losses / np.maximum(counts, 1.0)[:, None]
-        least = means.min(axis=1) + TINY
-        pooled = POOLED / (POOLED + seen)
+        least = means.min(axis=1) + RULES.tiny
+        pooled = RULES.pooled / (RULES.pooled + seen)
         excess = means * ((1 - pooled) / least)[:, None] + pooled[:, None] * (means.sum(axis=0) / least.sum())
         excess -= excess.min(axis=1)[:, None]
-        exponent = np.maximum(self.rate * counts, LEAST_RATE)[:, None] * excess
-        weights = np.exp(pooled[:, None] * self.prior_ - np.minimum(exponent, 50.0))
+        exponent = np.maximum(self.rate * counts, RULES.least_rate)[:, None] * excess
+        weights = np.exp(pooled[:, None] * self.prior_ - np.minimum(exponent, RULES.farthest))
+        weights *= self.awake_ >= self.needed_
         self.weights_[:m] = weights / weights.sum(axis=1)[:, None]
         self.weights_[m:] = self.weights_[m - 1]  # steps without a label so far take over the last one's
 

@@ -71,9 +71,9 @@ class Ridges(Member):
 
         A <- lam A + w z z',   b <- lam b + w z u,   theta = (A + I)^-1 b,   w = min(1, 4 m/|u - z'theta|)
 
-    with m the running mean of |u - z'theta|. Inside a ridge a missing label counts as the ridge's own forecast of it. A
-    ridge sleeps (nan) at a step until it has learnt as many labels there as the shortest season has slots, and wherever
-    its base sleeps; others that sleep count as equal to the base.
+    with m the running mean of |u - z'theta|. Inside a ridge a missing label counts as the ridge's own forecast of it,
+    kept near the range of the labels. A ridge sleeps (nan) at a step until it has learnt as many labels there as the
+    shortest season has slots, and wherever its base sleeps; others that sleep count as equal to the base.
 
     Parameters
     ----------
@@ -106,6 +106,7 @@ class Ridges(Member):
         keep = horizon + self.cycle_ + max([self.cycle_, *seasons]) + 1
         self.residuals_, self.short_, self.long_, self.labels_, self.growth_ = (Recent(r, keep) for _ in range(5))
         self.mean_, self.squares_, self.n_ = 0.0, 0.0, 0
+        self.least_, self.largest_ = math.inf, -math.inf
         self.scale_ = 1.0
         self._prepare()
 
@@ -172,7 +173,7 @@ class Ridges(Member):
                 self._update(z, (arrival.y - base) / self.scale_, (own - base) / self.scale_)
         filled: Any = arrival.y
         if arrival.is_missing:
-            filled = np.where(np.isnan(own[0]), arrival.filled, own[0]) if n else 0.0
+            filled = np.clip(np.where(np.isnan(own[0]), arrival.filled, own[0]), *self._bounds()) if n else 0.0
         residual = np.nan_to_num(filled - base[0]) if n else 0.0 * self.used_[:, 0]
         if not arrival.is_missing:
             self._rescale(arrival.y)
@@ -209,7 +210,15 @@ class Ridges(Member):
         self.b_[:n] *= kept[..., None]
         self.b_[:n] += weighted * u[..., None]
 
+    def _bounds(self) -> tuple[float, float]:
+        """Within one range of the labels beyond it: where days are missing, own forecasts of own forecasts explode."""
+        if self.n_ == 0:
+            return 0.0, 0.0
+        margin = self.largest_ - self.least_
+        return self.least_ - margin, self.largest_ + margin
+
     def _rescale(self, y: float) -> None:
+        self.least_, self.largest_ = min(self.least_, y), max(self.largest_, y)
         self.n_ += 1
         delta = y - self.mean_
         self.mean_ += delta / self.n_

@@ -13,7 +13,7 @@ from nystream.runtime.types import Array
 
 __all__ = ["Gains", "Smoother"]
 
-CLIP = 6.0
+CLIP = 3.0
 """Errors count up to so many mean absolute errors: a rare drop to 0 must not move the level (water flow)."""
 TRUSTED = 30
 """Errors after the first cycle from which on their mean is known well enough to clip."""
@@ -44,8 +44,8 @@ class Smoother(Member):
 
         l <- l + phi b + a e,  b <- phi b + beta e,  s[t] <- s[t] + g e,  w[t] <- w[t] + d e,  u <- rho u + e
 
-    and the forecast for row t + h is l + (phi + ... + phi^h) b + s[t+h] + w[t+h] + rho^h u. Errors are clipped at six
-    mean absolute errors. During the first cycle l is the mean of all labels; then s begins with their deviations
+    and the forecast for row t + h is l + (phi + ... + phi^h) b + s[t+h] + w[t+h] + rho^h u. Errors are clipped at
+    three mean absolute errors. During the first cycle l is the mean of all labels; then s begins with their deviations
     from it. A slot that was visited k times moves by at least 1/(1+k) of e in s and by half of that in w, so that
     profiles begin as running means. It sleeps (nan) during the first cycle. A missing label
     moves time only: l + phi b, phi b and rho u.
